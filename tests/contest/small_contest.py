@@ -9,7 +9,7 @@ from tests.contest.residents import Residents
 
 from tracearena.algorithms import catalogue
 from tracearena.contest import Charter, ContestPlan, Rules, Schedule, write_contest_data
-from tracearena.contest.handout import official
+from tracearena.contest.data import official
 from tracearena.formats import pwscup
 from tracearena.traces import Traces
 

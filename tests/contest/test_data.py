@@ -10,7 +10,7 @@ import pytest
 
 from tracearena import contest
 from tracearena.contest.data import check_regions
-from tracearena.contest.team_clock import contest_days, contest_training
+from tracearena.contest.virtual_days import contest_days, contest_training
 from tracearena.engine import use
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.formats import pwscup

@@ -18,15 +18,15 @@ from tracearena.contest import (
     Judged,
     attack_all,
     charter_text,
-    handout,
+    data,
     judge,
     make_awards,
     read_submissions,
     release_all,
     verify,
 )
-from tracearena.contest import desk as desk_module
-from tracearena.contest.handout import read_commitments
+from tracearena.contest import file_judge as desk_module
+from tracearena.contest.data import read_commitments
 from tracearena.errors import FileError
 from tracearena.formats import pwscup
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
@@ -96,12 +96,12 @@ def test_t25_a_release_that_is_killed_is_nothing_or_is_finished_by_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(handout, "write_commitments", killed)
+        patch.setattr(data, "write_commitments", killed)
         with pytest.raises(KeyboardInterrupt):
             release_all(read_submissions(folder))
     assert not list(folder.rglob("p*_team001*"))
     with monkeypatch.context() as patch:
-        patch.setattr(handout, "copy_files", killed)
+        patch.setattr(data, "copy_files", killed)
         with pytest.raises(KeyboardInterrupt):
             release_all(read_submissions(folder))
     fixed = {name: digest for name, digest in hashes(folder / "judge").items() if name.startswith("p")}

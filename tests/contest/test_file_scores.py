@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.contest import Rules
-from tracearena.contest.file_scores import (
+from tracearena.contest.file_judge import (
     reidentification_of,
     score_obfuscated,
     score_table,

@@ -9,8 +9,8 @@ import pytest
 from tests.contest.residents import Residents
 from tests.contest.small_contest import SCHEDULE, charter, hashes, make_contest
 
-from tracearena.contest import ContestPlan, letters, read_charter, verify, write_contest_data
-from tracearena.contest.handout import read_commitments
+from tracearena.contest import ContestPlan, data, read_charter, verify, write_contest_data
+from tracearena.contest.data import read_commitments
 from tracearena.errors import FileError, ParameterError
 from tracearena.formats import pwscup
 
@@ -82,8 +82,7 @@ def test_a_letter_says_what_to_do_and_until_when(folder: Path) -> None:
 
 def test_a_letter_lets_teams_score_as_the_judge_does() -> None:
     usual, own = (
-        letters.to_team(one, "001")
-        for one in (charter(), charter(utility_rule="2019", utility_threshold=0.65))
+        data.to_team(one, "001") for one in (charter(), charter(utility_rule="2019", utility_threshold=0.65))
     )
     assert "--rule" not in usual
     assert "--threshold" not in usual

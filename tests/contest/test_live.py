@@ -31,8 +31,7 @@ from tracearena.contest import (
     verify,
     write_contest_data,
 )
-from tracearena.contest.handout import read_commitments
-from tracearena.contest.live import (
+from tracearena.contest.commitments import (
     draw_live_users,
     live_day,
     live_users,
@@ -42,6 +41,7 @@ from tracearena.contest.live import (
     rounded,
     write_live,
 )
+from tracearena.contest.data import read_commitments
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.formats import pwscup
 from tracearena.traces import IdTable

@@ -12,7 +12,7 @@ from tracearena import cities
 from tracearena.algorithms import catalogue
 from tracearena.arena import run_sweep
 from tracearena.contest import CAST, AttackKind, Rehearsal, rehearse, verify
-from tracearena.contest.rehearsal import CHEATING, PSEUDONYMISED
+from tracearena.contest.simulation import CHEATING, PSEUDONYMISED
 from tracearena.errors import ParameterError
 from tracearena.formats.pwscup import PWS_CLOCK
 

@@ -26,7 +26,7 @@ from tracearena.contest import (
     totals,
     write_results,
 )
-from tracearena.contest.score_tables import read_totals
+from tracearena.contest.report_data import read_totals
 from tracearena.errors import FileError
 
 R, T = AttackKind.REIDENTIFICATION, AttackKind.TRACE_INFERENCE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.contest.sensitive_regions import of_categories, parse_categories, with_sensitive
+from tracearena.contest.data import of_categories, parse_categories, with_sensitive
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Clock, Grid, Places, Traces
 

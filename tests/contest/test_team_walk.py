@@ -9,7 +9,7 @@ import pytest
 from tests.threads import on_threads
 
 from tracearena import contest
-from tracearena.contest.team_walk import ShortWalk, WalkingUsers, pace_of
+from tracearena.contest.virtual_days import ShortWalk, WalkingUsers, pace_of
 from tracearena.errors import ParameterError
 from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.synthesis import PPMTF

@@ -15,7 +15,7 @@ from tests.server.conftest import Held as Contest
 
 from tracearena.algorithms import catalogue
 from tracearena.contest import Rules
-from tracearena.contest.handout import official
+from tracearena.contest.data import official
 from tracearena.files.whole import Held as InMemory
 from tracearena.formats import pwscup
 from tracearena.server import clock

@@ -19,7 +19,7 @@ from tests.server.uploads import FRAME, GOOD, ORIGINAL, PLACES
 
 from tracearena.arena import pseudonymise
 from tracearena.arena.ensemble import Ensemble, make_attacks
-from tracearena.contest.file_scores import reidentification_of, trace_inference_of, utility_of
+from tracearena.contest.file_judge import reidentification_of, trace_inference_of, utility_of
 from tracearena.contest.rules import Rules
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError

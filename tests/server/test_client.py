@@ -10,7 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tracearena.contest.receipts import ListedReceipt, list_text, public_signing_key, receipt_commitment, sign
+from tracearena.contest.commitments import (
+    ListedReceipt,
+    list_text,
+    public_signing_key,
+    receipt_commitment,
+    sign,
+)
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.server.client import connection, keeping
 from tracearena.server.client.connection import Client, ServerRefused, Unreachable

@@ -9,7 +9,7 @@ import pytest
 from tests.server import hands
 from tests.server.conftest import Held
 
-from tracearena.contest.handout import COMMITMENTS
+from tracearena.contest.data import COMMITMENTS
 from tracearena.errors import ParameterError
 from tracearena.formats import pwscup
 from tracearena.server.judging import failures, final_scores, scoring

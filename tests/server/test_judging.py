@@ -10,7 +10,7 @@ from tests.server import hands
 from tests.server.conftest import USERS, Held
 
 from tracearena.contest import verify
-from tracearena.contest.handout import COMMITMENTS, SALTS
+from tracearena.contest.data import COMMITMENTS, SALTS
 from tracearena.formats import pwscup
 from tracearena.server import clock
 from tracearena.server.models import AuditEntry, Contest, DataSet, Job, Score, State, Submission

@@ -14,7 +14,7 @@ from tests.server.test_public_pages import page
 from tests.server.visitors import joined
 
 from tracearena.contest import verify
-from tracearena.contest.live import read_live
+from tracearena.contest.commitments import read_live
 from tracearena.formats import pwscup
 from tracearena.server import clock
 from tracearena.server.judging.truths import Bench

@@ -15,8 +15,8 @@ from tests.server import hands
 from tests.server.conftest import Held
 
 from tracearena.contest import verify
-from tracearena.contest.file_scores import is_release
-from tracearena.contest.handout import COMMITMENTS
+from tracearena.contest.data import COMMITMENTS
+from tracearena.contest.file_judge import is_release
 from tracearena.formats import pwscup
 from tracearena.server.judge import work_off
 from tracearena.server.judging import working

@@ -10,7 +10,7 @@ from tests.server import hands
 from tests.server.conftest import Held
 
 from tracearena import __version__
-from tracearena.contest.file_scores import SCORER_VERSION
+from tracearena.contest.file_judge import SCORER_VERSION
 from tracearena.errors import ParameterError
 from tracearena.server.judging import rescoring
 from tracearena.server.models import AuditEntry, DataSet, Rescoring, RescoringState, Score

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str] | None = None) -> None:
     """Print who won, and the board; with the defences where they are known."""
     from tracearena.contest import compared
-    from tracearena.contest.records import Role
+    from tracearena.contest.board import Role
 
     width = max(len(award.title) for award in awards)
     for award in awards:

@@ -94,7 +94,7 @@ def with_sensitive_regions(
     training: Traces, reading: ReadingOptions, file: Path, sensitive: str | None, pois: Path | None
 ) -> Traces:
     """Mark the regions with sensitive places in them, and say so if no region is sensitive."""
-    from tracearena.contest import sensitive_regions as regions
+    from tracearena.contest import data as regions
     from tracearena.errors import DataError, ParameterError
 
     if sensitive is not None or pois is not None:
@@ -173,7 +173,7 @@ def learned_people(
 ) -> tuple[TeamMaker, dict[str, Any]]:
     """Train on the traces; return what makes virtual users, and what the manifest says of it."""
     from tracearena.contest import contest_training
-    from tracearena.contest.team_walk import STEP_S, ShortWalk
+    from tracearena.contest.virtual_days import STEP_S, ShortWalk
     from tracearena.intake.choices import seconds
 
     step_s = seconds(walk, "walk")

@@ -32,7 +32,7 @@ class Ranking:
         final_weight: float | None,
         winner_attacks: bool | None,
     ) -> None:
-        from tracearena.contest.score_tables import read_totals
+        from tracearena.contest.report_data import read_totals
 
         given = {
             "overall_total": overall,
@@ -64,7 +64,7 @@ def board_of_folder(
 ) -> None:
     """Score what a folder holds, then write and print its board."""
     from tracearena.contest import judge as judge_all
-    from tracearena.contest.handout import read_commitments
+    from tracearena.contest.data import read_commitments
 
     say_surroundings(intake)
     with working("scores"):
@@ -132,7 +132,7 @@ def _finish(
 ) -> None:
     """Write the results, if there is somewhere to write them, and print them."""
     from tracearena.contest import make_awards, summary
-    from tracearena.contest.account import account_of
+    from tracearena.contest.report_data import account_of
 
     awards = make_awards(made, ranking.preliminary)
     written: list[Path] = []
@@ -191,16 +191,15 @@ class _Looking:
     """Reads the traces behind a row of the page, which calls teams by their names."""
 
     def __init__(self, judged: Judged) -> None:
-        from tracearena.contest.desk import Desk
+        from tracearena.contest.file_judge import Desk
 
         self._desk = Desk(judged.intake, judged.rules)
         charter = judged.intake.charter
         self._numbers = {charter.called(team): team for team in judged.intake.teams}
 
     def __call__(self, row: Any) -> Any:
-        from tracearena.contest.account import Sight
-        from tracearena.contest.file_scores import read_obfuscated
-        from tracearena.contest.truth import Truth
+        from tracearena.contest.file_judge import Truth, read_obfuscated
+        from tracearena.contest.report_data import Sight
         from tracearena.traces import ObfuscatedTraces
 
         target = self._numbers.get(row.team, row.team), row.data_set

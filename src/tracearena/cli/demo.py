@@ -79,7 +79,7 @@ def demo(
 
 
 def _print_awards(held: Rehearsal) -> None:
-    from tracearena.contest.rehearsal import defence_of
+    from tracearena.contest.simulation import defence_of
 
     print_board(held.board, held.awards, {one.name: defence_of(one) for one in held.entrants})
     if held.afterwards:

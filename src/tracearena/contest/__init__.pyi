@@ -1,28 +1,51 @@
-from .account import Account, Sight, account_of, compared, summary
 from .archive import Archive, read_archive, write_archive
-from .awards import Award, Standing, attack_sums, make_awards, totals
-from .board import Board, BoardRow, make_board
-from .charter import Charter, charter_text, read_charter
-from .commitment import Commitment, commit, id_table_text, verify
+from .board import (
+    AttackKind,
+    AttackRecord,
+    Award,
+    Board,
+    BoardRow,
+    Role,
+    Roster,
+    Standing,
+    UtilityRecord,
+    attack_sums,
+    make_awards,
+    make_board,
+    totals,
+)
+from .commitments import (
+    Commitment,
+    commit,
+    draw_live_users,
+    id_table_text,
+    live_day,
+    live_users,
+    refresh_at,
+    verify,
+)
+from .contest_file import Charter, DataSource, charter_text, read_charter
 from .data import ContestPlan, team_traces, write_contest_data
-from .data_source import DataSource
-from .desk import Judged, judge
 from .differences import Finding
-from .intake import Intake, read_submissions
-from .live import draw_live_users, live_day, live_users, refresh_at
+from .file_judge import Judged, judge
 from .phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
-from .records import AttackKind, AttackRecord, Role, Roster, UtilityRecord
-from .refusal import Refusal
-from .rehearsal import Entrant, Rehearsal, rehearse
-from .releasing import Released, release_all
-from .results import write_results
+from .release import Released, release_all
+from .report_data import (
+    Account,
+    ScoreTables,
+    Sight,
+    account_of,
+    compared,
+    read_score_tables,
+    summary,
+    write_results,
+)
 from .rules import Rules
-from .sample_answers import attack_all
 from .sample_teams import CAST, Player
-from .score_tables import ScoreTables, read_score_tables
-from .team_clock import contest_training
-from .team_walk import ShortWalk
+from .simulation import Entrant, Rehearsal, attack_all, rehearse
+from .submissions import Intake, Refusal, read_submissions
 from .verification import Verification, verify_archive
+from .virtual_days import ShortWalk, contest_training
 
 __all__ = [
     "Account",

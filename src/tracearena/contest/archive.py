@@ -17,11 +17,12 @@ manifest with the hash of every file::
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import unicodedata
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -29,12 +30,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tracearena import __version__
-from tracearena.contest import charter as charters
-from tracearena.contest.charter import read_charter
-from tracearena.contest.file_scores import SCORER_VERSION
-from tracearena.contest.handout import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS, file_digest
-from tracearena.contest.ledger import LEDGER
-from tracearena.contest.receipts import sign
+from tracearena.contest import contest_file as charters
+from tracearena.contest.commitments import sign
+from tracearena.contest.contest_file import read_charter
+from tracearena.contest.data import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS, file_digest
+from tracearena.contest.file_judge import SCORER_VERSION
+from tracearena.contest.submissions import LEDGER
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing
 from tracearena.files.archives import unpacked
@@ -238,3 +239,44 @@ def _entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _EVERY_DATE)
     entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
     return entry
+
+
+# The audit log of a contest on a server: entries bound to each other by hashes, so that a gap
+# shows.
+
+
+BEGINNING = 64 * "0"
+"""What the first entry has in the place of the hash of the one before."""
+FIELDS = ("at", "actor", "act", "details", "before", "sha256")
+
+
+def entry_digest(entry: Mapping[str, Any]) -> str:
+    """Return the hash of an entry, that of the one before included."""
+    said = [entry[name] for name in ("before", "at", "actor", "act", "details")]
+    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def first_broken(entries: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the position of the first entry that does not follow from the one before, None if all do.
+
+    An entry whose details are left out, since they are nobody else's business, has its hash still.
+    """
+    before = BEGINNING
+    for position, entry in enumerate(entries):
+        is_whole = entry["details"] is not None
+        if entry["before"] != before or (is_whole and entry_digest(entry) != entry["sha256"]):
+            return position
+        before = entry["sha256"]
+    return None
+
+
+def read_audit_log(path: Path) -> list[dict[str, Any]]:
+    """Read the log of an archive."""
+    if not path.is_file():
+        raise FileError.whole(path, "is not there, and belongs to a contest on a server", "missing")
+    found = read_json(path)
+    if not isinstance(found, list) or not all(
+        isinstance(entry, dict) and sorted(entry) == sorted(FIELDS) for entry in found
+    ):
+        raise FileError.whole(path, "is not an audit log", "not-a-log")
+    return found

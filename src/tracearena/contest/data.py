@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+import shutil
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracearena.arena.pseudonyms import pseudonymise
+from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.checks import require_switch, require_whole
-from tracearena.contest import handout
+from tracearena.contest import contest_file as charters
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
-from tracearena.contest.charter import Charter
-from tracearena.contest.commitment import Commitment, commit
-from tracearena.contest.live import live_users
+from tracearena.contest.commitments import Commitment, commit, live_users, write_live
+from tracearena.contest.contest_file import Charter
 from tracearena.contest.rules import Rules
-from tracearena.contest.team_clock import contest_days
+from tracearena.contest.virtual_days import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
-from tracearena.errors import DataError, ParameterError
-from tracearena.files import replacing_folder
-from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.errors import DataError, FileError, ParameterError
+from tracearena.files import csv_text, read_bytes, replacing, replacing_folder
+from tracearena.formats import pwscup
+from tracearena.formats.pwscup import PwsName
+from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 _HIGHEST = 999
 
@@ -164,7 +174,7 @@ def write_contest_data(
     shuffle_seed: SeedLike = None,
     about: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write the folders of a contest (`tracearena.contest.handout`), and return the judge's manifest.
+    """Write the folders of a contest (`tracearena.contest.data`), and return the judge's manifest.
 
     Parameters
     ----------
@@ -193,28 +203,28 @@ def write_contest_data(
     entries: list[dict[str, Any]] = []
     commitments: dict[str, Commitment] = {}
     with replacing_folder(folder, private=True) as place:
-        judge = place / handout.JUDGE
+        judge = place / JUDGE
         judge.mkdir(mode=0o700)
-        (place / handout.EVERYBODY).mkdir()
+        (place / EVERYBODY).mkdir()
         for done, (team, number) in enumerate(sets, 1):
             own = child_seed(root, team, number)
             with use(progress=None):
                 reference, original = team_traces(model, plan, own)
-            files = handout.write_traces(judge, team, number + 1, reference, original, days=days)
+            files = write_traces(judge, team, number + 1, reference, original, days=days)
             if plan.roles()[team] == "pseudonymised":
                 unchanged = ObfuscatedTraces.unchanged(original)
                 shuffle, salt, drawn = _secrets(shuffle_seed, number)
                 release = pseudonymise(unchanged, seed=shuffle)
                 live = live_users(charter.rules, release.id_table.user_ids, seed=drawn)
-                files |= handout.write_release(judge, team, number + 1, unchanged, release, live)
+                files |= write_release(judge, team, number + 1, unchanged, release, live)
                 commitments[files["id_table"]] = commit(release.id_table, live=live, seed=salt)
-            for secret in files.keys() & handout.SECRET:
+            for secret in files.keys() & SECRET:
                 (judge / files[secret]).chmod(0o600)
             entries.append(_entry(team, number, plan, own, files))
             report(done, len(sets))
-        handout.write_commitments(place, commitments)
-        handout.write_frame(place, charter)
-        return handout.write_manifest(judge, asdict(plan), _seed(root), entries, about or {})
+        write_commitments(place, commitments)
+        write_frame(place, charter)
+        return write_manifest(judge, asdict(plan), _seed(root), entries, about or {})
 
 
 def _secrets(seed: SeedLike, number: int) -> tuple[SeedLike, SeedLike, SeedLike]:
@@ -242,7 +252,7 @@ def _entry(
     return {
         "team": team,
         "role": plan.roles()[team],
-        "data": f"data{number + 1:02d}_{handout.PURPOSES[number]}",
+        "data": f"data{number + 1:02d}_{PURPOSES[number]}",
         "seed": _seed(seed),
         "files": files,
     }
@@ -254,3 +264,340 @@ def _seed(root: np.random.SeedSequence) -> dict[str, Any] | None:
         return None
     words = np.atleast_1d(np.asarray(root.entropy, object)).tolist()
     return {"entropy": [int(word) for word in words], "spawn_key": [int(word) for word in root.spawn_key]}
+
+
+# Who gets which folder: the judge's secrets, everybody's files, and one bundle a team.
+
+
+JUDGE, EVERYBODY, TEAMS, SUBMISSIONS = "judge", "everybody", "teams", "submissions"
+MANIFEST, LETTER = "manifest.json", "LETTER.txt"
+REGIONS, TIMES = "info_region.csv", "info_time.csv"
+COMMITMENTS, SALTS = "commitments.csv", "salts.csv"
+PURPOSES = ("IDP", "TRP")
+DATA_SETS = {purpose: number for number, purpose in enumerate(PURPOSES, 1)}
+HANDED_IN = ("anotraces", "etable", "etraces")
+"""What teams hand in; everything else is the judge's own."""
+SECRET = frozenset({"original", "obfuscated", "id_table", "live"})
+"""Files of the judge's folder that only its owner may read, wherever they are moved."""
+
+
+def official(kind: str, team: int, number: int, attacker: int | None = None) -> PwsName:
+    """Return the official name of a file of data set `number`, 1 or 2."""
+    return PwsName(kind=kind, team=team, purpose=PURPOSES[number - 1], attacker=attacker)
+
+
+def live_file(team: int, number: int) -> str:
+    """Return the name of the file with the users of the live board, beside the ID table.
+
+    >>> live_file(1, 1)
+    'live_team001_data01_IDP.csv'
+    """
+    return "live" + str(official("ptable", team, number)).removeprefix("ptable")
+
+
+def bundle(folder: Path, team: str) -> Path:
+    """Return the folder of one team."""
+    return folder / TEAMS / f"team{team}"
+
+
+def write_traces(
+    judge: Path, team: int, number: int, reference: Traces, original: Traces, *, days: tuple[int, int]
+) -> dict[str, str]:
+    """Write the traces of one data set into the judge's folder, with regions and times beside them."""
+    if not (judge / REGIONS).exists():
+        pwscup.write_places(original.places, judge / REGIONS)
+        pwscup.write_times(pwscup.Times(original.clock, *days), judge / TIMES)
+    kinds = {"reference": "reftraces", "original": "orgtraces"}
+    names = {what: str(official(kind, team, number)) for what, kind in kinds.items()}
+    pwscup.write_traces(reference, judge / names["reference"])
+    pwscup.write_traces(original, judge / names["original"])
+    return names
+
+
+def write_release(
+    judge: Path, team: int, number: int, obfuscated: ObfuscatedTraces, release: Release, live: Any = None
+) -> dict[str, str]:
+    """Write what the judge makes of obfuscated traces, and the obfuscated traces, for the judge.
+
+    Where there is a live board, `live` are its users.
+    """
+    kinds = {"obfuscated": "anotraces", "anonymized": "pubtraces", "id_table": "ptable"}
+    names = {what: str(official(kind, team, number)) for what, kind in kinds.items()}
+    pwscup.write_obfuscated(obfuscated, judge / names["obfuscated"])
+    pwscup.write_anonymized(release.anonymized, judge / names["anonymized"])
+    pwscup.write_id_table(release.id_table, judge / names["id_table"])
+    if live is not None:
+        names["live"] = live_file(team, number)
+        write_live(judge / names["live"], live)
+    return names
+
+
+def write_commitments(folder: Path, made: Mapping[str, Commitment]) -> None:
+    """Write the hashes for everybody and the salts for the judge, by the name of the ID table."""
+    tables = sorted(made)
+    digests = csv_text(["file", "sha256"], ([name, made[name].digest] for name in tables))
+    salts = csv_text(["file", "salt"], ([name, made[name].salt] for name in tables))
+    with replacing(folder / EVERYBODY / COMMITMENTS) as file:
+        file.write(digests.encode())
+    with replacing(folder / JUDGE / SALTS, private=True) as file:
+        file.write(salts.encode())
+
+
+def read_commitments(folder: Path) -> dict[str, Commitment]:
+    """Read hashes and salts back; nothing if there are none yet."""
+    digests = _column(folder / EVERYBODY / COMMITMENTS, "sha256")
+    salts = _column(folder / JUDGE / SALTS, "salt")
+    if set(digests) != set(salts):
+        only = sorted(set(digests) ^ set(salts))[0]
+        raise FileError.whole(
+            folder / JUDGE / SALTS, f"{only} has a hash or a salt, and not both", "contradiction"
+        )
+    return {name: Commitment(digests[name], salts[name]) for name in digests}
+
+
+def _column(path: Path, name: str) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    if not lines or lines[0] != f"file,{name}" or any(len(row) != 2 for row in rows):
+        raise FileError.whole(path, f"is not a table of file,{name}", "wrong-header")
+    return {row[0]: row[1] for row in rows}
+
+
+def write_frame(folder: Path, charter: Charter) -> None:
+    """Write the contest's file and hand out what is there before the first phase."""
+    said = charters.charter_text(charter.for_everybody)
+    _put(folder / charters.NAME, said)
+    judge, everybody = folder / JUDGE, folder / EVERYBODY
+    samples = {int(number) for number in charter.sample_numbers}
+    copy_files(_frame(judge), everybody)
+    copy_files((path for path in _traces(judge) if PwsName.parse(path).team in samples), everybody)
+    _put(everybody / charters.NAME, said)
+    for team in charter.numbers:
+        own = bundle(folder, team)
+        own.mkdir(parents=True)
+        copy_files(_frame(judge), own)
+        mine = (path for path in _traces(judge) if PwsName.parse(path).team == int(team))
+        copy_files(mine, own, private=True)
+        _put(own / charters.NAME, said)
+        _put(own / LETTER, to_team(charter, team))
+    (folder / SUBMISSIONS).mkdir()
+
+
+def copy_files(files: Iterable[Path], folder: Path, *, private: bool = False) -> None:
+    """Copy the content of files; what is there already with the same name is replaced.
+
+    Private copies of original traces are for their owner alone; all others are as the umask has it.
+    """
+    for path in files:
+        secret = private and path.name.startswith("orgtraces")
+        with replacing(folder / path.name, private=secret) as out, open(path, "rb") as file:
+            shutil.copyfileobj(file, out)
+
+
+def write_manifest(
+    judge: Path, plan: Mapping[str, Any], seed: Any, entries: list[dict[str, Any]], about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write and return what the data was made from, and the hash of every file of the judge."""
+    manifest = {
+        "format": "tracearena-contest-data",
+        "version": 2,
+        "plan": dict(plan),
+        "seed": seed,
+        "model": dict(about),
+        "data": entries,
+        "sha256": {path.name: file_digest(path) for path in sorted(judge.iterdir())},
+    }
+    with replacing(judge / MANIFEST, private=True) as file:
+        file.write((json.dumps(manifest, indent=1) + "\n").encode())
+    return manifest
+
+
+def file_digest(path: Path) -> str:
+    """Return SHA-256 of a file as it lies there."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _frame(judge: Path) -> list[Path]:
+    return [judge / REGIONS, judge / TIMES]
+
+
+def _traces(judge: Path) -> list[Path]:
+    return sorted([*judge.glob("reftraces_*.csv"), *judge.glob("orgtraces_*.csv")])
+
+
+def _put(path: Path, text: str) -> None:
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+# Which regions of a contest are sensitive: those with a hospital in them, or whatever is named.
+
+
+_SHOWN = 10
+
+
+def parse_categories(text: str) -> tuple[str, ...]:
+    """Read which categories are sensitive, such as ``category=hospital`` or ``category=hospital,clinic``.
+
+    >>> parse_categories("category=Hospital, clinic")
+    ('hospital', 'clinic')
+    """
+    match = re.fullmatch(r"\s*category\s*=(.*)", text, re.DOTALL)
+    names = [] if match is None else [name.strip().casefold() for name in match[1].split(",")]
+    if not names or not all(names):
+        raise ParameterError.of("sensitive", text, "category= and one or more categories with commas between")
+    return tuple(names)
+
+
+def of_categories(points: Places, categories: tuple[str, ...]) -> Places:
+    """Return the points of some categories; of ``building/Hospital/7`` each part is one.
+
+    >>> places = Places([35.0, 35.1], [139.0, 139.1], categories=["building/Hospital/7", "food/Ramen"])
+    >>> of_categories(places, ("hospital",)).latitude.tolist()
+    [35.0]
+    """
+    if points.categories is None:
+        raise DataError("the places have no categories")
+    kinds, kind_of = np.unique(points.categories, return_inverse=True)
+    parts = [{part.strip().casefold() for part in (kind, *kind.split("/"))} for kind in kinds.tolist()]
+    unknown = [name for name in categories if not any(name in one for one in parts)]
+    if unknown:
+        known = sorted({part for one in kinds.tolist() for part in one.split("/")[:2] if part})
+        shown = ", ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN} more" if known[_SHOWN:] else "")
+        raise DataError(f"no place is of category {unknown[0]!r}; there are {shown or 'none'}")
+    chosen = np.array([bool(one.intersection(categories)) for one in parts])[kind_of]
+    return Places(points.latitude[chosen], points.longitude[chosen])
+
+
+def with_sensitive(traces: Traces, points: Places) -> Traces:
+    """Return the traces with those regions sensitive in which one of the points lies, and no others."""
+    places = traces.places
+    if places.grid is None:
+        raise DataError("the regions with sensitive places in them are those of a grid (--grid 32x32)")
+    cells: NDArray[np.int32] = places.grid.cell_of(points.latitude, points.longitude)
+    if not (cells >= 0).any():
+        raise DataError(f"none of the {len(points):,} sensitive places lies in the box of the regions")
+    marked = Places(
+        places.latitude,
+        places.longitude,
+        ids=places.ids,
+        sensitive=np.isin(np.arange(len(places)), cells),
+        categories=places.categories,
+        grid=places.grid,
+        km_per_degree=places.km_per_degree,
+    )
+    return traces.onto(marked)
+
+
+# What the organiser writes to the teams: what to do, and until when.
+
+
+_WIDTH = 92
+_LATER = "the organiser will say until when"
+
+
+def to_team(charter: Charter, team: str) -> str:
+    """Return the letter that goes with a team's own traces."""
+    rules, schedule = charter.rules, charter.schedule
+    sets = ("data01_IDP", "data02_TRP")[: rules.data_sets]
+    hand_in = " and ".join(f"anotraces_team{team}_{data}.csv" for data in sets)
+    until = _until(None if schedule is None else schedule.anonymization_end)
+    attack = _LATER if schedule is None else f"{_time(schedule.attack_begin)} to {_time(schedule.attack_end)}"
+    return _letter(
+        f"{charter.name}: the {rules.challenge}",
+        [
+            f"To team {charter.called(team)}.",
+            "This folder is for your team alone. It has your own people: reftraces_… are the days that every "
+            "attacker will know, orgtraces_… the days that you defend. Show orgtraces_… to nobody. "
+            "info_region.csv says where the regions are, info_time.csv what the times mean, contest.toml has "
+            "all rules.",
+            f"Now: change your original traces so that they stay useful (utility at least "
+            f"{rules.utility_threshold:g}) and tell as little as possible, and hand in {hand_in}, {until}. A "
+            "file has below its header reg_id one cell for each row of orgtraces_…, in the same order: a "
+            "region, several with one space between, or * for none.",
+            "Look before you hand in; these are the programs that the judge uses:",
+        ],
+        [
+            f"tracearena check obfuscated anotraces_team{team}_{data}.csv "
+            f"--original orgtraces_team{team}_{data}.csv --places info_region.csv"
+            for data in sets
+        ]
+        + [
+            f"tracearena score utility --obfuscated anotraces_team{team}_{data}.csv "
+            f"--original orgtraces_team{team}_{data}.csv --places info_region.csv" + _as_the_judge(rules)
+            for data in sets
+        ],
+        [
+            f"Then ({attack}) you get everybody's reference traces and released traces, and attack: "
+            f"etable_team{team}-NNN_… says who is behind each pseudonym of team NNN, "
+            f"etraces_team{team}-NNN_… where each of its users was. A second letter comes with them.",
+            *_practice(charter),
+        ],
+    )
+
+
+def to_everybody(charter: Charter, targets: Sequence[str]) -> str:
+    """Return the letter that goes with the released traces."""
+    schedule = charter.schedule
+    until = _until(None if schedule is None else schedule.attack_end)
+    return _letter(
+        f"{charter.name}: attack",
+        [
+            "To all teams.",
+            "This folder is for everybody. pubtraces_… are released traces under pseudonyms, reftraces_… "
+            "what is known of the same people from other days. Attack every target but yourself: "
+            f"{', '.join(targets)}.",
+            f"Hand in, {until}, for each target NNN an inferred ID table, inferred traces, or both, your own "
+            "number first: etable_teamYYY-NNN_data01_IDP.csv has below its header user_id one user for each "
+            "pseudonym, ascending; etraces_teamYYY-NNN_data01_IDP.csv has below reg_id one region for each "
+            "user and time, by user and then by time. A target that you do not attack counts 1 for you, the "
+            "worst there is.",
+            f"commitments.csv has a salted hash of every ID table{_with_live(charter.rules)}. When all is "
+            "over the judge shows tables and salts, and you can see that no table was changed meanwhile.",
+        ],
+        [],
+        [],
+    )
+
+
+def _with_live(rules: Rules) -> str:
+    return " and of the users of its live board" if rules.mode == "live" else ""
+
+
+def _as_the_judge(rules: Rules) -> str:
+    """Return the options by which a team scores as the judge does, where the rules are not the usual ones."""
+    usual = Rules()
+    rule = "" if rules.utility_rule == usual.utility_rule else f" --rule {rules.utility_rule}"
+    lowest = rules.utility_threshold
+    return rule + ("" if lowest == usual.utility_threshold else f" --threshold {lowest:g}")
+
+
+def _practice(charter: Charter) -> list[str]:
+    if not charter.sample_numbers:
+        return []
+    teams = " and ".join(charter.sample_numbers)
+    return [
+        "To practise: the folder for everybody has reference and original traces of the sample teams "
+        f"{teams}."
+    ]
+
+
+def _letter(title: str, first: Sequence[str], commands: Sequence[str], last: Sequence[str]) -> str:
+    parts = [title, "=" * len(title), ""]
+    for paragraph in first:
+        parts += [textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False), ""]
+    parts += [f"    {command}" for command in commands] + ([""] if commands else [])
+    for paragraph in last:
+        parts += [textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False), ""]
+    return "\n".join(parts)
+
+
+def _until(end: datetime | None) -> str:
+    return _LATER if end is None else f"before {_time(end)}"
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -7,10 +7,25 @@ import io
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from tracearena.errors import shorten
+from tracearena.contest.archive import RESULTS, Archive
+from tracearena.contest.commitments import (
+    LISTS,
+    RECEIPTS,
+    ListedReceipt,
+    OpenedReceipt,
+    read_list,
+    read_receipts,
+    signer_of,
+)
+from tracearena.contest.data import EVERYBODY, HANDED_IN, MANIFEST, SUBMISSIONS, file_digest
+from tracearena.contest.submissions import ARRIVALS, Arrival, read_arrivals
+from tracearena.errors import FileError, shorten
+from tracearena.files import read_bytes
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.ASCII)
 _LISTED = 10
@@ -118,3 +133,180 @@ def same(expected: Any, found: Any) -> bool:
 def _number(cell: str) -> str | float:
     """Return a cell as a number, if it is written as one; 001 is a team."""
     return float(cell) if _NUMBER.fullmatch(cell) else cell
+
+
+# Whether everything that was handed in is accounted for: listed, signed, and either judged or
+# refused.
+
+
+REFUSED = "refused.csv"
+LATE = "late"
+_NONE = "none"
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """What an archive must have of every upload.
+
+    Parameters
+    ----------
+    archive
+        The archive, unpacked.
+    key
+        The contest's public key, if the reader knows it: then everything must be signed by it.
+    """
+
+    archive: Archive
+    key: str | None = None
+
+    @property
+    def has_receipts(self) -> bool:
+        """Whether the contest was held on a server, which numbers and signs its receipts."""
+        numbered = any(one.receipt for one in (self.arrivals or {}).values())
+        return self.key is not None or numbered or (self.submissions / RECEIPTS).is_file()
+
+    @property
+    def submissions(self) -> Path:
+        """Where the files lie that were handed in."""
+        return self.archive.folder / SUBMISSIONS
+
+    @cached_property
+    def arrivals(self) -> dict[str, Arrival] | None:
+        """When files came."""
+        return read_arrivals(self.submissions / ARRIVALS)
+
+    @cached_property
+    def receipts(self) -> dict[int, OpenedReceipt]:
+        """Every receipt of the contest."""
+        return read_receipts(self.submissions / RECEIPTS)
+
+    @cached_property
+    def refused(self) -> list[list[str]]:
+        """The rows of the table of what was refused."""
+        return table(self.archive.folder / RESULTS / REFUSED)[1:]
+
+    def files(self) -> set[str]:
+        """Return what was handed in and is in the archive."""
+        found = (path for path in self.submissions.rglob("*") if path.is_file())
+        names = (path.relative_to(self.submissions).as_posix() for path in found)
+        return {name for name in names if name not in (ARRIVALS, RECEIPTS)}
+
+    def signer(self) -> str | None:
+        """Return by whom the manifest is signed; None if it is not."""
+        try:
+            return signer_of(self.archive.folder / MANIFEST)
+        except FileError:
+            return None
+
+    def unsigned(self) -> Iterator[Finding]:
+        """Yield what is not signed by the contest's key."""
+        wanted = self.key or self.signer()
+        for name in (MANIFEST, *(f"{EVERYBODY}/{name}" for name in LISTS.values())):
+            path = self.archive.folder / name
+            if not path.is_file():
+                yield Finding("receipt", name, "the list that was published", _NONE)
+                continue
+            try:
+                found = signer_of(path)
+            except FileError as error:
+                yield Finding("signature", name, "a signature of the contest's key", str(error.faults[0]))
+                continue
+            wanted = wanted or found
+            if found != wanted:
+                yield Finding("signature", name, f"a signature of {wanted}", f"one of {found}")
+
+    def unlisted(self) -> Iterator[Finding]:
+        """Yield files without an arrival, and arrivals without a file."""
+        if self.arrivals is None:
+            return
+        there = self.files()
+        for name in sorted(there - self.arrivals.keys()):
+            yield Finding("arrival", f"{SUBMISSIONS}/{name}", f"a line in {ARRIVALS}", _NONE)
+        for name in sorted(self.arrivals.keys() - there):
+            if not self._may_be_left_out(name):
+                yield Finding("arrival", f"{SUBMISSIONS}/{name}", f"the file of {ARRIVALS}", _NONE)
+
+    def wrong_receipts(self) -> Iterator[Finding]:
+        """Yield receipts that contradict the published lists, the files, or what became of them."""
+        where = f"{SUBMISSIONS}/{RECEIPTS}"
+        listed: dict[int, ListedReceipt] = {}
+        for name in LISTS.values():
+            if (path := self.archive.folder / EVERYBODY / name).is_file():
+                listed |= read_list(path)
+        for number in sorted(listed.keys() - self.receipts.keys()):
+            yield Finding("receipt", f"{where}, receipt {number}", "the receipt of a published list", _NONE)
+        for number, one in self.receipts.items():
+            place = f"{where}, receipt {number}"
+            if number in listed:
+                yield from value_differences("receipt", place, asdict(listed[number]), asdict(one.listed))
+            elif one.state != LATE:
+                yield Finding("receipt", place, "a line in a published list", _NONE)
+        yield from self._outcomes(where)
+
+    def wrong_refusals(self, again: list[list[str]]) -> Iterator[Finding]:
+        """Yield refusals that are missing, or that the second judgement does not make.
+
+        Parameters
+        ----------
+        again
+            The rows of the table that the second judgement writes.
+        """
+        where = f"{RESULTS}/{REFUSED}"
+        for row in again:
+            if row not in self.refused:
+                yield Finding("refusal", where, ", ".join(row), "no such row")
+        own = {row[0] for row in self._refused_receipts()}
+        for row in self.refused:
+            if row in again or row[0] in own or self._is_left_out(row):
+                continue
+            yield Finding("refusal", where, "no such row", ", ".join(row))
+
+    def _outcomes(self, where: str) -> Iterator[Finding]:
+        taken = {one.receipt: (name, one) for name, one in (self.arrivals or {}).items()}
+        refused = {row[0] for row in self.refused if row}
+        for number in sorted(taken.keys() - self.receipts.keys()):
+            yield Finding("receipt", f"{SUBMISSIONS}/{taken[number][0]}", f"a line in {RECEIPTS}", _NONE)
+        for number, one in self.receipts.items():
+            if number not in taken:
+                if refused_name(one.team, number) not in refused:
+                    expected = f"its file, or a row in {RESULTS}/{REFUSED}"
+                    yield Finding("receipt", f"{where}, receipt {number}", expected, _NONE)
+                continue
+            name, arrival = taken[number]
+            if arrival.at.isoformat() != one.received:
+                found = arrival.at.isoformat()
+                yield Finding("receipt", f"{SUBMISSIONS}/{ARRIVALS}, {name}", one.received, found)
+            path = self.submissions / name
+            if path.is_file() and (digest := file_digest(path)) != one.sha256:
+                yield Finding("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
+
+    def _refused_receipts(self) -> list[list[str]]:
+        """Return rows of refused uploads, which are not in the archive."""
+        if not self.has_receipts:
+            return []
+        taken = {one.receipt for one in (self.arrivals or {}).values()}
+        own = {refused_name(one.team, n) for n, one in self.receipts.items() if n not in taken}
+        return [row for row in self.refused if row and row[0] in own]
+
+    def _is_left_out(self, row: list[str]) -> bool:
+        """Whether a row is about a file that is not given away."""
+        name = row[0].removeprefix(f"{SUBMISSIONS}/") if row else ""
+        return self._may_be_left_out(name) and name not in self.files()
+
+    def _may_be_left_out(self, name: str) -> bool:
+        """Whether a file holds obfuscated traces that are given away with the originals only."""
+        return not self.archive.manifest.get("originals") and name.rpartition("/")[2].startswith(HANDED_IN[0])
+
+
+def refused_name(team: str, receipt: int) -> str:
+    """Return how the table of what was refused calls an upload on a server.
+
+    >>> refused_name("001", 17)
+    'team001/000017'
+    """
+    return f"team{team}/{receipt:06d}"
+
+
+def table(path: Path) -> list[list[str]]:
+    """Return the rows of a small table, its header first."""
+    return list(csv.reader(io.StringIO(read_bytes(path).decode("utf-8", "replace"), newline="")))

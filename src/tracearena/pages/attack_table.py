@@ -8,10 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tracearena.contest.account import margin
-from tracearena.contest.awards import SAME, attack_sums
-from tracearena.contest.board import NOT_ATTACKED, Board, BoardRow
-from tracearena.contest.records import AttackKind, Role
+from tracearena.contest.board import NOT_ATTACKED, SAME, AttackKind, Board, BoardRow, Role, attack_sums
+from tracearena.contest.report_data import margin
 from tracearena.language import in_a_row, marked, said
 
 QUESTIONS = {

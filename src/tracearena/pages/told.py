@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from tracearena.arena.claims import STRONG, Finding, privacies_together, privacy_costs_usefulness
 from tracearena.arena.sweep import SweepRow
-from tracearena.contest.account import compared
-from tracearena.contest.awards import Award
-from tracearena.contest.board import Board, BoardRow
-from tracearena.contest.records import Role
+from tracearena.contest.board import Award, Board, BoardRow, Role
+from tracearena.contest.report_data import compared
 from tracearena.language import counted, in_a_row, said
 
 DEFENCES = ("best-anonymization", "best-anonymization-reidentification")

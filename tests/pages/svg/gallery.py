@@ -25,7 +25,7 @@ from tracearena.contest import (
     make_awards,
     make_board,
 )
-from tracearena.contest.account import margin
+from tracearena.contest.report_data import margin
 from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.pages import svg
 from tracearena.pages.contest.team_styles import team_styles

@@ -6,7 +6,7 @@ import pytest
 from tests.pages.svg.gallery import SVG, board, numbers, of_class, tree
 
 from tracearena.contest import Award, Standing, make_awards
-from tracearena.contest.account import margin
+from tracearena.contest.report_data import margin
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles
 from tracearena.pages.svg import margins_picture, podium_picture
 

@@ -13,7 +13,7 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter, Schedule
-    from tracearena.contest.data_source import DataSource
+    from tracearena.contest.contest_file import DataSource
 
 _QUESTIONS: dict[str, tuple[str, Any]] = {
     "name": ("Name of the contest", "A contest"),
@@ -60,7 +60,7 @@ class Wanted:
         return replace(said, name=self.name or said.name, data=data, schedule=schedule)
 
     def _data(self, said: Charter, file: Path | None) -> DataSource:
-        from tracearena.contest.data_source import DataSource
+        from tracearena.contest.contest_file import DataSource
 
         if self.traces is not None and self.files is not None:
             raise ParameterError("--data and --files exclude each other: learned people, or ready-made ones")

@@ -310,7 +310,7 @@ def _first_line(file: Path) -> bytes:
 def _own_team(folder: Path) -> str:
     """Return the number of the team whose original traces were fetched with the letter."""
     from tracearena.contest import read_charter
-    from tracearena.contest.charter import NAME
+    from tracearena.contest.contest_file import NAME
     from tracearena.formats.pwscup import PwsName
 
     samples = set(read_charter(folder / NAME).sample_numbers) if (folder / NAME).is_file() else set()

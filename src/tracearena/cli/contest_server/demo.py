@@ -48,7 +48,7 @@ def show(host: str, port: int, workers: int, phase: str) -> None:
 
 def _held(folder: Path, serving: Serving, stop: Stop) -> None:
     from tracearena.contest import ContestPlan, write_contest_data
-    from tracearena.contest.city_people import Neighbours
+    from tracearena.contest.contest_file import Neighbours
     from tracearena.engine import fresh_seed
     from tracearena.server.operations.stops import TEAMS, schedule_around
     from tracearena.server.serving import served, until_signal

@@ -141,7 +141,7 @@ def new(
 
 def _charter_beside(files: Path | None) -> Path | None:
     """Return the contest's file of ready-made data, if it comes with one."""
-    from tracearena.contest.charter import NAME
+    from tracearena.contest.contest_file import NAME
 
     return files / NAME if files is not None and (files / NAME).is_file() else None
 

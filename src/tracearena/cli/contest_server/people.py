@@ -20,7 +20,7 @@ from tracearena.cli._refusing import refuse
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter
-    from tracearena.contest.data_source import DataSource
+    from tracearena.contest.contest_file import DataSource
     from tracearena.traces import Traces
 
 USUAL: dict[str, Any] = {"factors": 32, "alpha": 200.0, "iterations": 100, "zeros": "all"}
@@ -65,7 +65,7 @@ class People:
         write_people(place, training, charter, plan, parameters, walk=self.walk, model=None, seed=seed)
 
     def _of_city(self, charter: Charter, seed: int | None) -> Traces:
-        from tracearena.contest.city_people import residents
+        from tracearena.contest.contest_file import residents
         from tracearena.engine import child_seed, seed_sequence
 
         with working("people of the city"):

@@ -13,8 +13,7 @@ from pathlib import Path
 from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep, succeeded, write_table
 from tracearena.arena.claims import Finding, Tell, announce, privacies_together, titled
 from tracearena.contest import compared, read_score_tables
-from tracearena.contest.board import BoardRow
-from tracearena.contest.records import Role
+from tracearena.contest.board import BoardRow, Role
 from tracearena.figures import privacy_scatter
 from tracearena.figures.data import DEFENCES, Source
 from tracearena.figures.style import canvas, label_points, save

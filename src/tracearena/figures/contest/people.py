@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.claims import Finding, Tell, announce
-from tracearena.contest.team_clock import contest_days, contest_training
-from tracearena.contest.team_walk import ShortWalk
+from tracearena.contest.virtual_days import ShortWalk, contest_days, contest_training
 from tracearena.engine import child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.figures.contest.people_numbers import Lives, distances, spread, value

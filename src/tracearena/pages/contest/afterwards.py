@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tracearena.arena.sweep import SweepRow
-from tracearena.contest.account import Account
-from tracearena.contest.rehearsal import FEW
+from tracearena.contest.report_data import Account
+from tracearena.contest.simulation import FEW
 from tracearena.pages import Page
 from tracearena.pages.contest.team_styles import joined, score_axis
 from tracearena.pages.style import BLUE, GREY, VERMILION

@@ -7,8 +7,8 @@ from html import escape
 from importlib.metadata import version
 
 from tracearena import __version__
-from tracearena.contest.account import Account, Sight
-from tracearena.contest.records import Role
+from tracearena.contest.board import Role
+from tracearena.contest.report_data import Account, Sight
 from tracearena.pages import Page
 from tracearena.pages.contest.afterwards import show_afterwards
 from tracearena.pages.contest.days import show_days

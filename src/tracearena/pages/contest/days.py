@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.contest.account import Account, Sight
+from tracearena.contest.report_data import Account, Sight
 from tracearena.pages import Page, ground, sensitive_marks
 from tracearena.pages.changes import BIN_KM, box_around, day_box, displacements, liveliest_day
 from tracearena.pages.contest.team_styles import TeamStyle, plotted

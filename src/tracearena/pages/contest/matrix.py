@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.contest.account import Account
-from tracearena.contest.records import AttackKind
+from tracearena.contest.board import AttackKind
+from tracearena.contest.report_data import Account
 from tracearena.pages import Page
 from tracearena.pages.attack_table import QUESTIONS, attack_table, table_message
 from tracearena.pages.contest.team_styles import plotted

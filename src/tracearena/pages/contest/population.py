@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracearena.contest.account import Account, Sight
+from tracearena.contest.report_data import Account, Sight
 from tracearena.pages import Page, place_map
 from tracearena.pages.changes import crowds_at_noon, losses_by_place
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from tracearena.contest.account import Account
-from tracearena.contest.awards import Award
-from tracearena.contest.board import BoardRow
-from tracearena.contest.records import AttackKind, Role
+from tracearena.contest.board import AttackKind, Award, BoardRow, Role
+from tracearena.contest.report_data import Account
 from tracearena.pages import Page
 from tracearena.pages.contest.team_styles import UNKNOWN, TeamStyle, badge, dots, joined, plotted
 from tracearena.pages.told import DEFENCES, tied

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from tracearena.contest.records import Roster
+from tracearena.contest.board import Roster
 from tracearena.language import said
 from tracearena.pages.style import COLOURS, GREY, MARKERS
 from tracearena.pages.svg.markers import marker

@@ -6,7 +6,7 @@ from typing import Any
 
 from tracearena.arena.claims import shuffling_hides_names_only
 from tracearena.arena.sweep import SweepRow
-from tracearena.contest.account import Account, compared
+from tracearena.contest.report_data import Account, compared
 from tracearena.pages import Page
 from tracearena.pages.contest.team_styles import SAMPLE, TeamStyle, badge, dots, plotted, score_axis
 from tracearena.pages.style import BLUE, GREEN, GREY, VERMILION

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracearena.contest.awards import Award, Standing
+from tracearena.contest.board import Award, Standing
 from tracearena.language import marked, said
 from tracearena.pages.contest.team_styles import TeamStyle, joined
 from tracearena.pages.style import GREY

@@ -6,8 +6,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from tracearena.contest.board import NOT_ATTACKED, Board
-from tracearena.contest.records import AttackKind
+from tracearena.contest.board import NOT_ATTACKED, AttackKind, Board
 from tracearena.language import counted, in_a_row, said
 from tracearena.pages.attack_table import QUESTIONS, AttackTable, attack_table, table_message
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles

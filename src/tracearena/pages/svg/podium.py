@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracearena.contest.awards import Award, Standing
+from tracearena.contest.board import Award, Standing
 from tracearena.language import said
 from tracearena.pages.contest.team_styles import TeamStyle, enumerated, joined
 from tracearena.pages.svg.canvas import WIDTH, Canvas

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tracearena.arena.sweep import SweepRow
-from tracearena.contest.account import compared, margin
-from tracearena.contest.board import Board, BoardRow
-from tracearena.contest.records import Role
+from tracearena.contest.board import Board, BoardRow, Role
+from tracearena.contest.report_data import compared, margin
 from tracearena.language import counted, said
 from tracearena.pages.contest.team_styles import SAMPLE, TeamStyle, badge, team_styles
 from tracearena.pages.style import GREEN, GREY

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tracearena.contest import read_charter
-from tracearena.contest.charter import NAME
-from tracearena.contest.handout import REGIONS, TIMES, official
+from tracearena.contest.contest_file import NAME
+from tracearena.contest.data import REGIONS, TIMES, official
 from tracearena.errors import FileError
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tracearena.contest.receipts import (
+from tracearena.contest.commitments import (
     LISTS,
     ListedReceipt,
     read_list,

@@ -14,22 +14,11 @@ from django.utils.translation import gettext as _
 
 from tracearena.contest import Charter, Refusal, Role, make_awards, write_results
 from tracearena.contest.archive import AUDIT_LOG, RESULTS, write_archive
-from tracearena.contest.arrivals import ARRIVALS, HEADER
-from tracearena.contest.charter import NAME, charter_text, read_charter
-from tracearena.contest.commitment import live_text
-from tracearena.contest.completeness import refused_name
-from tracearena.contest.handout import (
-    EVERYBODY,
-    JUDGE,
-    REGIONS,
-    SALTS,
-    SUBMISSIONS,
-    TIMES,
-    live_file,
-    official,
-)
-from tracearena.contest.intake import answer_path
-from tracearena.contest.receipts import RECEIPTS, RECEIPTS_HEADER
+from tracearena.contest.commitments import RECEIPTS, RECEIPTS_HEADER, live_text
+from tracearena.contest.contest_file import NAME, charter_text, read_charter
+from tracearena.contest.data import EVERYBODY, JUDGE, REGIONS, SALTS, SUBMISSIONS, TIMES, live_file, official
+from tracearena.contest.differences import refused_name
+from tracearena.contest.submissions import ARRIVALS, HEADER, answer_path
 from tracearena.errors import DataError, FileError
 from tracearena.files import write_csv
 from tracearena.formats import pwscup
@@ -92,7 +81,7 @@ def require_over(contest: Contest) -> None:
 
 
 class _Export:
-    """The folder of a contest, as `tracearena.contest.handout` lays it out, made of a server's."""
+    """The folder of a contest, as `tracearena.contest.data` lays it out, made of a server's."""
 
     def __init__(self, bench: Bench, contest: Contest, place: Path) -> None:
         self.bench, self.contest, self.place = bench, contest, place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracearena.contest.live import live_day
+from tracearena.contest.commitments import live_day
 from tracearena.server.judging.scoring import score_of
 from tracearena.server.judging.truths import Bench
 from tracearena.server.models import Contest, Submission

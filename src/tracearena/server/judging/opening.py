@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tracearena.contest import id_table_text
-from tracearena.contest.commitment import live_text
-from tracearena.contest.handout import SALTS, live_file
+from tracearena.contest.commitments import live_text
+from tracearena.contest.data import SALTS, live_file
 from tracearena.files import csv_text, replacing
 from tracearena.server.judging.truths import Bench, file_name
 from tracearena.server.models import DataSet

@@ -15,8 +15,8 @@ import numpy as np
 
 from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.contest import Role, commit
-from tracearena.contest.handout import COMMITMENTS
-from tracearena.contest.live import live_users
+from tracearena.contest.commitments import live_users
+from tracearena.contest.data import COMMITMENTS
 from tracearena.errors import DataError
 from tracearena.files import csv_text, replacing
 from tracearena.formats import pwscup

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracearena.contest.receipts import (
+from tracearena.contest.commitments import (
     LISTS,
     ListedReceipt,
     list_text,

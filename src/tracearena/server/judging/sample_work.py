@@ -6,7 +6,7 @@ import logging
 
 from tracearena.arena.ensemble import make_attacks
 from tracearena.contest import AttackKind
-from tracearena.contest.sample_answers import SEED
+from tracearena.contest.simulation import SEED
 from tracearena.files import replacing
 from tracearena.formats import pwscup
 from tracearena.server.judging.scoring import ANSWERS, sample_score

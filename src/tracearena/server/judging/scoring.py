@@ -6,7 +6,7 @@ import logging
 from typing import Any, cast
 
 from tracearena.contest import AttackKind
-from tracearena.contest.file_scores import reidentification_of, trace_inference_of
+from tracearena.contest.file_judge import reidentification_of, trace_inference_of
 from tracearena.errors import DataError
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup

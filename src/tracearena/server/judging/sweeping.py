@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db.models import QuerySet
 
-from tracearena.contest.live import refresh_at
+from tracearena.contest.commitments import refresh_at
 from tracearena.server import clock
 from tracearena.server.judging import closing, final_scores, publication
 from tracearena.server.judging.failures import written_down

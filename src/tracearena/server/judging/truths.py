@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.contest import Commitment, id_table_text
-from tracearena.contest.handout import official
-from tracearena.contest.live import others
+from tracearena.contest.commitments import others
+from tracearena.contest.data import official
 from tracearena.errors import DataError
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup

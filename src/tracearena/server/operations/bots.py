@@ -15,7 +15,7 @@ import httpx
 from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.contest import Player
-from tracearena.contest.handout import REGIONS, TIMES, official
+from tracearena.contest.data import REGIONS, TIMES, official
 from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.formats import pwscup

@@ -13,9 +13,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracearena.contest import Charter, Role, charter_text, handout, read_charter
+from tracearena.contest import Charter, Role, charter_text, data, read_charter
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
-from tracearena.contest.charter import PSEUDONYMISED
+from tracearena.contest.contest_file import PSEUDONYMISED
 from tracearena.errors import DataError
 from tracearena.files import replacing, replacing_folder
 from tracearena.formats.pwscup import PwsName
@@ -103,13 +103,13 @@ def _seal_files(
     with replacing(folder.charter) as file:
         file.write(charter_text(charter).encode())
     # Pseudonyms of the team without obfuscation are drawn at the release, like everybody's.
-    public = (one for one in (prepared / handout.EVERYBODY).iterdir() if one.name != handout.COMMITMENTS)
-    handout.copy_files(public, folder.everybody)
-    for one in sorted((prepared / handout.JUDGE).glob("*traces_team*.csv")):
+    public = (one for one in (prepared / data.EVERYBODY).iterdir() if one.name != data.COMMITMENTS)
+    data.copy_files(public, folder.everybody)
+    for one in sorted((prepared / data.JUDGE).glob("*traces_team*.csv")):
         if PwsName.parse(one).kind in ("orgtraces", "reftraces"):
             _put(folder.for_judge(one.name), seal(judge, one.read_bytes()))
     for team, (_, public_key) in keys.items():
-        _put(folder.for_team(team), seal(public_key, _bundle(handout.bundle(prepared, team))))
+        _put(folder.for_team(team), seal(public_key, _bundle(data.bundle(prepared, team))))
 
 
 def _bundle(own: Path) -> bytes:

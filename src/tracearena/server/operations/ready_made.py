@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tracearena.contest import Charter, ContestPlan, handout
-from tracearena.contest.handout import REGIONS, TIMES
+from tracearena.contest import Charter, ContestPlan, data
+from tracearena.contest.data import REGIONS, TIMES
 from tracearena.errors import DataError, FileError
 from tracearena.formats import pwscup
 
@@ -24,25 +24,23 @@ def lay_out(files: Path, charter: Charter, place: Path) -> None:
     place
         A new folder.
     """
-    source = files / handout.JUDGE if (files / handout.JUDGE).is_dir() else files
+    source = files / data.JUDGE if (files / data.JUDGE).is_dir() else files
     wanted = _wanted(charter)
     missing = [name for name in (REGIONS, TIMES, *wanted) if not (source / name).is_file()]
     if missing:
         shown = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
         raise FileError.whole(source, f"lacks {shown}", "missing-files")
     _require_alike(source, wanted, charter)
-    judge = place / handout.JUDGE
+    judge = place / data.JUDGE
     judge.mkdir(parents=True, mode=0o700)
-    (place / handout.EVERYBODY).mkdir()
-    handout.copy_files((source / name for name in (REGIONS, TIMES, *wanted)), judge, private=True)
-    handout.write_frame(place, charter)
+    (place / data.EVERYBODY).mkdir()
+    data.copy_files((source / name for name in (REGIONS, TIMES, *wanted)), judge, private=True)
+    data.write_frame(place, charter)
 
 
 def _wanted(charter: Charter) -> list[str]:
     return [
-        str(handout.official(kind, team, n + 1))
-        for team, n in ContestPlan.of(charter).sets()
-        for kind in _KINDS
+        str(data.official(kind, team, n + 1)) for team, n in ContestPlan.of(charter).sets() for kind in _KINDS
     ]
 
 

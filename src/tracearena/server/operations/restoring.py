@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tracearena.contest.charter import NAME as CHARTER
+from tracearena.contest.contest_file import NAME as CHARTER
 from tracearena.errors import FileError
 from tracearena.files import replacing, replacing_folder
 from tracearena.files.archives import Member, members

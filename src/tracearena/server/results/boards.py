@@ -20,7 +20,7 @@ from tracearena.contest import (
     phase_at,
     summary,
 )
-from tracearena.contest.live import rounded
+from tracearena.contest.commitments import rounded
 from tracearena.server import clock
 from tracearena.server.models import Contest, DataSet, Rescoring, Score, Snapshot, Team
 from tracearena.server.store import scores, snapshots

@@ -6,8 +6,8 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracearena.contest.handout import COMMITMENTS, SALTS
-from tracearena.contest.receipts import LISTS, signature_file
+from tracearena.contest.commitments import LISTS, signature_file
+from tracearena.contest.data import COMMITMENTS, SALTS
 from tracearena.server.store.folder import Folder
 
 

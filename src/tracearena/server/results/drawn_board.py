@@ -15,7 +15,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import get_language
 
 from tracearena.contest import AttackKind, Award, Board, BoardRow, Role, Rules, Standing
-from tracearena.contest.account import margin
+from tracearena.contest.report_data import margin
 from tracearena.files import csv_text
 from tracearena.language import said
 from tracearena.pages.contest.team_styles import TeamStyle, team_styles

@@ -23,10 +23,10 @@ from django.utils.translation import get_language
 from tracearena.checks import require_number, require_whole
 from tracearena.contest import AttackKind, Charter, Role, read_charter
 from tracearena.contest.archive import BOARD, FORMAT, RESULTS, VERSION
-from tracearena.contest.awards import make_awards
-from tracearena.contest.charter import NAME as CHARTER
-from tracearena.contest.charter import PSEUDONYMISED
-from tracearena.contest.handout import MANIFEST
+from tracearena.contest.board import make_awards
+from tracearena.contest.contest_file import NAME as CHARTER
+from tracearena.contest.contest_file import PSEUDONYMISED
+from tracearena.contest.data import MANIFEST
 from tracearena.errors import DataError, TracearenaError
 from tracearena.files.whole import Held
 from tracearena.server.results.drawn_board import DrawnBoard, drawn_result

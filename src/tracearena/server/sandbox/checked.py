@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from tracearena.contest.refusal import printable
+from tracearena.contest.submissions import printable
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.server.sandbox.frames import Frame
 from tracearena.server.sandbox.packing import Arrays, pack, unpack, unpack_values

@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.contest.file_scores import reidentification_of, trace_inference_of, utility_of
+from tracearena.contest.file_judge import reidentification_of, trace_inference_of, utility_of
 from tracearena.contest.rules import Rules
 from tracearena.server.sandbox.checked import Checked
 from tracearena.server.sandbox.child_side import Work, framed, read_framed

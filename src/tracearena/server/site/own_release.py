@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from django.conf import settings
 
-from tracearena.contest.handout import SALTS, TIMES
+from tracearena.contest.data import SALTS, TIMES
 from tracearena.formats import pwscup
 from tracearena.pages.svg import Picture, crowd_pictures, losses_picture
 from tracearena.server import clock

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from tracearena.contest.handout import official
+from tracearena.contest.data import official
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup
 from tracearena.pages.svg.viewer import ground_data

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext
 
 from tracearena.contest import Rules
-from tracearena.contest.handout import REGIONS, official
+from tracearena.contest.data import REGIONS, official
 
 DEFENCE, WHO, WHERE = "PL(4,1)", "VisitProb-R", "VisitProb-T"
 """A defence and two attacks to begin with; a team puts its own files in their place."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from tracearena.contest.log_chain import BEGINNING, entry_digest
+from tracearena.contest.archive import BEGINNING, entry_digest
 from tracearena.server import clock
 from tracearena.server.models import AuditEntry, Contest
 

@@ -16,7 +16,7 @@ from django.http import HttpResponse, HttpResponseNotModified, StreamingHttpResp
 from django.utils.http import content_disposition_header, parse_etags
 
 from tracearena.contest import Role
-from tracearena.contest.handout import COMMITMENTS
+from tracearena.contest.data import COMMITMENTS
 from tracearena.formats.pwscup import PwsName
 from tracearena.server import clock
 from tracearena.server.models import Contest, Team

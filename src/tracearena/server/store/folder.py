@@ -25,8 +25,8 @@ from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from tracearena.contest.charter import NAME as CHARTER
-from tracearena.contest.handout import EVERYBODY
+from tracearena.contest.contest_file import NAME as CHARTER
+from tracearena.contest.data import EVERYBODY
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing
 

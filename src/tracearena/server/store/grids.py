@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from tracearena.contest.handout import REGIONS, TIMES
+from tracearena.contest.data import REGIONS, TIMES
 from tracearena.formats import pwscup
 from tracearena.formats.pwscup.times import Times
 from tracearena.server.store.folder import Folder

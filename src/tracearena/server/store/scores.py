@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from tracearena import __version__
 from tracearena.contest import AttackKind
-from tracearena.contest.file_scores import SCORER_VERSION
+from tracearena.contest.file_judge import SCORER_VERSION
 from tracearena.server import clock
 from tracearena.server.models import Contest, DataSet, Rescoring, Score, Submission, UploadKind
 

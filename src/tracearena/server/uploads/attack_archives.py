@@ -13,7 +13,7 @@ from typing import IO
 
 from django.utils.translation import gettext
 
-from tracearena.contest.handout import DATA_SETS
+from tracearena.contest.data import DATA_SETS
 from tracearena.errors import FileError
 from tracearena.files.archives import Member as Packed
 from tracearena.files.archives import open_members

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.contest.handout import official
+from tracearena.contest.data import official
 from tracearena.server.models import State, Submission, Team, UploadKind
 from tracearena.server.uploads import standing
 

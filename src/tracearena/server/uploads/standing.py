@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracearena.contest import Role
-from tracearena.contest.handout import official
+from tracearena.contest.data import official
 from tracearena.server import clock
 from tracearena.server.models import Contest, DataSet, Submission, Team, UploadKind
 from tracearena.server.uploads.submitting import receipt, uploads_left

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracearena.contest import Role
-from tracearena.contest.handout import official
+from tracearena.contest.data import official
 from tracearena.server.models import Contest, Team
 from tracearena.server.site.practice_commands import lessons
 from tracearena.server.site.views.roles import for_team

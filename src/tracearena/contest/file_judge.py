@@ -13,27 +13,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tracearena.contest.awards import Award, make_awards
-from tracearena.contest.board import Board, Target, make_board
-from tracearena.contest.file_scores import (
-    is_release,
-    read_obfuscated,
-    score_obfuscated,
-    score_table,
-    score_traces,
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.contest.board import (
+    AttackKind,
+    AttackRecord,
+    Award,
+    Board,
+    Roster,
+    Target,
+    UtilityRecord,
+    make_awards,
+    make_board,
 )
-from tracearena.contest.handout import REGIONS, TIMES
-from tracearena.contest.intake import Intake
-from tracearena.contest.ledger import LEDGER, Ledger
-from tracearena.contest.records import AttackKind, AttackRecord, Roster, UtilityRecord
-from tracearena.contest.refusal import Refusal
+from tracearena.contest.commitments import others, read_live
+from tracearena.contest.data import REGIONS, TIMES, live_file
 from tracearena.contest.rules import Rules
-from tracearena.contest.truth import Truth
+from tracearena.contest.submissions import LEDGER, Intake, Ledger, Refusal
 from tracearena.engine import report
-from tracearena.errors import FileError
+from tracearena.errors import DataError, FileError
 from tracearena.formats import pwscup
 from tracearena.formats.pwscup import PwsName
-from tracearena.traces import Places
+from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
+from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
+from tracearena.traces._arrays import positions
 
 _KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
 _SHOWN_FAULTS = 3
@@ -322,3 +326,220 @@ def _reason(error: FileError) -> str:
     told = "; ".join(map(str, error.faults[:_SHOWN_FAULTS]))
     more = error.total - min(len(error.faults), _SHOWN_FAULTS)
     return f"{told}; … and {more:,} more" if more > 0 else told
+
+
+# One file, checked by the one checker and scored by the one scorer.
+
+
+SCORER_VERSION = 1
+"""It grows whenever the same files would get another score."""
+
+
+def read_obfuscated(path: Path, original: Traces, rules: Rules) -> ObfuscatedTraces:
+    """Read what a team hands in, within the limits of the rules."""
+    return pwscup.read_obfuscated(
+        path,
+        original,
+        allow_repetition=rules.utility_rule == "2019",
+        max_bytes=rules.largest_file_mb * 2**20,
+        max_listed_ids=rules.largest_listed_ids,
+    )
+
+
+def score_obfuscated(path: Path, original: Traces, rules: Rules) -> float:
+    """Check obfuscated traces and return their utility."""
+    return utility_of(original, read_obfuscated(path, original, rules), rules)
+
+
+def score_table(path: Path, id_table: IdTable, users: Any, rules: Rules, among: Any = None) -> float:
+    """Check an inferred ID table and return the privacy that it leaves."""
+    limit = rules.largest_file_mb * 2**20
+    guess = pwscup.read_inferred_table(path, id_table.pseudonyms, users=users, max_bytes=limit)
+    return reidentification_of(id_table, guess, among)
+
+
+def score_traces(path: Path, original: Traces, rules: Rules, among: Any = None) -> float:
+    """Check inferred traces and return the privacy that they leave."""
+    guess = pwscup.read_inferred_traces(path, original, max_bytes=rules.largest_file_mb * 2**20)
+    return trace_inference_of(original, guess, rules, among)
+
+
+def utility_of(original: Traces, obfuscated: ObfuscatedTraces, rules: Rules) -> float:
+    """Return the utility s_U of obfuscated traces that are checked already."""
+    score = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
+    return score.utility
+
+
+def reidentification_of(id_table: IdTable, guess: IdTable, among: Any = None) -> float:
+    """Return the privacy s_R that an inferred table leaves, over the pseudonyms of the users who count.
+
+    Parameters
+    ----------
+    id_table, guess
+        Who is who, and what the attacker says; both answer the same pseudonyms.
+    among
+        Ids of the users who count; None for all.
+
+    Examples
+    --------
+    >>> truth, guess = IdTable([4, 5, 6], [2, 3, 1]), IdTable([4, 5, 6], [2, 2, 1])
+    >>> reidentification_of(truth, guess, among=[2, 3])
+    0.5
+    """
+    score = reidentification_score(id_table, guess)
+    if among is not None:
+        # Both tables answer the same pseudonyms in the same order, or there would be no score.
+        rows = _chosen(among, id_table.user_ids)
+        score = reidentification_score(_rows_of(id_table, rows), _rows_of(guess, rows))
+    return score.reidentification
+
+
+def trace_inference_of(original: Traces, guess: Traces, rules: Rules, among: Any = None) -> float:
+    """Return the privacy s_T that inferred traces leave, over the events of the users who count.
+
+    Parameters
+    ----------
+    original, guess
+        The truth, and a place for each of its events.
+    rules
+        Weight of sensitive places, and distance from which an inference has failed.
+    among
+        Ids of the users who count; None for all.
+    """
+    if among is not None:
+        original = original.take_users(_chosen(among, original.user_ids))
+    return trace_inference_score(
+        original, guess, sensitive_weight=rules.sensitive_weight, limit_km=rules.inference_limit_km
+    ).trace_inference
+
+
+def _chosen(among: Any, user_ids: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where the users who count stand, ascending; each must be there, and once."""
+    wanted = np.asarray(among)
+    chosen = positions(wanted, user_ids)
+    if not len(chosen) or (chosen < 0).any() or len(np.unique(chosen)) < len(chosen):
+        raise DataError(f"the {len(wanted):,} users who count are not all different users of the data set")
+    return np.sort(chosen)
+
+
+def _rows_of(table: IdTable, rows: NDArray[np.int64]) -> IdTable:
+    return IdTable(table.pseudonyms[rows], table.user_ids[rows])
+
+
+def is_release(obfuscated: ObfuscatedTraces, public: ObfuscatedTraces, table: IdTable) -> bool:
+    """Whether released traces are the obfuscated ones under the pseudonyms of a table."""
+    if not np.array_equal(public.user_ids, table.pseudonyms):
+        return False
+    if not np.array_equal(np.sort(table.user_ids), obfuscated.user_ids):
+        return False
+    order = np.searchsorted(obfuscated.user_ids, table.user_ids)
+    named = obfuscated.take_users(order).with_user_ids(table.pseudonyms)
+    return named.has_rows_of(public) and _same_cells(named, public)
+
+
+def _same_cells(one: ObfuscatedTraces, other: ObfuscatedTraces) -> bool:
+    """Whether every event lists the same places, however the sets are numbered."""
+    if not np.array_equal(one.is_set, other.is_set):
+        return False
+    single = ~one.is_set
+    if not np.array_equal(one.codes[single], other.codes[single]):
+        return False
+    pairs = [traces.pairs() for traces in (one, other)]
+    listed = [np.lexsort((pair.place, pair.event)) for pair in pairs]
+    return all(
+        np.array_equal(getattr(pairs[0], name)[listed[0]], getattr(pairs[1], name)[listed[1]])
+        for name in ("event", "place")
+    )
+
+
+# What the judge knows of one data set: the secrets that every score hangs on.
+
+
+class Truth:
+    """What the judge knows of one data set, read when it is asked for."""
+
+    def __init__(self, desk: Desk, target: Target) -> None:
+        self.desk, self.target = desk, target
+
+    def file(self, kind: str) -> Path:
+        """Return one of the judge's own files, which must be there."""
+        found = self.desk.intake.path(kind, self.target)
+        if found is None:
+            team, number = self.target
+            raise DataError(f"{self.desk.intake.judge}: has no {kind} of team {team}, data set {number}")
+        return found
+
+    @property
+    def has_original(self) -> bool:
+        """Whether the traces of both times are there."""
+        paths = [self.desk.intake.path(kind, self.target) for kind in ("orgtraces", "reftraces")]
+        return None not in paths
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that every score of this data set hangs on."""
+        return [self.file("orgtraces"), *self.desk.frame]
+
+    @cached_property
+    def original(self) -> Traces:
+        """The traces that were defended."""
+        return pwscup.read_traces(self.file("orgtraces"), self.desk.places, self.desk.times)
+
+    @cached_property
+    def reference(self) -> Traces:
+        """The traces that everybody knows."""
+        return pwscup.read_traces(self.file("reftraces"), self.desk.places, self.desk.times)
+
+    @cached_property
+    def id_table(self) -> IdTable:
+        """Who is who."""
+        return pwscup.read_id_table(self.file("ptable"))
+
+    @cached_property
+    def live(self) -> NDArray[Any] | None:
+        """The users of the live board, if the rules have one: some of the ID table, and not all."""
+        path = self.live_file
+        if path is None:
+            return None
+        found = read_live(path)
+        known = np.isin(found, self.id_table.user_ids)
+        if not known.all() or len(found) == len(self.id_table):
+            problem = f"its users must be some of {self.file('ptable').name}, and not all"
+            raise FileError.whole(path, problem, "unknown-user")
+        return found
+
+    @property
+    def live_file(self) -> Path | None:
+        """Where the users of the live board stand; None where the rules have no such board."""
+        if self.desk.rules.mode != "live":
+            return None
+        path = self.desk.intake.judge / live_file(int(self.target[0]), self.target[1])
+        if not path.is_file():
+            raise FileError.whole(path, "is not there, and the rules have a live board", "missing")
+        return path
+
+    @property
+    def among(self) -> NDArray[Any] | None:
+        """The users who decide the final scores; None for all."""
+        return None if self.live is None else others(self.id_table.user_ids, self.live)
+
+    @property
+    def among_files(self) -> list[Path]:
+        """The files that say who decides."""
+        return [] if self.live_file is None else [self.file("ptable"), self.live_file]
+
+    @cached_property
+    def public(self) -> ObfuscatedTraces:
+        """What was released."""
+        repeated = self.desk.rules.utility_rule == "2019"
+        return pwscup.read_anonymized(
+            self.file("pubtraces"), self.desk.places, self.desk.times, allow_repetition=repeated
+        )
+
+    @property
+    def is_released(self) -> bool:
+        """Whether there are released traces and their ID table."""
+        return None not in (
+            self.desk.intake.path("ptable", self.target),
+            self.desk.intake.path("pubtraces", self.target),
+        )

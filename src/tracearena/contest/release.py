@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tracearena.arena.pseudonyms import pseudonymise
-from tracearena.contest import handout, letters
+from tracearena.contest import data
 from tracearena.contest.board import Target
-from tracearena.contest.commitment import Commitment, commit, verify
-from tracearena.contest.desk import Desk
-from tracearena.contest.file_scores import read_obfuscated
-from tracearena.contest.intake import Intake
-from tracearena.contest.live import live_users
-from tracearena.contest.refusal import Refusal
-from tracearena.contest.truth import Truth
+from tracearena.contest.commitments import Commitment, commit, live_users, verify
+from tracearena.contest.file_judge import Desk, Truth, read_obfuscated
+from tracearena.contest.submissions import Intake, Refusal
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing, replacing_all
@@ -66,7 +62,7 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
     Parameters
     ----------
     intake
-        A contest's folder, as `tracearena.contest.handout` lays it out.
+        A contest's folder, as `tracearena.contest.data` lays it out.
     seed
         For experiments. None, for a real contest, takes shuffles and salts from the system's
         cryptographic source.
@@ -77,7 +73,7 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
     desk = Desk(intake)
     root = None if seed is None else seed_sequence(seed)
     new, before, invalid, missing = [], [], [], []
-    commitments = handout.read_commitments(intake.folder)
+    commitments = data.read_commitments(intake.folder)
     targets = intake.targets()
     with replacing_all():
         for done, target in enumerate(targets):
@@ -97,7 +93,7 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
                 own = None if root is None else child_seed(root, int(target[0]), target[1])
                 commitments |= _release(desk, truth, handed_in.path, own)
         if new:
-            handout.write_commitments(intake.folder, commitments)
+            data.write_commitments(intake.folder, commitments)
     # What goes out is a copy of what is fixed now: a run stopped here is finished by the next.
     _hand_out(intake, sorted([*before, *new]))
     report(len(targets), len(targets))
@@ -113,7 +109,7 @@ def _release(desk: Desk, truth: Truth, handed_in: Path, seed: Any) -> dict[str, 
     judge = desk.intake.judge
     drawn = None if seed is None else child_seed(seed, 2)
     live = live_users(desk.rules, release.id_table.user_ids, seed=drawn)
-    names = handout.write_release(judge, team, number, obfuscated, release, live)
+    names = data.write_release(judge, team, number, obfuscated, release, live)
     # The very bytes that came, so that nobody can say that another file was judged.
     with replacing(judge / names["obfuscated"], private=True) as file:
         file.write(read_bytes(handed_in))
@@ -123,11 +119,11 @@ def _release(desk: Desk, truth: Truth, handed_in: Path, seed: Any) -> dict[str, 
 
 def _refuse_redrawing(truth: Truth, commitments: dict[str, Commitment]) -> None:
     """Refuse to draw an ID table whose hash is published: it is lost, and another one would not open it."""
-    name = str(handout.official("ptable", int(truth.target[0]), truth.target[1]))
+    name = str(data.official("ptable", int(truth.target[0]), truth.target[1]))
     if name in commitments:
         raise FileError.whole(
             truth.desk.intake.judge / name,
-            f"it or its pubtraces are gone, and its hash stands in {handout.COMMITMENTS}: put both back from "
+            f"it or its pubtraces are gone, and its hash stands in {data.COMMITMENTS}: put both back from "
             "a copy; another table will not be drawn",
             "missing",
         )
@@ -138,19 +134,19 @@ def _require_committed(truth: Truth, commitments: dict[str, Commitment]) -> None
     path = truth.file("ptable")
     name = path.name.removesuffix(".gz")
     if name not in commitments:
-        raise FileError.whole(path, f"has no hash in {handout.COMMITMENTS}", "no-commitment")
+        raise FileError.whole(path, f"has no hash in {data.COMMITMENTS}", "no-commitment")
     known = commitments[name]
     if not verify(known.digest, truth.id_table, known.salt, truth.live):
         raise FileError.whole(
-            path, f"is not the table whose hash stands in {handout.COMMITMENTS}", "contradiction"
+            path, f"is not the table whose hash stands in {data.COMMITMENTS}", "contradiction"
         )
 
 
 def _hand_out(intake: Intake, released: list[Target]) -> None:
-    everybody = intake.folder / handout.EVERYBODY
+    everybody = intake.folder / data.EVERYBODY
     for team, number in released:
-        names = (handout.official(kind, int(team), number) for kind in ("reftraces", "pubtraces"))
-        handout.copy_files((intake.judge / str(name) for name in names), everybody)
+        names = (data.official(kind, int(team), number) for kind in ("reftraces", "pubtraces"))
+        data.copy_files((intake.judge / str(name) for name in names), everybody)
     targets = list(dict.fromkeys(team for team, _ in released))
-    with replacing(everybody / handout.LETTER) as file:
-        file.write(letters.to_everybody(intake.charter, targets).encode())
+    with replacing(everybody / data.LETTER) as file:
+        file.write(data.to_everybody(intake.charter, targets).encode())
