@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 from tracearena.cli import build, main
 from tracearena.formats import read, write
-from tracearena.pages.description import description_page
-from tracearena.pages.summary import summarise
+from tracearena.pages.describe import description_page, summarise
 from tracearena.traces import Traces
 
 

@@ -15,7 +15,7 @@ from tracearena.engine import seed_sequence, use
 from tracearena.errors import FileError, ParameterError
 from tracearena.formats import read, write
 from tracearena.intake import Choices, Reading
-from tracearena.pages.summary import summarise
+from tracearena.pages.describe import summarise
 from tracearena.streams.event_survey import EventSurvey
 from tracearena.streams.unfinished import Unfinished
 from tracearena.traces import Traces

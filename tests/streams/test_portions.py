@@ -14,7 +14,7 @@ from tracearena.engine import seed_sequence, use
 from tracearena.errors import FileError
 from tracearena.formats import points
 from tracearena.intake import Report
-from tracearena.pages.summary import summarise
+from tracearena.pages.describe import summarise
 from tracearena.streams.survey import Survey
 from tracearena.streams.unfinished import Unfinished
 from tracearena.traces import GpsTraces

@@ -21,8 +21,8 @@ from tracearena.audit.summary import measure, told
 from tracearena.audit.synthetic import Synthetic
 from tracearena.audit.usefulness import Usefulness
 from tracearena.audit.verdict import Light
+from tracearena.pages.html import Page
 from tracearena.pages.maps import place_map
-from tracearena.pages.page import Page
 from tracearena.traces import Places
 
 _T = words.TABLE

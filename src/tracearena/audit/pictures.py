@@ -11,8 +11,7 @@ from tracearena.audit.phrases import duration, length
 from tracearena.audit.shares import Share
 from tracearena.audit.singling_out import HEADLINE, SIDES_M, WINDOWS_S, SinglingOut
 from tracearena.audit.usefulness import Usefulness
-from tracearena.pages.page import Table
-from tracearena.pages.style import BLUE, COLOURS, GREY, MARKERS, ORANGE, VERMILION
+from tracearena.pages.html import BLUE, COLOURS, GREY, MARKERS, ORANGE, VERMILION, Table
 
 Figure = dict[str, Any]
 _T = words.TABLE

@@ -14,8 +14,7 @@ from tracearena.audit.protection import MOST_PROOFS, Protection
 from tracearena.audit.shares import Share
 from tracearena.audit.trials import Trial
 from tracearena.audit.virtual_people import VirtualPeople
-from tracearena.pages.page import Page, Table
-from tracearena.pages.style import BLUE, GREEN, GREY, VERMILION
+from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
 
 _T = words.TABLE
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tracearena.cli._shuffling import Pseudonyms
     from tracearena.engine import Cluster
     from tracearena.metrics import UtilityScore
-    from tracearena.pages.summary import Summary
+    from tracearena.pages.describe import Summary
     from tracearena.streams import EventSurvey, Table, Unfinished
     from tracearena.streams.survey import Survey
     from tracearena.streams.transforming import Change

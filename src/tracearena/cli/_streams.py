@@ -18,7 +18,7 @@ from tracearena.files.temporary import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
-    from tracearena.pages.summary import Summary
+    from tracearena.pages.describe import Summary
     from tracearena.streams import Table, Unfinished, Written
     from tracearena.streams.survey import Survey
     from tracearena.streams.transforming import Change

@@ -45,7 +45,7 @@ def describe(
     and deleted, at every time of day. For a table of unknown columns it proposes which may be which.
     """
     from tracearena.formats.released import is_released
-    from tracearena.pages.summary import summarise
+    from tracearena.pages.describe import summarise
 
     check_outputs(html, inputs=(file, original, *reading.files))
     if html is None and original is None and _describe_any_size(context, reading, file, cluster, as_json):
@@ -63,7 +63,7 @@ def describe(
     with shown("counting"):
         result = summarise(traces, report).to_dict()
         if html is not None:
-            from tracearena.pages.description import description_page
+            from tracearena.pages.describe import description_page
 
             description_page(traces, report).write(html)
             note(f"wrote {html}")
@@ -149,7 +149,7 @@ def _describe_release(
 ) -> None:
     """Describe obfuscated or anonymized traces."""
     from tracearena.formats import read_released
-    from tracearena.pages.release import release_page, summarise_release
+    from tracearena.pages.describe import release_page, summarise_release
 
     truth = None
     with shown(f"reading {file.name}"):

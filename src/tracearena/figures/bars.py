@@ -9,7 +9,7 @@ from typing import Any
 from tracearena.arena.claims import Finding
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import HALVES, TITLES
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 
 _INCHES_PER_BAR = 0.21
 

@@ -11,7 +11,7 @@ from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
 from tracearena.figures.style import canvas, families, label_points, save
 from tracearena.files import replacing
-from tracearena.pages.style import COLOURS, GREY, MARKERS
+from tracearena.pages.html import COLOURS, GREY, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracearena.arena.claims import Finding, titled
 from tracearena.files import replacing
-from tracearena.pages.style import scale_length
+from tracearena.pages.html import scale_length
 from tracearena.traces.geodesy import metres_per_degree
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.pages.style import GREY, VERMILION, scale_length
+from tracearena.pages.html import GREY, VERMILION, scale_length
 from tracearena.traces import Box, Grid, Places
 from tracearena.traces.geodesy import KM_PER_DEGREE
 

@@ -11,7 +11,7 @@ from tracearena.engine import block_ranges, fold_blocks, use
 from tracearena.errors import Fault
 from tracearena.intake.local_time import BARE_AS_UTC, LocalTime, asked_for, by_guess
 from tracearena.intake.report import Report
-from tracearena.pages.summary import LONG_GAP_MS, Summary, quartiles
+from tracearena.pages.describe import LONG_GAP_MS, Summary, quartiles
 from tracearena.streams.gaps import MOST_VALUES, Tally
 from tracearena.streams.portions import Table
 from tracearena.streams.survey import Survey

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, fold_blocks, use
 from tracearena.intake.discretise import oddities
-from tracearena.pages.summary import Summary, exact_seconds, moment, quartiles
+from tracearena.pages.describe import Summary, exact_seconds, moment, quartiles
 from tracearena.streams.event_survey import EventSurvey
 from tracearena.streams.gaps import Tally
 from tracearena.streams.portions import Table

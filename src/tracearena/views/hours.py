@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.figures.style import canvas
-from tracearena.pages.when import WEEKDAYS, Times, heat
+from tracearena.pages.describe import WEEKDAYS, Times, heat
 from tracearena.views.moving import moving
 
 _WEEK = 7

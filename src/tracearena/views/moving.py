@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 
 _COLOURS = {"var(--ink)": "#1c1e21", "var(--paper)": "#ffffff", "var(--soft)": "#5b6169"}
 """What stands for the colours of a page that follows its reader's setting; those of paper."""

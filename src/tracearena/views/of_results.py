@@ -11,7 +11,7 @@ from tracearena.errors import ParameterError
 from tracearena.figures import privacy_scatter
 from tracearena.figures.privacy_scatter import NAMES, USEFULNESS, WHEREABOUTS
 from tracearena.figures.style import canvas
-from tracearena.pages.style import BLUE, MARKERS, ORANGE, SKY, VERMILION
+from tracearena.pages.html import BLUE, MARKERS, ORANGE, SKY, VERMILION
 from tracearena.views.moving import moving
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracearena.errors import DataError, ParameterError, shorten
 from tracearena.intake.local_time import guessed
-from tracearena.pages.when import Times, times_of_events, times_of_points
+from tracearena.pages.describe import Times, times_of_events, times_of_points
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.time import require_zone
 from tracearena.views import hours, person, places

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.figures.style import canvas, draw_ground
+from tracearena.pages.describe import Times
+from tracearena.pages.html import COLOURS, GREY, YELLOW
 from tracearena.pages.maps import ground, map_box, sensitive_marks
-from tracearena.pages.style import COLOURS, GREY, YELLOW
-from tracearena.pages.when import Times
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 from tracearena.traces.clock import DAY_S

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracearena.figures.style import canvas, draw_ground
+from tracearena.pages.describe import Amounts, amounts_of
+from tracearena.pages.html import VERMILION
 from tracearena.pages.maps import map_box, place_map
-from tracearena.pages.style import VERMILION
-from tracearena.pages.where import Amounts, amounts_of
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 from tracearena.views.moving import moving

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.pages.style import scale_length
+from tracearena.pages.html import scale_length
 from tracearena.traces.box import Box
 from tracearena.traces.places import Grid
 

@@ -23,8 +23,8 @@ from tracearena.contest import (
     rehearse,
 )
 from tracearena.pages.contest import contest_report
-from tracearena.pages.contest.team_styles import team_styles
-from tracearena.pages.told import tied
+from tracearena.pages.contest_data import tied
+from tracearena.pages.team_styles import team_styles
 
 SECTIONS = [
     "Who won",

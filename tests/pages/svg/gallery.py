@@ -28,8 +28,8 @@ from tracearena.contest import (
 from tracearena.contest.report_data import margin
 from tracearena.formats.pwscup import PWS_CLOCK
 from tracearena.pages import svg
-from tracearena.pages.contest.team_styles import team_styles
 from tracearena.pages.svg import Picture
+from tracearena.pages.team_styles import team_styles
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ from tests.pages.svg.gallery import NOW, SCHEDULE, SVG, Picture, of_class, tree
 
 from tracearena.contest import Rules, phase_at
 from tracearena.errors import ParameterError
-from tracearena.pages.style import VERMILION
+from tracearena.pages.html import VERMILION
 from tracearena.pages.svg import activity_picture, gauge_picture, timeline_picture
 
 MS = timedelta(milliseconds=1)

@@ -16,9 +16,9 @@ from tracearena.contest import (
     attack_sums,
     make_board,
 )
-from tracearena.pages.attack_table import attack_table
+from tracearena.pages.contest_data import attack_table
 from tracearena.pages.svg import matrix_picture
-from tracearena.pages.svg.amounts import ink_on, viridis
+from tracearena.pages.svg.canvas import ink_on, viridis
 
 KIND = AttackKind.TRACE_INFERENCE
 

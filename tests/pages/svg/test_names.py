@@ -8,9 +8,8 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracearena.pages.contest.team_styles import TeamStyle, badge
-from tracearena.pages.svg.canvas import Canvas, element
-from tracearena.pages.svg.names import isolated, neutral, shortened
+from tracearena.pages.svg.canvas import Canvas, element, isolated, neutral, shortened
+from tracearena.pages.team_styles import TeamStyle, badge
 
 ALLOWED = {"aria-hidden", "class", "cx", "cy", "fill", "height", "r", "title", "viewBox", "width"}
 ANYTHING = st.text(alphabet=st.characters(), max_size=60)

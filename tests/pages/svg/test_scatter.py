@@ -6,11 +6,11 @@ import pytest
 from tests.pages.svg.gallery import PLAIN, SAMPLES, SVG, board, of_class, tree
 
 from tracearena.contest import Roster, Rules, compared, make_board
-from tracearena.pages.contest.team_styles import team_styles
-from tracearena.pages.style import MARKERS
+from tracearena.pages.html import MARKERS
 from tracearena.pages.svg import privacy_picture, usefulness_picture
-from tracearena.pages.svg.markers import SHAPES, marker
-from tracearena.pages.svg.scatter import _AREA
+from tracearena.pages.svg.canvas import SHAPES, marker
+from tracearena.pages.svg.contest import _AREA
+from tracearena.pages.team_styles import team_styles
 
 MANY = tuple(f"team {number}" for number in range(50))
 

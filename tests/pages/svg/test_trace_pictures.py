@@ -9,7 +9,7 @@ import pytest
 from tests.pages.svg.gallery import SVG, Picture, mixed, numbers, of_class, people, released, tree
 
 from tracearena.metrics import utility_score
-from tracearena.pages.changes import crowds_at_noon, displacements, losses_by_place
+from tracearena.pages.contest_data import crowds_at_noon, displacements, losses_by_place
 from tracearena.pages.svg import (
     crowd_pictures,
     day_picture,
@@ -17,8 +17,7 @@ from tracearena.pages.svg import (
     losses_picture,
     trace_data,
 )
-from tracearena.pages.svg.ground import Ground
-from tracearena.pages.svg.trace_map import true_day_picture
+from tracearena.pages.svg.maps import Ground, true_day_picture
 from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
 
 

@@ -11,7 +11,7 @@ from tracearena.arena.claims import Finding, Tell, announce, counted
 from tracearena.figures.arena.trial import tried
 from tracearena.figures.data import Source
 from tracearena.figures.style import canvas, head, save
-from tracearena.pages.style import BLUE, GREY, ORANGE, VERMILION
+from tracearena.pages.html import BLUE, GREY, ORANGE, VERMILION
 
 NOISE = 0.01
 """Scores that differ by no more are ties: the spread between teams of 2,000 ([contest] Table 2)."""

@@ -17,7 +17,7 @@ from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
 from tracearena.mobility import statistics
-from tracearena.pages.style import BLUE, GREEN, VERMILION
+from tracearena.pages.html import BLUE, GREEN, VERMILION
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:

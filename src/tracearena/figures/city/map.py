@@ -14,7 +14,7 @@ from tracearena.errors import ParameterError
 from tracearena.figures.data import Size, Source
 from tracearena.figures.style import canvas, save, scale_bar
 from tracearena.files import write_csv
-from tracearena.pages.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from tracearena.pages.html import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:

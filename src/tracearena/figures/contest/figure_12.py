@@ -16,7 +16,7 @@ from tracearena.figures.style import canvas, families, head, label_points, save
 from tracearena.figures.tables import correlation_of
 from tracearena.files import write_csv
 from tracearena.metrics import trace_inference_score
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.traces import Traces
 
 WEIGHTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

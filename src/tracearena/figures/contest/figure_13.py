@@ -17,7 +17,7 @@ from tracearena.files import write_csv
 from tracearena.metrics import poi_accuracy_score, tm_emd_sliced, tp_tv, utility_score
 from tracearena.metrics.contest_scores import places_at
 from tracearena.metrics.transitions import BINS
-from tracearena.pages.style import VERMILION
+from tracearena.pages.html import VERMILION
 from tracearena.traces import ObfuscatedTraces, Places
 
 TEAMS = 17

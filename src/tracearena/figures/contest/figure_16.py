@@ -12,7 +12,7 @@ from tracearena.figures.data import Source
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
 from tracearena.metrics import Diversity, measure_diversity
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 

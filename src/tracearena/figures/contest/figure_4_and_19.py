@@ -15,7 +15,7 @@ from tracearena.errors import DataError
 from tracearena.figures.data import GENERATOR, Source, generator_training
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import write_records
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 

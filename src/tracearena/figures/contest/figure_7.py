@@ -12,7 +12,7 @@ from tracearena.figures.data import Source
 from tracearena.figures.style import canvas, head, save
 from tracearena.files import write_csv
 from tracearena.metrics import trace_inference_score, utility_score
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 LIMIT_KM = 2.0

@@ -19,7 +19,7 @@ from tracearena.figures.data import DEFENCES, Source
 from tracearena.figures.style import canvas, label_points, save
 from tracearena.figures.tables import correlation_of, write_records
 from tracearena.figures.virtual_teams import ITERATIONS, virtual_teams
-from tracearena.pages.style import BLUE
+from tracearena.pages.html import BLUE
 
 RESULTS = "pwscup2019-results"
 TABLES = ("final_reidentification.csv", "final_trace_inference.csv", "final_utility.csv")

@@ -22,7 +22,7 @@ from tracearena.figures.data import Size, Source, Team, teams
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import correlation_of, write_records
 from tracearena.obfuscation.k_anonymity import KAnonymous, equal_groups
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.traces import Traces
 
 PEOPLE = Size(500, 10)

@@ -18,7 +18,7 @@ from tracearena.figures.contest.people_numbers import Lives, distances, spread, 
 from tracearena.figures.data import Source, generator_training
 from tracearena.figures.style import canvas, draw_ground, head, save
 from tracearena.figures.tables import write_records
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 

@@ -15,7 +15,7 @@ from tracearena.figures.data import Source, Team
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
 from tracearena.figures.virtual_teams import ITERATIONS, made_teams
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 
 USERS = (50, 100, 200, 400)
 TEAMS = 8

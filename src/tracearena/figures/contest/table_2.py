@@ -13,7 +13,7 @@ from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Source, generator_training
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import write_records
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 

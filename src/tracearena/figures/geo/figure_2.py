@@ -13,7 +13,7 @@ from tracearena.figures.style import canvas, draw_ground, head, save
 from tracearena.files import write_csv
 from tracearena.metrics.applications import distance_error
 from tracearena.obfuscation import GeoInd
-from tracearena.pages.style import BLUE
+from tracearena.pages.html import BLUE
 from tracearena.traces import GpsTraces
 from tracearena.traces.box import Box
 from tracearena.traces.geodesy import metres_per_degree

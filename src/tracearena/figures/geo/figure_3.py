@@ -15,7 +15,7 @@ from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
 from tracearena.metrics.applications import hotspots
 from tracearena.obfuscation import GeoInd
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 
 RUNS = 3
 PAPER = {250: (0.96, 0.98), 500: (0.95, None), 1000: (0.89, 0.93)}

@@ -17,7 +17,7 @@ from tracearena.figures.tables import six_digits
 from tracearena.files import write_csv
 from tracearena.metrics.applications import gossip
 from tracearena.obfuscation import GeoInd
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 
 WINDOWS_S = (None, 120.0, 300.0, 600.0)
 RUNS = 3

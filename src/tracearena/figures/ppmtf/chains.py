@@ -12,7 +12,7 @@ from tracearena.arena.claims import Finding, Tell, announce
 from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import ChainReport, run_chains
 

@@ -14,7 +14,7 @@ from tracearena.engine import tracked
 from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import TITLES, write_records
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF
 
 ALPHAS = (1.0, 20.0, 200.0, 1000.0)

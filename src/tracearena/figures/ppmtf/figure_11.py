@@ -15,7 +15,7 @@ from tracearena.figures.data import Source, check_ins, kept_days
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
 from tracearena.metrics import category_fractions
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import measure_deniability
 from tracearena.traces import Traces

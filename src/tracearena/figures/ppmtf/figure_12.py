@@ -17,7 +17,7 @@ from tracearena.figures.data import Source, check_ins, kept_days
 from tracearena.figures.style import canvas, head, save, scale_bar
 from tracearena.figures.tables import write_records
 from tracearena.metrics import cluster_populations
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import cluster_features, measure_deniability
 from tracearena.traces import Clock, Places, Traces

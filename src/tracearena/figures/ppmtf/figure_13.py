@@ -12,7 +12,7 @@ from tracearena.engine import tracked
 from tracearena.figures.data import CHECK_INS, Size, Source, check_ins
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import growth, timed, write_records
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import Deniability, measure_deniability
 from tracearena.synthesis.ppmtf.tensors import Zeros

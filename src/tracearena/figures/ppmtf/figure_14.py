@@ -12,7 +12,7 @@ from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Source, check_ins
 from tracearena.figures.style import canvas, save
 from tracearena.figures.tables import write_records
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import measure_deniability
 from tracearena.synthesis.ppmtf.tensors import Zeros

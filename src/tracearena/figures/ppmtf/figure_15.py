@@ -12,7 +12,7 @@ from tracearena.figures.data import Source, check_ins
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
 from tracearena.metrics import tm_emd, tp_tv
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import privacy_budget
 

@@ -14,7 +14,7 @@ from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import growth, timed
 from tracearena.files import write_csv
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF, SGLT
 from tracearena.traces import Places, Traces
 

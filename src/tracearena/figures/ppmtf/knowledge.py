@@ -15,7 +15,7 @@ from tracearena.engine import child_seed, seed_sequence, tracked
 from tracearena.figures.data import Size, Source, teams
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import Traces
 

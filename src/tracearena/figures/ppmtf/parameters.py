@@ -12,7 +12,7 @@ from tracearena.engine import tracked
 from tracearena.figures.data import Source, people_flow
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import privacy_budget
 

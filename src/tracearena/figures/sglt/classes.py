@@ -13,7 +13,7 @@ from tracearena.arena.claims import Finding, Tell, announce, titled
 from tracearena.figures.data import Size, Source, classes_of, same_people
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.synthesis.sglt import LocationClasses
 from tracearena.traces import Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE

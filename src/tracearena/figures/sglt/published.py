@@ -17,7 +17,7 @@ from tracearena.figures.data import Source, people_flow, published_results
 from tracearena.figures.style import canvas, head, save
 from tracearena.figures.tables import write_records
 from tracearena.metrics import tm_emd, tp_tv
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.synthesis import SGLT
 from tracearena.synthesis.baselines import traces_of_days
 from tracearena.traces import Traces

@@ -12,7 +12,7 @@ from tracearena.figures.data import Source, fakes_experiment
 from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
 from tracearena.metrics.similarity import all_pairs, semantic_similarity
-from tracearena.pages.style import BLUE
+from tracearena.pages.html import BLUE
 
 LARGEST_GAP = 0.1
 _AT = np.linspace(0, 1, 101)

@@ -15,7 +15,7 @@ from tracearena.figures.data import Size, Source, classes_of, same_people
 from tracearena.figures.style import canvas, head, save
 from tracearena.files import write_csv
 from tracearena.obfuscation.fakes import METHODS, FakeTraces
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 
 SIZE = Size(150)
 COUNTS = (5, 10, 20)

@@ -14,7 +14,7 @@ from tracearena.figures.data import FakesExperiment, Source, fakes_experiment
 from tracearena.figures.style import canvas, head, save
 from tracearena.files import write_csv
 from tracearena.metrics.similarity import all_pairs, geographic_similarity, semantic_similarity
-from tracearena.pages.style import COLOURS
+from tracearena.pages.html import COLOURS
 from tracearena.traces import Traces
 
 _BINS = np.linspace(0, 1, 26)

@@ -17,7 +17,7 @@ from tracearena.figures.style import canvas, save
 from tracearena.files import write_csv
 from tracearena.metrics.services import time_divergence, visit_divergence
 from tracearena.mobility import AggregateMobility
-from tracearena.pages.style import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:

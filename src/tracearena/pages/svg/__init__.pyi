@@ -1,15 +1,15 @@
-from .activity import activity_picture
+from .canvas import Picture, stylesheet
+from .contest import (
+    gauge_picture,
+    margins_picture,
+    matrix_picture,
+    podium_picture,
+    privacy_picture,
+    usefulness_picture,
+)
 from .displacement import displacement_picture
-from .gauge import gauge_picture
-from .margins import margins_picture
-from .matrix import matrix_picture
-from .picture import Picture, stylesheet
-from .podium import podium_picture
-from .population import crowd_pictures, losses_picture
-from .scatter import privacy_picture, usefulness_picture
-from .timeline import timeline_picture
-from .trace_map import day_picture
-from .viewer import trace_data
+from .maps import crowd_pictures, day_picture, losses_picture, trace_data
+from .schedule import activity_picture, timeline_picture
 
 __all__ = [
     "Picture",

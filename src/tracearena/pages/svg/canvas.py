@@ -8,13 +8,19 @@ stand in a page that forbids both. `pictures.css` gives the classes their colour
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from html import escape
-from typing import Any
+from importlib import resources
+from typing import Any, TypeAlias
 
-from tracearena.pages.svg.names import neutral, shortened
+from tracearena.files import csv_text
+from tracearena.language import counted, said
+from tracearena.pages.html import html_table
 
 WIDTH = 560
 """Width of a usual picture in its own units; it is drawn as wide as there is room."""
@@ -144,3 +150,343 @@ class Canvas:
             direction="ltr",
             **size,
         )
+
+
+# The area that a picture is drawn in, and its axes.
+
+
+Ticks: TypeAlias = Sequence[tuple[float, str]]
+"""Values and how they are written."""
+
+SCORE_TICKS: Ticks = tuple((tick / 5, f"{tick / 5:g}") for tick in range(6))
+"""An axis of scores runs from 0 to 1."""
+
+ROOM_FOR_MARKERS = (-0.04, 1.04)
+"""The values at the ends of an axis of scores, so that no marker is cut off."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """Where values are drawn.
+
+    Attributes
+    ----------
+    left, top, width, height
+        In units of the canvas.
+    across, up
+        The values at the left and at the right end, and at the bottom and at the top.
+    """
+
+    left: float
+    top: float
+    width: float
+    height: float
+    across: tuple[float, float] = (0.0, 1.0)
+    up: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def right(self) -> float:
+        """The right border."""
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        """The lower border."""
+        return self.top + self.height
+
+    def x(self, value: float) -> float:
+        """Return where a value stands from left to right."""
+        low, high = self.across
+        return self.left + (value - low) / (high - low) * self.width
+
+    def y(self, value: float) -> float:
+        """Return where a value stands from bottom to top."""
+        low, high = self.up
+        return self.bottom - (value - low) / (high - low) * self.height
+
+
+def axis_below(
+    canvas: Canvas, area: Area, ticks: Ticks, words: str, symbol: str = "", good: str = ""
+) -> None:
+    """Draw the axis at the bottom: lines, numbers, what it shows and which end is good."""
+    for value, label in ticks:
+        x = area.x(value)
+        canvas.draw("line", x1=x, y1=area.top, x2=x, y2=area.bottom, class_="grid")
+        canvas.words(x, area.bottom + 19, label, text_anchor="middle", class_="soft number")
+    middle = area.left + area.width / 2
+    canvas.add(_named(middle, area.bottom + 43, words, symbol, good))
+
+
+def axis_left(canvas: Canvas, area: Area, ticks: Ticks, words: str, symbol: str = "", good: str = "") -> None:
+    """Draw the axis at the left, its words from bottom to top."""
+    for value, label in ticks:
+        y = area.y(value)
+        canvas.draw("line", x1=area.left, y1=y, x2=area.right, y2=y, class_="grid")
+        canvas.words(area.left - 8, y + 5, label, text_anchor="end", class_="soft number")
+    middle, x = area.top + area.height / 2, 16
+    canvas.add(_named(x, middle, words, symbol, good, f"rotate(-90 {x} {middle:.1f})"))
+
+
+def _named(x: float, y: float, words: str, symbol: str, good: str, turned: str | None = None) -> str:
+    """Return the words of an axis, the symbol of the papers in small type behind them."""
+    content = escape(words)
+    if symbol:
+        content += element("tspan", escape(f" {symbol}"), class_="small soft")
+    if good:
+        content += escape(said(", ") + good)
+    return element("text", content, x=x, y=y, text_anchor="middle", transform=turned)
+
+
+# The markers of teams as shapes, the same as in every other picture.
+
+
+SIZE = 6.5
+"""Radius of a circle; other shapes are drawn to look as large."""
+
+_INKS = {"var(--ink)": "ink", "var(--soft)": "soft"}
+"""Colours that the stylesheet decides on, and their classes."""
+
+
+def _regular(corners: int, radius: float, turn: float = 0.0, inner: float | None = None) -> str:
+    """Return corners around (0, 0), the first at the top, turned by some degrees; a star has inner ones."""
+    radii = [radius] if inner is None else [radius, inner]
+    steps = corners * len(radii)
+    angles = (math.radians(turn - 90 + 360 * step / steps) for step in range(steps))
+    return _points(
+        (radii[step % len(radii)] * math.cos(angle), radii[step % len(radii)] * math.sin(angle))
+        for step, angle in enumerate(angles)
+    )
+
+
+def _points(corners: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.2f},{y:.2f}" for x, y in corners)
+
+
+_CROSS = [
+    (-1, -2),
+    (0, -1),
+    (1, -2),
+    (2, -1),
+    (1, 0),
+    (2, 1),
+    (1, 2),
+    (0, 1),
+    (-1, 2),
+    (-2, 1),
+    (-1, 0),
+    (-2, -1),
+]
+
+SHAPES = {
+    "square": _regular(4, 8.2, 45),
+    "triangle-up": _regular(3, 8.6),
+    "diamond": _regular(4, 8.2),
+    "triangle-down": _regular(3, 8.6, 180),
+    "star": _regular(5, 8.8, inner=4.0),
+    "pentagon": _regular(5, 7.6),
+    "hexagon": _regular(6, 7.4, 30),
+    "x": _points((3.2 * x, 3.2 * y) for x, y in _CROSS),
+}
+"""Corners of every marker but the circle, by Plotly's name."""
+
+
+def marker(x: float, y: float, shape: str, colour: str, *, hollow: bool = False, title: str = "") -> str:
+    """Return one marker in its colour with a thin rim; a hollow one stands for what does not count."""
+    inside = hint(title) if title else ""
+    ink = _INKS.get(colour)
+    classes = "hollow" if hollow else f"mark {ink}" if ink else "mark"
+    fill = None if hollow or ink else colour
+    rim = {"stroke": colour, "stroke_width": 2.2} if hollow and not ink else {}
+    if shape == "circle":
+        return element("circle", inside, cx=x, cy=y, r=SIZE, fill=fill, class_=classes, **rim)
+    place = f"translate({x:.1f} {y:.1f})" if (x, y) != (0, 0) else None
+    return element("polygon", inside, points=SHAPES[shape], transform=place, fill=fill, class_=classes, **rim)
+
+
+# Colours of amounts: viridis, as in Plotly's maps.
+
+
+_STOPS = (
+    "440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b", "fde725",
+)  # fmt: skip
+DECIMALS = 3
+"""With how many decimals a score is written; a live board has fewer."""
+_BRIGHT = 0.45
+"""From here on black is easier to read on the colour than white is."""
+
+
+def viridis(share: float) -> str:
+    """Return the colour of a share from 0 (dark) to 1 (bright).
+
+    >>> viridis(0), viridis(1)
+    ('#440154', '#fde725')
+    """
+    place = min(max(share, 0.0), 1.0) * (len(_STOPS) - 1)
+    low = min(int(place), len(_STOPS) - 2)
+    part = place - low
+    mixed = (
+        round((1 - part) * int(_STOPS[low][i : i + 2], 16) + part * int(_STOPS[low + 1][i : i + 2], 16))
+        for i in (0, 2, 4)
+    )
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+def ink_on(share: float) -> str:
+    """Return the class of words that stand on the colour of a share."""
+    return "on-bright" if share >= _BRIGHT else "on-dark"
+
+
+# Names that others have given, in a form that cannot harm what is around them.
+
+
+_NO_SHAPE = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+_JOINERS = "\u200c\u200d"
+_UNKNOWN = "\ufffd"
+_WIDE = {"F", "W"}
+_RIGHT_TO_LEFT = {"R", "AL", "AN"}
+_ISOLATE, _END = "\u2068", "\u2069"
+_MOST_MARKS = 2
+
+
+def neutral(name: str) -> str:
+    """Return a name of which every character can be seen.
+
+    Characters without a shape of their own (zero-width ones, those that turn the direction of writing,
+    control characters, what is no character) become a replacement character, spaces of any kind one
+    space, and no letter carries more than two marks. What is left still has to be escaped.
+
+    >>> neutral("a\u202eb\u200b\tc") == "a\ufffdb\ufffd c"
+    True
+    """
+    seen: list[str] = []
+    marks = 0
+    for character in name:
+        marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        if marks <= _MOST_MARKS:
+            seen.append(_visible(character))
+    return " ".join("".join(seen).split()) or _UNKNOWN
+
+
+def _visible(character: str) -> str:
+    if character.isspace():
+        return " "
+    hidden = unicodedata.category(character) in _NO_SHAPE and character not in _JOINERS
+    return _UNKNOWN if hidden else character
+
+
+def shortened(name: str, room: int = 16) -> str:
+    """Return a neutral name that is at most so many letters wide; a wide letter counts as two.
+
+    >>> shortened("Heavy Weather", 8), shortened("東京都庁舎", 8), shortened("Fog", 8)
+    ('Heavy W…', '東京都…', 'Fog')
+    """
+    whole = neutral(name)
+    if _width(whole) <= room:
+        return whole
+    taken, used = [], 0
+    for character in whole:
+        used += _width(character)
+        if used > room - 1:
+            break
+        taken.append(character)
+    return "".join(taken).rstrip() + "…"
+
+
+def _width(text: str) -> int:
+    return sum(1 + (unicodedata.east_asian_width(character) in _WIDE) for character in text)
+
+
+def isolated(name: str, room: int = 40) -> str:
+    """Return a short neutral name for the middle of a sentence, which keeps its own direction of writing.
+
+    >>> isolated("Fog Bank")
+    'Fog Bank'
+    """
+    short = shortened(name, room)
+    turns = any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in short)
+    return f"{_ISOLATE}{short}{_END}" if turns else short
+
+
+# A picture as a page shows it: drawing, sentence, and the numbers behind it.
+
+
+_SHOWN_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing with its message and its numbers.
+
+    Attributes
+    ----------
+    svg
+        The drawing.
+    caption
+        The message, a sentence or a few, in plain text.
+    table_header, table_rows
+        The numbers behind it.
+    legend
+        Markup that names the markers; unlike a drawing it fits any width.
+    wide
+        Drawn in its own size, so that it scrolls where there is less room; then the keyboard reaches it.
+
+    Examples
+    --------
+    >>> picture = Picture("<svg/>", "Two & two.", ("a",), ((1,),))
+    >>> "Two &amp; two." in picture.markup()
+    True
+    """
+
+    svg: str
+    caption: str
+    table_header: tuple[str, ...]
+    table_rows: tuple[tuple[Any, ...], ...]
+    legend: str = ""
+    wide: bool = False
+
+    def csv(self) -> str:
+        r"""Return the numbers as CSV; no spreadsheet takes a name in it for a formula.
+
+        >>> Picture("<svg/>", "One.", ("team", "score"), (("=1+1", -0.5),)).csv()
+        "team,score\n'=1+1,-0.5\n"
+        """
+        return csv_text(self.table_header, self.table_rows)
+
+    def markup(self, csv_address: str = "") -> str:
+        """Return the picture as a figure of a page, its numbers as a table to open.
+
+        Parameters
+        ----------
+        csv_address
+            Where the page's server has what `csv` returns; then there is a link to save it.
+        """
+        named = escape(said("picture to scroll"))
+        reach = f' tabindex="0" role="group" aria-label="{named}"' if self.wide else ""
+        return (
+            f'<figure class="picture">{self.legend}<div class="scroll"{reach}>{self.svg}</div>'
+            f"<figcaption>{escape(self.caption)}</figcaption>{self._numbers(csv_address)}</figure>"
+        )
+
+    def _numbers(self, csv_address: str) -> str:
+        more = len(self.table_rows) - _SHOWN_ROWS
+        rest = counted("… and {count} more row.", "… and {count} more rows.", more)
+        left = f"<p><small>{escape(rest)}</small></p>" if more > 0 else ""
+        table = html_table(self.table_header, self.table_rows[:_SHOWN_ROWS])
+        words = escape(said("Save as CSV"))
+        link = f'<p class="save"><a download="" href="{escape(csv_address)}">{words}</a></p>'
+        save = link if csv_address else ""
+        return f"<details><summary>{escape(said('The numbers'))}</summary>{save}{table}{left}</details>"
+
+
+def legend(badges: Sequence[str]) -> str:
+    """Return the markup that names markers."""
+    return f'<p class="legend">{" ".join(badges)}</p>'
+
+
+def stylesheet() -> str:
+    """Return the rules that pictures need of the page they stand in.
+
+    >>> ".picture" in stylesheet()
+    True
+    """
+    return resources.files(__package__).joinpath("pictures.css").read_text(encoding="utf-8")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from tracearena.pages.changes import BIN_KM, Displacements, displacements
-from tracearena.pages.style import BLUE, SKY, VERMILION
-from tracearena.pages.svg.axes import Area, axis_left
-from tracearena.pages.svg.canvas import WIDTH, Canvas, element, hint
-from tracearena.pages.svg.picture import Picture
+from tracearena.pages.contest_data import BIN_KM, Displacements, displacements
+from tracearena.pages.html import BLUE, SKY, VERMILION
+from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, axis_left, element, hint
 from tracearena.traces import ObfuscatedTraces, Traces
 
 _LEFT, _TOP, _TALL, _HEIGHT = 66.0, 58.0, 250.0, 372

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracearena.contest import Role, Roster, Rules
-from tracearena.pages.contest.team_styles import TeamStyle, team_styles
+from tracearena.pages.team_styles import TeamStyle, team_styles
 from tracearena.server import wordings
 from tracearena.server.models import Team
 

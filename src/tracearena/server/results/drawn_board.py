@@ -18,7 +18,6 @@ from tracearena.contest import AttackKind, Award, Board, BoardRow, Role, Rules, 
 from tracearena.contest.report_data import margin
 from tracearena.files import csv_text
 from tracearena.language import said
-from tracearena.pages.contest.team_styles import TeamStyle, team_styles
 from tracearena.pages.svg import (
     Picture,
     margins_picture,
@@ -27,8 +26,8 @@ from tracearena.pages.svg import (
     privacy_picture,
     usefulness_picture,
 )
-from tracearena.pages.svg.amounts import DECIMALS
-from tracearena.pages.svg.names import neutral
+from tracearena.pages.svg.canvas import DECIMALS, neutral
+from tracearena.pages.team_styles import TeamStyle, team_styles
 from tracearena.server.models import Snapshot
 from tracearena.server.people import parties
 from tracearena.server.results import boards

@@ -20,7 +20,7 @@ from django.conf import settings
 from tracearena.contest.data import official
 from tracearena.files.whole import Held
 from tracearena.formats import pwscup
-from tracearena.pages.svg.viewer import ground_data
+from tracearena.pages.svg.maps import ground_data
 from tracearena.server.models import DataSet, Team
 from tracearena.server.store.grids import grid_of
 from tracearena.server.store.sealing import unseal

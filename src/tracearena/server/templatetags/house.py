@@ -9,11 +9,11 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
-from tracearena.pages import dates
-from tracearena.pages.contest.team_styles import UNKNOWN, TeamStyle
-from tracearena.pages.contest.team_styles import badge as team_badge
+from tracearena.pages import html
 from tracearena.pages.svg import Picture
-from tracearena.pages.svg.names import neutral
+from tracearena.pages.svg.canvas import neutral
+from tracearena.pages.team_styles import UNKNOWN, TeamStyle
+from tracearena.pages.team_styles import badge as team_badge
 from tracearena.server import wordings
 from tracearena.server.models import Team
 from tracearena.server.people.parties import label_of
@@ -26,7 +26,7 @@ def moment(at: datetime | None) -> Any:
     """Write a moment in UTC; the page's script rewrites it in the reader's own time zone."""
     if at is None:
         return "–"
-    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), dates.moment(at))
+    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), html.moment(at))
 
 
 @register.filter
@@ -36,7 +36,7 @@ def lasting(seconds: float | timedelta) -> str:
     >>> lasting(3700)
     '1 hour 1 minute'
     """
-    return dates.duration(seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds))
+    return html.duration(seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds))
 
 
 @register.simple_tag

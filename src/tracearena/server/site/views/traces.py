@@ -16,8 +16,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from tracearena.language import marked
-from tracearena.pages.changes import liveliest_day
-from tracearena.pages.svg.trace_map import true_day_picture
+from tracearena.pages.contest_data import liveliest_day
+from tracearena.pages.svg.maps import true_day_picture
 from tracearena.server.models import Contest
 from tracearena.server.people import accounts
 from tracearena.server.refused import Refused

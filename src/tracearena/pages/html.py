@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from html import escape
 from importlib import resources
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracearena import __version__
 from tracearena.files import csv_text, replacing
-from tracearena.pages.style import COLOURS
+from tracearena.language import counted, marked, said
 
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """Column names and rows."""
@@ -213,3 +215,102 @@ def _plotly() -> str:
     import plotly.offline
 
     return str(plotly.offline.get_plotlyjs())
+
+
+# How things look on pages and in printed pictures: one palette, one list of markers, one scale bar.
+
+
+BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
+GREY = "#8C8C8C"
+
+COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, GREY)
+"""Okabe-Ito, with a grey that shows on white and on black in the place of its black."""
+
+
+class Marker(NamedTuple):
+    """The name of a marker for Plotly and for Matplotlib."""
+
+    plotly: str
+    matplotlib: str
+
+
+MARKERS = (
+    Marker("circle", "o"),
+    Marker("square", "s"),
+    Marker("triangle-up", "^"),
+    Marker("diamond", "D"),
+    Marker("triangle-down", "v"),
+    Marker("star", "*"),
+    Marker("pentagon", "p"),
+    Marker("hexagon", "h"),
+)
+
+
+def scale_length(width_km: float) -> tuple[float, str]:
+    """Return the length (km) and the label of the scale bar of a map.
+
+    The longest of 1, 2 and 5 times a power of ten that is at most a fifth of the map's width.
+
+    >>> scale_length(11.3), scale_length(3)
+    ((2.0, '2 km'), (0.5, '500 m'))
+    """
+    power = 10.0 ** math.floor(math.log10(width_km / 5))
+    length = max(step * power for step in (1, 2, 5) if step * power <= width_km / 5)
+    return length, f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
+
+
+# Days, times and stretches of time, in the order in which the reader's language writes them.
+
+
+_MONTHS = (
+    marked("Jan"), marked("Feb"), marked("Mar"), marked("Apr"), marked("May"), marked("Jun"),
+    marked("Jul"), marked("Aug"), marked("Sep"), marked("Oct"), marked("Nov"), marked("Dec"),
+)  # fmt: skip
+
+
+def day(at: datetime) -> str:
+    """Write the day of a moment.
+
+    >>> day(datetime(2026, 5, 1, 9, 30))
+    '1 May'
+    """
+    return said("{day} {month}", day=at.day, month=said(_MONTHS[at.month - 1]))
+
+
+def day_and_hour(at: datetime) -> str:
+    """Write the day and the time of a moment.
+
+    >>> day_and_hour(datetime(2026, 5, 1, 9, 30))
+    '1 May 09:30'
+    """
+    return said("{day} {time}", day=day(at), time=f"{at:%H:%M}")
+
+
+def moment(at: datetime) -> str:
+    """Write a moment with its year.
+
+    >>> moment(datetime(2026, 5, 1, 9, 30))
+    '1 May 2026, 09:30'
+    """
+    month = said(_MONTHS[at.month - 1])
+    return said("{day} {month} {year}, {time}", day=at.day, month=month, year=at.year, time=f"{at:%H:%M}")
+
+
+def duration(time: timedelta) -> str:
+    """Write a stretch of time in its two largest units.
+
+    >>> duration(timedelta(days=3, hours=1)), duration(timedelta(minutes=61)), duration(timedelta(seconds=5))
+    ('3 days 1 hour', '1 hour 1 minute', 'less than a minute')
+    """
+    minutes = int(time.total_seconds()) // 60
+    days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
+    told = [
+        (days, counted("{count} day", "{count} days", days)),
+        (hours, counted("{count} hour", "{count} hours", hours)),
+        (rest, counted("{count} minute", "{count} minutes", rest)),
+    ]
+    first = next((at for at, (count, _) in enumerate(told) if count), None)
+    if first is None:
+        return said("less than a minute")
+    return " ".join(words for count, words in told[first : first + 2] if count)

@@ -9,9 +9,8 @@ from typing import Any
 
 from tracearena.contest.board import Roster
 from tracearena.language import said
-from tracearena.pages.style import COLOURS, GREY, MARKERS
-from tracearena.pages.svg.markers import marker
-from tracearena.pages.svg.names import neutral, shortened
+from tracearena.pages.html import COLOURS, GREY, MARKERS
+from tracearena.pages.svg.canvas import marker, neutral, shortened
 
 _BADGE = 28
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from tracearena.contest.report_data import Account, Sight
 from tracearena.pages import Page, ground, sensitive_marks
-from tracearena.pages.changes import BIN_KM, box_around, day_box, displacements, liveliest_day
-from tracearena.pages.contest.team_styles import TeamStyle, plotted
-from tracearena.pages.style import VERMILION
+from tracearena.pages.contest_data import BIN_KM, box_around, day_box, displacements, liveliest_day
+from tracearena.pages.html import VERMILION
+from tracearena.pages.team_styles import TeamStyle, plotted
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 

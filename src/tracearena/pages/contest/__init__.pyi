@@ -1,3 +1,0 @@
-from .assembly import contest_report
-
-__all__ = ["contest_report"]

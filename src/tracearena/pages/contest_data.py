@@ -1,0 +1,395 @@
+"""The score of every attack as a table: rows attacked, columns attacking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena.claims import STRONG, Finding, privacies_together, privacy_costs_usefulness
+from tracearena.arena.sweep import SweepRow
+from tracearena.contest.board import NOT_ATTACKED, SAME, AttackKind, Award, Board, BoardRow, Role, attack_sums
+from tracearena.contest.report_data import compared, margin
+from tracearena.language import counted, in_a_row, marked, said
+from tracearena.metrics.contest_scores import event_losses
+from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
+
+QUESTIONS = {
+    AttackKind.REIDENTIFICATION: (marked("Who is who?"), marked("people not identified")),
+    AttackKind.TRACE_INFERENCE: (marked("Who was where?"), marked("whereabouts hidden")),
+}
+"""What an attack asks, and what its score says."""
+
+_FEWEST = 4
+_FENCE = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class AttackTable:
+    """All attacks of one kind.
+
+    Attributes
+    ----------
+    kind
+        What the attacks ask.
+    rows, targets
+        The valid data sets, best first, and what each is called.
+    attackers
+        The teams, and the judge's own attacks.
+    scores
+        For each target what each attacker left; None where there was no attack.
+    sums
+        For each attacker the sum that ranks it; None for the judge's own.
+    margin
+        How much luck is in a score.
+    """
+
+    kind: AttackKind
+    rows: tuple[BoardRow, ...]
+    targets: tuple[str, ...]
+    attackers: tuple[str, ...]
+    scores: tuple[tuple[float | None, ...], ...]
+    sums: tuple[float | None, ...]
+    margin: float
+
+    def is_own(self, row: int, column: int) -> bool:
+        """Whether a team would attack itself."""
+        return self.attackers[column] == self.rows[row].team
+
+    @cached_property
+    def minima(self) -> tuple[float, ...]:
+        """What the strongest attack left to each target."""
+        known = ([score for score in row if score is not None] for row in self.scores)
+        return tuple(min(row, default=NOT_ATTACKED) for row in known)
+
+    def is_least(self, row: int, column: int) -> bool:
+        """Whether this is the strongest attack on its target, or one of several equal ones."""
+        score = self.scores[row][column]
+        return score is not None and score <= self.minima[row] + SAME
+
+    @cached_property
+    def fences(self) -> tuple[float, ...]:
+        """Below which score an attack on each target is worth a question.
+
+        Tukey's fence, the lower quartile less 1.5 times the distance of the quartiles, and lower by more
+        than the luck of two scores; a row of fewer than four attacks has none.
+        """
+        known = ([score for score in row if score is not None] for row in self.scores)
+        return tuple(self._fence(row) if len(row) >= _FEWEST else 0.0 for row in known)
+
+    def _fence(self, scores: list[float]) -> float:
+        lower, upper = np.quantile(scores, (0.25, 0.75))
+        return float(lower - max(_FENCE * (upper - lower), 2 * self.margin))
+
+    def is_far_below(self, row: int, column: int) -> bool:
+        """Whether an attack left far less than the others on its target did."""
+        score = self.scores[row][column]
+        return score is not None and score < self.fences[row]
+
+    def cells(self) -> list[tuple[int, int]]:
+        """Return all cells but those in which a team would attack itself."""
+        shape = np.ndindex(len(self.targets), len(self.attackers))
+        return [(row, column) for row, column in shape if not self.is_own(row, column)]
+
+
+def attack_table(board: Board, kind: AttackKind) -> AttackTable:
+    """Return the table of all attacks of a kind on the valid data sets of a board."""
+    rows = tuple(row for row in board.rows if row.valid and row.role is not Role.SAMPLE)
+    judge = sorted({attacker for attacker, _, _, of_kind in board.attacks
+                    if of_kind is kind and board.roster.role(attacker) is Role.SAMPLE})  # fmt: skip
+    attackers = (*board.roster.teams, *judge)
+    sums = attack_sums(board, kind)
+    return AttackTable(
+        kind,
+        rows,
+        tuple(data_set_label(board, row) for row in rows),
+        attackers,
+        tuple(
+            tuple(board.attacks.get((attacker, row.team, row.data_set, kind)) for attacker in attackers)
+            for row in rows
+        ),
+        tuple(sums.get(attacker) for attacker in attackers),
+        margin(board.rules.users),
+    )
+
+
+def data_set_label(board: Board, row: BoardRow) -> str:
+    """Return how a data set is called: by its team, and by its number where there are two."""
+    return row.team if board.rules.data_sets == 1 else f"{row.team} / {row.data_set}"
+
+
+def table_message(board: Board, table: AttackTable, called: Callable[[str], str] = str) -> str:
+    """Say how many attackers were ever the strongest, who is no target and who did not attack.
+
+    Parameters
+    ----------
+    called
+        Writes a name as it may stand in a sentence.
+    """
+    framed = {table.attackers[column] for row, column in table.cells() if table.is_least(row, column)}
+    active = {attacker for attacker, _, _, of_kind in board.attacks if of_kind is table.kind}
+    idle = [called(team) for team in board.roster.teams if team not in active]
+    invalid = [
+        called(data_set_label(board, row)) for row in board.rows if row.role is Role.TEAM and not row.valid
+    ]
+    told = [
+        said(
+            "{best} of {attackers} attackers did best on at least one of {targets} targets.",
+            best=len(framed),
+            attackers=len(table.attackers),
+            targets=len(table.targets),
+        )
+    ]
+    if invalid:
+        told.append(said("Not a target, because invalid: {names}.", names=said(", ").join(invalid)))
+    if idle:
+        told.append(said("Did not attack in this way: {names}.", names=said(", ").join(idle)))
+    return in_a_row(told)
+
+
+# What a defence did to traces, in the numbers of pictures: crowds, losses, distances, one person's
+# day.
+
+
+Floats = NDArray[np.float64]
+
+BIN_KM = 0.5
+"""Width of a bar of a histogram of distances."""
+_NOON_S = 12 * 3600
+_SAME_KM = 1e-6
+_FAR_KM = 1e6
+_DAY_KM = 4.0
+
+
+class Crowds(NamedTuple):
+    """People by place at the time next to noon, all days together: the truth, and what was released.
+
+    One of k places that were released for an event counts 1/k in each.
+    """
+
+    time: str
+    before: Floats
+    after: Floats
+
+    @property
+    def off(self) -> float:
+        """Share of the crowd that would have to move to make both maps equal."""
+        return 0.5 * float(np.abs(_shares(self.before) - _shares(self.after)).sum())
+
+    def share_at(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return which share of the crowd is at the chosen places, before and after."""
+        before, after = (float(_shares(people)[chosen].sum()) for people in (self.before, self.after))
+        return before, after
+
+
+def _shares(people: Floats) -> Floats:
+    return people / max(float(people.sum()), 1.0)
+
+
+def crowds_at_noon(original: Traces, obfuscated: ObfuscatedTraces) -> Crowds:
+    """Count people by place at the time next to noon."""
+    clock, instants = original.clock, original.instants
+    nearest = instants[np.argmin(np.abs(clock.second_of_day(instants) - _NOON_S))]
+    noon = clock.second_of_day(instants) == clock.second_of_day(nearest)
+    before, after = original.keep(noon), obfuscated.keep(noon)
+    _, place, weight = after.pairs()
+    m = len(before.places)
+    return Crowds(
+        clock.label(int(nearest)),
+        np.bincount(before.place_index, minlength=m).astype(float),
+        np.bincount(place, weights=weight, minlength=m).astype(float),
+    )
+
+
+class Losses(NamedTuple):
+    """Usefulness lost by place: how many events are truly there, and the sum of their losses."""
+
+    events: NDArray[np.int64]
+    lost: Floats
+
+    @property
+    def share(self) -> Floats:
+        """Share lost at each place, NaN where nobody is."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self.events > 0, self.lost / self.events, np.nan)
+
+    @property
+    def total(self) -> float:
+        """Share lost in the whole city."""
+        return float(self.lost.sum() / max(int(self.events.sum()), 1))
+
+    @property
+    def at_busiest(self) -> float:
+        """Share lost at the busiest twentieth of the places."""
+        busiest = np.argsort(-self.events, kind="stable")[: max(len(self.events) // 20, 1)]
+        return float(self.lost[busiest].sum() / max(int(self.events[busiest].sum()), 1))
+
+
+def losses_by_place(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> Losses:
+    """Add up the losses of events (0 released as they are, 1 deleted or too far off) by true place."""
+    losses = event_losses(original, obfuscated, limit_km=limit_km)
+    m = len(original.places)
+    return Losses(
+        np.bincount(original.place_index, minlength=m),
+        np.bincount(original.place_index, weights=losses, minlength=m).astype(float),
+    )
+
+
+class Displacements(NamedTuple):
+    """Shares of all events by how far they were moved; a set of places by its mean distance.
+
+    Attributes
+    ----------
+    labels
+        Of the bars: the same place, half kilometres one after the other, everything beyond.
+    single, sets
+        Share of events with one released place, and with several, of each bar.
+    hidden
+        Share of events that were deleted.
+    useless
+        Share of events whose released places are at the limit or beyond.
+    """
+
+    labels: tuple[str, ...]
+    single: Floats
+    sets: Floats
+    hidden: float
+    useless: float
+
+    @property
+    def released(self) -> Floats:
+        """Single places and sets together."""
+        return self.single + self.sets
+
+
+def displacements(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> Displacements:
+    """Measure how far events were moved, up to 1 km beyond the limit from which on a place is useless."""
+    edges = np.arange(0, limit_km + 1 + BIN_KM, BIN_KM)
+    far = event_losses(original, obfuscated, limit_km=_FAR_KM) * _FAR_KM
+    between = (f"{low:g}–{low + BIN_KM:g} km" for low in edges[:-1])
+    return Displacements(
+        ("same place", *between, f"over {edges[-1]:g} km"),
+        _shares_of(far[obfuscated.is_single], edges, original.n_events),
+        _shares_of(far[obfuscated.is_set], edges, original.n_events),
+        int(obfuscated.is_deleted.sum()) / max(original.n_events, 1),
+        int((far[~obfuscated.is_deleted] >= limit_km - _SAME_KM).sum()) / max(original.n_events, 1),
+    )
+
+
+def _shares_of(far: Floats, edges: Floats, events: int) -> Floats:
+    moved = far[far > _SAME_KM]
+    counts = np.histogram(moved, np.concatenate([edges, [np.inf]]))[0]
+    return np.array([len(far) - len(moved), *counts]) / max(events, 1)
+
+
+def liveliest_day(original: Traces) -> tuple[int, int]:
+    """Return the index of a user and the day with the most different places that fits a readable map."""
+    per_day = original.clock.instants_per_day
+    table = original.dense()
+    missing = -table.shape[1] % per_day
+    days = np.pad(table, ((0, 0), (0, missing)), constant_values=-1).reshape(original.n_users, -1, per_day)
+    # Where there is no event, any other place of the day stands in: it adds none.
+    days = np.where(days < 0, days.max(axis=2, keepdims=True), days)
+    different = 1 + (np.diff(np.sort(days, axis=2), axis=2) > 0).sum(axis=2)
+    extent = np.ptp(original.places.points_km[days, :2], axis=2).max(axis=2)
+    fits = (extent <= _DAY_KM) & (days.max(axis=2) >= 0)
+    user, day = divmod(int(np.argmax(np.where(fits, different, 0))), days.shape[1])
+    return user, int(original.clock.day_of(original.span[0])) + day
+
+
+def box_around(places: Places, cells: Any) -> Box:
+    """Return the box that holds some places, as cells of their grid where they have one."""
+    grid = places.grid
+    half = (grid.cell_height / 2, grid.cell_width / 2) if grid is not None else (0.002, 0.002)
+    return Box.of(Places(places.latitude[cells], places.longitude[cells])).expanded(*half)
+
+
+def day_box(original: Traces, obfuscated: ObfuscatedTraces) -> Box:
+    """Return what a map of a person's day shows: all true and all released places, and a rim."""
+    box = box_around(original.places, np.concatenate([obfuscated.pairs().place, original.place_index]))
+    return box.expanded(0.12 * max(box.north - box.south, box.east - box.west))
+
+
+# Sentences that pictures of a contest say, whatever they are drawn with.
+
+
+DEFENCES = ("best-anonymization", "best-anonymization-reidentification")
+"""Awards whose scores are uncertain by the luck of the people drawn."""
+
+
+def privacies_told(board: Board, samples: Sequence[SweepRow]) -> str:
+    """Say whether both kinds of privacy go together, over sample defences and over teams."""
+    rows = compared(board)
+    told = []
+    if samples:
+        found = privacies_together(row.scores.minima for row in samples)
+        told.append(_over(said("the sample defences (grey)"), found))
+    if len(rows) > 2:
+        extra = any(row.role is not Role.TEAM for row in rows)
+        number = len(rows)
+        which = (
+            said("{number} data sets, the pseudonymised team's among them,", number=number)
+            if extra
+            else counted("{count} team", "{count} teams", number)
+        )
+        told.append(_over(which, privacies_together((row.s_R_min, row.s_T_min) for row in rows)))
+    return in_a_row(told) if told else ""
+
+
+def _over(which: str, found: Finding) -> str:
+    measured = (
+        said(found.measured)
+        if found.number is None
+        else said("R = {r}, it takes {least}", r=f"{found.number:.3f}", least=f"{STRONG:g}")
+    )
+    about = {"which": which, "statement": said(found.statement), "measured": measured}
+    if found.holds:
+        return said("Over {which} it holds: {statement} ({measured}).", **about)
+    return said("Over {which} it does not hold here: {statement} ({measured}).", **about)
+
+
+def challenge_rows(board: Board) -> list[BoardRow]:
+    """Return the data sets of the trace-inference challenge, valid or not, and the pseudonymised team's."""
+    last = board.rules.data_sets
+    return [
+        row
+        for row in board.rows
+        if row.role is Role.PSEUDONYMISED or (row.role is Role.TEAM and row.data_set == last)
+    ]
+
+
+def costs_told(board: Board, samples: Sequence[SweepRow]) -> str:
+    """Say what privacy costs over sample defences, and how many teams paid too much."""
+    threshold = board.rules.utility_threshold
+    shown = [row for row in challenge_rows(board) if row.utility is not None]
+    invalid = sum(not row.valid for row in shown)
+    if not shown:
+        return said("Nothing was handed in yet.")
+    fate = (
+        counted(
+            "One team overdid it: below {threshold} the data is not published and privacy counts 0 (hollow).",
+            "{count} teams overdid it: below {threshold} the data is not published and privacy counts 0 "
+            "(hollow).",
+            invalid,
+            threshold=f"{threshold:g}",
+        )
+        if invalid
+        else said("Everybody stayed above {threshold}.", threshold=f"{threshold:g}")
+    )
+    costs = f"Over the sample defences (grey) it {privacy_costs_usefulness(samples)}. " if samples else ""
+    return f"{costs}{fate}"
+
+
+def tied(award: Award, margin: float) -> list[str]:
+    """Return the teams behind the winner that luck alone may have kept from winning.
+
+    Two scores that are each uncertain by the margin differ only beyond its double.
+    """
+    if not award.places:
+        return []
+    best = award.places[0].value
+    return [p.team for p in award.places if p.place > 1 and abs(p.value - best) <= 2 * margin]

@@ -1,0 +1,639 @@
+"""Everybody against everybody, drawn cell by cell, so that a ceremony can open them one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from html import escape
+from typing import Any, NamedTuple
+
+from tracearena.arena.sweep import SweepRow
+from tracearena.contest.board import NOT_ATTACKED, AttackKind, Award, Board, BoardRow, Role, Standing
+from tracearena.contest.report_data import compared, margin
+from tracearena.contest.rules import Rules
+from tracearena.language import counted, in_a_row, marked, said
+from tracearena.pages.contest_data import (
+    DEFENCES,
+    QUESTIONS,
+    AttackTable,
+    attack_table,
+    challenge_rows,
+    costs_told,
+    privacies_told,
+    table_message,
+    tied,
+)
+from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, YELLOW
+from tracearena.pages.svg.canvas import (
+    DECIMALS,
+    ROOM_FOR_MARKERS,
+    SCORE_TICKS,
+    WIDTH,
+    Area,
+    Canvas,
+    Picture,
+    Ticks,
+    axis_below,
+    axis_left,
+    element,
+    hint,
+    ink_on,
+    isolated,
+    legend,
+    marker,
+    neutral,
+    shortened,
+    viridis,
+)
+from tracearena.pages.team_styles import SAMPLE, TeamStyle, badge, enumerated, joined, team_styles
+
+_ROOM = 16
+_NAMES, _LEFT, _TOP = 142.0, 222.0, 138.0
+_CELL, _ROW = 46.0, 32.0
+_FOOT = 62.0
+_SIDE = 96.0
+"""Room for the names of the last columns, which lean to the right."""
+_BOX = {"width": _CELL - 2, "height": _ROW - 2}
+_FRAME = element("rect", fill="none", stroke=VERMILION, stroke_width=3, **_BOX)
+_FLAG = element("path", d=f"M{_CELL - 15.5:g} 1.5h12v12z", fill=YELLOW, class_="flag")
+
+
+def matrix_picture(
+    board: Board, kind: AttackKind, *, closed: bool = False, name: str = "", decimals: int = DECIMALS
+) -> Picture:
+    """Draw what every attacker left to every target: 0 is dark and found out, 1 is bright and untouched.
+
+    The strongest attack on each target is framed; an attack that was not made is hatched and counts 1; a
+    flag marks a score far below the others on its target. At the foot stands the sum of each team.
+
+    Every cell is a group of class ``cell`` with ``data-row``, ``data-column``, ``data-score`` and
+    ``data-order``: the order in which a ceremony may open cells, from the lowest row of the board to the
+    highest and in each row from the weakest attack to the strongest, so that the minimum falls. The words
+    beside the name of a target have the class ``least``: what counts.
+
+    Parameters
+    ----------
+    closed
+        Cells, minima and sums begin with the class ``closed`` and show nothing until it is taken away.
+    name
+        Beginning of the ids; by default the kind of the attacks.
+    decimals
+        With how many a score is written; cells have room for two.
+    """
+    table = attack_table(board, kind)
+    question, what = QUESTIONS[kind]
+    caption = _caption(board, table, said(what))
+    width = _LEFT + _CELL * len(table.attackers) + _SIDE
+    height = _TOP + _ROW * len(table.targets) + _FOOT
+    title = said("Attacks: {question}", question=said(question))
+    canvas = Canvas(width, height, name=name or f"matrix-{kind.value}", title=title, description=caption,
+                    own_size=True)  # fmt: skip
+    styles = team_styles(board.roster)
+    _heads(canvas, table, styles)
+    hatched = element("rect", fill=canvas.hatching(), **_BOX)
+    attackers = [escape(isolated(name, _ROOM)) for name in table.attackers]
+    targets = [escape(isolated(name, _ROOM)) for name in table.targets]
+    # Translated once: a board of fifty teams has thousands of cells.
+    pair, missing = (
+        said("{attacker} on {target}", attacker="{attacker}", target="{target}"),
+        said("no attack"),
+    )
+    for order, (row, column) in enumerate(_opening(table), 1):
+        words = pair.format(attacker=attackers[column], target=targets[row])
+        canvas.add(_cell(table, row, column, order, closed, hatched, words, missing, decimals))
+    _minima(canvas, table, closed, decimals)
+    _sums(canvas, table, closed)
+    return Picture(canvas.markup(), caption, *_numbers(table), wide=True)
+
+
+def _caption(board: Board, table: AttackTable, what: str) -> str:
+    if not table.targets:
+        return said("There is no valid data set to attack yet.")
+    flagged = sum(table.is_far_below(row, column) for row, column in table.cells())
+    told = [
+        said(
+            "Each number is the share of {what}; the strongest attack on a target is framed and counts, a "
+            "hatched cell is no attack and counts 1.",
+            what=what,
+        ),
+        table_message(board, table, isolated),
+    ]
+    if flagged:
+        told.append(
+            counted(
+                "{count} attack is flagged: far below all others on the same target.",
+                "{count} attacks are flagged: far below all others on the same target.",
+                flagged,
+            )
+        )
+    return in_a_row(told)
+
+
+def _opening(table: AttackTable) -> list[tuple[int, int]]:
+    """Return the cells in the order of a ceremony."""
+
+    def key(cell: tuple[int, int]) -> tuple[int, float, int]:
+        row, column = cell
+        score = table.scores[row][column]
+        return -row, -(NOT_ATTACKED if score is None else score), column
+
+    return sorted(table.cells(), key=key)
+
+
+def _heads(canvas: Canvas, table: AttackTable, styles: dict[str, TeamStyle]) -> None:
+    """Write the names of targets and attackers, teams with their markers."""
+    for row, (data_set, label) in enumerate(zip(table.rows, table.targets, strict=True)):
+        y = _TOP + _ROW * (row + 0.5)
+        canvas.name(_NAMES - 14, y + 5, label, room=_ROOM, text_anchor="end")
+        canvas.add(_mark(_NAMES, y, styles.get(data_set.team)))
+    for column, attacker in enumerate(table.attackers):
+        x = _LEFT + _CELL * (column + 0.5)
+        canvas.add(_mark(x, _TOP - 14, styles.get(attacker)))
+        y, role = _TOP - 30, "ink" if attacker in styles else "soft"
+        canvas.name(x + 4, y, attacker, room=_ROOM, transform=f"rotate(-50 {x + 4:.0f} {y:.0f})", class_=role)
+
+
+def _mark(x: float, y: float, style: TeamStyle | None) -> str:
+    return "" if style is None else marker(x, y, style.marker, style.colour)
+
+
+def _cell(
+    table: AttackTable,
+    row: int,
+    column: int,
+    order: int,
+    closed: bool,
+    hatched: str,
+    words: str,
+    missing: str,
+    decimals: int,
+) -> str:
+    """Return one cell; `hatched` and `missing` stand for no score, `words` name attacker and target."""
+    score, least = table.scores[row][column], table.is_least(row, column)
+    far = table.is_far_below(row, column)
+    names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
+    told, value = (missing, "") if score is None else (f"{score:.{decimals}f}", f' data-score="{score:.6g}"')
+    # Written out, not by `element`: a board of fifty teams has thousands of cells.
+    return (
+        f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
+        f'data-order="{order}"{value} '
+        f'transform="translate({_LEFT + _CELL * column + 1:g} {_TOP + _ROW * row + 1:g})">'
+        f"<title>{words}: {told}</title>{hatched if score is None else _score(round(score, 2))}"
+        f"{_FRAME if least else ''}{_FLAG if far else ''}</g>"
+    )
+
+
+@cache
+def _score(score: float) -> str:
+    """Return the tile and the number of a score of two decimals; a matrix has many equal ones."""
+    number = element("text", f"{score:.2f}", x=_CELL / 2 - 1, y=20, text_anchor="middle",
+                     class_=f"number {ink_on(score)}")  # fmt: skip
+    return element("rect", fill=viridis(score), **_BOX) + number
+
+
+def _minima(canvas: Canvas, table: AttackTable, closed: bool, decimals: int) -> None:
+    """Write what the strongest attack left beside the name of each target."""
+    x = _LEFT - 12
+    canvas.words(x, _TOP - 9, said("minimum"), text_anchor="end", class_="soft")
+    for row in range(len(table.targets)):
+        told = f"{table.minima[row]:.{decimals}f}"
+        canvas.words(
+            x, _TOP + _ROW * (row + 0.5) + 5, told, data_row=row, text_anchor="end",
+            class_=f"least strong number{' closed' if closed else ''}",
+        )  # fmt: skip
+
+
+def _sums(canvas: Canvas, table: AttackTable, closed: bool) -> None:
+    """Write the sum of each team at the foot; the judge's own attacks have none."""
+    y = _TOP + _ROW * len(table.targets) + 22
+    canvas.words(_LEFT - 12, y, said("sum, lower is better"), text_anchor="end", class_="soft")
+    for column, total in enumerate(table.sums):
+        canvas.words(
+            _LEFT + _CELL * (column + 0.5), y, "–" if total is None else f"{total:.2f}", text_anchor="middle",
+            data_column=column, class_=f"sum strong number{' closed' if closed else ''}",
+        )  # fmt: skip
+    _key(canvas, y + 28)
+
+
+def _key(canvas: Canvas, y: float) -> None:
+    """Say what dark and bright mean."""
+    canvas.words(_LEFT - 12, y, said("0 found out"), text_anchor="end", class_="soft")
+    for step in range(20):
+        canvas.draw("rect", x=_LEFT + 4 * step, y=y - 11, width=4.4, height=13, fill=viridis(step / 19))
+    canvas.words(_LEFT + 90, y, said("1 untouched"), class_="soft")
+
+
+def _numbers(table: AttackTable) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
+    header = (said("target"), *(shortened(one, 40) for one in table.attackers), said("minimum"))
+    rows = tuple(
+        (shortened(target, 40), *scores, table.minima[row])
+        for row, (target, scores) in enumerate(zip(table.targets, table.scores, strict=True))
+    )
+    return header, (*rows, (said("sum"), *table.sums, None))
+
+
+# Awards with the luck that is in them, so that ties look like ties.
+
+
+_LEFT_MARGINS, _TOP_MARGINS, _LANE, _FOOT_MARGINS = 186.0, 10.0, 34.0, 56.0
+_NUMBER = 66.0
+_SCORES = {
+    "best-anonymization": (marked("whereabouts hidden"), "s_T,min"),
+    "best-anonymization-reidentification": (marked("people not identified"), "s_R,min"),
+}
+_SUMS = {
+    "best-reidentification": marked("privacy left to all targets"),
+    "best-trace-inference": marked("privacy left to all targets"),
+    "overall": marked("total of both kinds of privacy"),
+}
+
+
+def margins_picture(award: Award, margin: float, styles: dict[str, TeamStyle], *, name: str = "") -> Picture:
+    """Draw the teams that compete for an award, best first.
+
+    A defence's score is a marker on an axis from 0 to 1, with the band of ± `margin` in which it would lie
+    with other people; grey is where luck alone may have kept a team from winning. Sums of attackers, who
+    all had the same targets, are bars.
+    """
+    scored = award.name in _SCORES
+    caption = _caption_margins(award, margin)
+    area = _area(award, scored)
+    canvas = Canvas(WIDTH, area.bottom + _FOOT_MARGINS, name=name or f"award-{award.name}", title=award.title,
+                    description=caption)  # fmt: skip
+    if scored and award.places:
+        _tie_band(canvas, area, award.places[0].value, margin)
+    if scored:
+        words, symbol = _SCORES[award.name]
+        axis_below(canvas, area, SCORE_TICKS, said(words), symbol, said("right is better"))
+    else:
+        good = said("right is better") if award.name == "overall" else said("left is better")
+        axis_below(canvas, area, _ticks(area.across[1]), said(_SUMS[award.name]), "", good)
+    for lane, place in enumerate(award.places):
+        y = area.top + _LANE * (lane + 0.5)
+        _names(canvas, place, y)
+        _score_margins(canvas, area, place, y, styles[place.team], margin if scored else None)
+    rows = tuple((place.place, shortened(place.team, 40), place.value) for place in award.places)
+    header = (said("place"), said("team"), said("score") if scored else said("sum"))
+    return Picture(canvas.markup(), caption, header, rows)
+
+
+def _area(award: Award, scored: bool) -> Area:
+    width, height = WIDTH - _LEFT_MARGINS - _NUMBER, _LANE * max(len(award.places), 1)
+    largest = max((place.value for place in award.places), default=1.0)
+    return Area(
+        _LEFT_MARGINS, _TOP_MARGINS, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9))
+    )
+
+
+def _ticks(top: float) -> Ticks:
+    """Return about four round numbers from 0 up to a sum."""
+    step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if top / step <= 5 or step == 100)
+    return [(step * i, f"{step * i:g}") for i in range(int(top / step + 1e-9) + 1)]
+
+
+def _tie_band(canvas: Canvas, area: Area, best: float, margin: float) -> None:
+    left = area.x(max(best - 2 * margin, area.across[0]))
+    canvas.draw("rect", x=left, y=area.top, width=area.x(best) - left, height=area.height, fill=GREY,
+                fill_opacity=0.25, class_="tie-band")  # fmt: skip
+
+
+def _names(canvas: Canvas, place: Standing, y: float) -> None:
+    canvas.words(22, y + 5, f"{place.place}", text_anchor="end", class_="strong number")
+    canvas.name(30, y + 5, place.team, room=15)
+    canvas.draw("line", x1=_LEFT_MARGINS, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
+
+
+def _score_margins(
+    canvas: Canvas, area: Area, place: Standing, y: float, style: TeamStyle, margin: float | None
+) -> None:
+    x, words = area.x(place.value), f"{isolated(place.team)}: {place.value:.3f}"
+    if margin is None:
+        canvas.draw("rect", x=area.left, y=y - 9, width=x - area.left, height=18, fill=style.colour,
+                    class_="mark")  # fmt: skip
+    else:
+        left, right = (area.x(place.value + sign * margin) for sign in (-1, 1))
+        canvas.draw("rect", x=left, y=y - 12, width=right - left, height=24, fill=style.colour,
+                    fill_opacity=0.6, class_="margin")  # fmt: skip
+        canvas.add(marker(x, y, style.marker, style.colour, title=f"{words} ± {margin:.3f}"))
+    canvas.words(WIDTH - 4, y + 5, f"{place.value:.3f}", text_anchor="end", class_="number")
+
+
+def _caption_margins(award: Award, margin: float) -> str:
+    if not award.places:
+        return said("{award}: nobody earned it.", award=award.title)
+    told = said(
+        "{award}: {teams} with {score}.",
+        award=award.title,
+        teams=joined([isolated(name) for name in award.winners]),
+        score=f"{award.places[0].value:.3f}",
+    )
+    if award.name not in DEFENCES:
+        return told
+    close, luck = [isolated(name) for name in tied(award, margin)], f"{margin:.3f}"
+    if not close:
+        return said(
+            "{told} Bands: ± {margin}, the luck of the people drawn; nobody else comes so near that it could "
+            "be a tie.",
+            told=told,
+            margin=luck,
+        )
+    return said(
+        "{told} Bands: ± {margin}, the luck of the people drawn; within it, and so as good as tied: {teams}.",
+        told=told,
+        margin=luck,
+        teams=joined(close),
+    )
+
+
+# The podium of an award.
+
+
+_STEPS = {2: (0, 100.0), 1: (1, 124.0), 3: (2, 78.0)}
+"""Place → where it stands from left to right, and how high; even the lowest has room for its score."""
+_GAP, _LINE, _MOST = 6.0, 25.0, 4
+_WIDE = (WIDTH - 2 * _GAP - 4) / 3
+_ROOM_PODIUM = 18
+"""Letters that a name may have: 9 units each where the words of a narrow page are largest."""
+
+
+def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = "") -> Picture:
+    """Draw the first three places of an award; equal teams stand on one step.
+
+    Each step is a group of class ``step`` with ``data-place``, so that a ceremony can show the third before
+    the first.
+    """
+    steps = {place: [one for one in award.places if one.place == place] for place in _STEPS}
+    most = max((min(len(teams), _MOST + 1) for teams in steps.values()), default=1)
+    bottom = 24 + _LINE * max(most, 1) + max(height for _, height in _STEPS.values())
+    caption = _caption_podium(award, steps)
+    title = said("Podium: {award}", award=award.title)
+    canvas = Canvas(WIDTH, bottom + 4, name=name or f"podium-{award.name}", title=title,
+                    description=caption)  # fmt: skip
+    for place, teams in steps.items():
+        if teams:
+            with canvas.group(class_="step", data_place=place):
+                _step(canvas, place, teams, bottom, styles)
+    canvas.draw("line", x1=8, y1=bottom, x2=WIDTH - 8, y2=bottom, class_="line")
+    rows = tuple((one.place, neutral(one.team), one.value) for teams in steps.values() for one in teams)
+    return Picture(
+        canvas.markup(), caption, (said("place"), said("team"), said("score")), tuple(sorted(rows))
+    )
+
+
+def _step(
+    canvas: Canvas, place: int, teams: list[Standing], bottom: float, styles: dict[str, TeamStyle]
+) -> None:
+    column, height = _STEPS[place]
+    left = (WIDTH - 3 * _WIDE - 2 * _GAP) / 2 + column * (_WIDE + _GAP)
+    top, middle = bottom - height, left + _WIDE / 2
+    colour = styles[teams[0].team].colour
+    canvas.draw("rect", x=left, y=top, width=_WIDE, height=height, class_="panel")
+    canvas.draw("rect", x=left, y=top, width=_WIDE, height=8, fill=colour)
+    canvas.words(middle, top + 40, str(place), text_anchor="middle", class_="huge strong")
+    canvas.words(middle, top + 66, f"{teams[0].value:.3f}", text_anchor="middle", class_="soft number")
+    lines = teams if len(teams) <= _MOST else teams[: _MOST - 1]
+    if len(teams) > len(lines):
+        rest = teams[len(lines) :]
+        more = said("and {number} more", number=len(rest))
+        canvas.words(middle, top - 12, more, text_anchor="middle", class_="soft",
+                     whole=said(", ").join(shortened(one.team, 40) for one in rest))  # fmt: skip
+    for line, one in enumerate(reversed(lines), len(teams) > len(lines)):
+        y, style = top - 12 - _LINE * line, styles[one.team]
+        canvas.add(marker(left + 10, y - 5, style.marker, style.colour))
+        canvas.name(left + 22, y, one.team, room=_ROOM_PODIUM, class_="strong")
+
+
+def _caption_podium(award: Award, steps: dict[int, list[Standing]]) -> str:
+    if not award.places:
+        return said("{award}: nobody earned it.", award=award.title)
+    told = [
+        said(
+            "{place}. {teams} ({score})",
+            place=place,
+            teams=joined([isolated(one.team) for one in steps[place]]),
+            score=f"{steps[place][0].value:.3f}",
+        )
+        for place in sorted(steps)
+        if steps[place]
+    ]
+    return said("{award}: {places}.", award=award.title, places=enumerated(told))
+
+
+# Privacy against privacy, and usefulness against privacy: one marker a team.
+
+
+_AREA = Area(66, 12, WIDTH - 84, 400, ROOM_FOR_MARKERS, ROOM_FOR_MARKERS)
+_HEIGHT = 464
+_CAP = 4.0
+
+
+class _Grey(NamedTuple):
+    """A sample defence."""
+
+    name: str
+    utility: float | None
+    valid: bool
+    s_R_min: float | None
+    s_T_min: float | None
+
+
+def privacy_picture(
+    board: Board, samples: Sequence[SweepRow] = (), *, name: str = "privacy", decimals: int = DECIMALS
+) -> Picture:
+    """Draw s_R,min × s_T,min of the valid data sets ([contest] Figure 9).
+
+    One marker a team with bars for the luck of the people drawn, a cross for the pseudonymised team, grey
+    dots for sample defences: those of the board, and `samples`.
+    """
+    rows, greys = compared(board), _greys(board, samples)
+    luck = margin(board.rules.users)
+    caption = _privacy_caption(board, samples, len(rows), luck)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("Two kinds of privacy"), description=caption)
+    axis_below(canvas, _AREA, SCORE_TICKS, said("people not identified"), "s_R,min", said("right is better"))
+    axis_left(canvas, _AREA, SCORE_TICKS, said("whereabouts hidden"), "s_T,min", said("up is better"))
+    _draw_greys(canvas, ((one.name, one.s_R_min, one.s_T_min) for one in greys))
+    styles = team_styles(board.roster)
+    for row in rows:
+        style = styles[row.team]
+        canvas.add(_bars(row.s_R_min, row.s_T_min, luck, style, across=True))
+        canvas.add(_dot(row, row.s_R_min, f"{row.s_R_min:.{decimals}f}", decimals, style))
+    shown = [row for row in challenge_rows(board) if row.valid]
+    return Picture(canvas.markup(), caption, _header(), _table(shown, greys), _legend(shown, greys, styles))
+
+
+def usefulness_picture(
+    board: Board, samples: Sequence[SweepRow] = (), *, name: str = "usefulness", decimals: int = DECIMALS
+) -> Picture:
+    """Draw usefulness × privacy; the area in which data sets are valid is shaded, invalid ones are hollow."""
+    rows = [row for row in challenge_rows(board) if row.utility is not None]
+    greys, caption = _greys(board, samples), costs_told(board, samples)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("What privacy costs"), description=caption)
+    _shade(canvas, board.rules.utility_threshold)
+    axis_below(canvas, _AREA, SCORE_TICKS, said("usefulness"), "s_U", said("right is better"))
+    axis_left(canvas, _AREA, SCORE_TICKS, said("whereabouts hidden"), "s_T,min", said("up is better"))
+    _label(canvas, board.rules.utility_threshold)
+    _draw_greys(canvas, ((one.name, one.utility, one.s_T_min) for one in greys))
+    styles, luck = team_styles(board.roster), margin(board.rules.users)
+    for row in rows:
+        assert row.utility is not None
+        style = styles[row.team]
+        if row.valid:
+            canvas.add(_bars(row.utility, row.s_T_min, luck, style, across=False))
+        canvas.add(_dot(row, row.utility, f"{row.utility:.3f}", decimals, style))
+    return Picture(canvas.markup(), caption, _header(), _table(rows, greys), _legend(rows, greys, styles))
+
+
+def _privacy_caption(board: Board, samples: Sequence[SweepRow], valid: int, luck: float) -> str:
+    if not valid:
+        return said("No valid data set yet.")
+    told = privacies_told(board, samples) or counted(
+        "{count} valid data set: too few to say what goes together.",
+        "{count} valid data sets: too few to say what goes together.",
+        valid,
+    )
+    return said("{told} Bars: ± {margin}, the luck of the people drawn.", told=told, margin=f"{luck:.3f}")
+
+
+def _header() -> tuple[str, ...]:
+    return (
+        said("team"),
+        said("usefulness s_U"),
+        said("valid"),
+        said("people not identified s_R,min"),
+        said("whereabouts hidden s_T,min"),
+    )
+
+
+def _greys(board: Board, samples: Sequence[SweepRow]) -> list[_Grey]:
+    on_board = (row for row in board.rows if row.role is Role.SAMPLE)
+    own = [_Grey(row.team, row.utility, row.valid, row.s_R_min, row.s_T_min) for row in on_board]
+    tried = (
+        _Grey(row.defence, row.utility, row.valid, row.scores.s_R_min, row.scores.s_T_min) for row in samples
+    )
+    return [*own, *tried]
+
+
+def _draw_greys(canvas: Canvas, points: Iterable[tuple[str, float | None, float | None]]) -> None:
+    for name, x, y in points:
+        if x is not None and y is not None:
+            words = hint(f"{isolated(name)}: {x:.3f}, {y:.3f}")
+            canvas.draw("circle", words, cx=_AREA.x(x), cy=_AREA.y(y), r=4.5, fill=GREY, class_="sample")
+
+
+def _dot(row: BoardRow, x: float, told: str, decimals: int, style: TeamStyle) -> str:
+    """Draw a team's marker; `told` is the value across as words, which may have more decimals than s_T."""
+    words = f"{isolated(row.team)}: {told}, {row.s_T_min:.{decimals}f}"
+    at = _AREA.x(x), _AREA.y(row.s_T_min)
+    return marker(*at, style.marker, style.colour, hollow=not row.valid, title=words)
+
+
+def _bars(x: float, y: float, luck: float, style: TeamStyle, *, across: bool) -> str:
+    """Draw a bar of twice the luck with its caps, from bottom to top and, where asked, from left to right."""
+    left, right, middle = _AREA.x(x - luck), _AREA.x(x + luck), _AREA.x(x)
+    low, high, level = _AREA.y(y - luck), _AREA.y(y + luck), _AREA.y(y)
+    path = _capped(middle, low, middle, high) + (_capped(left, level, right, level) if across else "")
+    colour = {"class_": "line"} if style.colour.startswith("var") else {"stroke": style.colour}
+    return element("path", d=path, fill="none", stroke_width=1.6, **colour)
+
+
+def _capped(x1: float, y1: float, x2: float, y2: float) -> str:
+    a, b = (_CAP, 0) if x1 == x2 else (0, _CAP)
+    ends = "".join(f"M{x - a:.1f} {y - b:.1f}L{x + a:.1f} {y + b:.1f}" for x, y in ((x1, y1), (x2, y2)))
+    return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}{ends}"
+
+
+def _shade(canvas: Canvas, threshold: float) -> None:
+    x = _AREA.x(threshold)
+    canvas.draw("rect", x=x, y=_AREA.top, width=_AREA.right - x, height=_AREA.height, fill=GREEN,
+                fill_opacity=0.14, class_="valid-area")  # fmt: skip
+
+
+def _label(canvas: Canvas, threshold: float) -> None:
+    x = _AREA.x(threshold)
+    canvas.draw("line", x1=x, y1=_AREA.top, x2=x, y2=_AREA.bottom, stroke=GREEN, stroke_width=2,
+                stroke_dasharray="4 4")  # fmt: skip
+    left = threshold > 0.6
+    words = said("valid from {threshold} on", threshold=f"{threshold:g}")
+    canvas.words(x - 8 if left else x + 8, _AREA.top + 22, words, text_anchor="end" if left else "start",
+                 class_="strong halo")  # fmt: skip
+
+
+def _table(rows: Sequence[BoardRow], greys: Sequence[_Grey]) -> tuple[tuple[Any, ...], ...]:
+    own = [(row.team, row.utility, row.valid, row.s_R_min, row.s_T_min) for row in rows]
+    lines, told = [*own, *greys], {True: said("yes"), False: said("no")}
+    return tuple((shortened(name, 40), u, told[bool(valid)], r, t) for name, u, valid, r, t in lines)
+
+
+def _legend(rows: Sequence[BoardRow], greys: Sequence[_Grey], styles: dict[str, TeamStyle]) -> str:
+    badges = [badge(row.team, styles[row.team]) for row in rows]
+    return legend([*badges, *([badge(said("sample defences"), SAMPLE)] if greys else [])])
+
+
+# A team's own usefulness, with the line that it must reach.
+
+
+_AREA_GAUGE = Area(24, 40, WIDTH - 48, 44)
+_HEIGHT_GAUGE = 138
+
+
+def gauge_picture(utility: float | None, rules: Rules, *, name: str = "gauge") -> Picture:
+    """Draw a utility from 0 to 1 and the threshold of the rules; None where nothing was handed in yet."""
+    caption = _caption_gauge(utility, rules)
+    canvas = Canvas(WIDTH, _HEIGHT_GAUGE, name=name, title=said("Usefulness"), description=caption)
+    box = {"y": _AREA_GAUGE.top, "height": _AREA_GAUGE.height}
+    canvas.draw("rect", x=_AREA_GAUGE.left, width=_AREA_GAUGE.width, class_="panel", **box)
+    axis_below(canvas, _AREA_GAUGE, SCORE_TICKS, said("usefulness"), "s_U", said("right is better"))
+    if utility is not None:
+        valid = rules.is_valid(utility)
+        length = _AREA_GAUGE.x(utility) - _AREA_GAUGE.left
+        canvas.draw("rect", x=_AREA_GAUGE.left, width=length, fill=BLUE if valid else VERMILION, **box)
+        _value(canvas, utility, _written(utility, rules))
+    _threshold(canvas, rules.utility_threshold)
+    rows = ((said("utility"), utility), (said("threshold"), rules.utility_threshold))
+    return Picture(canvas.markup(), caption, (said("what"), said("value")), rows)
+
+
+def _value(canvas: Canvas, utility: float, told: str) -> None:
+    """Write the number into the bar where it fits, else behind it."""
+    fits = utility > 0.25
+    x = _AREA_GAUGE.left + 12 if fits else _AREA_GAUGE.x(utility) + 10
+    ink = "on-dark" if fits else "ink"
+    canvas.words(x, _AREA_GAUGE.top + 29, told, class_=f"large strong number {ink}")
+
+
+def _threshold(canvas: Canvas, threshold: float) -> None:
+    x = _AREA_GAUGE.x(threshold)
+    canvas.draw("line", x1=x, y1=_AREA_GAUGE.top - 10, x2=x, y2=_AREA_GAUGE.bottom, class_="line threshold")
+    left, told = threshold > 0.75, said("valid from {threshold} on", threshold=f"{threshold:g}")
+    canvas.words(
+        x + (4 if left else -4), _AREA_GAUGE.top - 17, told,
+        text_anchor="end" if left else "middle" if threshold > 0.25 else "start", class_="strong",
+    )  # fmt: skip
+
+
+def _caption_gauge(utility: float | None, rules: Rules) -> str:
+    threshold = f"{rules.utility_threshold:g}"
+    if utility is None:
+        return said(
+            "Nothing was handed in yet; a data set is valid from a utility of {threshold} on.",
+            threshold=threshold,
+        )
+    written = _written(utility, rules)
+    if rules.is_valid(utility):
+        return said(
+            "Valid: the utility is {utility}, and {threshold} is enough.",
+            utility=written,
+            threshold=threshold,
+        )
+    return said(
+        "Not valid: the utility is {utility}, below {threshold}; this data set would not be published, and "
+        "its privacy scores would be 0.",
+        utility=written,
+        threshold=threshold,
+    )
+
+
+def _written(utility: float, rules: Rules) -> str:
+    """Write a utility with three digits, or with all where rounding would change the verdict."""
+    short = f"{utility:.3f}"
+    return short if rules.is_valid(float(short)) == rules.is_valid(utility) else f"{utility}"
