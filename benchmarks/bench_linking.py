@@ -25,10 +25,9 @@ from tracearena.arena import Ensemble, make_attacks
 from tracearena.attacks.linking import Linker, Observations
 from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
 from tracearena.audit import Settings, linkability
-from tracearena.audit.cells import Cells, coarse_places
-from tracearena.audit.material import Material
-from tracearena.audit.shares import clopper_pearson
-from tracearena.audit.trials import protected
+from tracearena.audit.data import Cells, Material, coarse_places
+from tracearena.audit.protection import protected
+from tracearena.audit.settings import clopper_pearson
 
 MOST_PLACES = 4096
 CHECK_INS = (

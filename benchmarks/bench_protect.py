@@ -21,11 +21,10 @@ import numpy as np
 import tracearena as ta
 from tracearena.algorithms import catalogue
 from tracearena.audit import Settings, searching
-from tracearena.audit.candidates import needs_cells
+from tracearena.audit.data import Material
 from tracearena.audit.linkability import find_by_linker, halves, strongest_of
-from tracearena.audit.material import Material
-from tracearena.audit.shares import Share
-from tracearena.audit.trials import protected
+from tracearena.audit.protection import needs_cells, protected
+from tracearena.audit.settings import Share
 
 KINDS = ("obfuscator", "gps-obfuscator", "synthesizer")
 

@@ -7,14 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tracearena.audit.cells import moved_release, visited_only
-from tracearena.audit.crowds import crowds
+from tracearena.audit.data import Material, moved_release, visited_only
 from tracearena.audit.inference import infer
 from tracearena.audit.linkability import Halves, find_by_attacks, halves, link
-from tracearena.audit.material import Material
-from tracearena.audit.settings import Settings
-from tracearena.audit.shares import Ranked
-from tracearena.audit.sightings import usual_spots
+from tracearena.audit.observations import crowds, usual_spots
+from tracearena.audit.settings import Ranked, Settings
 from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
 from tracearena.audit.usefulness import kept_of

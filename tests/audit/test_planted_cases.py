@@ -11,7 +11,7 @@ import pytest
 
 from tracearena.arena import pseudonymise
 from tracearena.audit import Audit, Settings, assess
-from tracearena.audit.material import Material
+from tracearena.audit.data import Material
 from tracearena.audit.singling_out import found_by_sightings
 from tracearena.cities import simulate
 from tracearena.obfuscation import MRLH, RandomizedResponse, SwapTimes

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tracearena.audit import Audit, assess, audit_page
-from tracearena.audit.sightings import point_spots
-from tracearena.audit.zone_homes import measured_circle, told_circle
+from tracearena.audit.inference import measured_circle, told_circle
+from tracearena.audit.observations import point_spots
 from tracearena.cities import simulate_gps
 from tracearena.errors import ParameterError
 from tracearena.obfuscation import GeoInd, Snapping, Thinning, TrimEnds, Zones

@@ -10,12 +10,20 @@ import pytest
 
 from tracearena.algorithms import Synthesizer, catalogue
 from tracearena.audit import Protection, Settings, Share, protect
-from tracearena.audit.candidates import CHECK_INS, GRIDS, POINTS, REGULAR, SYNTHESIS, candidates
-from tracearena.audit.material import Material
-from tracearena.audit.protection import release, searching
-from tracearena.audit.protection_page import changes, outcome, picture
-from tracearena.audit.trials import Trial
-from tracearena.audit.verdict import light
+from tracearena.audit.data import Material
+from tracearena.audit.page import changes, outcome, picture
+from tracearena.audit.protection import (
+    CHECK_INS,
+    GRIDS,
+    POINTS,
+    REGULAR,
+    SYNTHESIS,
+    Trial,
+    candidates,
+    release,
+    searching,
+)
+from tracearena.audit.results import light
 from tracearena.cities import simulate, simulate_fleet
 from tracearena.traces import IdTable, Places, Traces
 

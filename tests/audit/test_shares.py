@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binom
 
-from tracearena.audit.shares import Share, clopper_pearson
-from tracearena.audit.verdict import light, worst
+from tracearena.audit.results import light, worst
+from tracearena.audit.settings import Share, clopper_pearson
 
 
 @pytest.mark.parametrize(("hits", "people"), [(0, 1), (0, 100), (3, 20), (20, 20), (500, 1000)])

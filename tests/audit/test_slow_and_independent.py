@@ -9,14 +9,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tracearena.audit.cutting import cut_in_two
+from tracearena.audit.data import Material, cut_in_two
+from tracearena.audit.inference import habits
 from tracearena.audit.linkability import halves, link
-from tracearena.audit.material import Material
+from tracearena.audit.observations import Sightings, usual_spots
 from tracearena.audit.settings import Settings
-from tracearena.audit.sightings import Sightings, usual_spots
 from tracearena.audit.singling_out import SIDES_M, WINDOWS_S, displacement_km, single_out
 from tracearena.audit.usefulness import common_share, kept_of, same_values
-from tracearena.audit.whereabouts import habits
 from tracearena.engine import seed_sequence, stream
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import ObfuscatedTraces, Traces

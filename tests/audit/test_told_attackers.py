@@ -7,7 +7,7 @@ import pytest
 
 from tracearena.audit import Audit, Protection, assess, audit_page
 from tracearena.audit.settings import Settings
-from tracearena.audit.virtual_people import virtual_people
+from tracearena.audit.synthetic import virtual_people
 from tracearena.engine import seed_sequence
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import Traces

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tracearena.audit import pictures, words
+from tracearena.audit import charts, texts
 from tracearena.audit.usefulness import Task, Usefulness
 from tracearena.pages import Page
 
@@ -55,8 +55,8 @@ def crowded() -> dict[str, Any]:
 def test_plots_fit_and_names_lie_apart(tmp_path: Path, page_of: Callable[..., Any], width: int) -> None:
     page = Page("Plots")
     page.figure(crowded(), "Names lie apart.")
-    kept = Usefulness(tuple(Task(name, 0.5, 0.9, 1.0, 1.0) for name in words.TASKS), 0.5)
-    page.figure(pictures.tasks(kept)[0], "Long names of tasks.", least_width_px=320)
+    kept = Usefulness(tuple(Task(name, 0.5, 0.9, 1.0, 1.0) for name in texts.TASKS), 0.5)
+    page.figure(charts.tasks(kept)[0], "Long names of tasks.", least_width_px=320)
     page.write(tmp_path / "page.html")
     opened = page_of("file://", viewport={"width": width, "height": 900})
     opened.goto(f"file://{tmp_path}/page.html")

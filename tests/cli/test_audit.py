@@ -117,12 +117,12 @@ def test_a_folder_in_use_is_refused_before_any_work(run: Run, team: Path) -> Non
 def test_a_stopped_audit_leaves_a_page_marked_incomplete(
     run: Run, team: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tracearena.audit import assessment
+    from tracearena.audit import audit
 
     def stop(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(assessment, "link", stop)
+    monkeypatch.setattr(audit, "link", stop)
     done = run("audit", team / "org.csv", "--places", team / "places.csv", "--out", team / "a", "--draws", 2)
     assert done.status != 0
     assert "holds what was finished" in done.err

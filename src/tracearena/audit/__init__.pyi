@@ -1,11 +1,8 @@
-from .assessment import assess, stages
-from .page import audit_page
+from .audit import assess, stages
+from .page import audit_page, write_audit
 from .protection import Protection, protect, searching
-from .records import Audit, FileFacts, Risks
-from .settings import Choice, Settings
-from .shares import Share
-from .verdict import Light
-from .writing import write_audit
+from .results import Audit, FileFacts, Light, Risks
+from .settings import Choice, Settings, Share
 
 __all__ = [
     "Audit",

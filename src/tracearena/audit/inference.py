@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.categories import categories_of
+from tracearena.arena.bounds import Interval, Losses
+from tracearena.arena.experiments import circle_of
+from tracearena.attacks.privacy_zones import homes_behind_zones
+from tracearena.audit.data import Material, Published, one_place
 from tracearena.audit.linkability import Halves
-from tracearena.audit.material import Material, Published
-from tracearena.audit.settings import Settings
-from tracearena.audit.shares import Ranked, Record, Share
-from tracearena.audit.sightings import Spots, point_spots, usual_spots
-from tracearena.audit.whereabouts import Whereabouts, whereabouts
-from tracearena.audit.zone_homes import Circle, guessed_homes
-from tracearena.traces import ObfuscatedTraces
-from tracearena.traces._arrays import different
+from tracearena.audit.observations import Spots, point_spots, usual_spots
+from tracearena.audit.settings import Ranked, Record, Settings, Share
+from tracearena.engine import child_seed, generator
+from tracearena.obfuscation import TrimEnds, Zones
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
+from tracearena.traces._arrays import begins, different
 from tracearena.traces.geodesy import distance_m, earth_centred
 
 
@@ -190,3 +193,245 @@ def _sensitive(material: Material, cut: Halves, ranked: Ranked) -> tuple[Sensiti
         chance = float((showing[place] / max(len(cut.users), 1)).mean()) if len(place) else 0.0
         found.append(SensitiveVisits(category, int(chosen.sum()), Share.of(learned, chance)))
     return tuple(found)
+
+
+# Whereabouts on a normal day: by the trace that is linked to a person, and by habits alone.
+
+
+LIMIT_KM = 2.0
+"""An answer this far away is worth nothing, as in s_T."""
+
+_DRAW, _INTERVAL = 10, 11
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Whereabouts(Record):
+    """Where people are on a normal day: each person's middle day after the cut.
+
+    Attributes
+    ----------
+    by_release
+        s_T that is left by an attacker who takes the trace that the strongest attack links to each person,
+        and her habits where it says nothing: 0 is the true place, 1 is 2 km away or more.
+    by_habits
+        The same by where she usually was at that hour before the cut, the release not read.
+    gain
+        How much less the first leaves than the second: what the release adds to habits.
+    people, events
+        Of so many people so many events were guessed.
+    """
+
+    by_release: Interval
+    by_habits: Interval
+    gain: Interval
+    people: int
+    events: int
+
+
+def whereabouts(
+    material: Material, cut: Halves, ranked: Ranked, root: np.random.SeedSequence
+) -> Whereabouts | None:
+    """Guess, for every true event of a normal day, where it was."""
+    truth = _normal_day(material.cut.later(material.coarse).take_users(cut.users))
+    if not len(truth):
+        return None
+    usual = habits(cut.known_coarse, truth)
+    told = _told(cut, ranked, truth, child_seed(root, _DRAW))
+    answers = {"by_habits": usual, "by_release": np.where(told >= 0, told, usual)}
+    losses = {name: _losses(truth, answer) for name, answer in answers.items()}
+    seed = child_seed(root, _INTERVAL)
+    return Whereabouts(
+        **{name: one.interval(seed) for name, one in losses.items()},
+        gain=losses["by_habits"].interval(seed, beside=losses["by_release"]),
+        people=int((np.diff(truth.offsets) > 0).sum()),
+        events=truth.n_events,
+    )
+
+
+def _normal_day(traces: Traces) -> Traces:
+    """Return each person's middle day of those with events."""
+    day = traces.clock.day_of(traces.instants)
+    number = np.cumsum(begins(day, traces.user_index))
+    occupied = np.flatnonzero(np.diff(traces.offsets) > 0)
+    middle = np.full(traces.n_users, -1, np.int64)
+    first, last = number[traces.offsets[:-1][occupied]], number[traces.offsets[1:][occupied] - 1]
+    middle[occupied] = (first + last) // 2
+    return traces.keep(number == middle[traces.user_index])
+
+
+def habits(known: Traces, asked: Traces) -> Ints:
+    """Return where each person usually was at the hour of each asked event.
+
+    Without an event at that hour, where she was most often; without any, where all were most often.
+    """
+    everywhere = np.bincount(known.place_index, minlength=max(len(known.places), 1))
+    hours = [
+        one.user_index.astype(np.int64) * 24 + one.clock.second_of_day(one.instants) // 3600
+        for one in (known, asked)
+    ]
+    by_hour = _most_frequent(hours[0], known.place_index, known.n_users * 24)
+    by_user = _most_frequent(known.user_index.astype(np.int64), known.place_index, known.n_users)
+    answer = by_hour[hours[1]]
+    answer = np.where(answer >= 0, answer, by_user[asked.user_index])
+    return np.asarray(np.where(answer >= 0, answer, int(everywhere.argmax())), np.int64)
+
+
+def _most_frequent(key: Ints, place: NDArray[np.int32], n_keys: int) -> Ints:
+    width = int(place.max(initial=0)) + 1
+    cells, counts = np.unique(key * width + place, return_counts=True)
+    owner, where = np.divmod(cells, width)
+    order = np.lexsort((-where, counts, owner))
+    found = np.full(n_keys, -1, np.int64)
+    found[owner[order]] = where[order]
+    return found
+
+
+def _told(cut: Halves, ranked: Ranked, truth: Traces, seed: np.random.SeedSequence) -> Ints:
+    """Return what the trace that is taken for each person's says at each true event; -1 for nothing."""
+    seen = cut.seen_coarse
+    trace_of = np.full(len(cut.users), -1, np.int64)
+    answer = ranked[::-1, 0]
+    trace_of[answer[answer >= 0]] = np.arange(len(ranked))[::-1][answer >= 0]
+    place = one_place(seen, generator(seed))
+    first = min(seen.span[0], truth.span[0])
+    width = max(seen.span[1], truth.span[1]) - first
+    said = place >= 0
+    keys = seen.user_index[said].astype(np.int64) * width + seen.instants[said] - first
+    wanted = trace_of[truth.user_index] * width + truth.instants - first
+    wanted[trace_of[truth.user_index] < 0] = -1
+    if not len(keys):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.asarray(np.where(keys[at] == wanted, place[said][at], -1))
+
+
+def _losses(truth: Traces, answer: Ints) -> Losses:
+    """Return what an answer misses of each person, every event for 1 at 2 km or more."""
+    missed = np.minimum(truth.places.distance_km(truth.place_index, answer) / LIMIT_KM, 1)
+    sums = [
+        np.bincount(truth.user_index, one, truth.n_users).astype(np.float64)
+        for one in (missed, np.ones(truth.n_events))
+    ]
+    return Losses(sums[0], sums[1])
+
+
+# Sensitive places by kind: what their category says, or that the file marks them.
+
+
+MARKED = "marked"
+"""Places that the file itself marks as sensitive."""
+
+PATTERNS = {
+    "health": r"hospital|clinic|doctor|dentist|medical|pharmac|health|therap|psychi|rehab|maternity",
+    "worship": r"church|mosque|synagogue|temple|shrine|cathedral|chapel|worship|spiritual|religio|monastery",
+    "justice": r"prison|jail|court ?house|police|probation",
+    "politics": r"political|campaign office|trade union|union hall|embassy|consulate",
+    "intimate": r"strip club|sex|adult|gay bar|love hotel|escort",
+    "addiction": r"casino|betting|liquor|alcoholics|cannabis|dispensary",
+    "children": r"kindergarten|nursery|day ?care|elementary school|primary school|playground",
+}
+"""Words in a category, which may be a path such as ``food/Café``, by kind."""
+
+
+def categories_of(places: Places) -> dict[str, NDArray[np.bool_]]:
+    """Return which places are of each sensitive kind; kinds without places are left out.
+
+    >>> places = Places([0, 1, 2], [0, 0, 0], categories=["building/Hospital/7", "food/Café", "Church"])
+    >>> {kind: chosen.tolist() for kind, chosen in categories_of(places).items()}
+    {'health': [True, False, False], 'worship': [False, False, True]}
+    """
+    found = {MARKED: places.sensitive} if places.sensitive.any() else {}
+    if places.categories is None:
+        return found
+    kinds, inverse = np.unique(places.categories.astype(str), return_inverse=True)
+    for name, pattern in PATTERNS.items():
+        match = np.array([bool(re.search(pattern, kind, re.IGNORECASE)) for kind in kinds.tolist()])
+        if match.any():
+            found[name] = match[inverse]
+    return found
+
+
+# Homes behind privacy zones: a release without what is near them still shows where trips stop.
+
+
+_SAME_M = 1.0
+_ENOUGH = 0.99
+"""Share of the released points that must be the original's own, for a release that only leaves out points."""
+_LEAST_M = 50.0
+"""Homes with a released point nearer than this are behind no zone."""
+_FEWEST = 3
+
+
+class Circle(NamedTuple):
+    """What the attacker believes to be hidden around homes.
+
+    Attributes
+    ----------
+    radius_m, shift_m
+        Radius of the zones, and how far their middles may lie from homes.
+    measured
+        Whether the radius was measured between the two files; otherwise the defence was named.
+    """
+
+    radius_m: float
+    shift_m: float
+    measured: bool
+
+
+def told_circle(mechanism: object) -> Circle | None:
+    """Return the circle of a defence by zones or trimmed ends; None for any other."""
+    if not isinstance(mechanism, Zones | TrimEnds):
+        return None
+    return Circle(*circle_of(mechanism), False)
+
+
+def measured_circle(
+    original: GpsTraces, released: GpsTraces, at: NDArray[np.int64], homes: Spots
+) -> Circle | None:
+    """Return circles around homes if a release has no points there, all others being where they were.
+
+    Parameters
+    ----------
+    at
+        Where each user of the original stands in the release, -1 for nowhere.
+    homes
+        The home of each user of the original.
+    """
+    if len(released) >= len(original) or not _is_part(original, released, at):
+        return None
+    xyz, home = earth_centred(released.latitude, released.longitude), earth_centred(*homes[:2])
+    nearest = [
+        float(np.sqrt(((xyz[own] - home[user]) ** 2).sum(axis=1).min()))
+        for user in np.flatnonzero(homes.known & (at >= 0))
+        if len(own := np.arange(released.offsets[at[user]], released.offsets[at[user] + 1]))
+    ]
+    if len(nearest) < _FEWEST or np.median(nearest) < _LEAST_M:
+        return None
+    return Circle(float(np.median(nearest)), 0.0, True)
+
+
+def guessed_homes(released: GpsTraces, circle: Circle, within_m: float, zone: str | None) -> Spots:
+    """Return where the attacker thinks that each released person lives."""
+    found = homes_behind_zones(
+        released, radius_m=circle.radius_m, shift_m=circle.shift_m, within_m=within_m, timezone=zone
+    )
+    return Spots(found.latitude, found.longitude, np.full(released.n_users, -1, np.int64))
+
+
+def _is_part(original: GpsTraces, released: GpsTraces, at: NDArray[np.int64]) -> bool:
+    """Whether nearly all released points are the original's, at their own times."""
+    if not len(released):
+        return False
+    owner = np.full(released.n_users, -1, np.int64)
+    owner[at[at >= 0]] = np.flatnonzero(at >= 0)
+    first = min(int(original.time_ms.min()), int(released.time_ms.min()))
+    width = max(int(original.time_ms.max()), int(released.time_ms.max())) - first + 1
+    mine = original.user_index.astype(np.int64) * width + original.time_ms - first
+    theirs = owner[released.user_index] * width + released.time_ms - first
+    found = np.minimum(np.searchsorted(mine, theirs), len(mine) - 1)
+    apart = distance_m(
+        original.latitude[found], original.longitude[found], released.latitude, released.longitude
+    )
+    return bool(((mine[found] == theirs) & (apart <= _SAME_M)).mean() >= _ENOUGH)

@@ -15,11 +15,9 @@ from tracearena.arena.pseudonyms import random_order
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN
 from tracearena.attacks.linking import Linker
 from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
-from tracearena.audit.cells import visited_only
-from tracearena.audit.material import Material, Published
-from tracearena.audit.settings import Settings
-from tracearena.audit.shares import Ranked, Record, Share
-from tracearena.audit.sightings import Floats, Ints, Spots, points_of_days, usual_spots
+from tracearena.audit.data import Material, Published, visited_only
+from tracearena.audit.observations import Floats, Ints, Spots, points_of_days, usual_spots
+from tracearena.audit.settings import Ranked, Record, Settings, Share
 from tracearena.audit.singling_out import sample
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from tracearena.audit import labels, pictures, words
+from tracearena.algorithms import catalogue
+from tracearena.audit import charts, texts
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
-from tracearena.audit.phrases import duration, filled, length, percent, risk_words, synthetic_sentences
-from tracearena.audit.protection import Protection
-from tracearena.audit.protection_page import outcome, protection_section
-from tracearena.audit.records import Audit, Risks
-from tracearena.audit.shares import Share
+from tracearena.audit.protection import MOST_PROOFS, Protection, Trial
+from tracearena.audit.results import Audit, Light, Risks, measure, told
+from tracearena.audit.settings import Share
 from tracearena.audit.side_channels import channel_sentences
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
-from tracearena.audit.summary import measure, told
-from tracearena.audit.synthetic import Synthetic
+from tracearena.audit.synthetic import Synthetic, VirtualPeople
+from tracearena.audit.texts import duration, filled, length, percent, risk_words, synthetic_sentences
 from tracearena.audit.usefulness import Usefulness
-from tracearena.audit.verdict import Light
-from tracearena.pages.html import Page
+from tracearena.files import replacing, replacing_folder, write_csv
+from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
 from tracearena.pages.maps import place_map
+from tracearena.results import flat
 from tracearena.traces import Places
 
-_T = words.TABLE
+_T = texts.TABLE
 _FEWEST_MATCHES = 10
 _WIDE_PX = 320
 
@@ -49,9 +54,9 @@ def audit_page(
     """
     page = Page(_title(audit), lead=_lead(audit))
     if not audit.complete:
-        page.html_part(f'<p class="warning" role="alert">{escape(words.INCOMPLETE)}</p>')
+        page.html_part(f'<p class="warning" role="alert">{escape(texts.INCOMPLETE)}</p>')
     if audit.settings.quick:
-        page.html_part(f'<p class="warning">{escape(words.QUICK.format(people=audit.settings.people))}</p>')
+        page.html_part(f'<p class="warning">{escape(texts.QUICK.format(people=audit.settings.people))}</p>')
     _verdict(page, audit, protection, reading)
     _lights(page, audit)
     risks = audit.risks
@@ -82,24 +87,24 @@ def audit_page(
 
 def _title(audit: Audit) -> str:
     if audit.release is None:
-        return words.TITLE.format(name=audit.file.name)
-    return words.TITLE_RELEASED.format(name=audit.file.name, release=audit.release.name)
+        return texts.TITLE.format(name=audit.file.name)
+    return texts.TITLE_RELEASED.format(name=audit.file.name, release=audit.release.name)
 
 
 def _lead(audit: Audit) -> str:
     facts = audit.file.to_dict()
-    return words.LEAD.format(**facts, version=audit.version)
+    return texts.LEAD.format(**facts, version=audit.version)
 
 
 def _verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
     options = "".join(f" {shlex.quote(word)}" for word in reading)
-    protect = words.PROTECT.format(
+    protect = texts.PROTECT.format(
         name=shlex.quote(audit.file.name), reading=options, target=audit.settings.found_again
     )
-    headline, todo = audit.headline, words.WHAT_TO_DO[audit.verdict].format(protect="\0")
+    headline, todo = audit.headline, texts.WHAT_TO_DO[audit.verdict].format(protect="\0")
     if protection is not None:
         headline = outcome(protection)
-        todo = words.NOT_MET_TODO if protection.chosen is None else words.MET_TODO
+        todo = texts.NOT_MET_TODO if protection.chosen is None else texts.MET_TODO
     marked = escape(todo).replace("\0", f"<code>{escape(protect)}</code>")
     colour = audit.verdict if protection is None or protection.chosen is not None else "red"
     page.html_part(
@@ -118,10 +123,10 @@ def _light(light: Light, audit: Audit) -> str:
         share = light.share
         number = risk_words(share, True) if light.at_least else percent(share.value)
         what = measure(light, audit.settings.within_m)
-        interval = filled(labels.INTERVAL, share)
-    colour = words.COLOURS[light.colour]
+        interval = filled(texts.INTERVAL, share)
+    colour = texts.COLOURS[light.colour]
     return (
-        f'<li class="{light.colour}"><h2>{escape(words.QUESTIONS[light.question])}</h2>'
+        f'<li class="{light.colour}"><h2>{escape(texts.QUESTIONS[light.question])}</h2>'
         f'<p class="lamp"><i aria-hidden="true"></i> {escape(colour)}</p>'
         f'<p class="big">{escape(number)}</p><p>{escape(what)}</p>'
         f"<p><small>{escape(interval)} {escape(told(light))}</small></p></li>"
@@ -130,25 +135,25 @@ def _light(light: Light, audit: Audit) -> str:
 
 def _how(page: Page, text: str) -> None:
     page.html_part(
-        f'<details class="how"><summary>{escape(labels.HOW)}</summary><p>{escape(text)}</p></details>'
+        f'<details class="how"><summary>{escape(texts.HOW)}</summary><p>{escape(text)}</p></details>'
     )
 
 
 def _singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
-    said = words.SINGLED
+    said = texts.SINGLED
     page.heading(said["heading"])
     page.text(said["lead"])
     if found.headline is not None:
         page.text(filled(said["found"], found.headline, k=HEADLINE))
-    figure, table = pictures.curves(found)
+    figure, table = charts.curves(found)
     page.figure(figure, said["curves"].format(message=_stops(found)), table=table, name="points")
-    figure, table = pictures.heat(found)
+    figure, table = charts.heat(found)
     page.figure(figure, said["heat"], table=table, name="coarseness")
     night = found.night[0] if found.night else None
     if night is not None and night.alone is not None:
-        figure, table = pictures.groups(found)
+        figure, table = charts.groups(found)
         few = sum(people for first, people in night.sizes.items() if 1 < first < 10)
-        where = "" if night.side_m == 0 else labels.IN_CELLS.format(side=length(night.side_m))
+        where = "" if night.side_m == 0 else texts.IN_CELLS.format(side=length(night.side_m))
         caption = said["night"].format(value=night.alone.value, few=few, smallest=9, where=where)
         page.figure(figure, caption, table=table, name="night-time-groups")
     settings = audit.settings
@@ -157,7 +162,7 @@ def _singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
 
 def _stops(found: SinglingOut) -> str:
     """Say at which coarseness four points stop singling out half of the people."""
-    said = words.SINGLED
+    said = texts.SINGLED
     finest, coarsest = found.coarseness[0], found.coarseness[-1]
     if finest.unique[HEADLINE].value < 0.5:
         return said["never"].format(side=length(finest.side_m), window=duration(finest.window_s))
@@ -168,14 +173,14 @@ def _stops(found: SinglingOut) -> str:
 
 
 def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
-    said = words.LINKED
+    said = texts.LINKED
     page.heading(said["heading"])
     page.text(said["lead"])
     first = found.headline
     if first is None:
-        page.text(words.SENTENCES["grey"].format(why=words.WHY_GREY["linkability"]))
+        page.text(texts.SENTENCES["grey"].format(why=texts.WHY_GREY["linkability"]))
         return
-    figure, table = pictures.attacks(found)
+    figure, table = charts.attacks(found)
     caption = filled(
         said["attacks"], first, strongest=found.strongest, at_least=said["at_least"] if found.at_least else ""
     )
@@ -183,7 +188,7 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
     if found.home_and_work is not None and found.home_and_work.first is not None:
         page.text(filled(said["home_and_work"], found.home_and_work.first))
     if len(found.days) > 1:
-        figure, table = pictures.days(found)
+        figure, table = charts.days(found)
         known = list(found.days.items())
         caption = said["days"].format(
             least=known[0][1].value,
@@ -194,7 +199,7 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
         )
         page.figure(figure, caption, table=table, name="days-of-reference")
     if found.evidence:
-        figure, table = pictures.evidence(found)
+        figure, table = charts.evidence(found)
         page.figure(figure, said["evidence"], table=table, name="evidence", least_width_px=_WIDE_PX)
     for least, share in found.sure.items():
         if share.people >= _FEWEST_MATCHES:
@@ -209,23 +214,23 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
 def _channels(page: Page, found: Linkability, audit: Audit) -> None:
     if found.headline is None:
         return
-    page.heading(words.CHANNELS["heading"])
-    said = channel_sentences(found, audit.file.kind == words.KINDS["gps"])
-    for sentence in said or [words.CHANNELS["none"]]:
+    page.heading(texts.CHANNELS["heading"])
+    said = channel_sentences(found, audit.file.kind == texts.KINDS["gps"])
+    for sentence in said or [texts.CHANNELS["none"]]:
         page.text(sentence)
 
 
 def _inference(page: Page, found: Inference) -> None:
-    said = words.INFERRED
+    said = texts.INFERRED
     page.heading(said["heading"])
     page.text(said["lead"])
     told = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
     known = [(name, one, one.found) for name, one in told if one is not None and one.found is not None]
     for name, one, share in known:
         page.text(filled(said[name], share, within=one.within_m))
-    rows = [[words.KEY_PLACES[name], *_row(share), _rounded(one.error_m)] for name, one, share in known]
+    rows = [[texts.KEY_PLACES[name], *_row(share), _rounded(one.error_m)] for name, one, share in known]
     if rows:
-        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], labels.MEDIAN_ERROR]
+        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], texts.MEDIAN_ERROR]
         page.table(columns, rows)
     if found.whereabouts is not None:
         there = found.whereabouts
@@ -247,7 +252,7 @@ def _inference(page: Page, found: Inference) -> None:
             _T["visitors"],
         ]
         page.table(
-            columns, [[words.CATEGORIES[one.category], one.places, *_row(one.learned)] for one in learned]
+            columns, [[texts.CATEGORIES[one.category], one.places, *_row(one.learned)] for one in learned]
         )
     else:
         page.text(said["none"])
@@ -265,7 +270,7 @@ def _rounded(metres: float | None) -> int | None:
 
 
 def _synthetic(page: Page, found: Synthetic) -> None:
-    page.heading(words.SYNTHETIC["heading"])
+    page.heading(texts.SYNTHETIC["heading"])
     for sentence in synthetic_sentences(found):
         page.text(sentence)
 
@@ -273,9 +278,9 @@ def _synthetic(page: Page, found: Synthetic) -> None:
 def _changes(page: Page, before: Risks, after: Risks) -> None:
     measures = compared(before, after)
     if any(share is not None for _, _, share in measures):
-        page.heading(words.CHANGED["heading"])
-        figure, table = pictures.changes(measures)
-        page.figure(figure, words.CHANGED["caption"], table=table, name="changes", least_width_px=_WIDE_PX)
+        page.heading(texts.CHANGED["heading"])
+        figure, table = charts.changes(measures)
+        page.figure(figure, texts.CHANGED["caption"], table=table, name="changes", least_width_px=_WIDE_PX)
 
 
 def compared(before: Risks, after: Risks) -> list[tuple[str, Share | None, Share | None]]:
@@ -286,7 +291,7 @@ def compared(before: Risks, after: Risks) -> list[tuple[str, Share | None, Share
 
 def _measures(risks: Risks) -> dict[str, Share | None]:
     found: dict[str, Share | None] = {}
-    said = labels.CHANGES
+    said = texts.CHANGES
     if risks.singling_out is not None:
         singled = risks.singling_out.found
         found |= {said["one"]: singled.get(1), said["several"].format(k=HEADLINE): singled.get(HEADLINE)}
@@ -302,10 +307,10 @@ def _measures(risks: Risks) -> dict[str, Share | None]:
 
 
 def _usefulness(page: Page, found: Usefulness) -> None:
-    said = words.USEFUL
+    said = texts.USEFUL
     page.heading(said["heading"])
     page.text(said["lead"] if found.kept is not None else said["alone"])
-    figure, table = pictures.tasks(found)
+    figure, table = charts.tasks(found)
     whole = found.kept_of_file or 0.0
     caption = said["chance"] if found.kept is None else said["kept"].format(kept=found.kept, whole=whole)
     page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
@@ -313,7 +318,7 @@ def _usefulness(page: Page, found: Usefulness) -> None:
 
 
 def _crowd(page: Page, audit: Audit) -> None:
-    crowd, said = audit.crowd, words.CROWD
+    crowd, said = audit.crowd, texts.CROWD
     page.heading(said["heading"])
     if not crowd.people:
         page.text(said["none"].format(smallest=crowd.smallest_group))
@@ -325,7 +330,7 @@ def _crowd(page: Page, audit: Audit) -> None:
 
 
 def _weeks(page: Page, audit: Audit) -> None:
-    said = words.WEEKS
+    said = texts.WEEKS
     page.heading(said["heading"])
     page.text(said["lead"])
     for week in audit.weeks:
@@ -338,26 +343,26 @@ def _weeks(page: Page, audit: Audit) -> None:
 
 
 def _chosen(page: Page, audit: Audit) -> None:
-    said = words.CHOSEN
+    said = texts.CHOSEN
     page.heading(said["heading"])
     page.text(said["lead"])
     page.table(
         [_T["what"], _T["value"], _T["reason"]], [[one.name, one.value, one.reason] for one in audit.choices]
     )
-    facts = {labels.SEED: str(audit.seed), labels.DIGEST: audit.file.sha256}
+    facts = {texts.SEED: str(audit.seed), texts.DIGEST: audit.file.sha256}
     if audit.release is not None:
-        facts[labels.RELEASE_DIGEST] = audit.release.sha256
+        facts[texts.RELEASE_DIGEST] = audit.release.sha256
     page.html_part(_definitions(facts, code=True))
 
 
 def _limits(page: Page) -> None:
-    page.heading(words.LIMITS_HEADING)
-    page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in words.LIMITS) + "</ul>")
+    page.heading(texts.LIMITS_HEADING)
+    page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in texts.LIMITS) + "</ul>")
 
 
 def _glossary(page: Page) -> None:
-    page.heading(words.GLOSSARY_HEADING)
-    page.html_part(_definitions(words.GLOSSARY))
+    page.heading(texts.GLOSSARY_HEADING)
+    page.html_part(_definitions(texts.GLOSSARY))
 
 
 def _definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
@@ -366,3 +371,275 @@ def _definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
         f"<dt>{escape(term)}</dt><dd><{mark}>{escape(text)}</{mark}></dd>" for term, text in terms.items()
     )
     return f'<dl class="terms">{"".join(items)}</dl>'
+
+
+# The section of a page that shows which defences were tried, and which holds.
+
+
+def protection_section(page: Page, found: Protection, command: str | None, name: str) -> None:
+    """Add the picture, the table, and what was chosen.
+
+    Parameters
+    ----------
+    command
+        What makes the release of the chosen defence.
+    name
+        The file that is to be protected.
+    """
+    said = texts.PROTECTED
+    page.heading(said["heading"])
+    page.text(said["lead"].format(target=found.target))
+    for sentence in changes(found):
+        page.text(sentence)
+    if command is not None:
+        page.html_part(f"<p>{escape(said['command'])} <code>{escape(command)}</code></p>")
+    figure, table = picture(found)
+    page.figure(figure, said["picture"], table=table, name="defences")
+    if found.virtual is not None:
+        _virtual(page, found.virtual, name)
+    choosing, proving = found.people
+    how = said["how"].format(choosing=choosing, proving=proving, proofs=MOST_PROOFS)
+    page.html_part(
+        f'<details class="how"><summary>{escape(texts.HOW)}</summary><p>{escape(how)}</p></details>'
+    )
+
+
+def _virtual(page: Page, found: VirtualPeople, name: str) -> None:
+    said = texts.PROTECTED
+    page.text(said["virtual"].format(people=found.people, synthesizer=found.synthesizer, kept=found.kept))
+    for sentence in synthetic_sentences(found.betrayed):
+        page.text(sentence)
+    made = ["tracearena", "synthesize", found.synthesizer, name, "virtual.csv"]
+    command = shlex.join([*made, "--virtual-users", str(found.people)])
+    page.html_part(f"<p>{escape(said['virtual_command'])} <code>{escape(command)}</code></p>")
+
+
+def outcome(found: Protection) -> str:
+    """Say in one line which defence keeps the limits, or the least risk that was reached and by what."""
+    if found.proof is not None:
+        share = _proved(found)
+        assert share is not None
+        risk = risk_words(share, False)
+        return texts.MET.format(defence=found.chosen, risk=risk, people=share.people, target=found.target)
+    least, said = found.least, []
+    if least is not None and least.risk is not None:
+        # Where the release was put to the proof, that says more than the people it was chosen on.
+        proof = found.proofs.get(least.defence)
+        lights = least.lights if proof is None else proof.lights
+        linked = (one.share for one in lights if one.question == "linkability" and one.share is not None)
+        bad = [one for one in lights if one.question != "linkability" and one.colour in ("red", "amber")]
+        also = texts.ALSO.format(what=texts.LIMITED[bad[0].question]) if bad else ""
+        reached = risk_words(next(linked, least.risk), least.at_least)
+        said.append(texts.LEAST.format(risk=reached, defence=least.defence, also=also))
+    if found.least_provable > found.target:
+        said.append(texts.TOO_FEW.format(people=min(found.people), least=found.least_provable))
+    return texts.NOT_MET.format(tried=len(found.trials), least=" ".join(said)).strip()
+
+
+def changes(found: Protection) -> list[str]:
+    """Say whether the chosen defence moves events to cells, or changes times."""
+    trial = next((one for one in found.trials if one.defence == found.chosen), None)
+    if trial is None or found.proof is None:
+        return []
+    said, side = texts.PROTECTED, length(found.proof.settings.cell_m)
+    defence = catalogue.create(trial.defence, ("obfuscator", "gps-obfuscator", "synthesizer"))
+    changes_times = not getattr(defence, "keeps_times", True)
+    return [
+        *([said["cells"].format(defence=trial.defence, side=side)] if trial.on_cells else []),
+        *([said["times"].format(defence=trial.defence)] if changes_times else []),
+    ]
+
+
+def picture(found: Protection) -> tuple[dict[str, Any], Table]:
+    """Draw risk against usefulness, a point for each defence that was attacked."""
+    known = [one for one in found.trials if one.risk is not None]
+    whole = [one for one in known if not one.at_least]
+    proved = [replace(one, risk=_proved(found)) for one in whole if one.defence == found.chosen]
+    groups = (
+        (texts.LINES["at_least"], [one for one in known if one.at_least], GREY, "triangle-up-open"),
+        (texts.LINES["fails"], [one for one in whole if not one.holds], GREY, "circle"),
+        (
+            texts.LINES["holds"],
+            [one for one in whole if one.holds and one.defence != found.chosen],
+            BLUE,
+            "square",
+        ),
+        (texts.LINES["proved"], proved, GREEN, "star"),
+    )
+    front = {one.defence for one in known if not _is_beaten(one, known)}
+    data = [_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials]
+    highest = max([2 * found.target, *(one.risk.high for one in known if one.risk is not None)])
+    layout = {
+        "height": 460,
+        "xaxis": {"title": {"text": texts.AXES["kept_all"]}, "range": [0, 1.02]},
+        "yaxis": {
+            "title": {"text": texts.AXES["again"]},
+            "range": [-0.02, 1.08 * highest],
+            "tickformat": ".0%",
+        },
+        "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
+        "shapes": [
+            {
+                "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": found.target, "y1": found.target,
+                "line": {"color": VERMILION, "dash": "dot", "width": 1},
+            }
+        ],
+    }  # fmt: skip
+    names = ("defence", "kept", "whole", "found", "low", "high", "strongest", "limits", "error")
+    return {"data": data, "layout": layout}, (
+        [_T[one] for one in names],
+        [_row_protection_page(one) for one in found.trials],
+    )
+
+
+def _proved(found: Protection) -> Share | None:
+    """Return whom the strongest attack finds in the release that was proved."""
+    linked = None if found.proof is None else found.proof.risks.linkability
+    return None if linked is None else linked.headline
+
+
+def _is_beaten(one: Trial, others: list[Trial]) -> bool:
+    """Whether another keeps at least as much and lets fewer people be found, or as few and keeps more."""
+
+    def merits(trial: Trial) -> tuple[float, float]:
+        return trial.kept or 0.0, 1.0 if trial.risk is None else -trial.risk.value
+
+    mine = merits(one)
+    theirs = [merits(other) for other in others]
+    return any(kept >= mine[0] and safe >= mine[1] and (kept, safe) != mine for kept, safe in theirs)
+
+
+def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set[str]) -> dict[str, Any]:
+    shares = [one.risk for one in trials if one.risk is not None]
+    # What is at least so much has no interval.
+    ends = [
+        (0.0, 0.0) if one.at_least else (share.high - share.value, share.value - share.low)
+        for one, share in zip(trials, shares, strict=True)
+    ]
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "name": name,
+        "x": [one.kept for one in trials],
+        "y": [share.value for share in shares],
+        "text": [_short(one.defence) if one.defence in front else "" for one in trials],
+        "customdata": [one.defence for one in trials],
+        "textposition": ["top left" if (one.kept or 0.0) > 0.5 else "top right" for one in trials],
+        "textfont": {"size": 10},
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [above for above, _ in ends],
+            "arrayminus": [below for _, below in ends],
+            "thickness": 1,
+        },
+        "marker": {"color": colour, "symbol": symbol, "size": 10},
+        "hovertemplate": "%{customdata}: %{y:.1%} found, %{x:.2f} kept<extra></extra>",
+    }
+
+
+def _short(defence: str) -> str:
+    """Break a name into its stages, and leave out what only says how long a model is trained."""
+    name, cut, _ = defence.partition(",zeros")
+    return f"{name})" if cut else name.replace("+", "<br>+")
+
+
+def _row_protection_page(one: Trial) -> list[Any]:
+    if one.risk is None:
+        return [one.defence, one.kept, one.kept_of_file, *[None] * 5, one.error or texts.NOT_ATTACKED]
+    found = f"{_T['at_least']} {one.risk.value:.4f}" if one.at_least else one.risk.value
+    ends = (None, None) if one.at_least else (one.risk.low, one.risk.high)
+    limits = "; ".join(f"{texts.QUESTIONS[two.question]} {texts.COLOURS[two.colour]}" for two in one.lights)
+    return [one.defence, one.kept, one.kept_of_file, found, *ends, one.attack, limits, one.error]
+
+
+# An audit as files: a page, every number as JSON, and tables.
+
+
+PAGE, NUMBERS, SHARES, USEFULNESS = "audit.html", "audit.json", "shares.csv", "usefulness.csv"
+_COLUMNS = ("of", "question", "measure", "value", "low", "high", "chance", "people")
+
+
+def write_audit(
+    audit: Audit,
+    folder: str | PathLike[str],
+    *,
+    tables: bool = False,
+    protection: Protection | None = None,
+    command: str | None = None,
+    reading: Sequence[str] = (),
+) -> list[Path]:
+    """Write a new folder with the page and the numbers, and tables if asked for; return its files.
+
+    Parameters
+    ----------
+    protection, command
+        Which defences were tried, and what makes the release of the chosen one.
+    reading
+        Options by which the file was read, for the command that the page proposes.
+    """
+    said = audit.to_dict()
+    if protection is not None:
+        said |= {"headline": outcome(protection)}
+        said |= {"protection": protection.to_dict() | {"command": command}}
+    names = [PAGE, NUMBERS, *([SHARES, USEFULNESS] if tables else [])]
+    with replacing_folder(folder) as made:
+        audit_page(audit, protection, command, reading).write(made / PAGE)
+        with replacing(made / NUMBERS) as out:
+            text = json.dumps(_defined(said), allow_nan=False, indent=1, ensure_ascii=False)
+            out.write(text.encode())
+        if tables:
+            write_csv(made / SHARES, _COLUMNS, share_rows(audit))
+            _write_usefulness(audit, made / USEFULNESS)
+    return [Path(folder) / name for name in names]
+
+
+def share_rows(audit: Audit) -> Iterator[list[Any]]:
+    """Give every share of people of an audit as a row."""
+    for of, risks in (("file", audit.before), ("release", audit.after)):
+        if isinstance(risks, Risks):
+            for question, record in vars(risks).items():
+                for path, share in _shares(record, ""):
+                    yield _row_writing(of, question, path, share)
+    for path, share in _shares(audit.synthetic, ""):
+        yield _row_writing("release", "synthetic", path, share)
+
+
+def _row_writing(of: str, question: str, path: str, share: Share) -> list[Any]:
+    return [of, question, path, share.value, share.low, share.high, share.chance, share.people]
+
+
+def _shares(value: Any, path: str) -> Iterator[tuple[str, Share]]:
+    """Walk through records; a part of a list is named by what it holds, or else by its number."""
+    if isinstance(value, Share):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _shares(one, f"{path} {key}".strip())
+    elif isinstance(value, tuple):
+        for at, one in enumerate(value):
+            yield from _shares(one, f"{path} {_name(one, at)}".strip())
+    elif hasattr(value, "__dataclass_fields__"):
+        for key, one in vars(value).items():
+            yield from _shares(one, f"{path} {key}".strip())
+
+
+def _name(value: Any, at: int) -> str:
+    named = [getattr(value, name, None) for name in ("attack", "category")]
+    sides = [f"{getattr(value, name):g}" for name in ("side_m", "window_s") if hasattr(value, name)]
+    return next((one for one in named if one is not None), " ".join(sides) or str(at))
+
+
+def _write_usefulness(audit: Audit, path: Path) -> None:
+    tasks = () if audit.usefulness is None else audit.usefulness.tasks
+    rows = [flat(task.to_dict()) for task in tasks]
+    columns = list(rows[0]) if rows else ["name"]
+    write_csv(path, columns, ([row[column] for column in columns] for row in rows))
+
+
+def _defined(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _defined(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_defined(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

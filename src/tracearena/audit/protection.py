@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,29 +10,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import Kind, catalogue
+from tracearena.algorithms import Kind, Synthesizer, catalogue, validation
 from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
-from tracearena.audit.assessment import stages, taken
-from tracearena.audit.candidates import candidates, needs_cells, synthetic_candidates
-from tracearena.audit.material import Material
-from tracearena.audit.records import Audit, Risks
-from tracearena.audit.settings import Settings
-from tracearena.audit.shares import Record, clopper_pearson
-from tracearena.audit.trials import (
-    Candidate,
-    Trial,
-    attack_candidate,
-    betrayed,
-    make_candidate,
-    protected,
-    with_membership,
+from tracearena.attacks.linking.linker import MOST_PLACES
+from tracearena.audit.audit import stages, taken
+from tracearena.audit.data import Material, Published
+from tracearena.audit.inference import places_told, told_circle
+from tracearena.audit.linkability import (
+    LINKER,
+    Halves,
+    defence_of_events,
+    find_by_attacks,
+    find_by_linker,
+    halves,
+    strongest_of,
 )
-from tracearena.audit.virtual_people import VirtualPeople, virtual_people
+from tracearena.audit.results import Audit, Light, Risks, light, worst
+from tracearena.audit.settings import Record, Settings, Share, clopper_pearson
+from tracearena.audit.singling_out import found_by_sightings
+from tracearena.audit.synthetic import Synthetic, VirtualPeople, assess_synthetic, virtual_people
+from tracearena.audit.usefulness import kept_of, kept_of_file, plain_events
 from tracearena.checks import require_number
 from tracearena.engine import child_seed, fresh_seed, generator, report, seed_sequence
-from tracearena.errors import DataError
+from tracearena.errors import DataError, TracearenaError
 from tracearena.intake.local_time import LocalTime
-from tracearena.traces import GpsTraces, IdTable
+from tracearena.obfuscation.gps import rounded
+from tracearena.traces import GpsTraces, IdTable, Traces
 
 MOST_PROOFS = 3
 """So many of the most useful are put to the proof; more would let luck decide."""
@@ -255,3 +259,290 @@ def divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[n
     order = generator(child_seed(root, _DIVIDE)).permutation(people)
     middle = len(order) // 2
     return np.sort(order[:middle]), np.sort(order[middle:])
+
+
+# One defence on some people: what it keeps, and whom the strongest attack still finds.
+
+
+QUICK = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R")
+HEAVY = ("Polya-R", "Markov-R", "Bayes-R")
+TOLD = ("Polya-R(adaptive)", "Bayes-R(adaptive)")
+"""Attackers who know the defence and run it themselves."""
+_MAKE, _ATTACK, _DRAW, _SIGHTINGS, _MEMBERS = range(5)
+_FEWER_DRAWS = 5
+
+
+@dataclass(frozen=True)
+class Trial(Record):
+    """A defence that was tried.
+
+    Attributes
+    ----------
+    defence
+        Its name in the catalogue.
+    kept, tasks
+        How much of the six tasks is left at the resolution of the release, on average and of each.
+    kept_of_file
+        The same against the original file, at its own places.
+    on_cells
+        Whether the release lies at cells instead of the file's own places.
+    risk, attack
+        Share of people found again, and by which attack.
+    at_least
+        Whether the attacks already found more than the target when some had not been run: the risk is at
+        least this.
+    lights
+        What was measured, judged by the limits; empty where it was not attacked.
+    synthetic
+        What synthetic traces betray of the people they were made from.
+    error
+        Why the defence could not be tried.
+    """
+
+    defence: str
+    kept: float | None = None
+    tasks: dict[str, float] | None = None
+    kept_of_file: float | None = None
+    on_cells: bool = False
+    risk: Share | None = None
+    attack: str | None = None
+    at_least: bool = False
+    lights: tuple[Light, ...] = ()
+    synthetic: Synthetic | None = None
+    error: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that was measured is within its limit, at the upper end of the interval."""
+        return bool(self.lights) and not self.at_least and worst(self.lights) == "green"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A defence and what it makes of some people, before anybody attacks it."""
+
+    defence: Any
+    material: Material
+    published: Published
+    trial: Trial
+
+
+def make_candidate(
+    name: str, material: Material, people: NDArray[np.int64], root: np.random.SeedSequence
+) -> Candidate | Trial:
+    """Release everybody under a defence, as the owner would, and see what is kept; a trial with the error.
+
+    A synthesizer learns from those who will be looked for alone, so that all others are strangers to it. What
+    is drawn depends on the root and on the name of the defence only.
+
+    Parameters
+    ----------
+    people
+        Who will be looked for.
+    """
+    chance = _chance(root, name)
+    try:
+        defence = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
+        on_cells = material.cell is not None and needs_cells(name)
+        ground = material.on_coarse_ground() if on_cells else material
+        if isinstance(defence, Synthesizer):
+            ground, people = ground.part_of(people), np.arange(len(people))
+        mine, published = protected(defence, ground, child_seed(chance, _MAKE))
+        seed = child_seed(chance, _DRAW)
+        tasks = kept_of(mine.coarse, plain_events(published.coarse, seed))
+        whole = kept_of_file(material, published, seed)
+    except TracearenaError as error:
+        return Trial(name, error=" ".join(str(error).split()))
+    kept = float(np.mean(list(tasks.values()))) if tasks else 0.0
+    trial = Trial(name, kept=kept, tasks=tasks, kept_of_file=whole, on_cells=on_cells)
+    return Candidate(defence, mine.part_of(people), replace(published, at=published.at[people]), trial)
+
+
+def attack_candidate(
+    one: Candidate, settings: Settings, root: np.random.SeedSequence, attacks: Sequence[str] = ()
+) -> Trial:
+    """Attack a candidate, quick attacks first; those that find more than the target spare the others.
+
+    Parameters
+    ----------
+    attacks
+        Names of further attacks, such as a class of the caller's own.
+    """
+    chance = _chance(root, one.trial.defence)
+    seed = child_seed(chance, _ATTACK)
+    try:
+        cut = halves(one.material, one.published, settings, seed)
+        defence = None if isinstance(one.defence, Synthesizer) else one.defence
+        told = () if defence_of_events(cut, defence) is None else TOLD
+        tries = list(find_by_linker(cut, seed, defence, channel=False, alone=True).tries)
+        for names in (QUICK, (*HEAVY, *told, *attacks), LINKER):
+            trial = _with_strongest(one.trial, tries, settings)
+            if trial.risk is not None and trial.risk.low > settings.found_again:
+                return replace(trial, at_least=True)
+            if names is not LINKER:
+                tries += find_by_attacks(cut, seed, names, defence)
+            elif len(cut.known.places) <= MOST_PLACES and cut.points is None:
+                tries += find_by_linker(cut, seed, defence, alone=True).tries
+        trial = _with_strongest(one.trial, tries, settings)
+        return _with_limits(trial, one, cut, settings, chance)
+    except TracearenaError as error:
+        return replace(one.trial, error=" ".join(str(error).split()))
+
+
+def _chance(root: np.random.SeedSequence, name: str) -> np.random.SeedSequence:
+    return child_seed(root, zlib.crc32(name.encode()))
+
+
+def _with_strongest(trial: Trial, tries: Sequence[Any], settings: Settings) -> Trial:
+    best = strongest_of(tries)
+    if best is None:
+        return trial
+    risk = best.linked.first
+    judged = light("linkability", [("linked", risk)], settings.found_again)
+    return replace(trial, risk=risk, attack=best.linked.attack, lights=(judged,))
+
+
+def _with_limits(
+    trial: Trial, one: Candidate, cut: Halves, settings: Settings, chance: np.random.SeedSequence
+) -> Trial:
+    """Judge what else a release gives away, by its own limits."""
+    if isinstance(one.defence, Synthesizer):
+        return trial
+    few = replace(settings, draws=min(settings.draws, _FEWER_DRAWS))
+    seen = found_by_sightings(one.material, one.published, few, child_seed(chance, _SIGHTINGS))
+    told = places_told(one.material, one.published, cut, settings, told_circle(one.defence))
+    names = ("home", "work", "zones")
+    places = [(name, place.found) for name, place in zip(names, told, strict=True) if place is not None]
+    more = (
+        light("singling_out", [("found", seen)], settings.singling_out),
+        light("inference", places, settings.inference),
+    )
+    return replace(trial, lights=(*trial.lights, *more))
+
+
+def with_membership(
+    trial: Trial, one: Candidate, others: Material, settings: Settings, root: np.random.SeedSequence
+) -> Trial:
+    """Judge synthetic traces: copies of the people they were made from, and whether these can be told."""
+    found = betrayed(one, others, settings, root)
+    questions = ("singling_out", "inference")
+    judged = [light(one, found.measured[one], settings.limit(one)) for one in questions]
+    return replace(trial, synthetic=found, lights=(*trial.lights, *judged))
+
+
+def betrayed(one: Candidate, others: Material, settings: Settings, root: np.random.SeedSequence) -> Synthetic:
+    """Return what synthetic traces betray of the people they were made from, next to others.
+
+    Both are known by the days that the synthesizer learns from.
+    """
+    made = plain_events(one.published.coarse, child_seed(root, _DRAW))
+    real, strangers = (each.cut.later(each.coarse) for each in (one.material, others))
+    return assess_synthetic(real, made, strangers, settings, child_seed(root, _MEMBERS))
+
+
+def protected(
+    defence: Any, material: Material, seed: np.random.SeedSequence | None, *, all_days: bool = False
+) -> tuple[Material, Published]:
+    """Apply a defence: an obfuscator to all days, a synthesizer to the later ones, or to all if asked for."""
+    if material.points is not None:
+        moved: GpsTraces = validation.gps_transformed(defence, material.points, seed=seed)
+        return material.release(rounded(moved, getattr(defence, "digits", 6)))
+    if isinstance(defence, Synthesizer):
+        return material.release(synthetic_days(defence, material, seed, all_days=all_days))
+    return material.release(validation.transformed(defence, material.exact, seed=seed))
+
+
+def synthetic_days(synthesizer: Synthesizer, material: Material, seed: Any, *, all_days: bool) -> Traces:
+    """Train on the days after the cut, or on all, and synthesize as many for the same people."""
+    cut = material.cut
+    later = material.exact if all_days else cut.later(material.exact)
+    length = material.exact.clock.instants_per_day
+    first = material.exact.span[0] if all_days else int(cut.instant.min(initial=0))
+    start = first // length * length
+    days = max(-(-(material.exact.span[1] - start) // length), 1)
+    fitted = validation.fitted(synthesizer, later, seed=None if seed is None else child_seed(seed, 0))
+    made = validation.synthesized(fitted, later, days, seed=None if seed is None else child_seed(seed, 1))
+    return Traces(
+        made.places,
+        material.exact.clock,
+        user_ids=made.user_ids,
+        offsets=made.offsets,
+        instants=made.instants + start,
+        place_index=made.place_index,
+        span=(start, start + days * length),
+    )
+
+
+# Which defences `protect` tries: pipelines of the catalogue that suit a file.
+
+
+_SWAP = "SwapTimes(1km,month)"
+
+CHECK_INS = (
+    *("PL(4,1)", "PL(1,1)", f"PL(4,1)+{_SWAP}", f"PL(1,1)+{_SWAP}"),
+    *(f"PL(0.5,1)+{_SWAP}", f"PL(0.2,1)+{_SWAP}"),
+    *(f"ClusterAveraging(0.7,blur_km=0.5)+{_SWAP}", f"ClusterAveraging(0.3,blur_km=0.5)+{_SWAP}"),
+    *("ClusterAveraging(0.3,blur_km=0.5)+RoundTime(day)", f"Decoy(0.7)+{_SWAP}", f"Decoy(0.3)+{_SWAP}"),
+    *(f"RR(4)+{_SWAP}", f"RR(1)+{_SWAP}", "RR(1)+RoundTime(day)"),
+)
+"""For events at any times: places and times need a defence each."""
+
+REGULAR = (
+    *("PL(4,1)", "PL(2,1)", "PL(1,1)", "PL(0.5,1)", "PL(0.1,1)", "RR(8)", "RR(4)", "RR(1)", "RR(0.1)"),
+    *("ClusterAveraging(0.7,blur_km=0.5)", "ClusterAveraging(0.3,blur_km=0.5)", "Decoy(0.7)", "Decoy(0.3)"),
+)
+"""For one event at every instant: times tell nobody apart, and swapped they would fit no such file."""
+
+GRIDS = (
+    *("MRLH(0,0,0.5)", "MRLH(0,0,0.8)", "MRLH(1,1,0.5)"),
+    *("MRLH(2,2,0.5)", "MRLH(3,3,0.8)", "MRLH(4,4,0.95)"),
+)
+"""For regular traces on a grid, whose regions can be merged."""
+
+POINTS = (
+    *("GeoInd(100m)", "GeoInd(500m,10min)", "GeoInd(2km,30min)", "Thin(2h)", "Snap(500m)", "Snap(10km)"),
+    *("Snap(1km)+PerDay(12)+SwapTimes(1km,day)", "Snap(2km)+PerDay(12)+SwapTimes(2km,day)"),
+    *("Snap(4km)+PerDay(12)+SwapTimes(4km,day)", "Snap(10km)+PerDay(12)+SwapTimes(10km,day)"),
+    *("Snap(4km)+PerDay(4)+SwapTimes(4km,day)", "Snap(10km)+PerDay(4)+SwapTimes(10km,day)"),
+    *("Snap(10km)+PerDay(2)+SwapTimes(10km,week)", "Snap(10km)+PerDay(12)+RoundTime(part)"),
+)
+"""For GPS points: without a fixed number of points per day their number draws the hours of a person."""
+
+SYNTHESIS = (
+    "PPMTF(16,200,zeros=all,iterations=20)",
+    "PPMTF(16,2,zeros=all,iterations=20)",
+    "PPMTF(16,0.02,zeros=all,iterations=20)",
+)
+"""Synthetic days of the same people, where no defence holds and places are few."""
+
+MOST_PLACES_OF_SYNTHESIS = 1200
+MOST_PEOPLE_OF_DECOYS = 3000
+"""`Decoy` compares everybody with everybody, and takes minutes for more people."""
+_WHOLE_TRACES = ("ClusterAveraging", "Decoy", "Fakes", "PPMTF", "SGLT", "SGD")
+
+
+def candidates(material: Material) -> list[str]:
+    """Return the defences to try.
+
+    `Cheat` and `Impostor` are left out: they make people look like others who exist, so that few are found
+    again, which is all that the target asks for; whether owners want that of a release is for them to say.
+    """
+    if material.kind == "gps":
+        return list(POINTS)
+    names = list(CHECK_INS if material.kind == "check-ins" else REGULAR)
+    if material.kind == "regular" and material.exact.places.grid is not None:
+        names = [*GRIDS, *names]
+    if material.exact.n_users > MOST_PEOPLE_OF_DECOYS:
+        names = [name for name in names if not name.startswith("Decoy")]
+    return names
+
+
+def synthetic_candidates(material: Material) -> list[str]:
+    """Return the synthesizers to try where no defence holds."""
+    few = len(material.coarse.places) <= MOST_PLACES_OF_SYNTHESIS
+    return list(SYNTHESIS) if few and material.kind != "gps" else []
+
+
+def needs_cells(name: str) -> bool:
+    """Whether a defence looks at whole traces, and takes too long at more places than heavy attacks do."""
+    return name.startswith(_WHOLE_TRACES)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.audit.data import Material, Published
 from tracearena.audit.linkability import Linkability, Linked
-from tracearena.audit.material import Material, Published
-from tracearena.audit.shares import Share
+from tracearena.audit.settings import Share
 from tracearena.traces import IdTable
 from tracearena.traces._arrays import positions
 from tracearena.traces.time import utc_seconds

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.material import Material, Published
-from tracearena.audit.settings import Settings
-from tracearena.audit.shares import Record, Share
-from tracearena.audit.sightings import Floats, Ints, Sightings, key_spots
+from tracearena.audit.data import Material, Published
+from tracearena.audit.observations import Floats, Ints, Sightings, key_spots
+from tracearena.audit.settings import Record, Settings, Share
 from tracearena.engine import child_seed, generator, run_blocks, stream
 from tracearena.traces._arrays import begins, different
 from tracearena.traces.geodesy import cell_keys

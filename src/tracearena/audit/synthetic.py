@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms import catalogue
 from tracearena.attacks.linking import LinkMatcher
 from tracearena.attacks.synthetic import MarkovIdentification
-from tracearena.audit.settings import Settings
-from tracearena.audit.shares import Record, Share, clopper_pearson
+from tracearena.audit.settings import Record, Settings, Share, clopper_pearson
 from tracearena.audit.singling_out import sample
+from tracearena.audit.usefulness import kept_of
 from tracearena.engine import child_seed, run_blocks
 from tracearena.errors import DataError
 from tracearena.obfuscation import NoObfuscation
 from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import comparable
+
+if TYPE_CHECKING:
+    from tracearena.synthesis import PPMTF
+
 
 NEAR = 0.05
 """Real people have another real person this near in so many cases; nearer synthetic ones are copies."""
@@ -169,3 +175,66 @@ def area_under_curve(inside: NDArray[np.float64], outside: NDArray[np.float64]) 
     variance = (auc * (1 - auc) + (n - 1) * (one - auc**2) + (m - 1) * (other - auc**2)) / (n * m)
     margin = 1.96 * float(np.sqrt(max(variance, 0.0)))
     return auc, max(auc - margin, 0.0), min(auc + margin, 1.0)
+
+
+# People who never lived (PPMTF+): nobody can be found again among them, so other questions are
+# asked.
+
+
+SYNTHESIZER = "PPMTF(16,200,zeros=all,iterations=20)"
+MOST_DAYS = 40
+_TRAIN, _DRAW, _COMPARE = range(3)
+
+
+@dataclass(frozen=True)
+class VirtualPeople(Record):
+    """A release of virtual people in the place of real ones.
+
+    Attributes
+    ----------
+    synthesizer
+        The model, as `tracearena synthesize` takes it together with ``--virtual-users``.
+    people, days
+        How many people were drawn, for how many days.
+    kept
+        How much of the six tasks is left, on average; and of each.
+    tasks
+        The same by task.
+    betrayed
+        Copies of real people, and whether membership can be told: the model knows the people used for
+        choosing defences; those used for the proof are strangers to it.
+    """
+
+    synthesizer: str
+    people: int
+    days: int
+    kept: float
+    tasks: dict[str, float]
+    betrayed: Synthetic
+
+
+def virtual_people(
+    real: Traces, others: Traces, settings: Settings, root: np.random.SeedSequence
+) -> VirtualPeople:
+    """Train PPMTF on some people, draw as many virtual ones, and ask what these betray.
+
+    Parameters
+    ----------
+    real, others
+        Traces of the people to train on, and of others on the same places.
+    """
+    model: PPMTF = catalogue.create(SYNTHESIZER, "synthesizer")
+    model.fit(real, seed=child_seed(root, _TRAIN))
+    days = min(max(-(-real.n_instants // real.clock.instants_per_day), 1), MOST_DAYS)
+    made = model.sample_users(real.n_users, days, seed=child_seed(root, _DRAW))
+    # Numbers could be taken for the ids of real people.
+    made = made.onto(real.places).with_user_ids([f"virtual {one}" for one in range(made.n_users)])
+    tasks = kept_of(real, made)
+    return VirtualPeople(
+        synthesizer=SYNTHESIZER,
+        people=made.n_users,
+        days=days,
+        kept=float(np.mean(list(tasks.values()))) if tasks else 0.0,
+        tasks=tasks,
+        betrayed=assess_synthetic(real, made, others, settings, child_seed(root, _COMPARE)),
+    )

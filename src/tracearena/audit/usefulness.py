@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.cells import one_place
-from tracearena.audit.material import Material, Published
-from tracearena.audit.shares import Record
+from tracearena.audit.data import Material, Published, one_place
+from tracearena.audit.settings import Record
 from tracearena.engine import child_seed, generator
 from tracearena.metrics.applications.offloading import served_share
 from tracearena.mobility.statistics import radius_of_gyration_km, share_at_home, trip_lengths_km

@@ -149,7 +149,7 @@ def _who(path: Path | None) -> IdTable | None:
 
 
 def _for_people(found: Audit, out: Path) -> dict[str, Any]:
-    from tracearena.audit.summary import lines
-    from tracearena.audit.writing import PAGE
+    from tracearena.audit.page import PAGE
+    from tracearena.audit.results import lines
 
     return {**lines(found), "page": str(out / PAGE)}

@@ -79,8 +79,7 @@ def protect(
     measurement. Exit status 0: a release was written and keeps all limits. 3: none does; the page says the
     least risk that was reached and by what, and SAFER is not written.
     """
-    from tracearena.audit.protection_page import outcome
-    from tracearena.audit.writing import PAGE
+    from tracearena.audit.page import PAGE, outcome
     from tracearena.errors import ParameterError
     from tracearena.intake.positions import local_time
     from tracearena.traces import GpsTraces
@@ -219,7 +218,7 @@ def _write_page(audit: Audit, out: Path, **told: Any) -> None:
 
 def _say(found: Protection, said: set[str]) -> None:
     """Say what became of the defences tried since."""
-    from tracearena.audit.phrases import risk_words
+    from tracearena.audit.texts import risk_words
 
     for one in found.trials:
         if one.defence in said or (one.risk is None and one.error is None):
@@ -251,7 +250,7 @@ def _command(found: Protection, file: Path, safer: Path, out: Path, said: list[s
 
 def _useful(found: Protection) -> dict[str, str]:
     """Say what is kept, and whether events were moved to cells or to other times."""
-    from tracearena.audit.protection_page import changes
+    from tracearena.audit.page import changes
 
     if found.proof is None or found.proof.usefulness is None:
         return {}

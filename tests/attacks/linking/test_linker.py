@@ -20,7 +20,7 @@ from tracearena.algorithms import catalogue
 from tracearena.arena import Ensemble
 from tracearena.attacks.linking import EVIDENCE, Linker, Observations, histogram
 from tracearena.attacks.linking.observations import thinned
-from tracearena.audit.shares import clopper_pearson
+from tracearena.audit.settings import clopper_pearson
 from tracearena.cities import simulate
 from tracearena.engine import use
 from tracearena.errors import DataError, ParameterError

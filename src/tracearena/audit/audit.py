@@ -11,21 +11,18 @@ from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import Kind, catalogue
-from tracearena.audit import words
-from tracearena.audit.crowds import crowds
-from tracearena.audit.inference import infer
+from tracearena.audit import texts
+from tracearena.audit.data import Material, Published
+from tracearena.audit.inference import Circle, infer, measured_circle, told_circle
 from tracearena.audit.linkability import Linked, halves, link, tried
-from tracearena.audit.material import Material, Published
-from tracearena.audit.phrases import PEOPLE_TRIED, circle_choice, proof_choice
-from tracearena.audit.records import Audit, Risks, facts_of
+from tracearena.audit.observations import crowds, point_spots, weeks
+from tracearena.audit.results import Audit, Risks, facts_of
 from tracearena.audit.settings import Choice, Settings
 from tracearena.audit.side_channels import column_attacks, order_attacks
-from tracearena.audit.sightings import point_spots
 from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
+from tracearena.audit.texts import PEOPLE_TRIED, circle_choice, proof_choice
 from tracearena.audit.usefulness import assess_usefulness
-from tracearena.audit.weeks import weeks
-from tracearena.audit.zone_homes import Circle, measured_circle, told_circle
 from tracearena.engine import child_seed, fresh_seed, report, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.intake.alignment import aligned
@@ -231,7 +228,7 @@ class Known(NamedTuple):
 
     def choices(self, defence: Any) -> list[Choice]:
         """Say what attackers know."""
-        named = [] if defence is None else [Choice("mechanism", str(defence), words.TOLD)]
+        named = [] if defence is None else [Choice("mechanism", str(defence), texts.TOLD)]
         return [*named, *([] if self.circle is None else [circle_choice(self.circle)])]
 
 

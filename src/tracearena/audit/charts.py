@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracearena.audit import labels, words
+from tracearena.audit import texts
 from tracearena.audit.linkability import Linkability
-from tracearena.audit.phrases import duration, length
-from tracearena.audit.shares import Share
+from tracearena.audit.settings import Share
 from tracearena.audit.singling_out import HEADLINE, SIDES_M, WINDOWS_S, SinglingOut
+from tracearena.audit.texts import duration, length
 from tracearena.audit.usefulness import Usefulness
 from tracearena.pages.html import BLUE, COLOURS, GREY, MARKERS, ORANGE, VERMILION, Table
 
 Figure = dict[str, Any]
-_T = words.TABLE
+_T = texts.TABLE
 _LEGEND = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 
 def curves(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw how many people are found, and are unique, by the number of known points."""
-    lines = [(labels.LINES["found"], found.found)]
+    lines = [(texts.LINES["found"], found.found)]
     for at in range(len(SIDES_M)):
         one = found.coarseness[at * len(WINDOWS_S) + min(at, len(WINDOWS_S) - 1)]
-        name = labels.LINES["unique"].format(side=length(one.side_m), window=duration(one.window_s))
+        name = texts.LINES["unique"].format(side=length(one.side_m), window=duration(one.window_s))
         lines.append((name, one.unique))
     data = [
         _line(name, list(shares), list(shares.values()), COLOURS[at], MARKERS[at].plotly)
         for at, (name, shares) in enumerate(lines)
     ]
     chance = next(iter(found.found.values())).chance if found.found else 0.0
-    layout = _layout(labels.AXES["points"], labels.AXES["share"], guess=chance)
+    layout = _layout(texts.AXES["points"], texts.AXES["share"], guess=chance)
     rows = [
         [name, k, *_numbers(share)] for name, shares in lines for k, share in shares.items()
     ]  # fmt: skip
@@ -76,7 +76,7 @@ def heat(found: SinglingOut) -> tuple[Figure, Table]:
 
 def groups(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw how large the groups are in which people spend their nights."""
-    names = labels.GROUPS
+    names = texts.GROUPS
     colours = (VERMILION, ORANGE, GREY, BLUE)
     data = [
         {
@@ -93,7 +93,7 @@ def groups(found: SinglingOut) -> tuple[Figure, Table]:
         "height": 320,
         "barmode": "stack",
         "xaxis": {"title": {"text": _T["side"]}, "type": "category"},
-        "yaxis": {"title": {"text": labels.AXES["share"]}, "range": [0, 1], "tickformat": ".0%"},
+        "yaxis": {"title": {"text": texts.AXES["share"]}, "range": [0, 1], "tickformat": ".0%"},
     }
     rows = [[length(one.side_m), names[k], n] for one in found.night for k, n in one.sizes.items()]
     return {"data": data, "layout": layout}, ([_T["side"], _T["group"], _T["people"]], rows)
@@ -111,7 +111,7 @@ def attacks(found: Linkability) -> tuple[Figure, Table]:
             {
                 "type": "scatter",
                 "mode": "markers",
-                "name": labels.LINES["right"] if top == 1 else labels.LINES["among"].format(top=top),
+                "name": texts.LINES["right"] if top == 1 else texts.LINES["among"].format(top=top),
                 "x": [share.value for _, share in known],
                 "y": [name for name, _ in known],
                 "error_x": _bars([share for _, share in known]),
@@ -124,7 +124,7 @@ def attacks(found: Linkability) -> tuple[Figure, Table]:
         "height": 160 + 34 * len(names),
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
         "xaxis": {
-            "title": {"text": labels.AXES["found_safe"]},
+            "title": {"text": texts.AXES["found_safe"]},
             "range": [-0.01, 1.01],
             "tickformat": ".0%",
         },
@@ -154,7 +154,7 @@ def evidence(found: Linkability) -> tuple[Figure, Table]:
         "height": 120 + 26 * len(names),
         "showlegend": False,
         "xaxis": {
-            "title": {"text": labels.AXES["found_safe"]},
+            "title": {"text": texts.AXES["found_safe"]},
             "range": [0, 1.01],
             "tickformat": ".0%",
         },
@@ -168,9 +168,9 @@ def evidence(found: Linkability) -> tuple[Figure, Table]:
 def days(found: Linkability) -> tuple[Figure, Table]:
     """Draw who is found by how many days of reference."""
     shares = found.days
-    line = _line(labels.LINES["days"], [str(day) for day in shares], list(shares.values()), BLUE, "circle")
+    line = _line(texts.LINES["days"], [str(day) for day in shares], list(shares.values()), BLUE, "circle")
     chance = next(iter(shares.values())).chance
-    layout = _layout(labels.AXES["days"], labels.AXES["found"], guess=chance)
+    layout = _layout(texts.AXES["days"], texts.AXES["found"], guess=chance)
     layout["xaxis"]["type"] = "category"
     rows = [[day, *_numbers(share)] for day, share in shares.items()]
     return {"data": [line], "layout": layout}, ([_T["days"], *_SHARE_COLUMNS], rows)
@@ -178,10 +178,10 @@ def days(found: Linkability) -> tuple[Figure, Table]:
 
 def tasks(found: Usefulness) -> tuple[Figure, Table]:
     """Draw how much of every task is kept, beside two halves of the people."""
-    names = [words.TASKS[task.name][0] for task in found.tasks]
-    parts = [(labels.LINES["halves"], [task.halves for task in found.tasks], GREY)]
+    names = [texts.TASKS[task.name][0] for task in found.tasks]
+    parts = [(texts.LINES["halves"], [task.halves for task in found.tasks], GREY)]
     if found.kept is not None:
-        parts.insert(0, (labels.LINES["release"], [task.kept for task in found.tasks], BLUE))
+        parts.insert(0, (texts.LINES["release"], [task.kept for task in found.tasks], BLUE))
     data = [
         {
             "type": "bar",
@@ -197,17 +197,17 @@ def tasks(found: Usefulness) -> tuple[Figure, Table]:
     layout = {
         "height": 360,
         "barmode": "group",
-        "xaxis": {"title": {"text": labels.AXES["kept"]}, "range": [0, 1]},
+        "xaxis": {"title": {"text": texts.AXES["kept"]}, "range": [0, 1]},
         "yaxis": {"type": "category", "autorange": "reversed"},
     }
     rows = [
         [
-            words.TASKS[task.name][0],
+            texts.TASKS[task.name][0],
             task.kept,
             task.halves,
             task.before,
             task.after,
-            words.TASKS[task.name][1],
+            texts.TASKS[task.name][1],
         ]
         for task in found.tasks
     ]
@@ -221,7 +221,7 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
     data = []
     both = [(name, before) for name, before, _ in measures], [(name, after) for name, _, after in measures]
     for shares, word, colour in zip(
-        both, (labels.LINES["before"], labels.LINES["after"]), (VERMILION, BLUE), strict=True
+        both, (texts.LINES["before"], texts.LINES["after"]), (VERMILION, BLUE), strict=True
     ):
         known = [(name, share) for name, share in shares if share is not None]
         data.append(
@@ -239,7 +239,7 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
     layout = {
         "height": 140 + 56 * len(names),
         "barmode": "group",
-        "xaxis": {"title": {"text": labels.AXES["share_safe"]}, "range": [0, 1], "tickformat": ".0%"},
+        "xaxis": {"title": {"text": texts.AXES["share_safe"]}, "range": [0, 1], "tickformat": ".0%"},
         "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names[::-1]},
     }
     rows = [

@@ -1,0 +1,446 @@
+"""What an audit works on: the events of a file, the grid for heavy attacks, the cut, what is released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.linking.observations import best_cut
+from tracearena.audit import texts
+from tracearena.audit.settings import Choice, Settings
+from tracearena.errors import DataError
+from tracearena.intake.alignment import aligned
+from tracearena.intake.local_time import LocalTime, asked_for, guessed
+from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.traces._arrays import begins, different, positions
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.geodesy import (
+    MIDDLE_DEGREE_M,
+    cell_keys,
+    earth_centred,
+    metres_per_degree,
+    rows_of_keys,
+)
+from tracearena.traces.time import EPOCH, local_seconds_time
+
+AnyTraces = Traces | GpsTraces | ObfuscatedTraces
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What an attacker sees, before it is cut and pseudonyms are drawn.
+
+    Attributes
+    ----------
+    exact, coarse
+        The events at their places, and at the cells for heavy attacks.
+    points
+        The GPS points that the events were made of, if there are any.
+    at
+        Where each user of the original stands in the release; -1 for one who is not released.
+    """
+
+    exact: ObfuscatedTraces
+    coarse: ObfuscatedTraces
+    points: GpsTraces | None
+    at: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A file, ready to be attacked.
+
+    Attributes
+    ----------
+    kind
+        A key of `words.KINDS`.
+    exact, coarse
+        Events at the file's places (GPS points: at cells), and at the cells for the
+        attacks that weigh all evidence; the same where places are few.
+    points, zone
+        The GPS points, and the time zone of their hours.
+    cut
+        Where time is cut.
+    choices
+        What was chosen for this file, and why.
+    cell
+        The cell for heavy attacks of each of the file's places; None where they are the same.
+    cells
+        The cells that were made of the file, for GPS points or for heavy attacks.
+    """
+
+    kind: str
+    exact: Traces
+    coarse: Traces
+    points: GpsTraces | None
+    zone: str | None
+    cut: Cut
+    choices: tuple[Choice, ...]
+    cell: NDArray[np.int32] | None
+    cells: Cells | None
+
+    @classmethod
+    def of(
+        cls, traces: Traces | GpsTraces, settings: Settings, timezone: str | LocalTime | None = None
+    ) -> Material:
+        """Prepare traces; GPS points become events at cells."""
+        if not len(traces):
+            raise DataError("there is nothing to audit: the traces have no rows")
+        choices: list[Choice] = []
+        points, zone, cells = None, None, None
+        if isinstance(traces, GpsTraces):
+            points = traces
+            cells = Cells.of(traces.latitude, traces.longitude, settings.cell_m, settings.most_places)
+            exact, zone = _events(traces, cells, settings, timezone, choices)
+            kind = "gps"
+        else:
+            exact = traces
+            kind = "regular" if traces.is_regular and _is_dense(traces) else "check-ins"
+        coarse, cell = exact, None
+        if len(exact.places) > settings.most_places:
+            everywhere = exact.places.latitude[exact.place_index], exact.places.longitude[exact.place_index]
+            cells = Cells.of(*everywhere, settings.cell_m, settings.most_places)
+            places, cell = coarse_places(exact.places, cells)
+            coarse = exact.onto(places, cell)
+            choices.append(texts.coarse_choice(len(exact.places), cells))
+        cut = cut_in_two(exact)
+        choices.append(texts.cut_choice(cut, exact))
+        choices.append(texts.people_choice(int(cut.both.sum()), settings))
+        return cls(kind, exact, coarse, points, zone, cut, tuple(choices), cell, cells)
+
+    def as_it_is(self) -> Published:
+        """Return the file released unchanged."""
+        exact = ObfuscatedTraces.unchanged(self.exact)
+        coarse = exact if self.cell is None else ObfuscatedTraces.unchanged(self.coarse)
+        return Published(exact, coarse, self.points, np.arange(self.exact.n_users))
+
+    def release(self, released: AnyTraces, id_table: IdTable | None = None) -> tuple[Material, Published]:
+        """Put what is released on the ground of the original; both may get further places."""
+        released = _with_true_ids(released, id_table)
+        if isinstance(released, GpsTraces):
+            made = self.on_cells(released)
+            return self, self._published(ObfuscatedTraces.unchanged(made), released)
+        if self.points is not None:
+            raise DataError("the release has events at places and the original GPS points")
+        if isinstance(released, Traces):
+            released = ObfuscatedTraces.unchanged(released)
+        exact, released = aligned(self.exact, released)
+        mine = self if exact is self.exact else self._on(exact)
+        return mine, mine._published(released, None)
+
+    def on_coarse_ground(self) -> Material:
+        """Return the same with the cells for heavy attacks in the place of the file's places."""
+        return replace(self, exact=self.coarse, cell=None)
+
+    def part_of(self, people: NDArray[np.int64]) -> Material:
+        """Return the material of some of the people, on the ground of all: the same grid, cut and clock."""
+        exact = self.exact.take_users(people)
+        coarse = exact if self.coarse is self.exact else self.coarse.take_users(people)
+        cut = self.cut._replace(instant=self.cut.instant[people], both=self.cut.both[people])
+        points = None if self.points is None else self.points.take_users(people)
+        return replace(self, exact=exact, coarse=coarse, points=points, cut=cut)
+
+    def coarsened(self, traces: Traces) -> Traces:
+        """Return events at the file's places at the cells for heavy attacks, if there are any."""
+        return traces if self.cell is None else traces.onto(self.coarse.places, self.cell)
+
+    def on_cells(self, points: GpsTraces) -> Traces:
+        """Return GPS points as events at the cells that the file's points are in."""
+        if self.points is None or self.cells is None:
+            raise DataError("the release has GPS points and the original events at places")
+        return events_of(points, self.cells, self.exact.places, self.exact.clock, self.zone or "UTC")
+
+    def _on(self, exact: Traces) -> Material:
+        """Return the same with events at more places."""
+        coarse, cell = exact, None
+        if self.cell is not None and self.cells is not None:
+            places, cell = coarse_places(exact.places, self.cells)
+            coarse = exact.onto(places, cell)
+        shift = exact.span[0] - self.exact.span[0]
+        cut = self.cut._replace(instant=self.cut.instant + shift)
+        return replace(self, exact=exact, coarse=coarse, cell=cell, cut=cut)
+
+    def _published(self, released: ObfuscatedTraces, points: GpsTraces | None) -> Published:
+        at = positions(self.exact.user_ids, released.user_ids)
+        if at.max(initial=-1) < 0:
+            raise DataError(texts.NOBODY_KNOWN)
+        coarse = released
+        if self.cell is not None:
+            coarse = moved_release(released, self.coarse.places, self.cell)
+        return Published(released, coarse, points, at)
+
+
+def _is_dense(traces: Traces) -> bool:
+    return traces.n_events >= 0.5 * traces.n_users * traces.n_instants
+
+
+def _events(
+    points: GpsTraces,
+    cells: Cells,
+    settings: Settings,
+    timezone: str | LocalTime | None,
+    choices: list[Choice],
+) -> tuple[Traces, str]:
+    local = asked_for(timezone) if isinstance(timezone, str) else timezone
+    local = guessed(points.latitude, points.longitude) if local is None else local
+    zone = local.zone or "UTC"
+    interval = round(settings.interval_min * 60)
+    first = int(local_seconds_time(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
+    day = EPOCH + timedelta(days=first)
+    clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
+    choices.append(Choice("local time", zone, str(local)))
+    choices.append(texts.cells_choice(cells, settings))
+    choices.append(texts.interval_choice(settings))
+    return events_of(points, cells, cells.places(), clock, zone), zone
+
+
+def _with_true_ids(released: Any, id_table: IdTable | None) -> Any:
+    if id_table is None:
+        return released
+    at = positions(released.user_ids, id_table.pseudonyms)
+    if (at < 0).any():
+        raise DataError("the id table does not name every released user")
+    return released.with_user_ids(id_table.user_ids[at])
+
+
+# The file cut in two by time: what an attacker knows of people, and what is released of them.
+
+
+_ENOUGH = 0.8
+"""Share of the people with two days that a common date must leave on both sides, …"""
+_MANY = 200
+"""… or this number of people: an attacker who knows the past knows everybody's up to one date."""
+
+AnyEvents = TypeVar("AnyEvents", Traces, ObfuscatedTraces)
+
+
+class Cut(NamedTuple):
+    """From which instant on each person's events are the later ones.
+
+    Attributes
+    ----------
+    instant
+        First later instant of each person.
+    both
+        Who has events on both sides.
+    is_common
+        Whether all have the same date; otherwise everybody's own days are halved.
+    by_days
+        Whether days stay whole; a file of one day is cut within it.
+    label
+        The common date in words; empty where there is none.
+    """
+
+    instant: NDArray[np.int64]
+    both: NDArray[np.bool_]
+    is_common: bool
+    by_days: bool
+    label: str = ""
+
+    def earlier(self, traces: AnyEvents, people: NDArray[np.int64] | None = None) -> AnyEvents:
+        """Return the events before the cut, of all people or of those who the traces are of."""
+        return traces.keep(traces.instants < self._of(people)[traces.user_index])
+
+    def later(self, traces: AnyEvents, people: NDArray[np.int64] | None = None) -> AnyEvents:
+        """Return the events from the cut on, of all people or of those who the traces are of."""
+        return traces.keep(traces.instants >= self._of(people)[traces.user_index])
+
+    def _of(self, people: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        return self.instant if people is None else self.instant[people]
+
+
+def cut_in_two(traces: Traces) -> Cut:
+    """Choose where to cut: at one date if most people are seen on both sides of it, else each at her own.
+
+    >>> from tracearena.cities import simulate
+    >>> cut_in_two(simulate(users=5, days=4, seed=1)).is_common
+    True
+    """
+    by_days = len(different(traces.clock.day_of(traces.instants))) > 1
+    length = traces.clock.instants_per_day if by_days else 1
+    unit = traces.instants.astype(np.int64) // length
+    users, units = _distinct(traces.user_index, unit)
+    offsets = np.searchsorted(users, np.arange(traces.n_users + 1))
+    several = np.diff(offsets) > 1
+    common = _common(units, offsets, several)
+    first, last = _ends(units, offsets)
+    divided = several & (first < common) & (common <= last)
+    if divided.sum() >= min(_ENOUGH * several.sum(), _MANY):
+        label = _date(traces, common) if by_days else ""
+        return Cut(np.full(traces.n_users, common * length), divided, True, by_days, label)
+    middle = np.minimum(offsets[:-1] + (np.diff(offsets) + 1) // 2, max(len(units) - 1, 0))
+    return Cut(units[middle] * length, several, False, by_days)
+
+
+def _date(traces: Traces, day: int) -> str:
+    """Say which day of the clock is meant."""
+    first = traces.clock.first_day
+    return f"the begin of day {day + 1}" if first is None else f"{first + timedelta(days=day):%Y-%m-%d}"
+
+
+def _distinct(users: NDArray[np.int32], unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """Return who has events in which units, each once; events lie in this order."""
+    fresh = begins(users, unit)
+    return users[fresh].astype(np.int64), unit[fresh]
+
+
+def _ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    if not len(units):
+        nothing = np.zeros(len(offsets) - 1, np.int64)
+        return nothing, nothing
+    first = units[np.minimum(offsets[:-1], len(units) - 1)]
+    last = units[np.maximum(offsets[1:] - 1, 0)]
+    return first, last
+
+
+def _common(units: NDArray[np.int64], offsets: NDArray[np.int64], several: NDArray[np.bool_]) -> int:
+    """Return the unit that leaves the most people on both sides; of equals the nearest to the middle."""
+    if not several.any():
+        return int(units.min(initial=0))
+    first, last = _ends(units, offsets)
+    return best_cut(first[several], last[several], float(np.median(units)))
+
+
+# Cells where people are: squares of a world-wide grid, of which the most visited are places.
+
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Some cells of a world-wide grid.
+
+    Attributes
+    ----------
+    side_m
+        Side of a cell.
+    keys
+        The cells, ascending.
+    dropped
+        Cells with points that are not among them; what lies there goes to the nearest that is.
+    """
+
+    side_m: float
+    keys: Ints
+    dropped: int
+
+    @classmethod
+    def of(cls, latitude: Floats, longitude: Floats, side_m: float, most: int) -> Cells:
+        """Return the cells of the points, the most visited if there are more than `most`.
+
+        >>> cells = Cells.of(np.array([0.001, 0.002, 5.0]), np.array([0.001, 0.001, 5.0]), 500.0, 10)
+        >>> len(cells.keys), cells.index(np.array([0.0015, 6.0]), np.array([0.0, 5.0])).tolist()
+        (2, [0, 1])
+        """
+        keys, counts = np.unique(cell_keys(latitude, longitude, side_m), return_counts=True)
+        kept = np.argsort(-counts, kind="stable")[:most]
+        return cls(side_m, np.sort(keys[kept]), max(len(keys) - most, 0))
+
+    def centres(self) -> tuple[Floats, Floats]:
+        """Return latitude and longitude of the middle of each cell."""
+        row, column = rows_of_keys(self.keys)
+        latitude = (row + 0.5) * self.side_m / MIDDLE_DEGREE_M
+        width = np.maximum(metres_per_degree(latitude)[1], 1.0)
+        return np.clip(latitude, -90, 90), np.clip((column + 0.5) * self.side_m / width, -180, 180)
+
+    def index(self, latitude: Floats, longitude: Floats) -> NDArray[np.int32]:
+        """Return the cell of each point, or the nearest one."""
+        from scipy.spatial import KDTree
+
+        wanted = cell_keys(latitude, longitude, self.side_m)
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        strange = np.flatnonzero(self.keys[at] != wanted)
+        if len(strange):
+            tree = KDTree(earth_centred(*self.centres()))
+            at[strange] = tree.query(earth_centred(latitude[strange], longitude[strange]))[1]
+        return at.astype(np.int32)
+
+    def places(self, sensitive: NDArray[np.bool_] | None = None) -> Places:
+        """Return the cells as places; their ids are no numbers, which could be taken for a file's own."""
+        ids = np.char.add("cell-", np.arange(1, len(self.keys) + 1).astype(str))
+        return Places(*self.centres(), ids=ids, sensitive=sensitive)
+
+
+def coarse_places(places: Places, cells: Cells) -> tuple[Places, NDArray[np.int32]]:
+    """Return cells as places, sensitive where a place in them is, and each place's cell."""
+    cell = cells.index(places.latitude, places.longitude)
+    sensitive = np.zeros(len(cells.keys), bool)
+    sensitive[cell[places.sensitive]] = True
+    return cells.places(sensitive), cell
+
+
+def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zone: str) -> Traces:
+    """Return one event for each person and instant that has a point near: the one nearest in time.
+
+    An instant has the points from half an interval before it to half an interval after it. The clock
+    has a first day; points before it have no event.
+    """
+    assert clock.first_day is not None
+    local = local_seconds_time(points.time_ms, zone) - (clock.first_day - EPOCH).days * DAY_S
+    instant = (local + clock.interval_s // 2) // clock.interval_s
+    away = np.abs(local - instant * clock.interval_s)
+    user = points.user_index.astype(np.int64)
+    order = np.lexsort((away, instant, user))
+    first = begins(user[order], instant[order])
+    chosen = order[first & (instant[order] >= 0)]
+    return Traces.from_events(
+        user[chosen],
+        instant[chosen],
+        cells.index(points.latitude[chosen], points.longitude[chosen]),
+        places,
+        clock,
+        user_ids=np.arange(points.n_users),
+    ).with_user_ids(points.user_ids)
+
+
+def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.int32]) -> ObfuscatedTraces:
+    """Return what is released at other places; a set becomes the set of its cells."""
+    sizes = released.sets.sizes
+    keys = np.repeat(np.arange(len(sizes)), sizes) * max(len(places), 1) + cell[released.sets.members]
+    of_set, members = np.divmod(different(keys), max(len(places), 1))
+    codes = released.codes.copy()
+    single = released.is_single
+    codes[single] = cell[codes[single]]
+    return ObfuscatedTraces(
+        places,
+        released.clock,
+        user_ids=released.user_ids,
+        offsets=released.offsets,
+        instants=released.instants,
+        codes=codes,
+        sets=PlaceSets(np.searchsorted(of_set, np.arange(len(sizes) + 1)), members),
+        timestamps=released.timestamps,
+        span=released.span,
+    )
+
+
+def visited_only(known: Traces, seen: ObfuscatedTraces) -> tuple[Traces, ObfuscatedTraces]:
+    """Return both at the places where anybody is in either; venues only, for cells of a grid have neighbours.
+
+    Few people of a large file are at few of its venues, and some attacks have a column for each.
+    """
+    places = known.places
+    used = different(np.concatenate([known.place_index, seen.pairs().place]))
+    if places.grid is not None or not 0 < 2 * len(used) < len(places):
+        return known, seen
+    new = np.zeros(len(places), np.int32)
+    new[used] = np.arange(len(used))
+    fewer = places.take(used)
+    return known.onto(fewer, new), moved_release(seen, fewer, new)
+
+
+def one_place(released: ObfuscatedTraces, rng: np.random.Generator) -> Ints:
+    """Return one place for each event, any of a set at random; -1 for a deleted one."""
+    place = released.codes.astype(np.int64)
+    chosen = np.flatnonzero(released.is_set)
+    if len(chosen):
+        sets = released.set_index[chosen]
+        member = (rng.random(len(chosen)) * released.sets.sizes[sets]).astype(np.int64)
+        place[chosen] = released.sets.members[released.sets.offsets[sets] + member]
+    return place

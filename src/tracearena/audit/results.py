@@ -1,0 +1,350 @@
+"""What an audit is: the file, the answers to three questions, usefulness, and a verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from tracearena.audit import texts
+from tracearena.audit.inference import Inference
+from tracearena.audit.linkability import Linkability
+from tracearena.audit.observations import Crowd, Week
+from tracearena.audit.settings import Choice, Record, Settings, Share, clopper_pearson
+from tracearena.audit.singling_out import SinglingOut
+from tracearena.audit.synthetic import Synthetic
+from tracearena.audit.texts import share_words
+from tracearena.audit.usefulness import Usefulness
+from tracearena.traces import GpsTraces
+from tracearena.traces._arrays import different
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.time import local_seconds_time
+
+
+@dataclass(frozen=True)
+class FileFacts(Record):
+    """What was audited; the digest says that it was this file and no other."""
+
+    name: str
+    sha256: str
+    kind: str
+    people: int
+    events: int
+    places: int
+    days: int
+
+
+@dataclass(frozen=True)
+class Risks(Record):
+    """The three questions; None is not answered yet."""
+
+    singling_out: SinglingOut | None = None
+    linkability: Linkability | None = None
+    inference: Inference | None = None
+
+    @property
+    def measured(self) -> dict[str, list[tuple[str, Share | None]]]:
+        """The shares by which each question is judged."""
+        singled, linked, inferred = self.singling_out, self.linkability, self.inference
+        return {
+            "singling_out": [("found", None if singled is None else singled.headline)],
+            "linkability": [("linked", None if linked is None else linked.headline)],
+            "inference": [("home", None)] if inferred is None else inferred.measured,
+        }
+
+
+@dataclass(frozen=True)
+class Audit(Record):
+    """How risky a file is, or how safe a release of it.
+
+    Attributes
+    ----------
+    file, release
+        What was audited, and what is released of it.
+    before, after
+        The risks of the file as it is under pseudonyms, and of the release.
+    synthetic
+        What a synthetic release betrays.
+    usefulness
+        What the data is good for.
+    crowd
+        How many people are where, no group smaller than the owner allows.
+    weeks
+        Three people's weeks, where the owner asked for them.
+    choices
+        What was chosen for this file, and why.
+    settings, seed, version
+        How it was measured; the same again gives the same numbers.
+    complete
+        False if the work was stopped before its end.
+    """
+
+    file: FileFacts
+    release: FileFacts | None
+    before: Risks
+    after: Risks | None
+    synthetic: Synthetic | None
+    usefulness: Usefulness | None
+    crowd: Crowd
+    weeks: tuple[Week, ...]
+    choices: tuple[Choice, ...]
+    settings: Settings
+    seed: int
+    version: str
+    complete: bool = False
+
+    @property
+    def risks(self) -> Risks:
+        """The risks that the verdict is about: those of the release, if there is one."""
+        return self.before if self.after is None else self.after
+
+    @property
+    def lights(self) -> tuple[Light, ...]:
+        """The three lights."""
+        measured = self.risks.measured if self.judges_risks else {}
+        if self.synthetic is not None:
+            measured = {
+                question: [*measured.get(question, ()), *found]
+                for question, found in self.synthetic.measured.items()
+            }
+        linked = self.risks.linkability
+        at_least = {"linkability"} if linked is not None and linked.at_least else set()
+        return tuple(
+            light(question, found, self.settings.limit(question), at_least=question in at_least)
+            for question, found in measured.items()
+        )
+
+    @property
+    def judges_risks(self) -> bool:
+        """Whether the risks count: those of the file as it is do not, where the release is of nobody."""
+        return self.synthetic is None or self.after is not None
+
+    @property
+    def verdict(self) -> Light3:
+        """The worst of the lights; grey where nobody was looked for."""
+        return worst(self.lights)
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line, the same on the terminal, on the page and in JSON."""
+        return texts.VERDICTS[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number as plain values for JSON."""
+        said = {
+            "verdict": self.verdict,
+            "headline": self.headline,
+            "lights": [one.to_dict() for one in self.lights],
+        }
+        return said | super().to_dict()
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{one.question} {one.colour}" for one in self.lights)
+        return f"<Audit of {self.file.name}: {self.verdict} ({told})>"
+
+    def _repr_html_(self) -> str:
+
+        return summary_html(self)
+
+
+def facts_of(traces: Any, kind: str, given: Any, zone: str | None = None) -> FileFacts:
+    """Return what a file is; days are those of the zone."""
+    is_gps = isinstance(traces, GpsTraces)
+    if is_gps:
+        days = len(different(local_seconds_time(traces.time_ms, zone or "UTC") // DAY_S))
+    else:
+        days = len(different(traces.clock.day_of(traces.instants)))
+    return FileFacts(
+        name=_name_of(given),
+        sha256=_digest(traces, given),
+        kind=texts.KINDS[kind],
+        people=int((np.diff(traces.offsets) > 0).sum()),
+        events=len(traces),
+        places=0 if is_gps else len(traces.places),
+        days=days,
+    )
+
+
+def _name_of(given: Any) -> str:
+    return Path(given).name if isinstance(given, (str, PathLike)) else "traces"
+
+
+def _digest(traces: Any, given: Any) -> str:
+    """Return the SHA-256 of a file's bytes, or of the columns of traces."""
+    found = hashlib.sha256()
+    if isinstance(given, (str, PathLike)) and Path(given).is_file():
+        with open(given, "rb") as file:
+            while part := file.read(1 << 20):
+                found.update(part)
+        return found.hexdigest()
+    columns: tuple[str, ...] = (
+        "offsets",
+        "time_ms",
+        "latitude",
+        "longitude",
+        "instants",
+        "place_index",
+        "codes",
+    )
+    for column in columns:
+        if hasattr(traces, column):
+            found.update(np.ascontiguousarray(getattr(traces, column)).tobytes())
+    return found.hexdigest()
+
+
+# Lights: three questions, a colour each, and what they come to together.
+
+
+QUESTIONS = ("singling_out", "linkability", "inference")
+OVER_GUESSING = ("singling_out", "inference")
+"""Questions that are judged by how much more than guessing is found."""
+Light3 = Literal["green", "amber", "red", "grey"]
+_ORDER: tuple[Light3, ...] = ("red", "amber", "grey", "green")
+
+
+@dataclass(frozen=True)
+class Light(Record):
+    """The answer to one question.
+
+    Attributes
+    ----------
+    question
+        One of `QUESTIONS`.
+    colour
+        Green where the upper end of the interval is at most the limit, red where the lower end is above it,
+        amber in between; grey where nothing was measured.
+    share
+        What was found.
+    what
+        What it is a share of, a key of `words.MEASURES`.
+    limit
+        What the owner allows: of the share, or of its advantage over guessing (`OVER_GUESSING`).
+    at_least
+        Whether a stronger attack was not tried, so that it is never green.
+    """
+
+    question: str
+    colour: Light3
+    share: Share | None
+    what: str
+    limit: float
+    at_least: bool = False
+
+    @property
+    def judged(self) -> Share | None:
+        """The share that is compared with the limit."""
+        return _judged(self.question, self.share) if self.share is not None else None
+
+
+def light(
+    question: str, measured: Sequence[tuple[str, Share | None]], limit: float, *, at_least: bool = False
+) -> Light:
+    """Judge a question by its worst measure: the worst colour, and of these the highest upper end.
+
+    Of several measures those are left out for which people are so few that they could prove nothing, even if
+    none of them were found, such as the visitors of a rare kind of place; unless too many were.
+    """
+    known = [(what, share, _judged(question, share)) for what, share in measured if share is not None]
+    if len(known) > 1:
+        proving = [one for one in known if one[2].colour(limit) != "amber" or _can_prove(one[1], limit)]
+        known = proving or known
+    if not known:
+        return Light(question, "grey", None, measured[0][0], limit)
+    what, share, judged = min(known, key=lambda one: (_ORDER.index(one[2].colour(limit)), -one[2].high))
+    colour = judged.colour(limit)
+    return Light(
+        question, "amber" if at_least and colour == "green" else colour, share, what, limit, at_least
+    )
+
+
+def _can_prove(share: Share, limit: float) -> bool:
+    """Whether the limit would be kept if nobody were found."""
+    return clopper_pearson(0, share.people)[1] - share.chance <= limit
+
+
+def _judged(question: str, share: Share) -> Share:
+    return share.advantage if question in OVER_GUESSING else share
+
+
+def worst(lights: Sequence[Light]) -> Light3:
+    """Return the colour of the verdict: the worst of what was measured; grey unless people were looked for.
+
+    A question without anything to measure, such as the homes of people who are never seen at night, does
+    not stand in the way.
+    """
+    found = [one.colour for one in lights if one.colour != "grey"]
+    is_linked = any(one.question == "linkability" and one.colour != "grey" for one in lights)
+    return min([*found, *(() if is_linked else ("grey",))], key=_ORDER.index, default="grey")
+
+
+# An audit in a few lines: for a terminal, and for a notebook.
+
+
+DOTS = {"green": "#009E73", "amber": "#E69F00", "red": "#D55E00", "grey": "#8C8C8C"}
+
+
+def measure(light: Light, within_m: float) -> str:
+    """Say what a light's number is a share of."""
+    return texts.MEASURES[light.what].format(within=within_m)
+
+
+def number_words(light: Light) -> str:
+    """Write a light's number with its interval, or that it is at least so much."""
+    assert light.share is not None
+    return f"at least {share_words(light.share)}" if light.at_least else share_words(light.share)
+
+
+def told(light: Light) -> str:
+    """Say what a light's colour means."""
+    said = texts.SENTENCES[light.colour].format(limit=light.limit, why=texts.WHY_GREY[light.question])
+    if light.at_least and light.judged is not None:
+        is_within = light.judged.colour(light.limit) == "green"
+        return texts.AT_LEAST if is_within else f"{texts.AT_LEAST} {said}"
+    if light.question not in OVER_GUESSING or light.judged is None:
+        return said
+    return f"{texts.OVER_GUESSING.format(**light.judged.to_dict())} {said}"
+
+
+def lines(audit: Audit) -> dict[str, Any]:
+    """Return the verdict and the three answers, by name, for people on a terminal."""
+    found: dict[str, Any] = {"verdict": f"{audit.verdict}: {audit.headline}"}
+    for light in audit.lights:
+        number = "" if light.share is None else f": {number_words(light)} "
+        what = measure(light, audit.settings.within_m) if light.share is not None else ""
+        found[light.question] = f"{light.colour}{number}{what}".strip()
+    if any(light.at_least for light in audit.lights):
+        found["not_tried"] = texts.AT_LEAST
+    if audit.usefulness is not None and audit.usefulness.kept is not None:
+        whole = audit.usefulness.kept_of_file or 0.0
+        found["usefulness"] = (
+            f"{audit.usefulness.kept:.0%} of six tasks is kept, {whole:.0%} against the original file"
+        )
+    return found
+
+
+def summary_html(audit: Audit) -> str:
+    """Show an audit in a notebook: verdict, lights, numbers; no style of its own but the dots."""
+    rows = "".join(_row(light, audit) for light in audit.lights)
+    kept = audit.usefulness.kept if audit.usefulness is not None else None
+    whole = 0.0 if audit.usefulness is None else audit.usefulness.kept_of_file or 0.0
+    useful = "" if kept is None else f"<p>{escape(texts.USEFUL['kept'].format(kept=kept, whole=whole))}</p>"
+    return (
+        f"<div><b>{escape(texts.TITLE.format(name=audit.file.name))}</b>"
+        f"<p>{escape(audit.headline)}</p><table>{rows}</table>{useful}</div>"
+    )
+
+
+def _row(light: Light, audit: Audit) -> str:
+    number = "–" if light.share is None else number_words(light)
+    dot = f'<span style="color:{DOTS[light.colour]}">●</span>'
+    what = measure(light, audit.settings.within_m) if light.share is not None else ""
+    return (
+        f'<tr><td style="text-align:left">{dot} {escape(texts.QUESTIONS[light.question])}</td>'
+        f'<td style="text-align:left">{escape(number)} {escape(what)}</td></tr>'
+    )
