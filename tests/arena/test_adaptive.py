@@ -26,7 +26,7 @@ from tracearena.arena import (
     write_bounds,
     write_table,
 )
-from tracearena.arena.bounds import Losses, ToldAttacker, carried
+from tracearena.arena.privacy_bounds import Losses, ToldAttacker, carried
 from tracearena.arena.sweep import Scoring
 from tracearena.attacks.bayesian import tracking
 from tracearena.errors import ParameterError

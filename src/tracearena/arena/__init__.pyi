@@ -1,5 +1,4 @@
 from .attacker_knowledge import SyntheticRisk, attack_synthetic
-from .bounds import Bounds, DefenceBounds, Interval, bounds, write_bounds
 from .ensemble import (
     ADAPTIVE_ATTACKS,
     SAMPLE_ATTACKS,
@@ -38,6 +37,7 @@ from .experiments import (
     measure_fairness,
 )
 from .journal import begun_with, unfinished
+from .privacy_bounds import Bounds, DefenceBounds, Interval, bounds, write_bounds
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
 from .sweep import (
     ATTACKS_2019,
@@ -57,6 +57,10 @@ from .unicity import ReleaseNoise, Uniqueness, measure_release_noise, uniqueness
 __all__ = [
     "ADAPTIVE_ATTACKS",
     "ATTACKS_2019",
+    "SAMPLE_ATTACKS",
+    "SAMPLE_DEFENCES",
+    "STRONGEST_ATTACKS",
+    "UNTOLD_ATTACKS",
     "AttackScores",
     "Band",
     "Bounds",
@@ -71,9 +75,6 @@ __all__ = [
     "Interval",
     "Release",
     "ReleaseNoise",
-    "SAMPLE_ATTACKS",
-    "SAMPLE_DEFENCES",
-    "STRONGEST_ATTACKS",
     "SampleTeam",
     "ServiceResult",
     "Sweep",
@@ -82,7 +83,6 @@ __all__ = [
     "Tried",
     "TunedScores",
     "Tuning",
-    "UNTOLD_ATTACKS",
     "Uniqueness",
     "Utility",
     "WeightTuning",

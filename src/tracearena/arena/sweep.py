@@ -370,7 +370,7 @@ def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]
 
 def _bands(reference: Traces, original: Traces, limits: Scoring) -> Callable[[Obfuscator, Trial], Band]:
     """Return what works out the band of one defence after the other."""
-    from tracearena.arena.bounds import ToldAttacker
+    from tracearena.arena.privacy_bounds import ToldAttacker
 
     told = ToldAttacker(limits).fit(reference, original)
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.bounds import Interval, Losses
 from tracearena.arena.experiments import circle_of
+from tracearena.arena.privacy_bounds import Interval, Losses
 from tracearena.attacks.privacy_zones import homes_behind_zones
 from tracearena.audit.data import Material, Published, one_place
 from tracearena.audit.linkability import Halves

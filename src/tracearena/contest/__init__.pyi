@@ -48,6 +48,7 @@ from .verification import Verification, verify_archive
 from .virtual_days import ShortWalk, contest_training
 
 __all__ = [
+    "CAST",
     "Account",
     "Archive",
     "AttackKind",
@@ -55,7 +56,6 @@ __all__ = [
     "Award",
     "Board",
     "BoardRow",
-    "CAST",
     "Charter",
     "Commitment",
     "ContestPlan",

@@ -11,6 +11,7 @@ from .samples_2019 import MRLH, Cheating, NoObfuscation, RandomizedResponse
 from .time import PerDay, Resample, RoundTime, ShuffleDays, SwapHours, SwapTimes, TimeDefence
 
 __all__ = [
+    "MRLH",
     "Cheating",
     "ClusterAveraging",
     "Decoy",
@@ -18,7 +19,6 @@ __all__ = [
     "GeoInd",
     "Impostor",
     "KAnonymous",
-    "MRLH",
     "NoObfuscation",
     "PerDay",
     "Pipeline",

@@ -7,9 +7,9 @@ from .places import Grid, Places
 from .traces import Traces
 
 __all__ = [
+    "DELETED",
     "Box",
     "Clock",
-    "DELETED",
     "GpsTraces",
     "Grid",
     "IdTable",

@@ -8,12 +8,12 @@ from .model import PPMTF, ClusterFeatures, cluster_features
 from .training import Convergence, SeenCells
 
 __all__ = [
+    "PPMTF",
     "ChainReport",
     "ClusterFeatures",
     "Convergence",
     "Deniability",
     "Factors",
-    "PPMTF",
     "PartitionedTraces",
     "PrivacyBudget",
     "SeenCells",

@@ -6,6 +6,7 @@ from .privacy import PassRates, PrivacyTests, Verdicts
 from .semantics import LocationClasses, bisect_graph, find_classes, semantic_graph, separation
 
 __all__ = [
+    "SGLT",
     "DaySeeds",
     "FakeMaker",
     "Fakes",
@@ -14,7 +15,6 @@ __all__ = [
     "MergedPlaces",
     "PassRates",
     "PrivacyTests",
-    "SGLT",
     "Verdicts",
     "bisect_graph",
     "draw_by_likelihood",
