@@ -14,7 +14,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from tests.server import hands
 from tests.server.conftest import Held
-from tests.server.test_long_runs import _killed_at_random
+from tests.server.test_long_runs import kill_at_random
 
 from tracearena.server.judge import work_off
 from tracearena.server.judging import rescoring
@@ -119,7 +119,7 @@ def test_a_rescoring_by_processes_that_are_killed(held: Held, tmp_path: Path) ->
     hands.judged(held)
     wanted, differences = _undisturbed(held)
     made = rescoring.start("organiser", "with kills")
-    _killed_at_random(held, 5, random.Random(5))
+    kill_at_random(held, 5, random.Random(5), judges=("judge 1",))
     hands.judged(held)
     assert (_staged(made), rescoring.differences(made)) == (wanted, differences)
 

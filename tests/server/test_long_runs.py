@@ -6,7 +6,9 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -43,51 +45,68 @@ class Watch:
         return len(open_jobs)
 
 
-def _wanted(held: Held, tmp_path: Path, count: int) -> dict[int, float]:
-    """Hand in so many files, and return the utility of each as this process finds it."""
-    rules, known, wanted = Contest.now_held().rules, {}, {}
+def _files(held: Held, tmp_path: Path, count: int) -> Iterator[tuple[str, bytes, float]]:
+    """Give so many files: the team, what it hands in, and its utility as this process finds it."""
+    rules, known = Contest.now_held().rules, {}
     for number in range(count):
         team, defence = TEAMS[number % len(TEAMS)], DEFENCES[number % len(DEFENCES)]
         if (team, defence) not in known:
             content, original = hands.obfuscated(held, team, tmp_path, defence), hands.original(held, team)
             read = read_obfuscated(InMemory("upload.csv", content), original)
             known[team, defence] = content, utility_of(original, read, rules)
-        content, utility = known[team, defence]
-        wanted[hands.hand_in(held, team, "obfuscated", content, limit=count).pk] = utility
-    return wanted
+        yield team, *known[team, defence]
 
 
-def _killed_at_random(held: Held, kills: int, chance: random.Random) -> float:
-    """Run judges, kill one after the other in the middle of its work, and return how long a job took."""
-    watch, made = Watch(), 0
+def kill_at_random(
+    held: Held,
+    kills: int,
+    chance: random.Random,
+    *,
+    judges: Sequence[str] = JUDGES,
+    hand_in: Callable[[bool], None] = lambda everything: None,
+) -> float:
+    """Run judges, kill one after the other in the middle of its work, and return how long a job took.
+
+    A job takes some hundredths of a second. More work is handed in when there is none left and after each
+    kill, and everything after the last.
+    """
+    watch, killed = Watch(), 0
     with ExitStack() as stack:
-        judges = {name: stack.enter_context(running(held, name)) for name in JUDGES}
-        while watch.look():
-            time.sleep(chance.uniform(0.05, 0.5))
+        processes = {name: stack.enter_context(running(held, name)) for name in judges}
+        while (waiting := watch.look()) or killed < kills:
+            if not waiting:
+                hand_in(False)
+                assert watch.look(), "all was done before so many were killed"
             busy = Worker.objects.exclude(doing="").values_list("name", flat=True)
-            alive = [name for name in busy if judges[name].poll() is None]
-            if made < kills and alive:
+            alive = [name for name in busy if processes[name].poll() is None]
+            if killed < kills and alive:
                 name = chance.choice(alive)
-                time.sleep(chance.uniform(0, 2))
-                os.kill(judges[name].pid, signal.SIGKILL)
-                judges[name].wait()
+                time.sleep(chance.uniform(0, 0.02))
+                os.kill(processes[name].pid, signal.SIGKILL)
+                processes[name].wait()
                 Worker.objects.filter(name=name).update(doing="")
-                judges[name] = stack.enter_context(running(held, name))
-                made += 1
-    assert made >= kills, "all was done before so many were killed"
+                processes[name] = stack.enter_context(running(held, name))
+                killed += 1
+                hand_in(killed == kills)
+            time.sleep(0.005)
     return watch.longest
 
 
 def _survives(held: Held, tmp_path: Path, count: int, kills: int) -> None:
     held.anonymization()
-    wanted = _wanted(held, tmp_path, count)
-    longest = _killed_at_random(held, kills, random.Random(count))
+    files, wanted = _files(held, tmp_path, count), {}
+
+    def hand_in(everything: bool) -> None:
+        for team, content, utility in islice(files, None if everything else count // kills // 2):
+            wanted[hands.hand_in(held, team, "obfuscated", content, limit=count).pk] = utility
+
+    longest = kill_at_random(held, kills, random.Random(count), hand_in=hand_in)
     scores = Score.objects.filter(key__startswith="utility/")
     assert dict(scores.values_list("submission", "value")) == wanted
     assert scores.count() == count
     assert set(Submission.objects.values_list("state", flat=True)) == {State.SCORED}
     assert set(Job.objects.values_list("state", flat=True)) == {JobState.DONE}
-    assert sum(Job.objects.values_list("fence", flat=True)) > count
+    assert sum(Job.objects.values_list("fence", flat=True)) > len(wanted)
     assert longest < LONGEST_OPEN_S
 
 
