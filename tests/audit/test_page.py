@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from tracearena.audit import Audit, Settings, assess, audit_page, charts, page, stages, write_audit
-from tracearena.audit import page as protection_page
 from tracearena.audit.texts import QUESTIONS
 from tracearena.cities import simulate
 from tracearena.obfuscation import PlanarLaplace
@@ -211,7 +210,7 @@ def test_a_week_is_the_first_of_the_person_and_may_be_empty(people_at: Callable[
     assert "0 places in her first week" in audit_page(empty).html()
 
 
-@pytest.mark.parametrize("module", [page, charts, protection_page])
+@pytest.mark.parametrize("module", [page, charts])
 def test_texts_are_kept_apart_for_whoever_translates_them(module: ModuleType) -> None:
     tree = ast.parse(inspect.getsource(module))
     documented = [one for one in ast.walk(tree) if isinstance(one, ast.Module | ast.FunctionDef)]
