@@ -209,11 +209,11 @@ def test_training_that_is_stopped_without_a_model_file_says_what_would_have_kept
 AUDITING = """
 import time
 from pathlib import Path
-from tracearena.audit import assessment
+from tracearena.audit import audit
 def link(*given, **options):
     Path(BEGAN).touch()
     time.sleep(600)
-assessment.link = link
+audit.link = link
 """
 
 

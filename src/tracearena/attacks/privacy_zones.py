@@ -13,7 +13,7 @@ from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
-from tracearena.traces.time import local_seconds_time, solar_seconds
+from tracearena.traces.time import local_seconds, solar_seconds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -81,7 +81,7 @@ def night_ends(traces: GpsTraces, own: slice, xy: Floats, timezone: str | None) 
     local = (
         solar_seconds(time_ms, traces.longitude[own])
         if timezone is None
-        else local_seconds_time(time_ms, timezone)
+        else local_seconds(time_ms, timezone)
     )
     night = np.diff((local - _DEEP_NIGHT_S) // DAY_S) != 0
     before = np.flatnonzero(night & (np.diff(time_ms) >= _SILENCE_MS))

@@ -25,7 +25,7 @@ from tracearena.traces.geodesy import (
     metres_per_degree,
     rows_of_keys,
 )
-from tracearena.traces.time import EPOCH, local_seconds_time
+from tracearena.traces.time import EPOCH, local_seconds
 
 AnyTraces = Traces | GpsTraces | ObfuscatedTraces
 
@@ -189,7 +189,7 @@ def _events(
     local = guessed(points.latitude, points.longitude) if local is None else local
     zone = local.zone or "UTC"
     interval = round(settings.interval_min * 60)
-    first = int(local_seconds_time(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
+    first = int(local_seconds(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
     day = EPOCH + timedelta(days=first)
     clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
     choices.append(Choice("local time", zone, str(local)))
@@ -382,7 +382,7 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
     has a first day; points before it have no event.
     """
     assert clock.first_day is not None
-    local = local_seconds_time(points.time_ms, zone) - (clock.first_day - EPOCH).days * DAY_S
+    local = local_seconds(points.time_ms, zone) - (clock.first_day - EPOCH).days * DAY_S
     instant = (local + clock.interval_s // 2) // clock.interval_s
     away = np.abs(local - instant * clock.interval_s)
     user = points.user_index.astype(np.int64)

@@ -16,8 +16,8 @@ from tracearena.traces._arrays import different
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import cell_rows
 from tracearena.traces.row_table import EventTable
-from tracearena.traces.time import EPOCH, local_seconds_event_times
-from tracearena.traces.time import local_seconds_time as local_seconds_of
+from tracearena.traces.time import EPOCH, event_local_seconds
+from tracearena.traces.time import local_seconds as local_seconds_of
 
 _NIGHTS = 0.5
 """Share of the people who must have events at night; otherwise a day's first and last hour stand for it."""
@@ -53,7 +53,7 @@ class Sightings(NamedTuple):
             events.user_index[told],
             latitude,
             longitude,
-            local_seconds_event_times(events)[told],
+            event_local_seconds(events)[told],
             events.n_users,
         )
 
@@ -157,7 +157,7 @@ def office_events(events: EventTable) -> NDArray[np.bool_]:
     office = (second >= OFFICE_HOURS[0] * 3600) & (second < OFFICE_HOURS[1] * 3600)
     if events.clock.first_day is None:
         return np.asarray(office)
-    weekday = (local_seconds_event_times(events) // DAY_S + 3) % 7
+    weekday = (event_local_seconds(events) // DAY_S + 3) % 7
     return np.asarray(office & (weekday < 5))
 
 

@@ -24,7 +24,7 @@ from tracearena.audit.usefulness import Usefulness
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import different
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.time import local_seconds_time
+from tracearena.traces.time import local_seconds
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def facts_of(traces: Any, kind: str, given: Any, zone: str | None = None) -> Fil
     """Return what a file is; days are those of the zone."""
     is_gps = isinstance(traces, GpsTraces)
     if is_gps:
-        days = len(different(local_seconds_time(traces.time_ms, zone or "UTC") // DAY_S))
+        days = len(different(local_seconds(traces.time_ms, zone or "UTC") // DAY_S))
     else:
         days = len(different(traces.clock.day_of(traces.instants)))
     return FileFacts(

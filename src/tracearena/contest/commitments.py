@@ -27,8 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from numpy.typing import NDArray
 
 from tracearena.arena.pseudonyms import random_order
@@ -333,6 +331,8 @@ def signature_file(path: Path) -> Path:
 
 def sign(private_key: bytes, name: str, content: bytes) -> str:
     """Return the text of a signature file: the public key, and the signature of a named file."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     key = Ed25519PrivateKey.from_private_bytes(private_key)
     signature = key.sign(_signed(name, content))
     return f"{key.public_key().public_bytes_raw().hex()}\n{signature.hex()}\n"
@@ -340,11 +340,16 @@ def sign(private_key: bytes, name: str, content: bytes) -> str:
 
 def public_signing_key(private_key: bytes) -> str:
     """Return the public key of a private one, as 64 hexadecimal digits."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
     return Ed25519PrivateKey.from_private_bytes(private_key).public_key().public_bytes_raw().hex()
 
 
 def signer_of(path: Path) -> str:
     """Return the public key by which a file was signed; a wrong or missing signature is an error."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     signed_in = signature_file(path)
     if not signed_in.is_file():
         raise FileError.whole(path, f"is not signed: {signed_in.name} is not there", "not-signed")

@@ -15,7 +15,7 @@ from tracearena.intake.positions import local_time
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces, Traces
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.time import EPOCH, local_seconds_time
+from tracearena.traces.time import EPOCH, local_seconds
 
 AnyReading = Reading[Traces | GpsTraces]
 _HOUR_S = 3600
@@ -191,4 +191,4 @@ def _cut(reading: AnyReading, day: int, where: str) -> tuple[AnyReading, AnyRead
 def _local(traces: GpsTraces, report: Report) -> NDArray[np.int64]:
     """Return seconds since 1970 on the clocks by which the hours of the points go; say which these are."""
     report.clock = local_time(traces, report)
-    return local_seconds_time(traces.time_ms, report.clock.zone or "UTC")
+    return local_seconds(traces.time_ms, report.clock.zone or "UTC")

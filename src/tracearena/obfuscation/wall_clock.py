@@ -19,7 +19,7 @@ from tracearena.obfuscation.gps import rounded
 from tracearena.traces import GpsTraces, ObfuscatedTraces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import cell_keys
-from tracearena.traces.time import DAY_ZERO, EPOCH, exact_local_seconds, local_seconds_time, utc_ms
+from tracearena.traces.time import DAY_ZERO, EPOCH, exact_local_seconds, local_seconds, utc_ms
 
 T = TypeVar("T", ObfuscatedTraces, GpsTraces)
 Ints = NDArray[np.int64]
@@ -203,7 +203,7 @@ class PointClock(WallClock[GpsTraces]):
     def __init__(self, traces: GpsTraces, zones: NDArray[np.str_], digits: int) -> None:
         self.traces = rounded(traces, digits)
         self.zones, self.digits = zones, digits
-        self.local_ms = self._by_zone(local_seconds_time, traces.time_ms) * 1000 + traces.time_ms % 1000
+        self.local_ms = self._by_zone(local_seconds, traces.time_ms) * 1000 + traces.time_ms % 1000
 
     @classmethod
     def of(cls, traces: GpsTraces, timezone: str | None, digits: int) -> Self:

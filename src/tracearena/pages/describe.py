@@ -20,7 +20,7 @@ from tracearena.traces import Box, Clock, GpsTraces, ObfuscatedTraces, Places, T
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.gridding import default_area, tessellation
 from tracearena.traces.row_table import EventTable
-from tracearena.traces.time import EPOCH, local_seconds_time
+from tracearena.traces.time import EPOCH, local_seconds
 
 _TOP_PLACES = 500
 _WEEK = 7
@@ -664,7 +664,7 @@ def times_of_events(traces: EventTable, whose: str | None = None) -> Times:
 
 def times_of_points(traces: GpsTraces, zone: str) -> Times:
     """Return the days and hours of points on the clocks of a zone."""
-    local = local_seconds_time(traces.time_ms, zone)
+    local = local_seconds(traces.time_ms, zone)
     first = int(local.min()) // DAY_S
     return Times(
         "points",

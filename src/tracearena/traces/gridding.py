@@ -21,7 +21,7 @@ from tracearena.traces.geodesy import between, metres_per_degree
 from tracearena.traces.gps import GpsTraces
 from tracearena.traces.places import Grid, Places
 from tracearena.traces.spread import Spread, starting_with
-from tracearena.traces.time import EPOCH, local_seconds_time, utc_ms
+from tracearena.traces.time import EPOCH, local_seconds, utc_ms
 from tracearena.traces.traces import Traces
 
 Method = Literal["last", "nearest", "interpolate"]
@@ -43,7 +43,7 @@ def gridded(traces: GpsTraces, places: Places, clock: Clock, *, timezone: str = 
         Zone of the clock's hours, such as ``Asia/Shanghai``.
     """
     cell = _cells(traces.latitude, traces.longitude, places)
-    local = local_seconds_time(traces.time_ms, timezone)
+    local = local_seconds(traces.time_ms, timezone)
     clock = _dated(clock, local)
     instant = _instants(local, clock)
     kept = np.flatnonzero((cell >= 0) & (instant >= 0))
@@ -80,7 +80,7 @@ def resampled(
     """
     require_choice("method", method, ("last", "nearest", "interpolate"))
     limit_ms = (clock.interval_s if max_gap_s is None else max_gap_s) * 1000
-    clock = _dated(clock, local_seconds_time(traces.time_ms, timezone))
+    clock = _dated(clock, local_seconds(traces.time_ms, timezone))
     instants, moments = _ticks(traces, clock, timezone)
     parts = [
         _user_positions(traces, user, moments, method, limit_ms)
@@ -168,7 +168,7 @@ def _ticks(traces: GpsTraces, clock: Clock, timezone: str) -> tuple[NDArray[np.i
     """Return all instants from the first point to the last, and their times."""
     if not len(traces):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    span = local_seconds_time(np.array([traces.time_ms.min(), traces.time_ms.max()]), timezone)
+    span = local_seconds(np.array([traces.time_ms.min(), traces.time_ms.max()]), timezone)
     first, last = span // DAY_S - _first_day(clock)
     instants = np.arange(max(first, 0) * clock.instants_per_day, (last + 1) * clock.instants_per_day)
     days = clock.day_of(instants) + _first_day(clock)

@@ -128,7 +128,7 @@ def zone_of_cells(cells: NDArray[np.float64]) -> ZoneGuess | None:
     return ZoneGuess(best, totals[best] / int(cells[:, 3].sum()))
 
 
-def local_seconds_time(time_ms: NDArray[np.int64], timezone: str) -> NDArray[np.int64]:
+def local_seconds(time_ms: NDArray[np.int64], timezone: str) -> NDArray[np.int64]:
     """Return seconds since 1970-01-01 00:00 on the wall clocks of a zone.
 
     >>> local_seconds(np.array([0]), "Asia/Tokyo").tolist()
@@ -151,7 +151,7 @@ def utc_ms(local_s: NDArray[np.int64], timezone: str) -> NDArray[np.int64]:
     """Undo `local_seconds`; an hour that the clocks repeat is read as its second half."""
     guess = np.asarray(local_s, np.int64) * 1000
     for _ in range(2):
-        guess = guess - (local_seconds_time(guess, timezone) - local_s) * 1000
+        guess = guess - (local_seconds(guess, timezone) - local_s) * 1000
     return guess
 
 
@@ -169,7 +169,7 @@ DAY_ZERO = date(2018, 1, 1)
 _STEPS_MIN = (60, 30, 15, 1)
 
 
-def local_seconds_event_times(traces: EventTable) -> NDArray[np.int64]:
+def event_local_seconds(traces: EventTable) -> NDArray[np.int64]:
     """Return the local second, since 1970-01-01, at which the instant of each event begins."""
     first = (traces.clock.first_day or DAY_ZERO) - EPOCH
     days = first.days + traces.clock.day_of(traces.instants)
@@ -178,7 +178,7 @@ def local_seconds_event_times(traces: EventTable) -> NDArray[np.int64]:
 
 def utc_seconds(traces: EventTable) -> NDArray[np.int64]:
     """Return the timestamp of each event; where there is none, local time is taken as UTC."""
-    return local_seconds_event_times(traces) if traces.timestamps is None else traces.timestamps
+    return event_local_seconds(traces) if traces.timestamps is None else traces.timestamps
 
 
 def utc_text(traces: EventTable, style: str) -> pl.Series:
@@ -195,7 +195,7 @@ def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
     zone's is taken where it is known and does, and otherwise the roundest: whole hours before halves,
     quarters and minutes, and of equally round ones that nearest to 0.
     """
-    least = local_seconds_event_times(traces) - utc_seconds(traces)
+    least = event_local_seconds(traces) - utc_seconds(traces)
     beyond = least + traces.clock.interval_s
     offset = -(-least // 60)
     for step in reversed(_STEPS_MIN):
@@ -213,7 +213,7 @@ def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
 
 def exact_local_seconds(traces: EventTable) -> NDArray[np.int64]:
     """Return the local second of each event: of its timestamp, or the one at which its instant begins."""
-    begin = local_seconds_event_times(traces)
+    begin = event_local_seconds(traces)
     if traces.timestamps is None:
         return begin
     exact = traces.timestamps + offset_minutes(traces) * 60

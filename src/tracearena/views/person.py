@@ -17,7 +17,7 @@ from tracearena.traces.box import Box
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.gridding import tessellation
-from tracearena.traces.time import local_seconds_time
+from tracearena.traces.time import local_seconds
 from tracearena.views.hours import day_label
 from tracearena.views.moving import moving
 from tracearena.views.places import draw_sensitive
@@ -104,7 +104,7 @@ def _person(traces: Traces | GpsTraces | ObfuscatedTraces, times: Times) -> Pers
         area = Box.of(traces).expanded(0.002)
         grid = tessellation(area, max(_SPOT_M, max(area.size_m()) / _MOST_SPOTS))
         spot = grid.cell_of(traces.latitude, traces.longitude)
-        start = local_seconds_time(traces.time_ms, times.whose or "UTC") % DAY_S / 3600
+        start = local_seconds(traces.time_ms, times.whose or "UTC") % DAY_S / 3600
         stay = np.append(np.diff(traces.time_ms) / 3_600_000, _SHORTEST_STAY_H)
         end = start + stay.clip(_SHORTEST_STAY_H, _LONGEST_STAY_H)
         names = [f"spot {letter}" for letter in "ABCDEFGHIJ"]

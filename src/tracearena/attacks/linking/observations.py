@@ -15,7 +15,7 @@ from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, cell_keys, metres_per_degree
 from tracearena.traces.time import exact_local_seconds, guess_zone
-from tracearena.traces.time import local_seconds_time as local_seconds_of
+from tracearena.traces.time import local_seconds as local_seconds_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

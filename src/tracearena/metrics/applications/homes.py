@@ -17,7 +17,7 @@ from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import distance_m, earth_centred, metres_per_degree
-from tracearena.traces.time import local_seconds_time, solar_seconds
+from tracearena.traces.time import local_seconds, solar_seconds
 
 NIGHT = (20, 8)
 OFFICE_HOURS = (10, 17)
@@ -110,7 +110,7 @@ def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float
     local = (
         solar_seconds(traces.time_ms, traces.longitude)
         if timezone is None
-        else local_seconds_time(traces.time_ms, timezone)
+        else local_seconds(traces.time_ms, timezone)
     )
     hour = local % DAY_S // 3600
     weekday = (local // DAY_S + 3) % 7 < 5
