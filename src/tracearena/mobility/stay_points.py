@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
-from tracearena.traces import GpsTraces as traces_GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import earth_centred
 from tracearena.traces.gps import GpsTraces
@@ -155,7 +154,7 @@ class StoppingPlaces:
 
 
 def stopping_places(
-    traces: traces_GpsTraces, *, reach_m: float = REACH_M, min_duration_s: float = SHORTEST_S
+    traces: GpsTraces, *, reach_m: float = REACH_M, min_duration_s: float = SHORTEST_S
 ) -> StoppingPlaces:
     """Find where each user stopped, and how often.
 
@@ -185,7 +184,7 @@ def stopping_places(
     return _summed(user, latitude, longitude, place)
 
 
-def _stops(traces: traces_GpsTraces, reach_m: float, min_duration_s: float) -> tuple[Ints, Ints]:
+def _stops(traces: GpsTraces, reach_m: float, min_duration_s: float) -> tuple[Ints, Ints]:
     """Return first and one-past-last point of each stay and of each end."""
     from tracearena.traces._kernels import find_stays
 
@@ -203,7 +202,7 @@ def _stops(traces: traces_GpsTraces, reach_m: float, min_duration_s: float) -> t
     return np.concatenate([first, ends]), np.concatenate([stop, ends + 1])
 
 
-def _middles(traces: traces_GpsTraces, first: Ints, stop: Ints) -> tuple[Floats, Floats]:
+def _middles(traces: GpsTraces, first: Ints, stop: Ints) -> tuple[Floats, Floats]:
     """Return the median position of the points of each stop, also across the date line."""
     latitude, longitude = np.empty(len(first)), np.empty(len(first))
     for at, (a, b) in enumerate(zip(first, stop, strict=True)):
