@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 
 from tracearena.contest.rules import Rules
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.formats import pwscup
 from tracearena.server.sandbox.check_child import checked
 from tracearena.server.sandbox.checked import Checked, Verdict

@@ -12,8 +12,7 @@ import pytest
 
 from tracearena import formats
 from tracearena.cities.gps import simulate_gps
-from tracearena.files.folders import replacing_folder
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing, replacing_folder
 from tracearena.formats import pwscup, write
 from tracearena.traces import Traces
 
@@ -117,7 +116,7 @@ def test_contest_data(tmp_path, make_walks):
 TWO_FILES_AND_A_FOLDER = """
 from pathlib import Path
 from tracearena.files import replacing, replacing_all
-from tracearena.files.folders import replacing_folder
+from tracearena.files.io import replacing_folder
 out = Path(sys.argv[1])
 with replacing_all():
     with replacing(out / "a") as file:
@@ -160,7 +159,7 @@ def test_what_a_living_process_is_writing_is_left_alone(tmp_path):
     with replacing(tmp_path / "out.csv") as file:
         file.write(b"mine")
         script = (
-            "import sys\nfrom tracearena.files.whole import replacing\n"
+            "import sys\nfrom tracearena.files.io import replacing\n"
             "with replacing(sys.argv[1]) as file:\n    file.write(b'theirs')"
         )
         subprocess.run([sys.executable, "-c", script, tmp_path / "out.csv"], check=True)

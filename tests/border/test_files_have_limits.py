@@ -15,7 +15,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.errors import FileError
-from tracearena.files.limits import FREE_BYTES, LONGEST_LINE, MOST_COLUMNS
+from tracearena.files.io import FREE_BYTES, LONGEST_LINE, MOST_COLUMNS
 from tracearena.formats import geolife, gpx, read, read_places
 
 HEAD = b"user,time,lat,lng,place\n"

@@ -13,9 +13,8 @@ import pytest
 from tests.border.command_line import tracearena as run
 
 from tracearena import formats
-from tracearena.files.folders import replacing_folder
-from tracearena.files.staging import make_folder, replacing_all
-from tracearena.files.whole import replacing
+from tracearena.files.atomic import make_folder, replacing_all
+from tracearena.files.io import replacing, replacing_folder
 from tracearena.formats import pwscup
 from tracearena.traces import Traces
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena.files.staging import replacing_all
-from tracearena.files.whole import replacing
+from tracearena.files.atomic import replacing_all
+from tracearena.files.io import replacing
 from tracearena.formats import pwscup
 from tracearena.traces import IdTable, Traces
 

@@ -84,7 +84,7 @@ WRITING = """
 import threading, time
 from pathlib import Path
 import tracearena.cities as cities
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing
 def work(users, days, **options):
     with replacing(Path(FOLDER) / "half.csv") as file:
         file.write(b"half")

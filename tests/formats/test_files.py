@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tracearena.errors import FileError
-from tracearena.files.whole import read_bytes, replacing
+from tracearena.files.io import read_bytes, replacing
 from tracearena.formats import read
 
 

@@ -16,7 +16,7 @@ from tests.server.conftest import Held as Contest
 from tracearena.algorithms import catalogue
 from tracearena.contest import Rules
 from tracearena.contest.data import official
-from tracearena.files.whole import Held as InMemory
+from tracearena.files.io import Held as InMemory
 from tracearena.formats import pwscup
 from tracearena.server import clock
 from tracearena.server.judge import work_off

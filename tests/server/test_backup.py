@@ -17,7 +17,7 @@ from tests.server.conftest import Held
 from tests.server.hands import attack_table, defend, hand_in, judged, original, without_children
 
 from tracearena.errors import FileError, ParameterError, TracearenaError
-from tracearena.files.limits import FREE_BYTES
+from tracearena.files.io import FREE_BYTES
 from tracearena.server.judging.truths import Bench
 from tracearena.server.models import Submission
 from tracearena.server.operations.backup import backup

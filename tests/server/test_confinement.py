@@ -28,7 +28,7 @@ from tests.server.probe_child import ATTEMPTS
 from tests.server.uploads import FRAME, GOOD, ORIGINAL
 
 from tracearena.contest.rules import Rules
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.server import libc
 from tracearena.server.sandbox import check_child, child_side, children, landlock, system_calls
 from tracearena.server.sandbox.checked import Checked, Kind

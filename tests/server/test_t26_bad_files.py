@@ -10,7 +10,7 @@ from tests.border.command_line import tracearena
 from tests.server.uploads import BAD, FRAME, GOOD, ORIGINAL, Bad
 
 from tracearena.contest.rules import Rules
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.formats import pwscup
 from tracearena.server.sandbox.check_child import checked
 from tracearena.server.sandbox.checked import Checked, Kind, Verdict

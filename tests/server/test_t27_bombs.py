@@ -12,7 +12,7 @@ import pytest
 from tests.server.uploads import FRAME, GOOD
 
 from tracearena.contest.rules import Rules
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.server.sandbox.check_child import checked
 from tracearena.server.sandbox.checked import Verdict
 from tracearena.server.sandbox.child_processes import ChildDied, Usage

@@ -13,7 +13,7 @@ from tests.server.uploads import FRAME, GOOD
 
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, TracearenaError
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.formats.pwscup import VERDICTS
 from tracearena.server.sandbox.check_child import checked
 from tracearena.server.sandbox.checked import Checked, Verdict

@@ -10,7 +10,7 @@ import pytest
 from tracearena import streams
 from tracearena.engine import use
 from tracearena.errors import FileError
-from tracearena.files.limits import LONGEST_LINE
+from tracearena.files.io import LONGEST_LINE
 from tracearena.formats import points
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.text_pieces import pieces

@@ -13,10 +13,10 @@ from tracearena.arena.ensemble import KNOWING_ATTACKS
 from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.attacks.synthetic import MarkovIdentification, MembershipInference
 from tracearena.checks import require_choice
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import reidentification_score
-from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import comparable
 

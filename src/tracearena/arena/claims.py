@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tracearena.arena.sweep import SweepRow
-from tracearena.language import marked
+from tracearena.i18n import marked
 
 
 @dataclass(frozen=True)

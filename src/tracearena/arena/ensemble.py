@@ -21,10 +21,10 @@ from tracearena.algorithms import (
 )
 from tracearena.arena.pseudonyms import Release
 from tracearena.attacks import Match, Matcher, MatchingIdentification, MatchingInference
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
-from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 from tracearena.traces._arrays import positions
 

@@ -14,13 +14,13 @@ import numpy as np
 from tracearena.algorithms import catalogue
 from tracearena.attacks.synthetic import MarkovIdentification, MembershipInference
 from tracearena.checks import require_choice, require_number, require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, tracked
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.counts import AtOnce, Countable, Counted, Distributions
 from tracearena.metrics.distributions import fraction_tv, most_visited, population_tv
 from tracearena.metrics.transitions import BINS, Slices, axis_emd, bins_of, matrix_tv, one_hot, projected
 from tracearena.mobility.weighted import comparable as weighted_comparable
-from tracearena.results import Result
 from tracearena.traces import Box, Traces
 from tracearena.traces._arrays import comparable
 
@@ -66,7 +66,7 @@ class Evaluation(Result):
         interactive
             Return a Plotly figure to move about in, not one of Matplotlib.
         """
-        from tracearena.showing import view
+        from tracearena.dataframes import view
 
         return view("evaluation_picture")(self, baselines or {}, interactive=interactive)
 

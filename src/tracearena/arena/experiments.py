@@ -15,6 +15,7 @@ from tracearena.attacks.deanonymisation import Windows, cut_windows
 from tracearena.attacks.privacy_zones import homes_behind_zones
 from tracearena.attacks.viterbi import ViterbiTracking
 from tracearena.checks import require_choice, require_number, require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.homes import key_places
@@ -22,7 +23,6 @@ from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, 
 from tracearena.mobility import MobilityProfiles
 from tracearena.obfuscation.fakes import FakeTraces, fake_days
 from tracearena.obfuscation.privacy_zones import TrimEnds, Zones
-from tracearena.results import Result
 from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph
 from tracearena.traces import DELETED, GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.geodesy import distance_m

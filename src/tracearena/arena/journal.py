@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tracearena import __version__
-from tracearena.files.temporary import naming
-from tracearena.files.whole import replacing
+from tracearena.files.atomic import naming
+from tracearena.files.io import replacing
 from tracearena.traces import Traces
 
 _FORMAT = "tracearena-sweep-3"

@@ -23,6 +23,7 @@ from tracearena.attacks.bayesian.attacks import BayesInference, HabitsInference,
 from tracearena.attacks.bayesian.candidates import Pairs
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, BayesMatcher
 from tracearena.attacks.bayesian.tracking import Followed
+from tracearena.dataframes import Result
 from tracearena.engine import (
     SeedLike,
     block_ranges,
@@ -35,7 +36,6 @@ from tracearena.engine import (
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.files import write_csv
 from tracearena.metrics.contest_scores import places_at
-from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import positions
 

@@ -17,6 +17,7 @@ from tracearena.arena.attacker_knowledge import Knowledge, attacks_with, known_t
 from tracearena.arena.ensemble import SAMPLE_ATTACKS, AttackScores, Ensemble, attack_names, make_attacks
 from tracearena.arena.journal import Journal, code_of, digest
 from tracearena.arena.pseudonyms import Release, pseudonymise
+from tracearena.dataframes import Result, frame_of
 from tracearena.engine import (
     SeedLike,
     block_ranges,
@@ -29,7 +30,6 @@ from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.files import write_csv
 from tracearena.metrics import utility_score
 from tracearena.metrics.contest_scores import UtilityRule
-from tracearena.results import Result, frame_of
 from tracearena.traces import Traces
 
 # One row of a sweep: a defence, its utility, and its privacy against each attack.
@@ -211,12 +211,12 @@ class Sweep(list[SweepRow]):
         interactive
             Return a Plotly figure to move about in, not one of Matplotlib.
         """
-        from tracearena.showing import view
+        from tracearena.dataframes import view
 
         return view("sweep_picture")(self, kind, interactive=interactive)
 
     def _repr_html_(self) -> str:
-        from tracearena.showing import view
+        from tracearena.dataframes import view
 
         html: str = view("sweep_html")(self)
         return html

@@ -15,10 +15,10 @@ from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.arena.sweep import Scoring, TunedScores
 from tracearena.attacks.base import Match
 from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, Spread, Weighting
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
-from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 from tracearena.traces._arrays import positions
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.checks import require_number, require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.paired import IdTable, matched_points, with_true_ids
-from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import different, positions
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, distance_m, metres_per_degree

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_choice, require_fitted
+from tracearena.dataframes import Result
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import SparseTensor, transition_counts, visit_counts
-from tracearena.results import Result
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_fitted, require_number, require_switch, require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, fold_blocks, run_blocks
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import UserTransitions, departures
-from tracearena.results import Result
 from tracearena.traces import Traces
 from tracearena.traces._arrays import comparable
 

@@ -24,10 +24,10 @@ from tracearena.audit.singling_out import HEADLINE, SinglingOut
 from tracearena.audit.synthetic import Synthetic, VirtualPeople
 from tracearena.audit.texts import duration, filled, length, percent, risk_words, synthetic_sentences
 from tracearena.audit.usefulness import Usefulness
+from tracearena.dataframes import flat
 from tracearena.files import replacing, replacing_folder, write_csv
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
 from tracearena.pages.maps import place_map
-from tracearena.results import flat
 from tracearena.traces import Places
 
 _T = texts.TABLE

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number, require_switch, require_whole
-from tracearena.results import Result
+from tracearena.dataframes import Result
 
 # A share of people, how sure it is, and what guessing gives.
 

@@ -75,7 +75,7 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
     `folders` the outputs may become folders, and take the place of empty ones. What a killed run left
     unfinished does not count.
     """
-    from tracearena.files.staging import clear_leftovers
+    from tracearena.files.atomic import clear_leftovers
 
     given = [path for path in paths if path is not None]
     read = {path.resolve() for path in inputs if path is not None}

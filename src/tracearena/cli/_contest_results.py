@@ -167,7 +167,7 @@ def _write(
     told: Account,
 ) -> list[Path]:
     from tracearena.contest import write_results
-    from tracearena.files.staging import make_folder, replacing_all
+    from tracearena.files.atomic import make_folder, replacing_all
     from tracearena.pages.contest import contest_report
 
     with replacing_all():

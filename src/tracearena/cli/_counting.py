@@ -11,7 +11,7 @@ from tracearena.cli import _event_streams
 from tracearena.cli._console import working
 from tracearena.cli._reading import ReadingOptions, say
 from tracearena.cli._together import naming
-from tracearena.files.temporary import scratch_folder
+from tracearena.files.atomic import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster

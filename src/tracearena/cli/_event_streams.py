@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tracearena.cli import _streams
 from tracearena.cli._console import note, release_seed, working
 from tracearena.cli._reading import ReadingOptions
-from tracearena.files.temporary import scratch_folder
+from tracearena.files.atomic import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Obfuscator
@@ -133,7 +133,7 @@ def convert(
 ) -> dict[str, Any]:
     """Write a table of events as another, and its places if that is asked for; return what was written."""
     from tracearena import streams
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
     from tracearena.formats.place_files import write_places
 
     known: list[EventSurvey] = []

@@ -45,7 +45,7 @@ def keep(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any]:
     nothing to put the salt beside, and it is told.
     """
     from tracearena.contest import commit, id_table_text
-    from tracearena.files.whole import is_stream, replacing
+    from tracearena.files.io import is_stream, replacing
 
     commitment = commit(table)
     stack.enter_context(replacing(path, private=True)).write(id_table_text(table).encode())
@@ -62,7 +62,7 @@ def kept_already(table: IdTable, path: Path) -> dict[str, Any]:
     """
     from tracearena.contest import commit, id_table_text
     from tracearena.errors import ParameterError
-    from tracearena.files.whole import read_bytes
+    from tracearena.files.io import read_bytes
 
     if len(secrets_at(path)) < 2 or read_bytes(path) != id_table_text(table).encode():
         return {}
@@ -74,7 +74,7 @@ def kept_already(table: IdTable, path: Path) -> dict[str, Any]:
 
 
 def _told(table: IdTable, path: Path, commitment: Commitment) -> dict[str, Any]:
-    from tracearena.files.whole import is_stream
+    from tracearena.files.io import is_stream
 
     told = {"id_table": str(path), "pseudonyms": len(table), "commitment": commitment.digest}
     if is_stream(path):

@@ -65,7 +65,7 @@ def pseudonymise(
     from tracearena import streams
     from tracearena.arena.pseudonyms import shuffled_ids
     from tracearena.engine import seed_sequence
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
 
     drawn: list[IdTable] = []
     kept: dict[str, Any] = {}

@@ -141,7 +141,7 @@ class Stopping:
             self._end_at_once(number)
 
     def _end_at_once(self, number: int) -> None:
-        staging = sys.modules.get("tracearena.files.staging")
+        staging = sys.modules.get("tracearena.files.atomic")
         if staging is not None:
             staging.abandon()
         with suppress(OSError, ValueError):

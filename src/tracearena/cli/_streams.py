@@ -14,7 +14,7 @@ from tracearena.cli._console import note, working
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli._stopping import say_outcome, unhurried
 from tracearena.errors import ParameterError
-from tracearena.files.temporary import scratch_folder
+from tracearena.files.atomic import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster

@@ -16,7 +16,7 @@ from tracearena.cli._console import note
 from tracearena.cli._gps import read_traces
 from tracearena.cli._progress import shown
 from tracearena.cli._reading import ReadingOptions
-from tracearena.files.temporary import scratch_folder
+from tracearena.files.atomic import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster

@@ -181,7 +181,7 @@ def _convert_events(
     """Write events at places, and what goes with them."""
     import numpy as np
 
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
     from tracearena.formats import GPS_FORMATS, write
     from tracearena.formats.writing import format_of_name
     from tracearena.intake import Reading, fitted
@@ -265,7 +265,7 @@ def _n_present(traces: Traces | GpsTraces) -> int:
 
 def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _Asked, as_json: bool) -> None:
     """Write GPS points as other GPS points."""
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
     from tracearena.formats.writing import format_of_name
 
     out, to, reference = asked.out, asked.to, asked.reference

@@ -56,7 +56,7 @@ def demo(
 
     from tracearena.arena import attack_names, make_attacks
     from tracearena.contest import rehearse
-    from tracearena.files.staging import make_folder, replacing_all
+    from tracearena.files.atomic import make_folder, replacing_all
     from tracearena.pages.contest import contest_report
 
     used = chosen_seed(seed)
@@ -97,7 +97,7 @@ def _cell(number: float | None) -> str:
 
 def _write_team(held: Rehearsal, folder: Path) -> None:
     """Write what the first team got and what it handed in, under the names of 2019."""
-    from tracearena.files.staging import make_folder
+    from tracearena.files.atomic import make_folder
     from tracearena.formats import pwscup
 
     team = held.teams[0]

@@ -40,7 +40,7 @@ def figure(
     What is said of the figure is tested on these numbers and printed as "holds" or "does not hold here".
     """
     from tracearena import figures
-    from tracearena.files.staging import make_folder, replacing_all
+    from tracearena.files.atomic import make_folder, replacing_all
 
     if name == "list":
         refuse("the list of figures", out=out, data=data, seed=seed is not None)

@@ -135,7 +135,7 @@ def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
 def _obfuscated(
     context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked, original: Path | None
 ) -> dict[str, Any]:
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
     from tracearena.formats import read_released
     from tracearena.formats.released import contest_header
     from tracearena.intake.user_key import carrying, refuse_stale_key
@@ -199,7 +199,7 @@ def _warn_of_utility(utility: float) -> None:
 
 
 def _points(context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked) -> dict[str, Any]:
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
 
     out = asked.out
     if _streams.goes_through(reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume):
@@ -215,7 +215,7 @@ def _points(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
 
 def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked) -> dict[str, Any]:
     from tracearena.errors import ParameterError
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
     from tracearena.formats import foursquare, pwscup, write
     from tracearena.formats.writing import format_of_name
     from tracearena.traces import ObfuscatedTraces

@@ -111,7 +111,7 @@ def sweep(
     from tracearena.cli._sensitive import sensitive_places
     from tracearena.cli._together import read_halves
     from tracearena.figures import privacy_scatter
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
 
     if not tune:
         refuse("a sweep without --tune", samples=samples)

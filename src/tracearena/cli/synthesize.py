@@ -113,7 +113,7 @@ def synthesize(
     from tracearena.algorithms import catalogue, validation
     from tracearena.engine import child_seed, seed_sequence, use
     from tracearena.errors import ParameterError
-    from tracearena.files.staging import replacing_all
+    from tracearena.files.atomic import replacing_all
     from tracearena.synthesis import PPMTF, SGLT
 
     kind, parameters = _resolved(name)

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from tracearena.checks import require_number, require_whole
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, ParameterError
-from tracearena.language import marked
+from tracearena.i18n import marked
 
 NOT_ATTACKED = 1.0
 INVALID = 0.0

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracearena.checks import require_choice, require_number
 from tracearena.errors import ParameterError
-from tracearena.language import said
+from tracearena.i18n import said
 
 ENDS = ("anonymization_end", "attack_end")
 """Points of a schedule that may come later for one team than for the others."""

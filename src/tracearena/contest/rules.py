@@ -14,7 +14,7 @@ from tracearena.algorithms import catalogue, parse
 from tracearena.arena.sweep import Scoring
 from tracearena.checks import require_choice, require_number, require_switch, require_whole
 from tracearena.errors import ParameterError
-from tracearena.language import counted, said
+from tracearena.i18n import counted, said
 from tracearena.metrics.contest_scores import UtilityRule
 
 Mode = Literal["sealed", "live"]

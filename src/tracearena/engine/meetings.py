@@ -236,9 +236,8 @@ def _post_office() -> Any:
     class PostOffice(WorkerPlugin):  # type: ignore[misc]
         def setup(self, worker: Any) -> None:
             # The class travels by value: the letters are those of the worker's own module.
-            from tracearena.engine import meetings
 
-            worker.handlers[meetings.LETTER] = meetings._letters.put
-            worker.handlers[meetings.END] = meetings._letters.end
+            worker.handlers[LETTER] = _letters.put
+            worker.handlers[END] = _letters.end
 
     return PostOffice()

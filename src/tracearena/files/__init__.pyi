@@ -1,8 +1,15 @@
-from .folders import replacing_folder, require_new
-from .staging import make_folder, replacing_all
-from .tables import csv_rows, csv_text, write_csv
-from .temporary import naming
-from .whole import is_stream, read_bytes, replacing, require_lasting
+from .atomic import make_folder, naming, replacing_all
+from .io import (
+    csv_rows,
+    csv_text,
+    is_stream,
+    read_bytes,
+    replacing,
+    replacing_folder,
+    require_lasting,
+    require_new,
+    write_csv,
+)
 
 __all__ = [
     "csv_rows",

@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from tracearena.errors import FileError
-from tracearena.files.limits import MAX_BYTES, SupportsRead, Unpacked, require_expansion
-from tracearena.files.temporary import naming, scratch_folder
+from tracearena.files.atomic import naming, scratch_folder
+from tracearena.files.io import MAX_BYTES, SupportsRead, Unpacked, require_expansion
 
 TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 NAMES = (*TAR_NAMES, ".zip")

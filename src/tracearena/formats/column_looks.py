@@ -9,7 +9,7 @@ from os import PathLike
 from statistics import median
 
 from tracearena.errors import FileError
-from tracearena.files.limits import MOST_COLUMNS
+from tracearena.files.io import MOST_COLUMNS
 from tracearena.formats import released_table
 from tracearena.formats.look import Look
 from tracearena.intake.columns import are_enough, are_points, missing

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import FileError
-from tracearena.files.staging import replacing_all
+from tracearena.files.atomic import replacing_all
 from tracearena.formats.tsmc import TIME
 from tracearena.intake.checkins import check_ins
 from tracearena.intake.choices import Choices

@@ -19,8 +19,7 @@ from typing import Any
 import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
-from tracearena.files.limits import MAX_BYTES, MAX_TABLE_EXPANSION, require_expansion
-from tracearena.files.whole import replacing
+from tracearena.files.io import MAX_BYTES, MAX_TABLE_EXPANSION, replacing, require_expansion
 from tracearena.formats import trips
 from tracearena.formats.coordinate_systems import degrees
 from tracearena.intake.columns import EVENTS, NAMES, POINTS, are_enough, missing, plain_name, rivals, roles

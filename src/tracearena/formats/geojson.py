@@ -24,7 +24,7 @@ from typing import Any
 import polars as pl
 
 from tracearena.errors import Fault, FileError
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing
 from tracearena.formats.coordinate_systems import degrees
 from tracearena.formats.json_text import TWICE, json_text, pieces
 from tracearena.formats.named_rows import NamedRows

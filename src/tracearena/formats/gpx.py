@@ -14,8 +14,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from tracearena.errors import DataError, Fault, FileError
-from tracearena.files.folders import replacing_folder
-from tracearena.files.whole import read_bytes, replacing
+from tracearena.files.io import read_bytes, replacing, replacing_folder
 from tracearena.intake.positions import misplaced, odd_users, oddly_dated, unsorted
 from tracearena.intake.report import Reading, Report
 from tracearena.traces import GpsTraces

@@ -8,7 +8,7 @@ from os import PathLike
 import polars as pl
 
 from tracearena.errors import FileError
-from tracearena.files.limits import require_columns
+from tracearena.files.io import require_columns
 from tracearena.intake.delimited import length_rules, read_rows, split_header, text_bytes
 from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW, is_parquet, read_parquet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from tracearena.files.folders import replacing_folder
+from tracearena.files.io import replacing_folder
 from tracearena.formats import table
 from tracearena.intake.choices import Choices
 from tracearena.intake.layout import AS_NAMED, Layout

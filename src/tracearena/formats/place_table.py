@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import DataError, FileError
-from tracearena.files.limits import require_columns
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing, require_columns
 from tracearena.intake.columns import PLACES, roles
 from tracearena.intake.delimited import read_rows, split_header, text_bytes
 from tracearena.intake.frames import FRAME, rows_of_frame

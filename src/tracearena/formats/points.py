@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing
 from tracearena.intake.columns import POINTS
 from tracearena.intake.layout import AS_NAMED, Layout
 from tracearena.intake.report import Reading, Report

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault, FileError
-from tracearena.files.whole import read_bytes, replacing
+from tracearena.files.io import read_bytes, replacing
 from tracearena.traces import IdTable
 
 HEADER = ("pse_id", "user_id")

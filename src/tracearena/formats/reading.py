@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracearena.errors import ParameterError
 from tracearena.files import archives
-from tracearena.files.whole import require_lasting
+from tracearena.files.io import require_lasting
 from tracearena.formats import recognition
 from tracearena.formats.one_file import File, Request, read_file, read_rows, refuse_times
 from tracearena.formats.one_folder import read_folder, read_whole

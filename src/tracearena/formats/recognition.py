@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tracearena.errors import Fault, FileError
 from tracearena.files import archives
-from tracearena.files.whole import require_lasting
+from tracearena.files.io import require_lasting
 from tracearena.formats import geolife, gpx, released_table
 from tracearena.formats.column_looks import SAMPLE, are_instants, parquet_look, table_look, time_of
 from tracearena.formats.first_lines import known_layout

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tracearena.errors import FileError, ParameterError
-from tracearena.files.whole import require_lasting
+from tracearena.files.io import require_lasting
 from tracearena.formats import pwscup, recognition, released_table
 from tracearena.formats.place_files import places_beside, read_places
 from tracearena.formats.reading import read

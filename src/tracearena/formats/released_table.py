@@ -35,8 +35,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError
-from tracearena.files.limits import MAX_TABLE_EXPANSION, require_expansion
-from tracearena.files.whole import replacing
+from tracearena.files.io import MAX_TABLE_EXPANSION, replacing, require_expansion
 from tracearena.intake.delimited import EXTRA, read_rows, split_header, text_bytes
 from tracearena.intake.discretise import places_of
 from tracearena.intake.ids import LONGEST_ID, NUL, identifiers

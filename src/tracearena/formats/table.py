@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing
 from tracearena.intake.checkins import CheckIns, check_ins
 from tracearena.intake.choices import Choices
 from tracearena.intake.discretise import traces_of

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Literal
 
 from tracearena.errors import ParameterError
-from tracearena.files.staging import replacing_all
+from tracearena.files.atomic import replacing_all
 from tracearena.formats import (
     foursquare,
     geolife,

@@ -9,8 +9,7 @@ from os import PathLike
 import polars as pl
 
 from tracearena.errors import Fault, FileError, shorten
-from tracearena.files.limits import MAX_BYTES
-from tracearena.files.whole import read_bytes, replacing
+from tracearena.files.io import MAX_BYTES, read_bytes, replacing
 from tracearena.intake.report import Report, Rule
 
 EXTRA = "_extra"

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracearena.dataframes import WGS84
 from tracearena.errors import DataError, ParameterError
-from tracearena.frames import WGS84
 from tracearena.intake.columns import EVENTS, POINTS, are_enough, rivals, roles
 from tracearena.intake.layout import AS_NAMED, Layout
 

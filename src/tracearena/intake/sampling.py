@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from tracearena.files.limits import MAX_TABLE_EXPANSION, require_expansion
+from tracearena.files.io import MAX_TABLE_EXPANSION, require_expansion
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Reading, Report
 from tracearena.intake.tables import BYTES_A_VALUE, ROW, broken, parts_of

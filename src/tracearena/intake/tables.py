@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
-from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
+from tracearena.files.io import MAX_TABLE_EXPANSION, require_columns, require_expansion
 from tracearena.intake.columns import EVENTS, INSTANTS, WORDS, are_enough, missing, plain_name, rivals
 from tracearena.intake.delimited import text_bytes
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tracearena.errors import FileError
-from tracearena.files.limits import LONGEST_LINE, require_short_lines
-from tracearena.files.whole import unpacking
+from tracearena.files.io import LONGEST_LINE, require_short_lines, unpacking
 from tracearena.intake.delimited import BOM, require_text
 
 _LOOKED_AT = 1 << 20

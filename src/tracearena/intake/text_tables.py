@@ -11,7 +11,7 @@ from typing import Self
 import polars as pl
 
 from tracearena.errors import FileError
-from tracearena.files.limits import require_columns
+from tracearena.files.io import require_columns
 from tracearena.intake.columns import are_enough, missing
 from tracearena.intake.delimited import length_rules, read_rows, split_header
 from tracearena.intake.layout import AS_NAMED, ONE_USER, Layout

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import HEAVIEST, require_choice, require_number
+from tracearena.dataframes import Result
 from tracearena.errors import DataError
-from tracearena.results import Result
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 from tracearena.traces._arrays import ExactSum, comparable, positions
 

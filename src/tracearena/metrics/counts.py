@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.metrics.distributions import FRACTION_BINS, fraction_cells, slot_shares
 from tracearena.mobility.transitions import departures, step_probabilities
 from tracearena.mobility.weighted import weighted_events
-from tracearena.results import Result
 from tracearena.traces import Clock, Places, Traces
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number, require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
-from tracearena.results import Result
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tracearena.arena.claims import STRONG, Finding, privacies_together, privacy
 from tracearena.arena.sweep import SweepRow
 from tracearena.contest.board import NOT_ATTACKED, SAME, AttackKind, Award, Board, BoardRow, Role, attack_sums
 from tracearena.contest.report_data import compared, margin
-from tracearena.language import counted, in_a_row, marked, said
+from tracearena.i18n import counted, in_a_row, marked, said
 from tracearena.metrics.contest_scores import event_losses
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tracearena import __version__
 from tracearena.files import csv_text, replacing
-from tracearena.language import counted, marked, said
+from tracearena.i18n import counted, marked, said
 
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """Column names and rows."""

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from tracearena.contest.board import Roster
-from tracearena.language import said
+from tracearena.i18n import said
 from tracearena.pages.html import COLOURS, GREY, MARKERS
 from tracearena.pages.svg.canvas import marker, neutral, shortened
 

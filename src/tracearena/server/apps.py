@@ -16,6 +16,6 @@ class ServerConfig(AppConfig):
         """Let the sentences of rules and pictures be translated with those of the pages."""
         from django.utils.translation import gettext, ngettext
 
-        from tracearena.language import translate_by
+        from tracearena.i18n import translate_by
 
         translate_by(gettext, ngettext)

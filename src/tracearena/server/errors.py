@@ -11,7 +11,7 @@ from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
-from tracearena.language import marked
+from tracearena.i18n import marked
 from tracearena.server.refused import (
     FOR_TEAMS,
     Refused,

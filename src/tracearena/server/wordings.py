@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext
 
-from tracearena.language import marked
+from tracearena.i18n import marked
 
 _STATES = {
     "received": marked("received"),

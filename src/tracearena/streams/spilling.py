@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracearena.files.temporary import naming
+from tracearena.files.atomic import naming
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from tracearena.errors import Fault, FileError
-from tracearena.files.limits import MAX_TABLE_EXPANSION, require_columns, require_expansion
+from tracearena.files.io import MAX_TABLE_EXPANSION, require_columns, require_expansion
 from tracearena.intake.columns import are_enough, missing
 from tracearena.intake.layout import ONE_USER, Layout
 from tracearena.intake.report import Report

@@ -13,7 +13,7 @@ import polars as pl
 
 from tracearena.engine import current_progress
 from tracearena.errors import Fault, FileError
-from tracearena.files.temporary import naming
+from tracearena.files.atomic import naming
 from tracearena.intake.columns import POINTS
 from tracearena.intake.degrees import Doubts
 from tracearena.intake.layout import Layout

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from tracearena.engine import current_progress
-from tracearena.files.temporary import naming
+from tracearena.files.atomic import naming
 from tracearena.intake.layout import Layout
 from tracearena.intake.report import Report
 from tracearena.intake.tables import ROW

@@ -18,9 +18,8 @@ import numpy as np
 
 from tracearena.engine.seeding import SecretRoot
 from tracearena.errors import ParameterError
-from tracearena.files.folders import require_new
-from tracearena.files.temporary import naming
-from tracearena.files.whole import replacing
+from tracearena.files.atomic import naming
+from tracearena.files.io import replacing, require_new
 
 _JOURNAL = "journal.jsonl"
 _KEY = "secret-root"
@@ -162,8 +161,7 @@ def refuse_unfinished(out: Path, *, resume: bool) -> None:
 @contextmanager
 def scratch_beside(out: Path) -> Iterator[Path]:
     """Give a folder for what is needed for the time being, where the outputs go; it is removed at the end."""
-    from tracearena.files.staging import clear_leftovers
-    from tracearena.files.temporary import new_folder
+    from tracearena.files.atomic import clear_leftovers, new_folder
 
     target = out.with_name(f"{out.name}.scratch")
     clear_leftovers(target)

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import polars as pl
 
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing
 from tracearena.traces import GpsTraces
 
 COMPRESSION: Any = "lz4"

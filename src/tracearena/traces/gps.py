@@ -274,7 +274,7 @@ class GpsTraces(RowTable):
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
         in the place of the coordinates.
         """
-        from tracearena.frames import handed_out
+        from tracearena.dataframes import handed_out
         from tracearena.traces.exports import of_points
 
         return handed_out(of_points(self), library, position=("latitude", "longitude"))

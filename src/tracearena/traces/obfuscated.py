@@ -250,7 +250,7 @@ class ObfuscatedTraces(EventTable):
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused: an event
         may have no place, or several).
         """
-        from tracearena.frames import handed_out
+        from tracearena.dataframes import handed_out
         from tracearena.traces.exports import of_released
 
         return handed_out(of_released(self), library)
@@ -324,13 +324,13 @@ class IdTable:
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused:
         there are no points).
         """
-        from tracearena.frames import handed_out
+        from tracearena.dataframes import handed_out
         from tracearena.traces.exports import of_id_table
 
         return handed_out(of_id_table(self), library)
 
     def _repr_html_(self) -> str:
-        from tracearena.showing import view
+        from tracearena.dataframes import view
 
         html: str = view("id_table_html")(self)
         return html

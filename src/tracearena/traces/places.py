@@ -223,13 +223,13 @@ class Places:
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
         in the place of ``lat`` and ``lng``.
         """
-        from tracearena.frames import handed_out
+        from tracearena.dataframes import handed_out
         from tracearena.traces.exports import of_places
 
         return handed_out(of_places(self), library, position=("lat", "lng"))
 
     def _repr_html_(self) -> str:
-        from tracearena.showing import view
+        from tracearena.dataframes import view
 
         html: str = view("places_html")(self)
         return html

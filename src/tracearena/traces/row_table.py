@@ -178,12 +178,12 @@ class RowTable:
         interactive
             Return a Plotly figure to move about in, not one of Matplotlib.
         """
-        from tracearena.showing import view
+        from tracearena.dataframes import view
 
         return view("traces_picture")(self, kind, user=user, timezone=timezone, interactive=interactive)
 
     def _repr_html_(self) -> str:
-        from tracearena.showing import view
+        from tracearena.dataframes import view
 
         html: str = view("traces_html")(self)
         return html

@@ -194,7 +194,7 @@ class Traces(EventTable):
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
         in the place of ``lat`` and ``lng``.
         """
-        from tracearena.frames import handed_out
+        from tracearena.dataframes import handed_out
         from tracearena.traces.exports import of_events
 
         return handed_out(of_events(self), library, position=("lat", "lng"))

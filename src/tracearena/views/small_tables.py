@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.sweep import Sweep
+from tracearena.dataframes import Result, flat
 from tracearena.pages.describe import moment
 from tracearena.pages.html import html_table, shown
 from tracearena.pages.maps import map_box
-from tracearena.results import Result, flat
 from tracearena.traces import Box, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces.gridding import default_area
 from tracearena.views.small_map import small_map

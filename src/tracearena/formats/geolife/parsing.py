@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault
-from tracearena.files.limits import require_short_lines
+from tracearena.files.io import require_short_lines
 from tracearena.formats.geolife.recordings import Recording
 from tracearena.intake.positions import OLDEST_MS, misplaced, oddly_dated, unsorted
 from tracearena.intake.report import Report

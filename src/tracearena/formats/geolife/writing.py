@@ -10,7 +10,7 @@ import numpy as np
 
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
-from tracearena.files.folders import replacing_folder
+from tracearena.files.io import replacing_folder
 from tracearena.traces import GpsTraces
 
 _HEADER = (

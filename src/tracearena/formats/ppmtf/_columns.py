@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import SHOWN_FAULTS, DataError, Fault, FileError
-from tracearena.files.limits import require_columns
-from tracearena.files.whole import read_bytes, replacing
+from tracearena.files.io import read_bytes, replacing, require_columns
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, FileError
-from tracearena.files.staging import make_folder, replacing_all
-from tracearena.files.whole import replacing
+from tracearena.files.atomic import make_folder, replacing_all
+from tracearena.files.io import replacing
 from tracearena.formats.ppmtf._columns import read_bare_table, write_table
 
 FACTORS = ("A", "B", "C", "D")

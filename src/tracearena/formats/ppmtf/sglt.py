@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing
 from tracearena.formats.ppmtf._columns import read_bare_table, write_table
 from tracearena.traces import Clock, Places, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE

@@ -7,7 +7,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing
 from tracearena.formats.pwscup._ids import region_ids
 from tracearena.formats.pwscup._layout import Layout
 from tracearena.traces import Places, PlaceSets

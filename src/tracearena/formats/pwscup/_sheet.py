@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 
 from tracearena.errors import SHOWN_FAULTS, Fault, FileError
-from tracearena.files.limits import MAX_BYTES, beyond, require_short_lines
-from tracearena.files.whole import read_bytes
+from tracearena.files.io import MAX_BYTES, beyond, read_bytes, require_short_lines
 from tracearena.formats.pwscup._layout import Layout, looks_like
 from tracearena.formats.pwscup._verdicts import diagnose_line, long_line_fault, text_of
 

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.files.whole import is_stream, read_bytes, replacing
+from tracearena.files.io import is_stream, read_bytes, replacing
 from tracearena.formats.pwscup._layout import ANONYMIZED, TIMES, TRACES
 from tracearena.formats.pwscup._sheet import Sheet, open_sheet
 from tracearena.traces import Clock

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number, require_whole
+from tracearena.dataframes import Result
 from tracearena.errors import DataError
 from tracearena.metrics.applications.paired import AtOnce, IdTable, Walk, with_true_ids
-from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces.spread import Spread
 

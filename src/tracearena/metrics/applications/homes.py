@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
+from tracearena.dataframes import Result
 from tracearena.errors import DataError
 from tracearena.metrics.applications.error import mean_error_m
 from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, with_true_ids
-from tracearena.results import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.clock import DAY_S

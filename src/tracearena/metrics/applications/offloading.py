@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
+from tracearena.dataframes import Result
 from tracearena.errors import DataError
 from tracearena.metrics.applications.error import bayesian_update, mean_error_m
 from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, are_row_by_row, with_true_ids
-from tracearena.results import Result
 from tracearena.traces import GpsTraces, Grid
 from tracearena.traces.box import Box
 from tracearena.traces.gridding import area_of, tessellation

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
-from tracearena.results import Result
+from tracearena.dataframes import Result
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import trusted
 from tracearena.traces.geodesy import earth_centred

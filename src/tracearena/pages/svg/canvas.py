@@ -19,7 +19,7 @@ from importlib import resources
 from typing import Any, TypeAlias
 
 from tracearena.files import csv_text
-from tracearena.language import counted, said
+from tracearena.i18n import counted, said
 from tracearena.pages.html import html_table
 
 WIDTH = 560

@@ -11,7 +11,7 @@ from tracearena.arena.sweep import SweepRow
 from tracearena.contest.board import NOT_ATTACKED, AttackKind, Award, Board, BoardRow, Role, Standing
 from tracearena.contest.report_data import compared, margin
 from tracearena.contest.rules import Rules
-from tracearena.language import counted, in_a_row, marked, said
+from tracearena.i18n import counted, in_a_row, marked, said
 from tracearena.pages.contest_data import (
     DEFENCES,
     QUESTIONS,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.language import said
+from tracearena.i18n import said
 from tracearena.pages.contest_data import crowds_at_noon, day_box, liveliest_day, losses_by_place
 from tracearena.pages.html import BLUE, VERMILION, scale_length
 from tracearena.pages.maps import map_box

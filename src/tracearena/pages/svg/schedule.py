@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tracearena.checks import require_whole
 from tracearena.contest.phases import Phase, PhaseAnswer, Schedule, phase_at
-from tracearena.language import counted, marked, said
+from tracearena.i18n import counted, marked, said
 from tracearena.pages.html import BLUE, VERMILION, day, day_and_hour, duration
 from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, Ticks, axis_left, hint
 

@@ -9,7 +9,7 @@ from tracearena.contest import read_charter
 from tracearena.contest.contest_file import NAME
 from tracearena.contest.data import REGIONS, TIMES, official
 from tracearena.errors import FileError
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.formats import pwscup
 from tracearena.server.sandbox.check_child import checked
 from tracearena.server.sandbox.checked import Verdict

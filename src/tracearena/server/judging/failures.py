@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from tracearena.errors import ParameterError
-from tracearena.language import marked
+from tracearena.i18n import marked
 from tracearena.server import clock
 from tracearena.server.models import Contest, Job, JobState, State, Submission, Team
 from tracearena.server.store import jobs

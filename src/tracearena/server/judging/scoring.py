@@ -8,7 +8,7 @@ from typing import Any, cast
 from tracearena.contest import AttackKind
 from tracearena.contest.file_judge import reidentification_of, trace_inference_of
 from tracearena.errors import DataError
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.formats import pwscup
 from tracearena.server.judging.truths import Bench, Secret
 from tracearena.server.models import Contest, DataSet, Submission, UploadKind

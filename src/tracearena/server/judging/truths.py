@@ -16,7 +16,7 @@ from tracearena.contest import Commitment, id_table_text
 from tracearena.contest.commitments import others
 from tracearena.contest.data import official
 from tracearena.errors import DataError
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.formats import pwscup
 from tracearena.server.models import DataSet, Submission, UploadKind
 from tracearena.server.sandbox.frames import Frame

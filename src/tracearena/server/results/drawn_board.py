@@ -17,7 +17,7 @@ from django.utils.translation import get_language
 from tracearena.contest import AttackKind, Award, Board, BoardRow, Role, Rules, Standing
 from tracearena.contest.report_data import margin
 from tracearena.files import csv_text
-from tracearena.language import said
+from tracearena.i18n import said
 from tracearena.pages.svg import (
     Picture,
     margins_picture,

@@ -28,7 +28,7 @@ from tracearena.contest.contest_file import NAME as CHARTER
 from tracearena.contest.contest_file import PSEUDONYMISED
 from tracearena.contest.data import MANIFEST
 from tracearena.errors import DataError, TracearenaError
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.server.results.drawn_board import DrawnBoard, drawn_result
 from tracearena.server.store.folder import Folder
 

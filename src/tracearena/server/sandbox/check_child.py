@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from tracearena.errors import FileError
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.formats.pwscup.id_tables import read_inferred_table
 from tracearena.formats.pwscup.traces import read_inferred_traces, read_obfuscated
 from tracearena.server.sandbox.checked import Checked, Kind, Verdict

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from django.conf import settings
 
 from tracearena.contest.data import official
-from tracearena.files.whole import Held
+from tracearena.files.io import Held
 from tracearena.formats import pwscup
 from tracearena.pages.svg.maps import ground_data
 from tracearena.server.models import DataSet, Team

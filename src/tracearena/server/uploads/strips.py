@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from django.utils.translation import gettext
 
-from tracearena.language import marked
+from tracearena.i18n import marked
 from tracearena.server.models import State, Submission, UploadKind
 
 STEPS = (

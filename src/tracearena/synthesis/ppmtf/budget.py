@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_fitted, require_number, require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence
 from tracearena.errors import DataError, ParameterError
-from tracearena.results import Result
 from tracearena.synthesis.ppmtf.model import PPMTF
 from tracearena.traces import Traces
 

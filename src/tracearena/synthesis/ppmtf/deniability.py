@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_fitted, require_number, require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import (
     SeedLike,
     Shared,
@@ -26,7 +27,6 @@ from tracearena.engine import (
 )
 from tracearena.errors import DataError, ParameterError
 from tracearena.files import write_csv
-from tracearena.results import Result
 from tracearena.synthesis.ppmtf.generation import TraceModel
 from tracearena.synthesis.ppmtf.tally import Tally
 from tracearena.traces import Traces

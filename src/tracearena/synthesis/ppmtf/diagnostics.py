@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
+from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, generator, one_library_thread, seed_sequence
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import transition_counts, visit_counts
-from tracearena.results import Result
 from tracearena.synthesis.ppmtf.gibbs import Factors
 from tracearena.synthesis.ppmtf.tensors import usual_scales
 from tracearena.synthesis.ppmtf.training import starting_factors, train

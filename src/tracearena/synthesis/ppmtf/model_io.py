@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.engine import SeedLike, is_secret, seed_sequence
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
-from tracearena.files.whole import read_bytes, replacing
+from tracearena.files.io import read_bytes, replacing
 from tracearena.formats.ppmtf import read_parameters, write_parameters
 from tracearena.synthesis.ppmtf.gibbs import Factors, Gaussian
 from tracearena.synthesis.ppmtf.training import SeenCells

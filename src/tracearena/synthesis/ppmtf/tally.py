@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
-from tracearena.files.whole import replacing
+from tracearena.files.io import replacing
 
 _FORMAT = "tracearena-deniability-1"
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number, require_whole
+from tracearena.dataframes import Result
 from tracearena.metrics.similarity import RankedPlaces, geographic_similarity, semantic_similarity
 from tracearena.mobility import MobilityProfiles
-from tracearena.results import Result
 
 _ROUNDING = 1e-9
 

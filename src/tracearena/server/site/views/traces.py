@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
-from tracearena.language import marked
+from tracearena.i18n import marked
 from tracearena.pages.contest_data import liveliest_day
 from tracearena.pages.svg.maps import true_day_picture
 from tracearena.server.models import Contest

@@ -1,0 +1,349 @@
+"""How files come in and go out: whole, checked, and never half written."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import gzip
+import io
+import itertools
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any, Protocol
+
+from tracearena.errors import FileError
+from tracearena.files.atomic import clear_leftovers, naming, staged_file, staged_folder, staged_stream
+
+# How large a file may be, in each direction, before it is refused unread.
+
+
+MAX_BYTES = 4 * 2**30
+"""Bytes of a file, unpacked."""
+
+MAX_EXPANSION = 200
+"""How many times its packed size a gzip file or an archive may unpack to; text reaches 10 to 30."""
+
+MAX_TABLE_EXPANSION = 1000
+"""The same for a Parquet file, whose columns may hold one value a million times."""
+
+FREE_BYTES = 64 * 2**20
+"""Up to here a file may unpack at any rate."""
+
+LONGEST_LINE = 2**20
+"""Bytes of a line of text, and of a tag or a text between tags in XML."""
+
+MOST_COLUMNS = 20_000
+"""Columns of a table."""
+
+
+def beyond(path: str | PathLike[str], max_bytes: int, set_by: str = "") -> FileError:
+    """Return the error for a file that is larger than a limit, and than whatever sets it."""
+    more = f", which {set_by} sets" if set_by else ""
+    return FileError.whole(path, f"is larger than the limit of {max_bytes:,} bytes{more}", "too-large")
+
+
+def require_columns(path: str | PathLike[str], columns: int) -> None:
+    """Refuse a table that is wider than any table of traces."""
+    if columns > MOST_COLUMNS:
+        raise FileError.whole(path, f"has {columns:,} columns; {MOST_COLUMNS:,} are the most", "too-wide")
+
+
+def require_expansion(
+    path: str | PathLike[str], packed: int, unpacked: int, most: int = MAX_EXPANSION
+) -> None:
+    """Refuse to unpack more than `most` times what was packed: such a file was made to do harm."""
+    if unpacked > max(FREE_BYTES, most * packed):
+        problem = f"unpacks to more than {most:,} times its size, beyond {FREE_BYTES:,} bytes; it is refused"
+        raise FileError.whole(path, problem, "too-large")
+
+
+def require_short_lines(
+    path: str | PathLike[str], data: bytes, end: bytes = b"\n", *, lines_before: int = 0
+) -> None:
+    """Refuse a line (or whatever else `end` ends) of more than `LONGEST_LINE` bytes.
+
+    The last `end` within reach is looked for each time, so that hardly any of the data is.
+
+    Parameters
+    ----------
+    lines_before
+        Lines of the file before `data`.
+    """
+    at = 0
+    while len(data) - at > LONGEST_LINE:
+        found = data.rfind(end, at, at + LONGEST_LINE + 1)
+        if found < 0:
+            what = "line" if end == b"\n" else "tag or text"
+            line = lines_before + data.count(b"\n", 0, at) + 1
+            problem = f"has a {what} of more than {LONGEST_LINE:,} bytes, in line {line:,}"
+            raise FileError.whole(path, problem, "long-line")
+        at = found + 1
+
+
+class SupportsRead(Protocol):
+    """Whatever gives bytes."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes."""
+
+
+class _Counted:
+    """A file, and how much of it was taken."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self.taken = raw, 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        piece = self._raw.read(size)
+        self.taken += len(piece)
+        return piece
+
+
+class Unpacked:
+    """The unpacked content of a file, which is cut off when it grows beyond all proportion.
+
+    Parameters
+    ----------
+    raw
+        The packed file, or a pipe.
+    unpack
+        Makes of it what gives the unpacked bytes.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], raw: IO[bytes], unpack: Callable[[Any], SupportsRead]
+    ) -> None:
+        self._path, self._raw = Path(path), _Counted(raw)
+        self._source = unpack(self._raw)
+        self._given = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes."""
+        piece = self._source.read(size)
+        self._given += len(piece)
+        require_expansion(self._path, self._raw.taken, self._given)
+        return piece
+
+
+_PIECE = 2**20
+
+
+@dataclass(frozen=True)
+class Held(PathLike[str]):
+    """The bytes of a file that are in memory already, under the name that errors show.
+
+    It stands for a path wherever a file is read whole.
+
+    >>> read_bytes(Held("upload.csv", b"reg_id"))
+    b'reg_id'
+    """
+
+    name: str
+    content: bytes = field(repr=False)
+
+    def __fspath__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def read_bytes(
+    path: str | PathLike[str],
+    *,
+    max_bytes: int = MAX_BYTES,
+    line_end: bytes | None = b"\n",
+    set_by: str = "",
+) -> bytes:
+    """Return the content of a file, unpacked if it is gzip, refusing what is beyond the limits.
+
+    Unpacking stops at the limits, so a small file that unpacks to gigabytes costs nothing.
+
+    Parameters
+    ----------
+    max_bytes
+        The most it may hold, unpacked.
+    line_end
+        What ends a line, none of which may be endless; None for files without lines.
+    set_by
+        What sets the limit, for the error; nothing does if empty.
+    """
+    content = io.BytesIO()
+    with unpacking(path) as source:
+        while piece := source.read(_PIECE):
+            content.write(piece)
+            if content.tell() > max_bytes:
+                raise beyond(path, max_bytes, set_by)
+    data = content.getvalue()
+    if line_end is not None:
+        require_short_lines(path, data, line_end)
+    return data
+
+
+@contextmanager
+def unpacking(path: str | PathLike[str]) -> Iterator[SupportsRead]:
+    """Open a file to read its content piece by piece, unpacked if it is gzip, within reason."""
+    with naming(path), _opened(path) as raw:
+        # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
+        packed = raw.peek(2)[:2] == b"\x1f\x8b"
+        try:
+            yield Unpacked(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
+
+
+def _opened(path: str | PathLike[str]) -> io.BufferedReader:
+    if isinstance(path, Held):
+        return io.BufferedReader(io.BytesIO(path.content))
+    return open(path, "rb")
+
+
+def require_lasting(path: str | PathLike[str]) -> None:
+    """Refuse a pipe or device where a file is looked at before it is read: its start would be gone."""
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise FileError.whole(path, "is a pipe or a device; save its content to a file first", "not-a-file")
+
+
+def is_stream(path: str | PathLike[str]) -> bool:
+    """Whether a path is a pipe, a device or a process's open file: written to, with nothing beside it.
+
+    ``/dev/stdout`` looks like a plain file where the shell sends it to one; to replace it would take
+    the name away from everybody on the machine.
+    """
+    target = Path(path)
+    if not target.exists():
+        return False
+    link = os.readlink(target) if target.is_symlink() else ""
+    inside = str(target.parent.resolve())
+    return not target.is_file() or link.startswith("/proc/") or inside.startswith("/proc/")
+
+
+@contextmanager
+def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
+    """Open a file beside `path` that takes its place only when the block ends well.
+
+    The data is on disk before the name changes, so a reader sees the old file or the new one. A
+    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced. Inside
+    `replacing_all` the file waits until all others are complete.
+
+    Parameters
+    ----------
+    private
+        For secrets: nobody but the owner may read or write the file, from its first byte on. Other
+        files keep the permissions of what they replace, or get those of the umask.
+    """
+    target = Path(path)
+    clear_leftovers(target)
+    with naming(path):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if is_stream(target):
+            with staged_stream(target) as raw, _packing(raw, target) as file:
+                yield file
+            return
+        with staged_file(target, private=private) as raw, _packing(raw, target) as file:
+            yield file
+
+
+@contextmanager
+def _packing(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
+    if target.suffix != ".gz":
+        yield raw
+        return
+    with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+        yield packed  # type: ignore[misc]
+
+
+# How folders go out: whole, or not at all.
+
+
+@contextmanager
+def replacing_folder(path: str | PathLike[str], *, private: bool = False) -> Iterator[Path]:
+    """Give a folder beside `path` that gets its name only when the block ends well.
+
+    A folder that has something in it is never replaced. Inside `replacing_all` the folder waits until
+    all other outputs are complete.
+
+    Parameters
+    ----------
+    private
+        For secrets: nobody but the owner may look into the folder.
+    """
+    target = Path(path)
+    require_new(target)
+    with naming(target), staged_folder(target, private=private) as folder:
+        yield folder
+
+
+def require_new(path: str | PathLike[str]) -> None:
+    """Refuse a folder with something in it, and one that nothing can be put into.
+
+    What a killed run of ours did not finish does not count.
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileError.whole(target, f"there is no folder {target.parent}", "no-folder")
+    clear_leftovers(target)
+    if target.exists() and (not target.is_dir() or next(target.iterdir(), None) is not None):
+        raise FileError.whole(target, "exists and is not an empty folder; choose another name", "exists")
+
+
+# Small tables as CSV; large ones are written by the formats.
+
+
+_FORMULA = re.compile(r"(?![+-]\d[\d.]*(?:[eE][+-]?\d+)?\Z)'*[=+\-@\t\r].", re.ASCII | re.DOTALL)
+"""How a text begins that a spreadsheet may take for a formula; numbers and single signs are none."""
+
+
+def csv_text(header: Sequence[str] | None, rows: Iterable[Iterable[Any]], *, exact: bool = False) -> str:
+    r"""Return a table as CSV: LF ends a line, quotes stand where a cell needs them, None is an empty cell.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe, which `csv_rows` takes away again.
+
+    Parameters
+    ----------
+    header
+        Names of the columns; None for a format without such a line.
+    exact
+        Whether texts stand as they are: for a file by which programs look up what stands in another one.
+
+    Examples
+    --------
+    >>> csv_text(["name", "share"], [["a, b", 0.5], ["=1+1", None]])
+    'name,share\n"a, b",0.5\n\'=1+1,\n'
+    """
+    written: list[str] = []
+    # Python before 3.13 quotes a cell with CR or LF only if the end of a line has both.
+    writer = csv.writer(SimpleNamespace(write=written.append), lineterminator="\r\n")
+    lines = rows if header is None else itertools.chain([header], rows)
+    writer.writerows(lines if exact else ([_harmless(cell) for cell in line] for line in lines))
+    return "".join(f"{line[:-2]}\n" for line in written)
+
+
+def csv_rows(text: str) -> list[list[str]]:
+    """Return the cells of a table that `csv_text` wrote, its header first.
+
+    >>> csv_rows(csv_text(["name"], [["=1+1"], ["-0.5"], ["'@x"]]))
+    [['name'], ['=1+1'], ['-0.5'], ["'@x"]]
+    """
+    lines = csv.reader(io.StringIO(text, newline=""))
+    return [[cell[cell[:1] == "'" and bool(_FORMULA.match(cell)) :] for cell in line] for line in lines]
+
+
+def _harmless(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+def write_csv(path: str | PathLike[str], header: Sequence[str] | None, rows: Iterable[Iterable[Any]]) -> Path:
+    """Write `csv_text` whole or not at all, and return the path."""
+    content = csv_text(header, rows).encode()
+    with replacing(path) as file:
+        file.write(content)
+    return Path(path)
