@@ -15,10 +15,10 @@ from . import (
     mobility,
     obfuscation,
     pages,
+    plots,
     streams,
     synthesis,
     traces,
-    views,
 )
 from .algorithms import create
 from .arena import evaluate, pseudonymise, run_sweep
@@ -58,6 +58,7 @@ __all__ = [
     "mobility",
     "obfuscation",
     "pages",
+    "plots",
     "pseudonymise",
     "read",
     "run_sweep",
@@ -65,6 +66,5 @@ __all__ = [
     "streams",
     "synthesis",
     "traces",
-    "views",
     "write",
 ]

@@ -101,7 +101,7 @@ def flat(values: Mapping[str, Any]) -> dict[str, Any]:
 # The way from traces and results to the pictures that notebooks show of them.
 
 
-_VIEWS = "tracearena.views"
+_VIEWS = "tracearena.plots"
 
 
 def view(name: str) -> Any:

@@ -12,18 +12,17 @@ from tracearena.figures.style import canvas, draw_ground
 from tracearena.pages.describe import Times
 from tracearena.pages.html import COLOURS, GREY, YELLOW
 from tracearena.pages.maps import ground, map_box, sensitive_marks
+from tracearena.plots.panels import day_label, draw_sensitive, moving
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.gridding import tessellation
 from tracearena.traces.time import local_seconds
-from tracearena.views.hours import day_label
-from tracearena.views.moving import moving
-from tracearena.views.places import draw_sensitive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 _OWN_COLOURS = 6
 _LEAST_M = 500.0

@@ -1,13 +1,11 @@
-"""What stands for traces and results in a notebook: a few facts, the first rows, a small map.
-
-HTML without scripts, styles of its own or colours of text, so that it looks like the notebook around it.
-Whatever comes from data is shortened and escaped.
-"""
+"""A map the size of a stamp, as SVG without scripts: where most of it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +14,100 @@ from numpy.typing import NDArray
 from tracearena.arena.sweep import Sweep
 from tracearena.dataframes import Result, flat
 from tracearena.pages.describe import moment
-from tracearena.pages.html import html_table, shown
+from tracearena.pages.html import html_table, scale_length, shown
 from tracearena.pages.maps import map_box
-from tracearena.traces import Box, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
+from tracearena.traces.box import Box
 from tracearena.traces.gridding import default_area
-from tracearena.views.small_map import small_map
+from tracearena.traces.places import Grid
+
+_CELLS = 40
+_CELL_PX = 6
+_SIZE_PX = _CELLS * _CELL_PX
+_LEVELS = 8
+
+
+def small_map(
+    latitude: NDArray[np.float64],
+    longitude: NDArray[np.float64],
+    amounts: NDArray[np.float64],
+    box: Box,
+    grid: Grid | None = None,
+) -> str:
+    """Return the amounts of the cells of a box, in eight colours on a logarithmic scale.
+
+    North is up, and the map has the shape of the ground; a bar gives the scale in the ink of the page.
+    Cells are those of the grid if there is one, or several of them together if there are many.
+    """
+    height_m, width_m = (max(metres, 1.0) for metres in box.size_m())
+    longer = max(height_m, width_m)
+    height, width = height_m / longer * _SIZE_PX, width_m / longer * _SIZE_PX
+    rows, columns = max(1, round(height / _CELL_PX)), max(1, round(width / _CELL_PX))
+    if grid is not None:
+        together = -(-max(grid.rows, grid.columns) // _CELLS)
+        rows, columns = -(-grid.rows // together), -(-grid.columns // together)
+    table = _table(latitude, longitude, amounts, box, (rows, columns))
+    bar_km, words = scale_length(width_m / 1000)
+    bar = bar_km * 1000 / width_m * width
+    frame = f'width="{width:.4g}" height="{height:.4g}"'
+    return (
+        f'<svg viewBox="0 0 {width:.4g} {height + 16:.4g}" width="{width:.4g}" height="{height + 16:.4g}" '
+        'role="img" style="max-width:100%;height:auto"><title>where it is; darker is less</title>'
+        f'<g transform="scale({width / columns:.5g} {height / rows:.5g})" shape-rendering="crispEdges">'
+        f'{_cells(table)}</g><rect {frame} fill="none" stroke="currentColor" stroke-opacity=".35"/>'
+        f'<path d="M0 {height + 9:.4g}h{bar:.4g}" stroke="currentColor" stroke-width="2"/>'
+        f'<text x="{bar + 5:.4g}" y="{height + 13:.4g}" font-size="11" fill="currentColor">{words}</text>'
+        "</svg>"
+    )
+
+
+def _table(
+    latitude: NDArray[np.float64],
+    longitude: NDArray[np.float64],
+    amounts: NDArray[np.float64],
+    box: Box,
+    shape: tuple[int, int],
+) -> NDArray[np.int64]:
+    """Return the level of each cell from the north-west, 0 where there is nothing."""
+    inside = box.contains(latitude, longitude) & (amounts > 0)
+    spans = max(box.north - box.south, 1e-9), max(box.east - box.west, 1e-9)
+    row = ((box.north - latitude[inside]) / spans[0] * shape[0]).astype(np.int64).clip(0, shape[0] - 1)
+    column = ((longitude[inside] - box.west) / spans[1] * shape[1]).astype(np.int64).clip(0, shape[1] - 1)
+    totals = np.bincount(row * shape[1] + column, weights=amounts[inside], minlength=shape[0] * shape[1])
+    seen = totals > 0
+    levels = np.zeros(len(totals), np.int64)
+    if seen.any():
+        logs = np.log(totals[seen])
+        levels[seen] = 1 + np.rint((logs - logs.min()) / max(np.ptp(logs), 1e-9) * (_LEVELS - 1)).astype(int)
+    return levels.reshape(shape)
+
+
+def _cells(table: NDArray[np.int64]) -> str:
+    """Write one path a colour; cells of a row that follow each other are one rectangle."""
+    paths: dict[int, list[str]] = {}
+    for y, row in enumerate(table.tolist()):
+        x = 0
+        for level, same in groupby(row):
+            run = len(list(same))
+            if level:
+                paths.setdefault(level, []).append(f"M{x} {y}h{run}v1h-{run}z")
+            x += run
+    return "".join(
+        f'<path fill="{_colours()[level - 1]}" d="{"".join(paths[level])}"/>' for level in sorted(paths)
+    )
+
+
+@cache
+def _colours() -> list[str]:
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    viridis = colormaps["viridis"]
+    return [to_hex(viridis(level / (_LEVELS - 1))) for level in range(_LEVELS)]
+
+
+# What stands for traces and results in a notebook: a few facts, the first rows, a small map.
+
 
 _FIRST_ROWS = 5
 _MOST_ROWS = 60
@@ -38,7 +125,9 @@ def traces_html(traces: Traces | GpsTraces | ObfuscatedTraces) -> str:
     rows = [[_cell(value) for value in row] for row in first.rows()]
     spots = _spots(traces)
     facts = _facts(traces, spots)
-    return _beside(type(traces).__name__, facts, _table(first.columns, rows, len(traces)), spots.map())
+    return _beside(
+        type(traces).__name__, facts, _table_small_tables(first.columns, rows, len(traces)), spots.map()
+    )
 
 
 def places_html(places: Places) -> str:
@@ -53,7 +142,7 @@ def places_html(places: Places) -> str:
     head = [places.ids[:_FIRST_ROWS], places.latitude[:_FIRST_ROWS], places.longitude[:_FIRST_ROWS]]
     rows = [[_cell(value) for value in row] for row in zip(*(part.tolist() for part in head), strict=True)]
     drawn = _of_places(places, np.where(places.sensitive, _BRIGHT, 1.0)).map()
-    return _beside("Places", known, _table(["place", "lat", "lng"], rows, len(places)), drawn)
+    return _beside("Places", known, _table_small_tables(["place", "lat", "lng"], rows, len(places)), drawn)
 
 
 def id_table_html(table: IdTable) -> str:
@@ -65,7 +154,9 @@ def id_table_html(table: IdTable) -> str:
 def result_html(result: Result) -> str:
     """Show a result: a row for each of its numbers."""
     rows = list(flat(result.to_dict()).items())
-    return _beside(type(result).__name__, {}, _table(["name", "value"], rows[:_MOST_ROWS], len(rows)), "")
+    return _beside(
+        type(result).__name__, {}, _table_small_tables(["name", "value"], rows[:_MOST_ROWS], len(rows)), ""
+    )
 
 
 def sweep_html(sweep: Sweep) -> str:
@@ -77,7 +168,7 @@ def sweep_html(sweep: Sweep) -> str:
         f"valid (utility of {sweep.threshold:g} or more)": sum(row.valid for row in sweep),
         "failed": sum(row.error is not None for row in sweep),
     }
-    return _beside("Sweep", facts, _table(columns, rows, len(sweep)), "")
+    return _beside("Sweep", facts, _table_small_tables(columns, rows, len(sweep)), "")
 
 
 class _Spots(NamedTuple):
@@ -136,7 +227,7 @@ def _second(moment: np.datetime64) -> str:
     return str(moment.astype("datetime64[s]")).replace("T", " ")
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], of: int) -> str:
+def _table_small_tables(columns: Sequence[str], rows: Sequence[Sequence[Any]], of: int) -> str:
     table = html_table(columns, [[_short(value) for value in row] for row in rows])
     more = of - len(rows)
     return table + (f"<p>… and {more:,} more rows</p>" if more > 0 else "")

@@ -1,28 +1,84 @@
-"""A map of how much happens where."""
+"""How much happens at which time of which day."""
 
 from __future__ import annotations
 
+import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.figures.style import canvas, draw_ground
-from tracearena.pages.describe import Amounts, amounts_of
-from tracearena.pages.html import VERMILION
+from tracearena.pages.describe import WEEKDAYS, Amounts, Times, amounts_of, heat
+from tracearena.pages.html import COLOURS, VERMILION
 from tracearena.pages.maps import map_box, place_map
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
-from tracearena.views.moving import moving
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_WEEK = 7
+_MOST_ROWS = 62
+_TICKS = 9
+
+
+def picture_hours(times: Times, *, interactive: bool = False) -> Any:
+    """Draw the times of day by weekday; by day where there is less than a week, or no date."""
+    rows, table = _table(times)
+    by = "weekday" if rows[0] in WEEKDAYS else "day"
+    title = f"{len(times.day):,} {times.what} by {by} and time of day"
+    if table.min() == table.max():
+        title = f"{title}: as many at any time as at any other"
+    if interactive:
+        figure = moving(heat(rows, times, table)).update_traces(zmin=0)
+        height = 180 + 24 * len(rows)
+        return figure.update_layout(title={"text": title, "font": {"size": 14}}, height=height)
+    with canvas(7.6, 1.5 + 0.28 * min(len(rows), 24)) as (drawn, axes):
+        drawn.set_layout_engine("constrained")
+        image = axes.imshow(table, aspect="auto", cmap="viridis", interpolation="nearest", vmin=0)
+        axes.grid(False)
+        every, step = -(-len(rows) // 24), -(-len(times.labels) // _TICKS)
+        axes.set_yticks(range(0, len(rows), every), rows[::every])
+        axes.set_xticks(np.arange(0, len(times.labels), step), times.labels[::step])
+        axes.set_xlabel(times.axis)
+        axes.set_title(title, fontsize=9.5, loc="left")
+        drawn.colorbar(image, ax=axes, label=times.what)
+        return drawn
+
+
+def _table(times: Times) -> tuple[list[str], NDArray[np.int64]]:
+    first, last = int(times.day.min()), int(times.day.max())
+    days = last - first + 1
+    if times.first_day is not None and days >= _WEEK:
+        return list(WEEKDAYS), times.by_weekday(times.first_day)
+    if days > _MOST_ROWS:
+        return ["all days"], times.by_day().sum(axis=0, keepdims=True)
+    return [day_label(first + at, times.first_day) for at in range(days)], times.by_day()
+
+
+def day_label(day: int, first_day: datetime.date | None) -> str:
+    """Name a day for people.
+
+    >>> day_label(2, None), day_label(2, datetime.date(2019, 4, 1))
+    ('day 3', 'Wed 2019-04-03')
+    """
+    if first_day is None:
+        return f"day {day + 1}"
+    date = first_day + datetime.timedelta(days=day)
+    return f"{WEEKDAYS[date.weekday()][:3]} {date}"
+
+
+# A map of how much happens where.
+
 
 _WIDTH, _LEAST, _MOST = 6.4, 3.0, 8.5
 """Inches: of a map with its colour bar, and the limits of its height."""
 _LARGEST_DOT, _SMALLEST_DOT = 30.0, 3.0
 
 
-def picture(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive: bool = False) -> Any:
+def picture_places(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive: bool = False) -> Any:
     """Draw the map of all rows."""
     found = amounts_of(traces)
     title = _title(traces, found)
@@ -95,3 +151,32 @@ def _title(traces: Traces | GpsTraces | ObfuscatedTraces, found: Amounts) -> str
         sets, gone = int(traces.is_set.sum()), int(traces.is_deleted.sum())
         return f"{rows} of {users}, released {where}: {sets:,} as sets, {gone:,} deleted"
     return f"{rows} of {users} {where}"
+
+
+# Figures of our pages as figures of Plotly, which notebooks show and people move about in.
+
+
+_COLOURS = {"var(--ink)": "#1c1e21", "var(--paper)": "#ffffff", "var(--soft)": "#5b6169"}
+"""What stands for the colours of a page that follows its reader's setting; those of paper."""
+
+
+def moving(figure: dict[str, Any]) -> Any:
+    """Return a figure of Plotly made of the dictionary that a page would show."""
+    import plotly.graph_objects as go
+
+    made = go.Figure(_inked(figure))
+    made.update_layout(
+        template="plotly_white",
+        colorway=COLOURS,
+        font={"family": "system-ui, sans-serif"},
+        margin={"l": 10, "r": 10, "b": 10},
+    )
+    return made.update_xaxes(automargin=True).update_yaxes(automargin=True)
+
+
+def _inked(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {name: _inked(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_inked(value) for value in part]
+    return _COLOURS.get(part, part) if isinstance(part, str) else part
