@@ -25,11 +25,9 @@ import polars as pl
 from tracearena.contest.rules import Rules
 from tracearena.files.io import Held
 from tracearena.formats import pwscup
-from tracearena.server.sandbox.check_child import checked
-from tracearena.server.sandbox.checked import Checked, Verdict
-from tracearena.server.sandbox.child_processes import Usage
-from tracearena.server.sandbox.children import FORK_SERVER, check_upload, score_checked
-from tracearena.server.sandbox.frames import Frame
+from tracearena.server.sandbox.child import checked
+from tracearena.server.sandbox.messages import Checked, Frame, Verdict
+from tracearena.server.sandbox.parent import FORK_SERVER, Usage, check_upload, score_checked
 from tracearena.traces import Grid, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 

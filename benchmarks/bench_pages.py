@@ -30,10 +30,10 @@ from tests.server.visitors import Site, organiser, served
 from tracearena.cities import simulate
 from tracearena.contest import Charter, ContestPlan, contest_training, write_contest_data
 from tracearena.server import clock
-from tracearena.server.operations.creation import create
+from tracearena.server.operations.create import create
 from tracearena.server.settings import configure
+from tracearena.server.store.crypto import write_judge_key
 from tracearena.server.store.folder import Folder
-from tracearena.server.store.keys import write_judge_key
 from tracearena.synthesis import PPMTF
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -43,12 +43,12 @@ from tests.server.visitors import joined, page_times, served, token, upload_head
 from tracearena.cities import simulate
 from tracearena.contest import Charter, ContestPlan, contest_training, write_contest_data
 from tracearena.server import clock
-from tracearena.server.operations.creation import create
-from tracearena.server.serving import Serving, free_port
-from tracearena.server.serving import served as served_with_judges
+from tracearena.server.operations.create import create
+from tracearena.server.processes.supervisor import Serving, free_port
+from tracearena.server.processes.supervisor import served as served_with_judges
 from tracearena.server.settings import configure
+from tracearena.server.store.crypto import write_judge_key
 from tracearena.server.store.folder import Folder
-from tracearena.server.store.keys import write_judge_key
 from tracearena.synthesis import PPMTF
 
 VISITORS, EVERY_S = 200, 5.0
@@ -186,7 +186,8 @@ def visitors(url: str) -> Iterator[list[float]]:
 def downloads(held: Held, url: str, members: dict[str, Any]) -> None:
     """Let every team download everything at once, when the targets are published."""
     from tracearena.server.models import DataSet
-    from tracearena.server.store import downloads, everybody_archive
+    from tracearena.server.store import downloads
+    from tracearena.server.store import downloads as everybody_archive
 
     held.at(SCHEDULE.anonymization_end)
     wait(
@@ -233,7 +234,7 @@ def web_cpu_s(folder: Folder) -> float:
             session = status.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if b"tracearena.server.web" in command and str(folder.path).encode() in command:
+        if b"tracearena.server.processes.web_process" in command and str(folder.path).encode() in command:
             ticks += int(session[11]) + int(session[12])
     return ticks / os.sysconf("SC_CLK_TCK")
 

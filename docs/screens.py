@@ -20,7 +20,7 @@ from typing import Any
 from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import sync_playwright
 
-from tracearena.server.serving import free_port
+from tracearena.server.processes.supervisor import free_port
 
 CHROMIUM = "/usr/bin/chromium"
 SHEETS = Path(__file__).resolve().parent / "img" / "screens"

@@ -16,7 +16,7 @@ from tests.server.test_public_pages import with_nasty_names
 from tests.server.visitors import browser, joined, organiser, served, token
 
 from tracearena.contest import Role
-from tracearena.server.judging import exporting
+from tracearena.server.judge import export
 
 pytestmark = pytest.mark.slow
 
@@ -91,19 +91,19 @@ def _archived(held: Held) -> None:
     from tracearena.server.models import Team
 
     Team.objects.filter(number="003").update(name="W" * 60)
-    exporting.ask_for("organiser", for_everybody=True)
+    export.ask_for("organiser", for_everybody=True)
     hands.judged(held)
 
 
 def _rescored(held: Held) -> None:
     """Start a re-scoring, let the judge finish it, and break a job."""
-    from tracearena.server.judging import rescoring
+    from tracearena.server.judge import rescore
     from tracearena.server.models import Job, JobState
-    from tracearena.server.store import jobs
+    from tracearena.server.store import queue
 
-    rescoring.start("organiser", NASTY)
+    rescore.start("organiser", NASTY)
     hands.judged(held)
-    jobs.enqueue("check", "check/999", {"submission": 999})
+    queue.enqueue("check", "check/999", {"submission": 999})
     Job.objects.filter(key="check/999").update(state=JobState.FAILED, error=f"DataError: {NASTY}")
 
 

@@ -16,11 +16,11 @@ from tests.server import postgresql
 from tracearena.cities import simulate
 from tracearena.contest import Charter, ContestPlan, Schedule, contest_training, write_contest_data
 from tracearena.server import clock
-from tracearena.server.operations import creation
-from tracearena.server.operations.creation import Created, create
+from tracearena.server.operations import create as creation
+from tracearena.server.operations.create import Created, create
 from tracearena.server.settings import configure
+from tracearena.server.store.crypto import read_judge_key, write_judge_key
 from tracearena.server.store.folder import Folder, Secrets
-from tracearena.server.store.keys import read_judge_key, write_judge_key
 from tracearena.synthesis import PPMTF
 
 BEGIN = datetime(2026, 5, 1, tzinfo=UTC)
@@ -258,7 +258,7 @@ def quick_connections(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def quick_passwords(password_kib: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Argon2 take next to no memory, where a password is not what is tested."""
-    from tracearena.server.people.passwords import Argon2
+    from tracearena.server.accounts import Argon2
 
     if password_kib is not None:
         monkeypatch.setattr(Argon2, "memory_cost", password_kib)

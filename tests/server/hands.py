@@ -18,18 +18,15 @@ from tracearena.contest import Rules
 from tracearena.contest.data import official
 from tracearena.files.io import Held as InMemory
 from tracearena.formats import pwscup
-from tracearena.server import clock
-from tracearena.server.judge import work_off
-from tracearena.server.judging import sample_work, scoring
+from tracearena.server import clock, submissions
+from tracearena.server.judge import scoring
 from tracearena.server.models import DataSet, State, Submission, Team, UploadKind
-from tracearena.server.sandbox import attack_child, check_child, checked, score_child
-from tracearena.server.sandbox.child_side import read_framed
-from tracearena.server.sandbox.frames import Frame, truth_of, truth_parts
-from tracearena.server.sandbox.packing import unpack
-from tracearena.server.store import jobs
-from tracearena.server.store.grids import grid_of
-from tracearena.server.store.sealing import seal, unseal
-from tracearena.server.uploads import quota
+from tracearena.server.processes.judge_process import work_off
+from tracearena.server.sandbox import attack_child, child, messages
+from tracearena.server.sandbox.messages import Frame, read_framed, truth_of, truth_parts, unpack
+from tracearena.server.store import queue
+from tracearena.server.store.crypto import seal, unseal
+from tracearena.server.store.folder import grid_of
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 
@@ -55,7 +52,7 @@ def obfuscated(held: Contest, team: str, tmp_path: Path, defence: str = "No", nu
 
 def inferred_table(held: Contest, target: str, tmp_path: Path, *, right: int, number: int = 1) -> bytes:
     """Return an inferred ID table that is right about so many users, and wrong about all others."""
-    from tracearena.server.judging.truths import Bench
+    from tracearena.server.judge.scoring import Bench
 
     data_set = DataSet.objects.select_related("team").get(team__number=target, number=number)
     table = Bench(held.folder, held.judge_private_key).secret(data_set).table
@@ -90,8 +87,8 @@ def hand_in(
     path.write_bytes(seal(public, content))
     by = Team.objects.get(number=team)
     data_set = DataSet.objects.get(team__number=target or team, number=number)
-    what = quota.purpose(kind, data_set)
-    assert quota.take(by, what, limit)
+    what = submissions.purpose(kind, data_set)
+    assert submissions.take(by, what, limit)
     submission = Submission.objects.create(
         team=by,
         kind=kind,
@@ -104,7 +101,7 @@ def hand_in(
         quota=what,
         state=State.RECEIVED,
     )
-    jobs.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=by)
+    queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=by)
     return submission
 
 
@@ -130,23 +127,23 @@ def without_children(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def check(
         data: bytes, frame: Frame, kind: str, rules: Rules, *, file_name: str
-    ) -> checked.Checked | checked.Verdict:
+    ) -> messages.Checked | messages.Verdict:
         limits = rules.largest_file_mb * 2**20, rules.largest_listed_ids
-        return check_child.checked(InMemory(file_name, data), frame, kind, *limits)
+        return child.checked(InMemory(file_name, data), frame, kind, *limits)
 
-    def score(found: checked.Checked, truth: Any, rules: Rules, among: Any = None) -> float:
+    def score(found: messages.Checked, truth: Any, rules: Rules, among: Any = None) -> float:
         values, arrays = truth_parts(truth)
         if among is not None:
             arrays = arrays | {"among": np.asarray(among)}
-        return score_child.score(found, values, arrays, rules)
+        return child.score(found, values, arrays, rules)
 
     def attack(
         names: Sequence[str], reference: Traces, released: ObfuscatedTraces, **settings: Any
     ) -> list[Traces | IdTable]:
         request = attack_child.request_of(reference, released, names=names, **settings)
-        answer = io.BytesIO(attack_child._work(io.BytesIO(request)))
+        answer = io.BytesIO(attack_child._run_attack(io.BytesIO(request)))
         return [truth_of(*unpack(read_framed(answer))) for _ in names]
 
-    monkeypatch.setattr(sample_work, "run_attacks", attack)
+    monkeypatch.setattr(scoring, "run_attacks", attack)
     monkeypatch.setattr(scoring, "check_upload", check)
     monkeypatch.setattr(scoring, "score_checked", score)

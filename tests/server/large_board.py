@@ -6,10 +6,8 @@ import numpy as np
 from tests.server.conftest import Held
 
 from tracearena.contest import AttackKind, AttackRecord, Role, Roster, UtilityRecord, make_board
-from tracearena.server import clock
+from tracearena.server import clock, results
 from tracearena.server.models import Contest, Team
-from tracearena.server.results import boards
-from tracearena.server.store import snapshots
 
 TEAMS = 50
 
@@ -31,5 +29,5 @@ def publish(held: Held, teams: int = TEAMS) -> None:
         for target in (*numbers, "000")
         if attacker != target
     ]
-    snapshots.freeze(boards.FINAL, boards.result_of(make_board(rules, roster, utilities, attacks)))
+    results.freeze(results.FINAL, results.result_of(make_board(rules, roster, utilities, attacks)))
     Contest.objects.update(published_at=clock.now())

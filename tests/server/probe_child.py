@@ -26,9 +26,8 @@ from typing import IO, Any
 
 from numba.core.dispatcher import Dispatcher
 
-from tracearena.server import libc
-from tracearena.server.sandbox import check_child, child_side, fork_server
-from tracearena.server.store import process_memory
+from tracearena.server.sandbox import child as check_child
+from tracearena.server.sandbox import fork_server, messages, process_control
 
 _LIMITS = ("CORE", "DATA", "AS", "CPU", "FSIZE", "NOFILE")
 _PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
@@ -170,7 +169,7 @@ ATTEMPTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "send a signal": lambda known: os.kill(known["victim"], signal.SIGCONT),
     "raise its limits": lambda known: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
-    "call": lambda known: libc.syscall(known["number"], *[0] * 6),
+    "call": lambda known: process_control.syscall(known["number"], *[0] * 6),
 }
 """What no child may do."""
 
@@ -238,9 +237,9 @@ def _compiled() -> int:
     return sum(len(one.signatures) for one in gc.get_objects() if isinstance(one, Dispatcher))
 
 
-def _prepared_check() -> child_side.Work:
+def _prepared_check() -> messages.Work:
     """Check an upload, and answer how much had to be compiled for it."""
-    check = check_child.prepared()
+    check = check_child.prepare_check()
 
     def counted(request: IO[bytes]) -> bytes:
         before = _compiled()
@@ -253,7 +252,11 @@ def _prepared_check() -> child_side.Work:
 def main() -> None:
     """Serve children, as another user if one is named."""
     if "--unguarded" in sys.argv:
-        for module, name in ((child_side, "give_up_rights"), (libc, "unshare"), (process_memory, "hide")):
+        for module, name in (
+            (messages, "give_up_rights"),
+            (process_control, "unshare"),
+            (process_control, "hide"),
+        ):
             setattr(module, name, lambda *_: None)
     if len(sys.argv) > 1 and sys.argv[1].isdigit():
         user = int(sys.argv[1])

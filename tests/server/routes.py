@@ -17,14 +17,14 @@ VALUES: dict[str, Sequence[str]] = {
 
 def pages() -> list[str]:
     """Return the patterns of all pages."""
-    from tracearena.server.urls import urlpatterns
+    from tracearena.server.web.urls import urlpatterns
 
     return [f"/{one.pattern}" for one in urlpatterns if not hasattr(one, "url_patterns")]
 
 
 def api_routes() -> list[tuple[str, str]]:
     """Return method and pattern of all routes of the API."""
-    from tracearena.server.api.routes import api
+    from tracearena.server.api import api
 
     described = api.get_openapi_schema()["paths"]
     found = [(method.upper(), path) for path, methods in described.items() for method in methods]

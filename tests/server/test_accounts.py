@@ -24,7 +24,7 @@ from tests.server.visitors import (
     tried,
 )
 
-from tracearena.server.store import keys
+from tracearena.server.store import crypto
 
 
 @pytest.mark.parametrize("password_kib", [None])
@@ -38,7 +38,7 @@ def test_passwords_are_hashed_by_argon2_with_19_mib(held: Held) -> None:
 
 def test_t35_the_login_cookie_is_renewed_at_login(held: Held) -> None:
     """Whoever knew the cookie before knows nothing after; the token of the forms is new as well."""
-    from tracearena.server.people.sessions import SessionStore
+    from tracearena.server.accounts import SessionStore
 
     joined(held, "001", "ann")
     client = browser()
@@ -92,16 +92,16 @@ def test_neither_the_session_nor_its_cookie_alone_opens_the_bundle(held: Held) -
     del client.cookies["unlock"]
     answer = client.get("/team/data/bundle")
     assert (answer.status_code, "log out and in again" in answer.content.decode()) == (403, True)
-    client.cookies["unlock"] = keys.new_secret()
+    client.cookies["unlock"] = crypto.new_secret()
     assert client.get("/team/data/bundle").status_code == 403
 
 
 def test_t35_whoever_reads_the_database_is_not_logged_in(held: Held) -> None:
     """Neither table nor backup holds a cookie that a browser could send."""
-    from tracearena.server.store import contents
+    from tracearena.server.operations import backup
 
     client = joined(held, "001", "ann")
-    rows = b"".join(contents.lines()).decode()
+    rows = b"".join(backup.lines()).decode()
     assert "django_session" in rows
     for name in ("sessionid", "unlock", "csrftoken"):
         assert client.cookies[name].value not in rows, name
@@ -137,7 +137,7 @@ def test_t36_tokens_are_hashed_and_shown_once(held: Held) -> None:
     row = Token.objects.values().get()
     assert secret not in str(row)
     assert secret.encode() not in bytes(row["wrapped_key"])
-    assert row["digest"] == keys.digest(secret)
+    assert row["digest"] == crypto.digest(secret)
 
 
 def test_t36_tokens_are_scoped_and_revocable(held: Held) -> None:
@@ -280,7 +280,7 @@ def test_forwarded_headers_count_from_trusted_proxies(held: Held) -> None:
     from django.test import RequestFactory, override_settings
 
     from tracearena.server.settings import Address
-    from tracearena.server.site.middleware import Proxies
+    from tracearena.server.web.middleware import Proxies
 
     def seen(**more: str) -> tuple[str, bool]:
         request = RequestFactory().get("/", **more)

@@ -16,15 +16,14 @@ from tests.server import hands
 from tests.server.conftest import Held
 from tests.server.test_long_runs import kill_at_random
 
-from tracearena.server.judge import work_off
-from tracearena.server.judging import rescoring
-from tracearena.server.judging.failures import written_down
+from tracearena.server import results
+from tracearena.server.judge import rescore
+from tracearena.server.judge.worker import written_down
 from tracearena.server.models import Rescoring, RescoringState, Score
-from tracearena.server.operations.backup import backup
-from tracearena.server.operations.restoring import restore
-from tracearena.server.results import boards
+from tracearena.server.operations.backup import backup, restore
+from tracearena.server.processes.judge_process import work_off
 from tracearena.server.settings import configure
-from tracearena.server.store import jobs
+from tracearena.server.store import queue
 
 WRITES = ((os, "fsync"), (os, "link"), (os, "rename"), (os, "replace"), (BaseDatabaseWrapper, "_commit"))
 """Every way in which the judge changes what is on the disk."""
@@ -77,14 +76,14 @@ def _staged(made: Rescoring) -> dict[str, float]:
     return dict(made.scores.values_list("key", "value"))
 
 
-def _undisturbed(held: Held) -> tuple[dict[str, float], list[rescoring.Difference]]:
+def _undisturbed(held: Held) -> tuple[dict[str, float], list[rescore.Difference]]:
     """Change a score by hand, and return what a re-scoring without kills says."""
     Score.objects.filter(key__startswith="final/", kind="reidentification").update(value=0.875)
-    boards.forget()
-    made = rescoring.start("organiser", "undisturbed")
+    results.forget()
+    made = rescore.start("organiser", "undisturbed")
     hands.judged(held)
-    found = _staged(made), rescoring.differences(made)
-    rescoring.cancel(made, "organiser")
+    found = _staged(made), rescore.differences(made)
+    rescore.cancel(made, "organiser")
     return found
 
 
@@ -99,16 +98,16 @@ def test_a_rescoring_after_kills_is_that_of_an_undisturbed_run(
     hands.judged(held)
     wanted, differences = _undisturbed(held)
     assert len(differences) == 3
-    made = rescoring.start("organiser", "with kills")
+    made = rescore.start("organiser", "with kills")
     deaths, chance = 0, random.Random(1)
     while _killed(held, chance.randrange(4, 12)):
         deaths += 1
-        jobs.take_back_of("doomed", written_down)
+        queue.take_back_of("doomed", written_down)
     assert deaths > 5
-    assert (_staged(made), rescoring.differences(made)) == (wanted, differences)
-    result = rescoring.result_differences(made)
-    rescoring.apply(made, "organiser")
-    assert rescoring.result_differences(made) == result
+    assert (_staged(made), rescore.differences(made)) == (wanted, differences)
+    result = rescore.result_differences(made)
+    rescore.apply(made, "organiser")
+    assert rescore.result_differences(made) == result
 
 
 @pytest.mark.long
@@ -118,10 +117,10 @@ def test_a_rescoring_by_processes_that_are_killed(held: Held, tmp_path: Path) ->
     held.results()
     hands.judged(held)
     wanted, differences = _undisturbed(held)
-    made = rescoring.start("organiser", "with kills")
+    made = rescore.start("organiser", "with kills")
     kill_at_random(held, 5, random.Random(5), judges=("judge 1",))
     hands.judged(held)
-    assert (_staged(made), rescoring.differences(made)) == (wanted, differences)
+    assert (_staged(made), rescore.differences(made)) == (wanted, differences)
 
 
 @pytest.mark.slow
@@ -139,9 +138,9 @@ def test_a_backup_taken_when_the_judge_was_killed_comes_to_the_same_result(
         try:
             again = Held(folder, held.created, held.judge_key, held.clock_file, None)
             hands.judged(again)
-            final = boards.final_snapshot()
+            final = results.final_snapshot()
             assert final is not None
-            assert not jobs.open_jobs().exists()
+            assert not queue.open_jobs().exists()
             return bytes(final.content)
         finally:
             connections.close_all()
@@ -153,8 +152,8 @@ def test_a_backup_taken_when_the_judge_was_killed_comes_to_the_same_result(
     while _killed(held, 7 + 3 * deaths):
         deaths += 1
         assert result_of(deaths) == wanted
-        jobs.take_back_of("doomed", written_down)
+        queue.take_back_of("doomed", written_down)
     assert deaths > 3
-    final = boards.final_snapshot()
+    final = results.final_snapshot()
     assert final is not None
     assert bytes(final.content) == wanted

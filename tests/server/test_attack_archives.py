@@ -18,7 +18,7 @@ from tests.server import hands
 from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import browser, joined
 
-from tracearena.server.store.enciphered import EncipheredFile
+from tracearena.server.store.crypto import EncipheredFile
 
 ADDRESS = "/team/targets/archive"
 TABLE, TRACES = "etable_team001-{}_data01_IDP.csv", "etraces_team001-{}_data01_IDP.csv"

@@ -18,12 +18,11 @@ from tests.server.hands import attack_table, defend, hand_in, judged, original, 
 
 from tracearena.errors import FileError, ParameterError, TracearenaError
 from tracearena.files.io import FREE_BYTES
-from tracearena.server.judging.truths import Bench
+from tracearena.server.judge.scoring import Bench
 from tracearena.server.models import Submission
-from tracearena.server.operations.backup import backup
-from tracearena.server.operations.restoring import restore
+from tracearena.server.operations import backup as contents
+from tracearena.server.operations.backup import backup, restore
 from tracearena.server.settings import configure
-from tracearena.server.store import contents
 from tracearena.server.store.folder import Folder
 
 ON_SQLITE = pytest.mark.parametrize("database", [None], ids=["sqlite"])
@@ -47,7 +46,7 @@ def test_nobody_works_on_a_restored_contest_yet(held: Held, tmp_path: Path) -> N
     """The judges of the contest that was backed up are not shown as those of the new one."""
     from tracearena.server import clock
     from tracearena.server.models import Worker
-    from tracearena.server.operations.status import status
+    from tracearena.server.operations.schedule import status
 
     Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
     backup(held.folder, tmp_path / "friday.tar")
@@ -76,7 +75,7 @@ def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path
     private = played.judge_private_key
     truth = played.folder.for_judge("orgtraces_team001_data01_IDP.csv").read_bytes()
     assert truth in content
-    from tracearena.server.store.sealing import unseal
+    from tracearena.server.store.crypto import unseal
 
     for secret in (private, private.hex().encode(), unseal(private, truth)[200:300]):
         assert secret not in content
@@ -87,7 +86,7 @@ def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path
 
 def test_the_age_of_the_last_backup_is_known(played: Held, tmp_path: Path) -> None:
     """`contest status` shows it."""
-    from tracearena.server.operations.status import status
+    from tracearena.server.operations.schedule import status
 
     assert status(played.folder)["backup_age_s"] is None
     backup(played.folder, tmp_path / "friday.tar")

@@ -37,9 +37,9 @@ def test_what_is_too_large(held: Held) -> None:
 
 def test_a_fault_of_ours(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """500 tells nothing of the fault."""
-    from tracearena.server.results import boards
+    from tracearena.server import results
 
-    monkeypatch.setattr(boards, "shown", None)
+    monkeypatch.setattr(results, "shown", None)
     quiet = browser(raise_request_exception=False)
     _check(quiet.get("/board"), 500, "Something went wrong on the server", "tell the organiser")
 

@@ -23,14 +23,18 @@ from tracearena.contest.file_judge import reidentification_of, trace_inference_o
 from tracearena.contest.rules import Rules
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
-from tracearena.server.sandbox import child_processes
-from tracearena.server.sandbox.checked import Checked, Kind, Verdict, shown_name
-from tracearena.server.sandbox.child_processes import ChildDied, ForkServer, Limits
-from tracearena.server.sandbox.child_side import framed
-from tracearena.server.sandbox.children import FORK_SERVER, check_upload, run_attacks, score_checked
-from tracearena.server.sandbox.frames import Frame
-from tracearena.server.sandbox.packing import pack
-from tracearena.server.store.sealing import SealError, new_pair, seal, unsealed_chunks
+from tracearena.server.sandbox import parent
+from tracearena.server.sandbox.messages import Checked, Frame, Kind, Verdict, framed, pack, shown_name
+from tracearena.server.sandbox.parent import (
+    FORK_SERVER,
+    ChildDied,
+    ForkServer,
+    Limits,
+    check_upload,
+    run_attacks,
+    score_checked,
+)
+from tracearena.server.store.crypto import SealError, new_pair, seal, unsealed_chunks
 from tracearena.traces import Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 
 PROBE_COMMAND = [sys.executable, "-I", str(Path(__file__).with_name("probe_child.py"))]
@@ -41,7 +45,7 @@ TABLE = IdTable([3, 4], [2, 1])
 
 
 A_JUDGE = f"""
-from tracearena.server.sandbox.child_processes import ForkServer, Limits
+from tracearena.server.sandbox.parent import ForkServer, Limits
 ForkServer({PROBE_COMMAND!r}).run("probe", [b"sleep"], limits=Limits(memory_mb=400))
 """
 
@@ -353,12 +357,12 @@ def test_the_name_of_a_file_is_shown_without_its_folder_and_disturbs_nothing(nam
 
 def test_compiled_code_is_kept_where_only_its_owner_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    assert "NUMBA_CACHE_DIR" not in child_processes._environment()
+    assert "NUMBA_CACHE_DIR" not in parent._environment()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    kept = child_processes._environment()["NUMBA_CACHE_DIR"]
+    kept = parent._environment()["NUMBA_CACHE_DIR"]
     assert kept == str(Path.home() / ".cache" / "tracearena" / "numba")
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/var/cache/tracearena")
-    assert child_processes._environment()["NUMBA_CACHE_DIR"] == "/var/cache/tracearena"
+    assert parent._environment()["NUMBA_CACHE_DIR"] == "/var/cache/tracearena"
 
 
 @pytest.mark.slow

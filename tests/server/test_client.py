@@ -18,10 +18,9 @@ from tracearena.contest.commitments import (
     sign,
 )
 from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.server.client import connection, keeping
-from tracearena.server.client.connection import Client, ServerRefused, Unreachable
-from tracearena.server.client.receipt_checks import check_receipts
-from tracearena.server.client.transfers import download, upload
+from tracearena.server import client as connection
+from tracearena.server import client as keeping
+from tracearena.server.client import Client, ServerRefused, Unreachable, check_receipts, download, upload
 
 CONTENT = bytes(range(256)) * 4_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -8,7 +8,7 @@ import zipfile
 from tests.server.conftest import Held
 from tests.server.visitors import by_form, joined, logged_in, organiser, program
 
-from tracearena.server.store.sealing import unseal
+from tracearena.server.store.crypto import unseal
 
 
 def test_a_member_joins_downloads_and_hands_in(held: Held) -> None:

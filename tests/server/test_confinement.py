@@ -29,12 +29,10 @@ from tests.server.uploads import FRAME, GOOD, ORIGINAL
 
 from tracearena.contest.rules import Rules
 from tracearena.files.io import Held
-from tracearena.server import libc
-from tracearena.server.sandbox import check_child, child_side, children, landlock, system_calls
-from tracearena.server.sandbox.checked import Checked, Kind
-from tracearena.server.sandbox.child_processes import ForkServer, Limits
-from tracearena.server.sandbox.child_side import framed
-from tracearena.server.sandbox.packing import pack
+from tracearena.server.sandbox import child, confinement, messages, process_control
+from tracearena.server.sandbox import parent as children
+from tracearena.server.sandbox.messages import Checked, Kind, framed, pack
+from tracearena.server.sandbox.parent import ForkServer, Limits
 from tracearena.traces import IdTable
 
 PROBE = [sys.executable, "-I", str(Path(__file__).with_name("probe_child.py"))]
@@ -87,10 +85,11 @@ USERS = [
     ),
 ]
 needs_landlock = pytest.mark.skipif(
-    landlock.version() == 0, reason="THE KERNEL HAS NO LANDLOCK: what children can read is not guarded here"
+    confinement.version() == 0,
+    reason="THE KERNEL HAS NO LANDLOCK: what children can read is not guarded here",
 )
 needs_seccomp = pytest.mark.skipif(
-    not system_calls.are_limitable(), reason="NO SECCOMP HERE: what children can do is not guarded"
+    not confinement.are_limitable(), reason="NO SECCOMP HERE: what children can do is not guarded"
 )
 
 
@@ -184,7 +183,7 @@ def test_the_numbers_of_calls_are_those_of_the_kernels_headers(column: int) -> N
         pytest.skip(f"{header} is not there")
     text = re.sub(r"__NR3264_(\w+)", r"__NR_\1", header.read_text())
     defined = {name: int(number) for name, number in re.findall(prefix + r"(\w+)\s+(\d+)\n", text)}
-    words = system_calls._NUMBERS.split()
+    words = confinement._NUMBERS.split()
     for name, *numbers in zip(words[::3], words[1::3], words[2::3], strict=True):
         # The generic header calls some by the names that they have for 64 bits elsewhere.
         wanted = defined.get(name, defined.get(OTHER_NAMES.get(name, "")))
@@ -203,10 +202,12 @@ def test_a_child_has_threads(guarded_server: ForkServer) -> None:
     assert guarded_server.run("probe", [b"threads"], limits=ROOMY) == b"xxxx"
 
 
-@pytest.mark.skipif(os.getuid() != 0 or not libc.is_linux(), reason="only root can become somebody else")
+@pytest.mark.skipif(
+    os.getuid() != 0 or not process_control.is_linux(), reason="only root can become somebody else"
+)
 def test_a_process_that_hides_its_memory_is_closed_to_its_own_user() -> None:
-    """Judge, web and their parent call `hide`; another process of their user is refused then."""
-    said = "import sys, time; from tracearena.server.store import process_memory as m; "
+    """Judge, web and their parent call `hide_process_memory`; another process of their user is refused then."""
+    said = "import sys, time; from tracearena.server.sandbox import process_control as m; "
     after = "import os; os.setresuid(64003, 64003, 64003); "
     looking = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", "cat"]
     for hides in (False, True):
@@ -214,7 +215,7 @@ def test_a_process_that_hides_its_memory_is_closed_to_its_own_user() -> None:
         code = (
             said
             + after
-            + ("m.hide(); " if hides else "m.libc.prctl(4, 1); ")
+            + ("m.hide_process_memory(); " if hides else "m.prctl(4, 1); ")
             + "print(flush=True); time.sleep(60)"
         )
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
@@ -228,15 +229,15 @@ def test_a_process_that_hides_its_memory_is_closed_to_its_own_user() -> None:
 
 
 def test_what_the_kernel_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(landlock, "version", lambda: 7)
-    monkeypatch.setattr(system_calls, "are_limitable", lambda: True)
-    assert child_side.missing_guards() == ""
-    monkeypatch.setattr(landlock, "version", lambda: 0)
-    assert child_side.missing_guards() == (
+    monkeypatch.setattr(confinement, "version", lambda: 7)
+    monkeypatch.setattr(confinement, "are_limitable", lambda: True)
+    assert messages.missing_guards() == ""
+    monkeypatch.setattr(confinement, "version", lambda: 0)
+    assert messages.missing_guards() == (
         "This kernel has no Landlock: code that breaks out of the checker could read files."
     )
-    monkeypatch.setattr(system_calls, "are_limitable", lambda: False)
-    assert "Seccomp is missing" in child_side.missing_guards()
+    monkeypatch.setattr(confinement, "are_limitable", lambda: False)
+    assert "Seccomp is missing" in messages.missing_guards()
 
 
 def as_parquet(content: bytes) -> bytes:
@@ -276,7 +277,7 @@ def test_uploads_are_checked_and_scored_behind_the_guards(kind: Kind, form: str,
     upload = FORMATS[form](GOOD[kind])
     found = children.check_upload(upload, FRAME, kind, RULES, file_name="a.csv")
     assert isinstance(found, Checked)
-    assert found == check_child.checked(Held("a.csv", GOOD[kind]), FRAME, kind, 2**20, 100)
+    assert found == child.checked(Held("a.csv", GOOD[kind]), FRAME, kind, 2**20, 100)
     assert 0 <= children.score_checked(found, TRUTHS[kind], RULES) <= 1
 
 

@@ -10,10 +10,9 @@ import pytest
 from tests.server.conftest import TEAMS, Held
 
 from tracearena.errors import FileError
-from tracearena.server.people.links import PURPOSE, usable
+from tracearena.server.accounts import PURPOSE, usable
+from tracearena.server.store.crypto import secret_key, unseal, unwrap
 from tracearena.server.store.folder import Folder
-from tracearena.server.store.keys import secret_key, unwrap
-from tracearena.server.store.sealing import unseal
 
 
 def test_every_party_has_a_row_and_every_team_a_link(held: Held) -> None:

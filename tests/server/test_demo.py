@@ -18,11 +18,10 @@ from tests.border.command_line import tracearena
 
 from tracearena.contest import phase_at
 from tracearena.server import clock
-from tracearena.server.client.connection import ServerRefused
-from tracearena.server.operations.demonstration import Demonstration
-from tracearena.server.operations.stops import Stop, schedule_around
-from tracearena.server.people.given_accounts import new_account
-from tracearena.server.serving import free_port
+from tracearena.server.accounts import new_account
+from tracearena.server.client import ServerRefused
+from tracearena.server.operations.demo import Demonstration, Stop, schedule_around
+from tracearena.server.processes.supervisor import free_port
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 ACCOUNT = re.compile(r"(organiser|team \d{3}) +(\S+) +password (\S+) +(http://\S+)")

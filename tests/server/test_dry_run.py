@@ -12,8 +12,8 @@ from tests.server.visitors import joined, organiser
 
 from tracearena.server import clock
 from tracearena.server.models import Contest
-from tracearena.server.operations.dry_run import dry_run
-from tracearena.server.store import contents
+from tracearena.server.operations import backup
+from tracearena.server.operations.schedule import dry_run
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def test_it_tells_what_would_be_published_invalid_missing_or_open(
     assert "would be missing" in told["003"][1]
     assert "Draw the pseudonyms of 2 data sets" in text
     assert "Close 2 data sets" in text
-    before = contents.digests()
+    before = backup.digests()
     hands.defend(held, "003", tmp_path)
     assert _told()["003"] == ("wait", "depends on an upload that the judge has not checked yet")
-    assert before["contest_dataset"] == contents.digests()["contest_dataset"]
+    assert before["contest_dataset"] == backup.digests()["contest_dataset"]
     hands.judged(held)
     held.attack()
     hands.judged(held)

@@ -12,7 +12,7 @@ from tests.server.routes import VALUES, addresses, api_routes, filled, pages
 from tests.server.visitors import Program, browser, joined, organiser, token
 
 from tracearena.server.settings import Address
-from tracearena.server.site.middleware import HEADERS, POLICY
+from tracearena.server.web.middleware import HEADERS, POLICY
 
 _NEVER = ("unsafe-inline", "unsafe-eval", "*", "data:", "http:", "https:")
 
@@ -60,7 +60,7 @@ def test_an_answer_to_head_has_no_body(held: Held) -> None:
     from django.http import HttpResponse, StreamingHttpResponse
     from django.test import RequestFactory
 
-    from tracearena.server.site.middleware import Headers
+    from tracearena.server.web.middleware import Headers
 
     for made in (HttpResponse(b"body"), StreamingHttpResponse([b"body"])):
         made.headers["Content-Length"] = "4"
@@ -71,11 +71,11 @@ def test_an_answer_to_head_has_no_body(held: Held) -> None:
 
 def test_t38_headers_on_what_goes_wrong(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of ours, a wrong host, a form from elsewhere, a body that is none."""
-    from tracearena.server.results import boards
+    from tracearena.server import results
 
     _check_headers(browser(headers={"Host": "evil.example"}).get("/"), "wrong host")
     _check_headers(browser(enforce_csrf_checks=True).post("/login", {}), "forged")
-    monkeypatch.setattr(boards, "shown", None)
+    monkeypatch.setattr(results, "shown", None)
     quiet = browser(raise_request_exception=False)
     page, shape = quiet.get("/board"), quiet.get("/api/v1/board")
     assert (page.status_code, shape.status_code) == (500, 500)

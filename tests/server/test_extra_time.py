@@ -14,11 +14,11 @@ from tests.server.visitors import Program, browser, by_form, joined, organiser, 
 
 from tracearena.contest import verify_archive
 from tracearena.errors import DataError, ParameterError
-from tracearena.server.judging.export import export
-from tracearena.server.judging.truths import Bench
+from tracearena.server import results
+from tracearena.server.judge.export import export
+from tracearena.server.judge.scoring import Bench
 from tracearena.server.models import AuditEntry, Contest, DataSet, State, Submission
-from tracearena.server.operations.schedule_moves import give_time, move
-from tracearena.server.results import boards
+from tracearena.server.operations.schedule import give_time, move
 
 MS = timedelta(milliseconds=1)
 WHY = {"reason": "their network was down", "actor": "organiser"}
@@ -70,10 +70,10 @@ def test_the_judge_waits_for_the_last_team_and_the_export_verifies(
     held.at(LATER - MS)
     late = hands.attack_table(held, "003", "002", tmp_path, right=9)
     hands.judged(held)
-    assert boards.final_snapshot() is None
+    assert results.final_snapshot() is None
     held.at(LATER)
     hands.judged(held)
-    assert boards.final_snapshot() is not None
+    assert results.final_snapshot() is not None
     late.refresh_from_db()
     assert late.state == State.SCORED
     held.results()

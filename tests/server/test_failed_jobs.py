@@ -10,7 +10,7 @@ from tests.server.conftest import Held
 from typer.testing import CliRunner
 
 from tracearena.cli import build
-from tracearena.server.judging import scoring
+from tracearena.server.judge import scoring
 from tracearena.server.models import AuditEntry, State, Submission
 
 

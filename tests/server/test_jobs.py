@@ -11,7 +11,7 @@ from tests.server.conftest import Held
 
 from tracearena.server import clock
 from tracearena.server.models import AuditEntry, Job, JobState, Team, Worker
-from tracearena.server.store import jobs
+from tracearena.server.store import queue
 
 
 def _ignored(job: Job, error: str) -> None:
@@ -19,10 +19,10 @@ def _ignored(job: Job, error: str) -> None:
 
 
 def _put(number: int, team: str | None = None) -> Job:
-    return jobs.enqueue("check", f"check/{number}", team=team and Team.objects.get(number=team))
+    return queue.enqueue("check", f"check/{number}", team=team and Team.objects.get(number=team))
 
 
-def _run_out(taken: jobs.Taken) -> None:
+def _run_out(taken: queue.Taken) -> None:
     """Let a worker be thought dead."""
     Job.objects.filter(pk=taken.pk).update(lease_until=clock.machine_now() - timedelta(seconds=1))
 
@@ -36,30 +36,30 @@ def test_a_key_is_in_the_queue_once(held: Held) -> None:
 def test_a_job_is_not_taken_before_it_is_due(held: Held) -> None:
     """The contest's clock decides."""
     later = clock.now() + timedelta(hours=1)
-    jobs.enqueue("check", "check/1", due_at=later)
-    assert jobs.take("a") is None
+    queue.enqueue("check", "check/1", due_at=later)
+    assert queue.take("a") is None
     held.at(later)
-    assert jobs.take("a") is not None
+    assert queue.take("a") is not None
 
 
 def test_a_worker_whose_lease_ran_out_writes_nothing(held: Held) -> None:
     """The next one has a higher fence; the first is turned away with all that it found."""
     _put(1)
-    first = jobs.take("a")
+    first = queue.take("a")
     assert first is not None
-    assert jobs.take("b") is None
-    assert jobs.prolong(first)
+    assert queue.take("b") is None
+    assert queue.prolong(first)
     _run_out(first)
-    assert jobs.take_back_expired(_ignored) == 1
-    second = jobs.take("b")
+    assert queue.take_back_expired(_ignored) == 1
+    second = queue.take("b")
     assert second is not None
     assert second.fence == first.fence + 1
-    assert not jobs.prolong(first)
-    with pytest.raises(jobs.LeaseLost), jobs.finishing(first):
+    assert not queue.prolong(first)
+    with pytest.raises(queue.LeaseLost), queue.finishing(first):
         raise AssertionError("the block is not entered")
-    assert not jobs.give_back(first)
-    jobs.fail(first, "too late", _ignored)
-    with jobs.finishing(second):
+    assert not queue.give_back(first)
+    queue.fail(first, "too late", _ignored)
+    with queue.finishing(second):
         pass
     assert Job.objects.get().state == JobState.DONE
 
@@ -67,11 +67,11 @@ def test_a_worker_whose_lease_ran_out_writes_nothing(held: Held) -> None:
 def test_a_result_and_the_end_of_its_job_are_one(held: Held) -> None:
     """An error inside leaves the job where it was, and nothing written."""
     _put(1)
-    taken = jobs.take("a")
+    taken = queue.take("a")
     assert taken is not None
 
     def stumble() -> None:
-        with jobs.finishing(taken):
+        with queue.finishing(taken):
             Team.objects.filter(number="001").update(name="changed")
             raise ZeroDivisionError
 
@@ -85,21 +85,21 @@ def test_three_tries_and_then_it_has_failed(held: Held) -> None:
     """With the last error and its aftermath, once."""
     _put(1)
     told: list[str] = []
-    for number in range(jobs.MOST_TRIES):
-        taken = jobs.take("a")
+    for number in range(queue.MOST_TRIES):
+        taken = queue.take("a")
         assert taken is not None
-        jobs.fail(taken, f"error {number}", lambda job, error: told.append(error))
-    assert jobs.take("a") is None
+        queue.fail(taken, f"error {number}", lambda job, error: told.append(error))
+    assert queue.take("a") is None
     assert told == ["error 2"]
     job = Job.objects.get()
     assert (job.state, job.error, job.finished_at) == (JobState.FAILED, "error 2", clock.now())
-    assert jobs.try_again(job)
-    assert jobs.take("a") is not None
+    assert queue.try_again(job)
+    assert queue.take("a") is not None
 
 
-def _begin() -> jobs.Taken:
+def _begin() -> queue.Taken:
     """Take a job and begin to work on it, as a worker does."""
-    taken = jobs.take("a")
+    taken = queue.take("a")
     assert taken is not None
     now = clock.machine_now()
     Worker.objects.update_or_create(
@@ -114,14 +114,14 @@ def test_a_job_that_kills_three_workers_in_a_row_has_failed(held: Held) -> None:
     told: list[str] = []
     for number in range(1, 4):
         assert _begin().fence == number
-        assert jobs.take_back_of("a", lambda job, error: told.append(error)) == 1
-    assert jobs.take("a") is None
+        assert queue.take_back_of("a", lambda job, error: told.append(error)) == 1
+    assert queue.take("a") is None
     assert told == ["3 workers in a row were lost over it"]
     job = Job.objects.get()
     assert (job.state, job.tries, job.losses) == (JobState.FAILED, 0, 3)
-    assert jobs.try_again(job)
+    assert queue.try_again(job)
     assert _begin().fence == 4
-    assert jobs.take_back_of("a", _ignored) == 1
+    assert queue.take_back_of("a", _ignored) == 1
     assert Job.objects.get().state == JobState.WAITING
 
 
@@ -129,15 +129,15 @@ def test_a_worker_that_dies_before_its_work_costs_no_job_anything(held: Held) ->
     """However often, as in a loop of crashes at the start."""
     _put(1)
     for _ in range(20):
-        assert jobs.take("a") is not None
-        assert jobs.take_back_of("a", _ignored) == 1
+        assert queue.take("a") is not None
+        assert queue.take_back_of("a", _ignored) == 1
     assert (Job.objects.get().state, Job.objects.get().losses) == (JobState.WAITING, 0)
 
 
 def _lost() -> str:
     """Lose a worker over the job that is next."""
     key = _begin().key
-    assert jobs.take_back_of("a", _ignored) == 1
+    assert queue.take_back_of("a", _ignored) == 1
     return key
 
 
@@ -155,22 +155,22 @@ def test_a_worker_that_dies_over_every_job_is_to_blame_itself(held: Held) -> Non
 def test_leases_run_by_the_clock_of_the_database(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """A judge on a machine whose clock is an hour ahead takes nothing from the others."""
     _put(1)
-    assert jobs.take("a") is not None
+    assert queue.take("a") is not None
     ahead = clock.machine_now() + timedelta(hours=1)
     monkeypatch.setattr(clock, "machine_now", lambda: ahead)
-    assert jobs.take_back_expired(_ignored) == 0
+    assert queue.take_back_expired(_ignored) == 0
 
 
 def test_what_was_given_back_or_withdrawn(held: Held) -> None:
     """Is there again, without blame; or gone, to be put in when it is due."""
     _put(1)
-    taken = jobs.take("a")
+    taken = queue.take("a")
     assert taken is not None
-    assert jobs.give_back(taken)
-    again = jobs.take("b")
+    assert queue.give_back(taken)
+    again = queue.take("b")
     assert again is not None
     assert Job.objects.get().tries == 0
-    assert jobs.withdraw(again)
+    assert queue.withdraw(again)
     assert not Job.objects.exists()
     assert not AuditEntry.objects.filter(act="job failed").exists()
 
@@ -186,11 +186,11 @@ def test_many_workers_at_once_take_every_job_once(held: Held) -> None:
         try:
             idle = 0
             while idle < 3:
-                taken = jobs.take(name)
+                taken = queue.take(name)
                 if taken is None:
                     idle += 1
                     continue
-                with jobs.finishing(taken):
+                with queue.finishing(taken):
                     found.append(taken.key)
         except Exception as error:
             errors.append(error)
@@ -204,4 +204,4 @@ def test_many_workers_at_once_take_every_job_once(held: Held) -> None:
         one.join()
     assert not errors
     assert sorted(found) == sorted(f"check/{number}" for number in range(40))
-    assert not jobs.open_jobs().exists()
+    assert not queue.open_jobs().exists()

@@ -12,13 +12,12 @@ from tests.server.conftest import Held
 from tracearena.contest.data import COMMITMENTS
 from tracearena.errors import ParameterError
 from tracearena.formats import pwscup
-from tracearena.server.judging import failures, final_scores, scoring
-from tracearena.server.judging.truths import Bench
+from tracearena.server import results, submissions
+from tracearena.server.judge import scoring, worker
+from tracearena.server.judge.scoring import Bench
 from tracearena.server.models import AuditEntry, DataSet, Job, JobState, Score, State, Submission
-from tracearena.server.results import boards
-from tracearena.server.sandbox.children import ChildDied
-from tracearena.server.store.sealing import seal
-from tracearena.server.uploads import quota
+from tracearena.server.sandbox.parent import ChildDied
+from tracearena.server.store.crypto import seal
 from tracearena.traces import ObfuscatedTraces
 
 
@@ -47,12 +46,12 @@ def test_a_scorer_that_crashes_makes_no_score(
     held.anonymization()
     monkeypatch.setattr(scoring, "score_checked", crash)
     submission = hands.defend(held, "001", tmp_path)
-    assert quota.used(submission.team, submission.quota) == 1
+    assert submissions.used(submission.team, submission.quota) == 1
     assert hands.judged(held) == 3
     submission.refresh_from_db()
-    assert (submission.state, submission.reason) == (State.ERROR, failures.REASON)
+    assert (submission.state, submission.reason) == (State.ERROR, worker.REASON)
     assert submission.finished_at is not None
-    assert quota.used(submission.team, submission.quota) == 0
+    assert submissions.used(submission.team, submission.quota) == 0
     assert not Score.objects.exists()
     job = Job.objects.get()
     assert (job.state, job.tries) == (JobState.FAILED, 3)
@@ -69,12 +68,12 @@ def test_a_judge_error_can_be_tried_again(
         submission = hands.defend(held, "001", tmp_path)
         hands.judged(held)
     job = Job.objects.get()
-    failures.try_again(job, "organiser", "disk repaired")
+    worker.try_again(job, "organiser", "disk repaired")
     hands.judged(held)
     submission.refresh_from_db()
     assert (submission.state, submission.utility) == (State.SCORED, 1.0)
     with pytest.raises(ParameterError, match="has not failed"):
-        failures.try_again(job, "organiser", "once more")
+        worker.try_again(job, "organiser", "once more")
 
 
 def test_a_judge_error_gives_its_quota_back_once(
@@ -88,10 +87,10 @@ def test_a_judge_error_gives_its_quota_back_once(
     failing = hands.defend(held, "001", tmp_path)
     hands.judged(held)
     for _ in range(2):
-        failures.try_again(Job.objects.get(key=f"check/{failing.pk}"), "organiser", "once more")
+        worker.try_again(Job.objects.get(key=f"check/{failing.pk}"), "organiser", "once more")
         hands.judged(held)
     assert Submission.objects.get(pk=failing.pk).state == State.ERROR
-    assert quota.used(other.team, other.quota) == 1
+    assert submissions.used(other.team, other.quota) == 1
 
 
 def test_a_file_that_no_child_survives_is_refused(
@@ -111,7 +110,7 @@ def test_a_file_that_no_child_survives_is_refused(
         hands.judged(held)
     poison.refresh_from_db()
     assert (poison.state, poison.verdict["code"], len(calls)) == (State.REFUSED, "too-costly", 2)
-    assert quota.used(poison.team, poison.quota) == 1
+    assert submissions.used(poison.team, poison.quota) == 1
     other = hands.defend(held, "002", tmp_path)
     hands.judged(held)
     other.refresh_from_db()
@@ -217,12 +216,12 @@ def test_no_result_while_a_score_is_missing(held: Held, tmp_path: Path) -> None:
     path.write_bytes(content[:-1])
     held.results()
     hands.judged(held)
-    assert final_scores.missing() == [f"score/{attack.pk}"]
-    assert boards.final_snapshot() is None
+    assert scoring.missing() == [f"score/{attack.pk}"]
+    assert results.final_snapshot() is None
     path.write_bytes(content)
-    failures.try_again(Job.objects.get(key=f"score/{attack.pk}"), "organiser", "the file is back")
+    worker.try_again(Job.objects.get(key=f"score/{attack.pk}"), "organiser", "the file is back")
     hands.judged(held)
-    assert boards.final_snapshot() is not None
+    assert results.final_snapshot() is not None
     assert Score.objects.get(submission=attack).value == 0.0
 
 
@@ -231,7 +230,7 @@ def test_n_a_never_ranks(held: Held, tmp_path: Path) -> None:
     _released(held, tmp_path)
     held.results()
     hands.judged(held)
-    snapshot = boards.final_snapshot()
+    snapshot = results.final_snapshot()
     assert snapshot is not None
     result = json.loads(bytes(snapshot.content))
     rows = {row["team"]: row for row in result["board"]}

@@ -27,7 +27,7 @@ def running(
     name: str = "judge 1",
     *,
     key: str | None = None,
-    command: Sequence[str] = ("-m", "tracearena.server.judge"),
+    command: Sequence[str] = ("-m", "tracearena.server.processes.judge_process"),
     before: Sequence[str] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a judge."""
@@ -126,14 +126,14 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the database is away: the sign of life goes on, the hold on the job does not."""
-    from tracearena.server.judging import working
-    from tracearena.server.judging.truths import Bench
-    from tracearena.server.store import jobs
+    from tracearena.server.judge import worker as working
+    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.store import queue
 
     def away(*given: object) -> str:
         raise ConnectionError
 
-    jobs.enqueue("check", "check/1", {"submission": 1})
+    queue.enqueue("check", "check/1", {"submission": 1})
     monkeypatch.setattr(working, "do", away)
     worker = working.Working(Bench(held.folder, held.judge_private_key), "judge 1", grace_s=10)
     assert not worker._safely(worker._one)
@@ -148,7 +148,7 @@ from tracearena.server.store.folder import Folder
 from tracearena.server.settings import configure
 configure(Folder(Path(sys.argv[1])))
 from tracearena.server import judge
-from tracearena.server.judging import working
+from tracearena.server.judge import working
 working.WORK["check"] = lambda taken, bench: time.sleep(600)
 judge.main(sys.argv[1:], grace_s=1.0)
 """
@@ -157,9 +157,9 @@ judge.main(sys.argv[1:], grace_s=1.0)
 @pytest.mark.slow
 def test_a_job_that_takes_too_long_is_given_back_at_the_signal(held: Held) -> None:
     """Without blame, and before anybody waits for the end of a lease."""
-    from tracearena.server.store import jobs
+    from tracearena.server.store import queue
 
-    jobs.enqueue("check", "check/1", {"submission": 1})
+    queue.enqueue("check", "check/1", {"submission": 1})
     with running(held, command=["-c", _SLOW_JUDGE]) as judge:
         until(lambda: Job.objects.get().state == JobState.RUNNING)
         judge.send_signal(signal.SIGTERM)
@@ -172,9 +172,9 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
     held: Held, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from tracearena.cli.contest_server.status import _lines
-    from tracearena.server.judging import working
-    from tracearena.server.judging.truths import Bench
-    from tracearena.server.operations.status import status
+    from tracearena.server.judge import worker as working
+    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.operations.schedule import status
 
     assert dict(_lines(status(held.folder)))["guards"] == "unknown while no judge works"
     monkeypatch.setattr(working.Working, "_beat", lambda judge: None)

@@ -12,10 +12,9 @@ from tests.server.conftest import USERS, Held
 from tracearena.contest import verify
 from tracearena.contest.data import COMMITMENTS, SALTS
 from tracearena.formats import pwscup
-from tracearena.server import clock
+from tracearena.server import clock, results
 from tracearena.server.models import AuditEntry, Contest, DataSet, Job, Score, State, Submission
-from tracearena.server.results import boards
-from tracearena.server.store import jobs
+from tracearena.server.store import queue
 
 
 def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +55,7 @@ def test_an_earlier_upload_that_is_checked_later_does_not_count(
     first, second = (hands.defend(held, "001", tmp_path, one) for one in ("No", "PL(5,1)"))
     Job.objects.all().delete()
     for submission in (second, first):
-        jobs.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk})
+        queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk})
     hands.judged(held)
     assert set(Submission.objects.values_list("state", flat=True)) == {State.SCORED}
     assert DataSet.objects.get(team__number="001").counts == second
@@ -83,9 +82,9 @@ def test_two_data_sets_a_team(
     hands.judged(held)
     held.results()
     hands.judged(held)
-    by_team = {key[1:3]: score for key, score in boards.stored_board().attacks.items() if key[0] == "002"}
+    by_team = {key[1:3]: score for key, score in results.stored_board().attacks.items() if key[0] == "002"}
     assert by_team == {("001", 2): 0.0}
-    assert boards.stored_board().row("001", 2).s_T_min == 0.0
+    assert results.stored_board().row("001", 2).s_T_min == 0.0
 
 
 def _hold(held: Held, tmp_path: Path) -> None:
@@ -115,14 +114,14 @@ def _hold(held: Held, tmp_path: Path) -> None:
     attack.refresh_from_db()
     assert attack.state == State.CHECKED
     assert set(Score.objects.values_list("kind", flat=True)) == {"utility"}
-    assert boards.shown(Contest.now_held(), clock.now())["snapshot"] is None
+    assert results.shown(Contest.now_held(), clock.now())["snapshot"] is None
 
     held.results()
     hands.judged(held)
     attack.refresh_from_db()
     assert attack.state == State.SCORED
     assert Score.objects.get(key=f"final/{attack.pk}").value == pytest.approx(1 - 5 / USERS)
-    shown = boards.shown(Contest.now_held(), clock.now())["snapshot"]
+    shown = results.shown(Contest.now_held(), clock.now())["snapshot"]
     row = next(row for row in shown["board"] if row["team"] == "001")
     assert row["s_T_min"] == 0.0
     by_name = {award["name"]: award["winners"] for award in shown["awards"]}

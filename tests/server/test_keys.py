@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.errors import FileError, ParameterError
-from tracearena.server.store.keys import (
+from tracearena.server.store.crypto import (
+    SealError,
     digest,
     needs_passphrase,
     new_secret,
     password_key,
+    public_of,
     read_judge_key,
     secret_key,
     unwrap,
@@ -24,7 +26,6 @@ from tracearena.server.store.keys import (
     wrap_by_password,
     write_judge_key,
 )
-from tracearena.server.store.sealing import SealError, public_of
 
 KEY = bytes(range(32))
 

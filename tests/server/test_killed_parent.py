@@ -15,8 +15,8 @@ import pytest
 from tests.server.conftest import Held
 
 from tracearena.errors import DataError
-from tracearena.server.serving import free_port
-from tracearena.server.store import occupancy
+from tracearena.server.processes.supervisor import free_port
+from tracearena.server.store import folder
 
 PATIENCE_S = 120
 
@@ -63,7 +63,7 @@ def _children(parent: subprocess.Popen[str]) -> list[int]:
 
 
 def _be_alone(held: Held) -> None:
-    with occupancy.alone(held.folder):
+    with folder.alone(held.folder):
         pass
 
 

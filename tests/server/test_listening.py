@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracearena.errors import ParameterError
-from tracearena.server.serving import Serving
+from tracearena.server.processes.supervisor import Serving
 from tracearena.server.settings import Address
 
 NAMED = Address(hosts=("contest.example.org",))

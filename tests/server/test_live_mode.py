@@ -16,12 +16,9 @@ from tests.server.visitors import joined
 from tracearena.contest import verify
 from tracearena.contest.commitments import read_live
 from tracearena.formats import pwscup
-from tracearena.server import clock
-from tracearena.server.judging.truths import Bench
+from tracearena.server import clock, results, submissions
+from tracearena.server.judge.scoring import Bench
 from tracearena.server.models import Contest, DataSet, Job, Link, Score, Snapshot, State, Submission
-from tracearena.server.results import boards
-from tracearena.server.store import snapshots
-from tracearena.server.uploads import quota
 
 NOON = SCHEDULE.attack_begin + DAY + timedelta(hours=12)
 
@@ -40,7 +37,7 @@ def live(holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def _shown() -> dict:
-    found = boards.shown(Contest.now_held(), clock.now())["snapshot"]
+    found = results.shown(Contest.now_held(), clock.now())["snapshot"]
     assert found is not None
     return found
 
@@ -124,15 +121,15 @@ def test_a_failed_live_score_gives_its_budget_back(
     live: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And the upload itself is not touched: it counts at the end."""
-    from tracearena.server.judging import live_scores
+    from tracearena.server.judge import scoring
 
     attack = hands.attack_table(live, "002", "001", tmp_path, right=1)
     with monkeypatch.context() as broken:
-        broken.setattr(live_scores, "score_of", lambda *given, **named: 1 / 0)
+        broken.setattr(scoring, "score_of", lambda *given, **named: 1 / 0)
         hands.judged(live)
     attack.refresh_from_db()
     assert attack.state == State.CHECKED
-    assert quota.used(attack.team, live_scores.budget(attack)) == 0
+    assert submissions.used(attack.team, scoring.budget(attack)) == 0
     assert Job.objects.get(key=f"live/{attack.pk}").state == "failed"
     live.results()
     hands.judged(live)
@@ -144,17 +141,17 @@ def test_a_failed_live_score_comes_again_only_within_the_budget(
 ) -> None:
     """Three answers a day are three, whichever of them failed in between."""
     from tracearena.errors import ParameterError
-    from tracearena.server.judging import failures, live_scores
+    from tracearena.server.judge import scoring, worker
 
     failing = hands.attack_table(live, "002", "001", tmp_path, right=1)
     with monkeypatch.context() as broken:
-        broken.setattr(live_scores, "score_of", lambda *given, **named: 1 / 0)
+        broken.setattr(scoring, "score_of", lambda *given, **named: 1 / 0)
         hands.judged(live)
     for right in (2, 3, 4):
         hands.attack_table(live, "002", "001", tmp_path, right=right)
     hands.judged(live)
     with pytest.raises(ParameterError, match="used up"):
-        failures.try_again(Job.objects.get(key=f"live/{failing.pk}"), "organiser", "repaired")
+        worker.try_again(Job.objects.get(key=f"live/{failing.pk}"), "organiser", "repaired")
     hands.judged(live)
     assert Score.objects.filter(key__startswith="live/", submission__team__number="002").count() == 3
     assert Job.objects.get(key=f"live/{failing.pk}").state == "failed"
@@ -183,11 +180,11 @@ def test_a_missed_refresh_is_made_up_for(live: Held, tmp_path: Path) -> None:
     live.at(NOON + timedelta(hours=1))
     hands.attack_table(live, "003", "001", tmp_path, right=3)
     hands.judged(live)
-    made = Snapshot.objects.get(name=boards.live_name(NOON))
+    made = Snapshot.objects.get(name=results.live_name(NOON))
     made.delete()
     hands.judged(live)
-    again = Snapshot.objects.get(name=boards.live_name(NOON))
+    again = Snapshot.objects.get(name=results.live_name(NOON))
     assert bytes(again.content) == bytes(made.content)
-    content = snapshots.content_of(again)
+    content = results.content_of(again)
     assert {attack["attacker"] for attack in content["attacks"]} == {"VisitProb-R", "002"}
     assert Score.objects.filter(key__startswith="live/", submission__team__number="003").exists()

@@ -22,8 +22,8 @@ from tests.server.visitors import (
 )
 
 from tracearena.errors import DataError, ParameterError
+from tracearena.server import accounts
 from tracearena.server.models import AuditEntry, Member, Token
-from tracearena.server.people import accounts, members
 
 NEW = "eight blue bottles"
 
@@ -106,7 +106,7 @@ def test_a_password_that_was_ended_is_not_changed_any_more(
 
     def ended_meanwhile(password: str, member: Member) -> None:
         check(password, member)
-        members.reset(members.named("ann", organiser=False), "command line")
+        accounts.reset(accounts.named("ann", organiser=False), "command line")
 
     monkeypatch.setattr(accounts, "_check_password", ended_meanwhile)
     assert client.post("/password", {"old": PASSWORD, "password": NEW}).status_code == 403
@@ -124,20 +124,20 @@ def test_two_organisers_work_at_once_and_one_stays(held: Held) -> None:
     assert second.post(f"/organiser/people/{_number('organiser')}/disable").status_code == 302
     assert boss.get("/organiser").status_code == 302
     with pytest.raises(DataError, match="nobody else"):
-        members.disable(members.named("SECOND", organiser=True), "command line")
+        accounts.disable(accounts.named("SECOND", organiser=True), "command line")
     assert second.get("/organiser").status_code == 200
 
 
 def test_an_organiser_who_waits_for_a_password_does_not_count_as_another(held: Held) -> None:
     """Their link may never be used."""
     organiser(held)
-    by_link(members.add_organiser("command line"), "second")
-    second = members.named("second", organiser=True)
-    secret = members.reset(second, "command line")
+    by_link(accounts.add_organiser("command line"), "second")
+    second = accounts.named("second", organiser=True)
+    secret = accounts.reset(second, "command line")
     with pytest.raises(DataError, match="nobody else"):
-        members.disable(members.named("organiser", organiser=True), "command line")
+        accounts.disable(accounts.named("organiser", organiser=True), "command line")
     assert _join(secret, "second").status_code == 302
-    members.disable(members.named("organiser", organiser=True), "command line")
+    accounts.disable(accounts.named("organiser", organiser=True), "command line")
 
 
 def test_two_who_shut_out_each_other_do_not_both_succeed(held: Held) -> None:
@@ -145,11 +145,11 @@ def test_two_who_shut_out_each_other_do_not_both_succeed(held: Held) -> None:
     from django.db import connection
 
     organiser(held)
-    by_link(members.add_organiser("command line"), "second")
+    by_link(accounts.add_organiser("command line"), "second")
 
     def shut_out(name: str) -> bool:
         try:
-            members.disable(members.named(name, organiser=True), "command line")
+            accounts.disable(accounts.named(name, organiser=True), "command line")
         except DataError:
             return False
         finally:

@@ -15,7 +15,7 @@ from tests.server import hands
 from tests.server.conftest import Held
 from tests.server.visitors import browser, joined, organiser
 
-from tracearena.server.log_files import log_file
+from tracearena.server.processes.supervisor import log_file
 from tracearena.server.settings import Address
 
 LINE = re.compile(r'(tracearena_[a-z_]+)(?:\{state="([a-z ]+)"\})? (-?[0-9.e+]+)')

@@ -11,8 +11,8 @@ from tests.border.command_line import Done, tracearena
 from tests.server.conftest import BEGIN, DAYS, TEAMS, USERS
 
 from tracearena.server import clock
+from tracearena.server.store.crypto import needs_passphrase, read_judge_key
 from tracearena.server.store.folder import Folder
-from tracearena.server.store.keys import needs_passphrase, read_judge_key
 
 SMALL = ("--teams", TEAMS, "--users", USERS, "--days", DAYS, "--factors", 2, "--iterations", 2, "--seed", 1)
 
@@ -117,12 +117,12 @@ def test_a_failure_in_the_middle_takes_the_key_away_again(
 ) -> None:
     """A key without its contest would only puzzle its owner."""
     from tracearena.errors import DataError
-    from tracearena.server.operations import creation
+    from tracearena.server.operations import create
 
     def fail(*words: object, **named: object) -> None:
         raise DataError("the disk is gone")
 
-    monkeypatch.setattr(creation, "create", fail)
+    monkeypatch.setattr(create, "create", fail)
     assert "the disk is gone" in refused(tmp_path, "--files", prepared())
 
 

@@ -19,7 +19,7 @@ from tests.server import hostile
 from tests.server.conftest import Held
 from tests.server.visitors import free_port, joined, page_times, served, token, upload_headers, upload_time
 
-from tracearena.server.operations.bots import wait_for
+from tracearena.server.operations.demo import wait_for
 
 HANDBOOK = Path(__file__).parents[2] / "docs" / "how-to" / "hold-a-contest.md"
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")

@@ -103,7 +103,7 @@ def test_the_checklist_turns_as_things_become_true(
 ) -> None:
     """Before each phase what must be true, and whether it is."""
     from tracearena.server.models import Contest
-    from tracearena.server.operations import readiness
+    from tracearena.server.operations import schedule
 
     hands.without_children(monkeypatch)
     boss = organiser(held)
@@ -111,7 +111,7 @@ def test_the_checklist_turns_as_things_become_true(
     def unmet() -> set[str]:
         from tracearena.server import clock
 
-        checks = readiness.checklist(held.folder, Contest.now_held(), clock.now())
+        checks = schedule.checklist(held.folder, Contest.now_held(), clock.now())
         text = page("/organiser/phases", boss)
         assert text.count('<li class="met">') == sum(one.met for one in checks)
         assert text.count('<li class="unmet">') == sum(not one.met for one in checks)

@@ -11,10 +11,9 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.hands import defend, judged, without_children
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.server.operations.schedule_moves import move
-from tracearena.server.operations.status import status
-from tracearena.server.people import teams
-from tracearena.server.people.links import usable
+from tracearena.server import teams
+from tracearena.server.accounts import usable
+from tracearena.server.operations.schedule import move, status
 
 
 def _moved(point: str, days: float) -> None:
@@ -84,8 +83,9 @@ def test_the_next_free_team_gets_a_name_and_a_link(held: Held) -> None:
 
 def test_a_reset_ends_old_links_and_if_asked_members_and_tokens(held: Held) -> None:
     """The new link opens the team's bundle, as the first one did."""
+    from tracearena.server import accounts
+    from tracearena.server import accounts as tokens
     from tracearena.server.models import Member
-    from tracearena.server.people import accounts, tokens
 
     member, private = accounts.redeem(held.created.invitations["002"], "Ann", "a long password")
     token = tokens.make(member, "mine", private)
@@ -133,7 +133,7 @@ def test_the_commands_say_the_same(held: Held) -> None:
 
 
 def test_the_key_of_another_contest_is_refused(held: Held, tmp_path: Path) -> None:
-    from tracearena.server.store.keys import write_judge_key
+    from tracearena.server.store.crypto import write_judge_key
 
     write_judge_key(tmp_path / "other", None)
     words = ["contest", "team", "reset", held.folder.path, "001", "--judge-key", tmp_path / "other"]
@@ -145,9 +145,9 @@ def test_t17_an_export_is_refused_while_a_job_is_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And before the results are published; the archive does not appear."""
-    from tracearena.server.judging.export import export
-    from tracearena.server.judging.truths import Bench
-    from tracearena.server.store import jobs
+    from tracearena.server.judge.export import export
+    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.store import queue
 
     without_children(monkeypatch)
     bench = Bench(held.folder, held.judge_private_key)
@@ -160,7 +160,7 @@ def test_t17_an_export_is_refused_while_a_job_is_open(
     judged(held)
     held.results()
     judged(held)
-    jobs.enqueue("check", "check/again")
+    queue.enqueue("check", "check/again")
     with pytest.raises(DataError, match="1 jobs"):
         export(bench, tmp_path / "out.zip")
     assert not (tmp_path / "out.zip").exists()

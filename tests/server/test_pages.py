@@ -15,7 +15,7 @@ from tests.server.visitors import Program, browser, joined, organiser, program, 
 
 from tracearena.contest import Phase
 from tracearena.server.store import downloads
-from tracearena.server.store.sealing import unseal
+from tracearena.server.store.crypto import unseal
 
 
 def _text(answer: Any) -> bytes:
@@ -135,16 +135,15 @@ def test_targets_appear_for_all_at_the_same_moment(
 
 def test_results_open_by_the_organisers_hand_once(held: Held) -> None:
     """Not early, not before all is scored; and it is written down who did it."""
+    from tracearena.server import results
     from tracearena.server.models import AuditEntry, Contest
-    from tracearena.server.results import boards
-    from tracearena.server.store import snapshots
 
     boss = organiser(held)
     assert boss.post("/organiser/publish").status_code == 409
     held.results()
     answer = boss.post("/organiser/publish")
     assert (answer.status_code, "still scoring" in answer.content.decode()) == (409, True)
-    snapshots.freeze("final", boards.result_of(boards.stored_board()))
+    results.freeze("final", results.result_of(results.stored_board()))
     assert browser().get("/api/v1/board").json()["snapshot"] is None
     assert boss.post("/organiser/publish").status_code == 302
     published = Contest.now_held().published_at

@@ -18,8 +18,8 @@ from tests.server.test_t17_export import over
 from tests.server.visitors import browser, joined, organiser
 
 from tracearena.contest import verify_archive
+from tracearena.server import past_contests
 from tracearena.server.models import AuditEntry, Contest, Job
-from tracearena.server.results import past_contests
 
 __all__ = ["over"]
 

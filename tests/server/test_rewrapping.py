@@ -11,11 +11,10 @@ from tests.server import hands
 from tests.server.conftest import Held
 
 from tracearena.server import clock
+from tracearena.server.accounts import PURPOSE
 from tracearena.server.models import Job, Link, LinkKind, Team
-from tracearena.server.people.links import PURPOSE
-from tracearena.server.store import jobs
-from tracearena.server.store.keys import digest, new_secret, secret_key, unwrap
-from tracearena.server.store.sealing import SealError, seal, unseal
+from tracearena.server.store import queue
+from tracearena.server.store.crypto import SealError, digest, new_secret, seal, secret_key, unseal, unwrap
 
 
 def _asked_for(held: Held, team: str) -> tuple[Link, str]:
@@ -30,7 +29,7 @@ def _asked_for(held: Held, team: str) -> tuple[Link, str]:
     )
     public = bytes.fromhex(held.folder.read_secrets().judge_public_key)
     about = {"link": link.pk, "sealed": seal(public, secret.encode()).hex()}
-    jobs.enqueue("rewrap", f"rewrap/{link.pk}", about, team=link.team)
+    queue.enqueue("rewrap", f"rewrap/{link.pk}", about, team=link.team)
     return link, secret
 
 

@@ -10,8 +10,8 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server.models import AuditEntry, Contest, DataSet, State
-from tracearena.server.operations.schedule_moves import move
-from tracearena.server.uploads.submitting import is_late_now
+from tracearena.server.operations.schedule import move
+from tracearena.server.submissions import is_late_now
 
 WHY = {"reason": "the network was down", "actor": "organiser"}
 

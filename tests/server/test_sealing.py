@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracearena.server.store.sealing import (
+from tracearena.server.store.crypto import (
     CHUNK_BYTES,
     Sealer,
     SealError,

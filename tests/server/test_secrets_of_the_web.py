@@ -31,7 +31,7 @@ from tests.server.visitors import (
 )
 
 from tracearena.contest import id_table_text
-from tracearena.server.store.sealing import unseal
+from tracearena.server.store.crypto import unseal
 
 TEAMS = ("001", "002", "003")
 UTILITY, BOARD = 0.8765432198765, "canary of the final board"
@@ -201,7 +201,7 @@ def _secrets(
 
 
 def _tables(held: Held) -> Iterator[tuple[str, bytes]]:
-    from tracearena.server.judging.truths import Bench
+    from tracearena.server.judge.scoring import Bench
     from tracearena.server.models import DataSet
 
     bench = Bench(held.folder, held.judge_private_key)
@@ -225,9 +225,9 @@ def _plant_utility(team: str) -> None:
 
 def _plant_board() -> None:
     """Give the frozen board something that cannot be missed."""
-    from tracearena.server.results import boards
+    from tracearena.server import results
 
-    final = boards.final_snapshot()
+    final = results.final_snapshot()
     assert final is not None
     content = json.loads(bytes(final.content))
     content["awards"][0]["title"] = BOARD
@@ -368,7 +368,7 @@ def test_t23_the_oracle_budget_holds_in_parallel(
     content = [hands.inferred_table(held, "002", tmp_path, right=right) for right in range(10)]
 
     def judge(name: str) -> None:
-        from tracearena.server.judge import work_off
+        from tracearena.server.processes.judge_process import work_off
 
         try:
             work_off(held.folder, held.judge_private_key, name)

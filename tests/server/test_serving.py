@@ -18,10 +18,9 @@ from tests.border.command_line import tracearena
 from tests.server.conftest import Held
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.server.operations.bots import wait_for
-from tracearena.server.serving import Serving, _commands, free_port, served
-from tracearena.server.store.folder import Folder
-from tracearena.server.store.occupancy import alone
+from tracearena.server.operations.demo import wait_for
+from tracearena.server.processes.supervisor import Serving, _commands, free_port, served
+from tracearena.server.store.folder import Folder, alone
 
 
 def test_the_command_says_the_same(held: Held) -> None:

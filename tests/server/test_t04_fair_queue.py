@@ -5,19 +5,19 @@ from __future__ import annotations
 from tests.server.conftest import Held
 
 from tracearena.server.models import Team
-from tracearena.server.store import jobs
+from tracearena.server.store import queue
 
 
 def _put(team: str, count: int) -> None:
     by = Team.objects.get(number=team)
     for number in range(count):
-        jobs.enqueue("check", f"check/{team}/{number}", team=by)
+        queue.enqueue("check", f"check/{team}/{number}", team=by)
 
 
 def _served() -> str:
-    taken = jobs.take("judge")
+    taken = queue.take("judge")
     assert taken is not None
-    with jobs.finishing(taken):
+    with queue.finishing(taken):
         return taken.key.split("/")[1]
 
 
@@ -34,7 +34,7 @@ def test_t04_a_team_with_nothing_in_work_goes_first(held: Held) -> None:
     _put("001", 10)
     _put("002", 1)
     _put("003", 1)
-    held_by = [jobs.take(f"judge {number}") for number in range(3)]
+    held_by = [queue.take(f"judge {number}") for number in range(3)]
     teams = [taken.key.split("/")[1] for taken in held_by if taken is not None]
     assert sorted(teams) == ["001", "002", "003"]
 
@@ -43,7 +43,7 @@ def test_t04_a_teams_own_files_keep_their_order(held: Held) -> None:
     """The oldest of its files is its next."""
     _put("001", 3)
     keys = []
-    while (taken := jobs.take("judge")) is not None:
-        with jobs.finishing(taken):
+    while (taken := queue.take("judge")) is not None:
+        with queue.finishing(taken):
             keys.append(taken.key)
     assert keys == ["check/001/0", "check/001/1", "check/001/2"]

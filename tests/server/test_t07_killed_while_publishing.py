@@ -18,14 +18,14 @@ from tracearena.contest import verify
 from tracearena.contest.data import COMMITMENTS
 from tracearena.contest.file_judge import is_release
 from tracearena.formats import pwscup
-from tracearena.server.judge import work_off
-from tracearena.server.judging import working
-from tracearena.server.judging.failures import written_down
-from tracearena.server.judging.publication import handed_in
-from tracearena.server.judging.truths import Bench, file_name
+from tracearena.server.judge import worker
+from tracearena.server.judge.publish import handed_in
+from tracearena.server.judge.scoring import Bench, file_name
+from tracearena.server.judge.worker import written_down
 from tracearena.server.models import DataSet, Job, Submission
-from tracearena.server.store import jobs
-from tracearena.server.store.grids import grid_of
+from tracearena.server.processes.judge_process import work_off
+from tracearena.server.store import queue
+from tracearena.server.store.folder import grid_of
 
 WRITES = ((os, "fsync"), (os, "link"), (os, "rename"), (os, "replace"), (BaseDatabaseWrapper, "_commit"))
 """Every way in which the judge changes what is on the disk."""
@@ -34,7 +34,7 @@ KILLED = 9
 
 def _doomed(write: int) -> None:
     """Let this process die, without a word, when publications are about to make a write of this number."""
-    made, publish = count(), working.WORK["publish"]
+    made, publish = count(), worker.WORK["publish"]
     is_publishing = False
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +51,7 @@ def _doomed(write: int) -> None:
         publish(*given)
         is_publishing = False
 
-    working.WORK["publish"] = watched
+    worker.WORK["publish"] = watched
     for place, name in WRITES:
         setattr(place, name, counted(getattr(place, name)))
 
@@ -121,7 +121,7 @@ def test_t07_killed_at_each_write(
         there = {name: bench.folder.for_judge(name) for name in names}
         tables = {name: path.read_bytes() for name, path in there.items() if path.exists()}
         drawn += bool(tables)
-        jobs.take_back_of("doomed", written_down)
+        queue.take_back_of("doomed", written_down)
         hands.judged(held)
         _require_one_truth(bench, tables)
         _restored(held, before)

@@ -10,12 +10,10 @@ import pytest
 from tests.server import hands
 from tests.server.conftest import Held
 
-from tracearena.server import clock
-from tracearena.server.judging import checking, final_scores, rescoring, sample_work
+from tracearena.server import clock, results
+from tracearena.server.judge import rescore, scoring
 from tracearena.server.models import Contest, RescoringState, Score, Snapshot
-from tracearena.server.results import boards
-from tracearena.server.sandbox.checked import Checked
-from tracearena.server.store import snapshots
+from tracearena.server.sandbox.messages import Checked
 
 TEAMS = ("001", "002", "003")
 
@@ -27,14 +25,14 @@ class Chance:
         self.random = random.Random(seed)
         hands.without_children(monkeypatch)
         for module, name in [
-            (checking, "value_of"),
-            (final_scores, "score_of"),
-            (sample_work, "sample_score"),
-            (rescoring, "score_of"),
-            (rescoring, "sample_score"),
+            (scoring, "value_of"),
+            (scoring, "score_of"),
+            (scoring, "sample_score"),
+            (rescore, "score_of"),
+            (rescore, "sample_score"),
         ]:
             monkeypatch.setattr(module, name, self.draw)
-        monkeypatch.setattr(checking, "checked", lambda *given: Checked("obfuscated", b""))
+        monkeypatch.setattr(scoring, "checked", lambda *given: Checked("obfuscated", b""))
 
     def draw(self, *given: Any, **named: Any) -> float:
         return round(self.random.random(), 3)
@@ -42,21 +40,21 @@ class Chance:
 
 def _same() -> bool:
     """Whether the copy, read twice, is what the rows say."""
-    rebuilt = snapshots.to_bytes(boards.result_of(boards.stored_board()))
-    return boards.standing() == rebuilt == boards.standing()
+    rebuilt = results.to_bytes(results.result_of(results.stored_board()))
+    return results.standing() == rebuilt == results.standing()
 
 
 def _rescored(held: Held, chance: Chance) -> None:
     """Score everything anew, and apply or cancel that."""
-    made = rescoring.start("organiser", "a test")
+    made = rescore.start("organiser", "a test")
     hands.judged(held)
     made.refresh_from_db()
-    before = boards.standing()
+    before = results.standing()
     if chance.random.random() < 0.5:
-        rescoring.apply(made, "organiser")
+        rescore.apply(made, "organiser")
     else:
-        rescoring.cancel(made, "organiser")
-        assert boards.standing() == before
+        rescore.cancel(made, "organiser")
+        assert results.standing() == before
 
 
 @pytest.mark.slow
@@ -83,7 +81,7 @@ def _check_boards(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, e
     for event in range(events):
         if event == events // 2:
             held.attack()
-            monkeypatch.setattr(checking, "checked", lambda *given: Checked("inferred-table", b""))
+            monkeypatch.setattr(scoring, "checked", lambda *given: Checked("inferred-table", b""))
             hands.judged(held)
             held.results()
         elif event % 8 == 5:
@@ -98,7 +96,7 @@ def _check_boards(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, e
             hands.hand_in(held, team, kind, b"drawn", target=target, limit=events)
             hands.judged(held)
         assert _same(), event
-        seen[event >= events // 2].add(boards.standing())
+        seen[event >= events // 2].add(results.standing())
     assert min(map(len, seen)) > events // 8, "boards changed in both phases"
     assert Score.objects.filter(key__startswith="final/").exists()
 
@@ -113,23 +111,23 @@ def test_t24_what_is_frozen_is_byte_equal_for_good(
     hands.judged(held)
     held.results()
     hands.judged(held)
-    first = boards.final_snapshot()
+    first = results.final_snapshot()
     assert first is not None
     content = bytes(first.content)
-    shown = snapshots.to_bytes(boards.shown(Contest.now_held(), clock.now()))
+    shown = results.to_bytes(results.shown(Contest.now_held(), clock.now()))
     Score.objects.filter(key__startswith="sample/").update(value=0.123)
-    boards.forget()
-    assert boards.standing() != content
+    results.forget()
+    assert results.standing() != content
     hands.judged(held)
-    assert snapshots.to_bytes(boards.shown(Contest.now_held(), clock.now())) == shown
-    made = rescoring.start("organiser", "other scores")
+    assert results.to_bytes(results.shown(Contest.now_held(), clock.now())) == shown
+    made = rescore.start("organiser", "other scores")
     hands.judged(held)
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
-    assert snapshots.to_bytes(boards.shown(Contest.now_held(), clock.now())) == shown
+    assert results.to_bytes(results.shown(Contest.now_held(), clock.now())) == shown
     chance.random.seed(1)
-    rescoring.apply(made, "organiser")
-    second = boards.final_snapshot()
+    rescore.apply(made, "organiser")
+    second = results.final_snapshot()
     assert second is not None
     assert second.name == "final 2"
     assert bytes(Snapshot.objects.get(name="final").content) == content

@@ -12,10 +12,10 @@ from tests.server.conftest import Held
 from tracearena import __version__
 from tracearena.contest.file_judge import SCORER_VERSION
 from tracearena.errors import ParameterError
-from tracearena.server.judging import rescoring
+from tracearena.server import results
+from tracearena.server.judge import rescore
 from tracearena.server.models import AuditEntry, DataSet, Rescoring, RescoringState, Score
-from tracearena.server.results import boards
-from tracearena.server.store import jobs, scores
+from tracearena.server.store import queue
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def scored(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
 
 
 def _values() -> dict[str, float]:
-    return dict(scores.counting("utility", "final", "sample").values_list("key", "value"))
+    return dict(queue.counting("utility", "final", "sample").values_list("key", "value"))
 
 
 def _run(held: Held) -> Rescoring:
-    made = rescoring.start("organiser", "a new version")
+    made = rescore.start("organiser", "a new version")
     hands.judged(held)
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
@@ -55,7 +55,7 @@ def test_what_is_scored_after_the_start_is_no_part_of_a_rescoring(
     hands.without_children(monkeypatch)
     held.anonymization()
     with pytest.raises(ParameterError, match="no score yet"):
-        rescoring.start("organiser", "too early")
+        rescore.start("organiser", "too early")
     hands.defend(held, "001", tmp_path)
     hands.judged(held)
     made = _run(held)
@@ -63,8 +63,8 @@ def test_what_is_scored_after_the_start_is_no_part_of_a_rescoring(
     hands.judged(held)
     before = _values()
     assert len(before) == 2
-    assert rescoring.differences(made) == []
-    rescoring.apply(made, "organiser")
+    assert rescore.differences(made) == []
+    rescore.apply(made, "organiser")
     assert _values() == before
 
 
@@ -74,9 +74,9 @@ def test_t13_scored_twice_is_scored_the_same(scored: Held) -> None:
     assert len(before) == 2 + 2 + 4 * 3
     for _ in range(2):
         made = _run(scored)
-        assert rescoring.differences(made) == []
+        assert rescore.differences(made) == []
         assert dict(made.scores.values_list("key", "value")) == before
-        rescoring.apply(made, "organiser")
+        rescore.apply(made, "organiser")
     assert _values() == before
     wanted = f"tracearena {__version__}, scorer {SCORER_VERSION}"
     assert set(Score.objects.values_list("scorer", flat=True)) == {wanted}
@@ -88,22 +88,22 @@ def test_t16_nothing_changes_until_it_is_applied(scored: Held) -> None:
     utility = Score.objects.get(key__startswith="utility/", data_set__team__number="001")
     Score.objects.filter(pk=attack.pk).update(value=0.9)
     Score.objects.filter(pk=utility.pk).update(value=0.8)
-    boards.forget()
-    before, rows = boards.standing(), _values()
+    results.forget()
+    before, rows = results.standing(), _values()
     made = _run(scored)
-    assert boards.standing() == before
+    assert results.standing() == before
     assert _values() == rows
     wanted = [
-        rescoring.Difference(attack.key, 0.9, attack.value),
-        rescoring.Difference(utility.key, 0.8, 1.0),
+        rescore.Difference(attack.key, 0.9, attack.value),
+        rescore.Difference(utility.key, 0.8, 1.0),
     ]
-    assert rescoring.differences(made) == wanted
-    rescoring.apply(made, "organiser")
-    assert boards.standing() != before
-    assert boards.stored_board().row("001").utility == 1.0
+    assert rescore.differences(made) == wanted
+    rescore.apply(made, "organiser")
+    assert results.standing() != before
+    assert results.stored_board().row("001").utility == 1.0
     assert DataSet.objects.get(team__number="001").utility == 1.0
     assert made.scores.get(key=f"before/{attack.key}").value == 0.9
-    assert rescoring.differences(made) == wanted
+    assert rescore.differences(made) == wanted
     acts = AuditEntry.objects.filter(act__startswith="re-scoring").values_list("act", "actor")
     assert list(acts) == [("re-scoring started", "organiser"), ("re-scoring applied", "organiser")]
 
@@ -111,21 +111,21 @@ def test_t16_nothing_changes_until_it_is_applied(scored: Held) -> None:
 def test_t16_what_changes_in_board_and_awards_is_shown_before_it_is_applied(scored: Held) -> None:
     """Exactly what the frozen results say before and after, though no single score differs."""
     attack = Score.objects.get(key__startswith="final/", kind="reidentification")
-    before = boards.result_that_holds()
+    before = results.result_that_holds()
     # A score that came in behind the frozen result, as by a file that was counted too late.
     Score.objects.filter(key=attack.key).update(value=0.0)
-    boards.forget()
-    made = rescoring.start("organiser", "by hand")
+    results.forget()
+    made = rescore.start("organiser", "by hand")
     Rescoring.objects.update(state=RescoringState.COMPARED)
-    for score in scores.counting("utility", "final", "sample"):
-        scores.write(score.key, score.value, submission=score.submission, rescoring=made,
+    for score in queue.counting("utility", "final", "sample"):
+        queue.write(score.key, score.value, submission=score.submission, rescoring=made,
                      sample=(score.sample, score.kind, score.data_set))  # fmt: skip
-    assert rescoring.differences(made) == []
-    said = rescoring.result_differences(made)
+    assert rescore.differences(made) == []
+    said = rescore.result_differences(made)
     assert "board 001/1 s_R_min" in {one.key for one in said}
-    rescoring.apply(made, "organiser")
-    assert rescoring.result_differences(made) == said
-    after = boards.result_that_holds()
+    rescore.apply(made, "organiser")
+    assert rescore.result_differences(made) == said
+    after = results.result_that_holds()
     rows = list(zip(before["board"], after["board"], strict=True))
     assert any(old != new for old, new in rows)
     for old, new in rows:
@@ -138,52 +138,51 @@ def test_t16_cancelled_is_as_if_it_had_not_been(scored: Held) -> None:
     """Whether it has come to its end or not; a cancelled one is not applied any more."""
     attack = Score.objects.get(key__startswith="final/", kind="reidentification")
     Score.objects.filter(pk=attack.pk).update(value=0.9)
-    boards.forget()
-    before, rows = boards.standing(), _values()
+    results.forget()
+    before, rows = results.standing(), _values()
     made = _run(scored)
-    rescoring.cancel(made, "organiser")
-    other = rescoring.start("organiser", "once more")
-    rescoring.cancel(other, "organiser")
-    assert not jobs.open_jobs().exists()
+    rescore.cancel(made, "organiser")
+    other = rescore.start("organiser", "once more")
+    rescore.cancel(other, "organiser")
+    assert not queue.open_jobs().exists()
     hands.judged(scored)
-    assert boards.standing() == before
+    assert results.standing() == before
     assert _values() == rows
     with pytest.raises(ParameterError, match="is cancelled"):
-        rescoring.apply(made, "organiser")
+        rescore.apply(made, "organiser")
     for one in (made, other):
         one.refresh_from_db()
-        assert rescoring.differences(one) == rescoring.result_differences(one) == []
+        assert rescore.differences(one) == rescore.result_differences(one) == []
     shown = tracearena("contest", "rescore", "show", scored.folder.path).out
     assert shown == f"re-scoring {other.pk}: cancelled\nall scores are as they were\n"
 
 
 def test_t16_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second one is refused while the first waits; one in which a score failed is never applied."""
-    made = rescoring.start("organiser", "first")
+    made = rescore.start("organiser", "first")
     with pytest.raises(ParameterError, match="under way"):
-        rescoring.start("organiser", "second")
+        rescore.start("organiser", "second")
     with pytest.raises(ParameterError, match="is running"):
-        rescoring.apply(made, "organiser")
-    monkeypatch.setattr(rescoring, "score_of", lambda *given: 1 / 0)
+        rescore.apply(made, "organiser")
+    monkeypatch.setattr(rescore, "score_of", lambda *given: 1 / 0)
     hands.judged(scored)
     made.refresh_from_db()
-    failed = [one for one in rescoring.differences(made) if one.after is None]
+    failed = [one for one in rescore.differences(made) if one.after is None]
     assert len(failed) == 4
     with pytest.raises(ParameterError, match="not whole"):
-        rescoring.apply(made, "organiser")
+        rescore.apply(made, "organiser")
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
-    rescoring.cancel(made, "organiser")
+    rescore.cancel(made, "organiser")
 
 
 def test_t17_there_is_no_result_while_a_job_is_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result is frozen when the last job is done, and not before."""
-    from tracearena.server.judging import final_scores
-    from tracearena.server.judging.sweeping import sweep
-    from tracearena.server.judging.truths import Bench
-    from tracearena.server.judging.working import do
+    from tracearena.server.judge import scoring
+    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.judge.worker import do, sweep
 
     hands.without_children(monkeypatch)
     held.anonymization()
@@ -192,12 +191,12 @@ def test_t17_there_is_no_result_while_a_job_is_open(
     bench, done = Bench(held.folder, held.judge_private_key), []
     while True:
         sweep()
-        taken = jobs.take("judge")
+        taken = queue.take("judge")
         if taken is None:
             break
-        assert (boards.final_snapshot() is None) or taken.kind == "open"
+        assert (results.final_snapshot() is None) or taken.kind == "open"
         if taken.kind != "final":
-            assert bool(final_scores.missing()) == (taken.kind != "open")
+            assert bool(scoring.missing()) == (taken.kind != "open")
         assert do(taken, bench) == ""
         done.append(taken.kind)
     assert done[-2:] == ["final", "open"]

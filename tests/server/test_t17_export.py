@@ -16,10 +16,10 @@ from tests.server.conftest import Held
 
 from tracearena.contest import verify_archive
 from tracearena.errors import DataError
-from tracearena.server.judging.export import export
-from tracearena.server.judging.truths import Bench
+from tracearena.server.judge.export import export
+from tracearena.server.judge.scoring import Bench
 from tracearena.server.models import Contest, Job, Submission
-from tracearena.server.store import jobs
+from tracearena.server.store import queue
 from tracearena.server.store.audit_log import log
 
 
@@ -45,7 +45,7 @@ def over(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
 def test_t17_an_export_refuses_while_a_job_is_open(over: Held, tmp_path: Path) -> None:
     """And makes nothing; when all is done it goes."""
     bench, path = Bench(over.folder, over.judge_private_key), tmp_path / "friday.zip"
-    jobs.enqueue("rescore", "rescore/1/1")
+    queue.enqueue("rescore", "rescore/1/1")
     with pytest.raises(DataError, match="1 jobs to do"):
         export(bench, path)
     assert not path.exists()

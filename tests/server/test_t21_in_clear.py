@@ -12,10 +12,10 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.visitors import program
 
 from tracearena.contest import id_table_text
-from tracearena.server.judging.truths import Bench
+from tracearena.server.judge.scoring import Bench
+from tracearena.server.operations import backup as contents
 from tracearena.server.operations.backup import backup
-from tracearena.server.store import contents
-from tracearena.server.store.sealing import unseal
+from tracearena.server.store.crypto import unseal
 
 TEAMS = ("001", "002")
 _ROWS = 2_000

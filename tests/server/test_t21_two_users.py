@@ -27,7 +27,7 @@ from tests.server.visitors import free_port, joined, token, upload_headers
 
 from tracearena.server import clock
 from tracearena.server.models import Contest, DataSet, Score, State, Submission, Worker
-from tracearena.server.operations.bots import wait_for
+from tracearena.server.operations.demo import wait_for
 from tracearena.server.store.folder import Folder
 
 WEB, JUDGE, GROUP = 64001, 64002, 64000

@@ -12,9 +12,9 @@ from tests.server.uploads import BAD, FRAME, GOOD, ORIGINAL, Bad
 from tracearena.contest.rules import Rules
 from tracearena.files.io import Held
 from tracearena.formats import pwscup
-from tracearena.server.sandbox.check_child import checked
-from tracearena.server.sandbox.checked import Checked, Kind, Verdict
-from tracearena.server.sandbox.children import check_upload
+from tracearena.server.sandbox.child import checked
+from tracearena.server.sandbox.messages import Checked, Kind, Verdict
+from tracearena.server.sandbox.parent import check_upload
 
 RULES = Rules()
 LIMITS = (RULES.largest_file_mb * 2**20, RULES.largest_listed_ids)

@@ -13,10 +13,9 @@ from tests.server.uploads import FRAME, GOOD
 
 from tracearena.contest.rules import Rules
 from tracearena.files.io import Held
-from tracearena.server.sandbox.check_child import checked
-from tracearena.server.sandbox.checked import Verdict
-from tracearena.server.sandbox.child_processes import ChildDied, Usage
-from tracearena.server.sandbox.children import FORK_SERVER, check_upload
+from tracearena.server.sandbox.child import checked
+from tracearena.server.sandbox.messages import Verdict
+from tracearena.server.sandbox.parent import FORK_SERVER, ChildDied, Usage, check_upload
 
 RULES = Rules()
 CPU_S, RSS_MB = 2.0, 300.0

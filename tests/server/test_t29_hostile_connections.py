@@ -28,8 +28,8 @@ from tests.server.visitors import (
     upload_time,
 )
 
-from tracearena.server.connections import HEADER_S, MOST_FROM_ONE_ADDRESS
-from tracearena.server.operations.bots import wait_for
+from tracearena.server.operations.demo import wait_for
+from tracearena.server.processes.connections import HEADER_S, MOST_FROM_ONE_ADDRESS
 
 MB = 2**20
 
@@ -192,7 +192,7 @@ def test_a_team_has_four_large_transfers_at_a_time(held: Held, secret: str) -> N
 @pytest.mark.parametrize(("workers", "at_once"), [(1, 4), (2, 2), (4, 1), (16, 1)])
 def test_a_team_has_no_more_transfers_with_more_web_processes(workers: int, at_once: int) -> None:
     """Each process has fewer threads then, so one team has fewer of them."""
-    from tracearena.server.wsgi import Front
+    from tracearena.server.processes.wsgi import Front
 
     turn = Front(lambda environ, start: b"", workers)._turns["001"]
     assert [turn.acquire(blocking=False) for _ in range(at_once + 1)] == [True] * at_once + [False]

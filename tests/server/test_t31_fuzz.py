@@ -15,10 +15,9 @@ from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, TracearenaError
 from tracearena.files.io import Held
 from tracearena.formats.pwscup import VERDICTS
-from tracearena.server.sandbox.check_child import checked
-from tracearena.server.sandbox.checked import Checked, Verdict
-from tracearena.server.sandbox.frames import Frame
-from tracearena.server.store.sealing import SealError, new_pair, seal, unseal
+from tracearena.server.sandbox.child import checked
+from tracearena.server.sandbox.messages import Checked, Frame, Verdict
+from tracearena.server.store.crypto import SealError, new_pair, seal, unseal
 
 STRINGS = 10_000
 PRIVATE, PUBLIC = new_pair()
@@ -133,7 +132,7 @@ def test_t31_sealed_headers() -> None:
 
 
 def test_t31_wrapped_secrets() -> None:
-    from tracearena.server.store.keys import unwrap, wrap
+    from tracearena.server.store.crypto import unwrap, wrap
 
     key = bytes(range(32))
     counted = outcomes(lambda data: str(unwrap(data, key, "link")), [wrap(b"secret", key, "link")])

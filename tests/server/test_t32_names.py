@@ -132,8 +132,8 @@ def test_a_file_name_is_no_formula_in_the_list_of_what_was_refused(
     """The export can be opened in a spreadsheet, and still verifies."""
     from tracearena.contest import verify_archive
     from tracearena.files import csv_rows
-    from tracearena.server.judging.export import export
-    from tracearena.server.judging.truths import Bench
+    from tracearena.server.judge.export import export
+    from tracearena.server.judge.scoring import Bench
     from tracearena.server.models import Submission
 
     hands.without_children(monkeypatch)

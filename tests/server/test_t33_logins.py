@@ -12,9 +12,9 @@ import pytest
 from tests.server.conftest import BEGIN, Held
 from tests.server.visitors import PASSWORD, joined, organiser, tried
 
-from tracearena.server.people import throttling
-from tracearena.server.people.passwords import Argon2
-from tracearena.server.store import keys
+from tracearena.server import accounts
+from tracearena.server.accounts import Argon2
+from tracearena.server.store import crypto
 
 ELSEWHERE = "192.0.2.7"
 
@@ -26,7 +26,7 @@ def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
         statuses = [tried(name).status_code for _ in range(12)]
         assert statuses == 10 * [403] + 2 * [429], name
     assert tried("ann", PASSWORD).status_code == 429
-    held.at(BEGIN + throttling.WINDOW)
+    held.at(BEGIN + accounts.WINDOW)
     assert tried("ann", PASSWORD).status_code == 302
 
 
@@ -42,7 +42,7 @@ def test_t33_one_address_has_a_limit_of_its_own(held: Held) -> None:
 
 def test_t33_nobody_locks_a_class_out_behind_one_address(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has come in from there before has ten tries of their own, however many others have used up."""
-    monkeypatch.setattr(throttling, "TRIES_AN_ADDRESS", 20)
+    monkeypatch.setattr(accounts, "TRIES_AN_ADDRESS", 20)
     joined(held, "001", "ann")
     joined(held, "002", "bob")
     assert [tried(f"name {n}").status_code for n in range(21)] == 20 * [403] + [429]
@@ -121,7 +121,7 @@ def _count(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> None:
 
     monkeypatch.setattr(Argon2, "encode", counted(Argon2.encode, "encode"))
     monkeypatch.setattr(Argon2, "verify", counted(Argon2.verify, "verify"))
-    monkeypatch.setattr(keys, "hash_secret_raw", counted(keys.hash_secret_raw, "raw"))
+    monkeypatch.setattr(crypto, "hash_secret_raw", counted(crypto.hash_secret_raw, "raw"))
 
 
 def test_t33_nobody_locks_an_owner_out(held: Held) -> None:

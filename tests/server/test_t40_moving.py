@@ -9,9 +9,10 @@ from tests.server.conftest import Held
 from tests.server.hands import defend, judged, without_children
 
 from tracearena.errors import DataError
-from tracearena.server.operations.moving import move
-from tracearena.server.store import audit_log, contents
-from tracearena.server.store.occupancy import serving
+from tracearena.server.operations import backup
+from tracearena.server.operations.backup import move
+from tracearena.server.store import audit_log
+from tracearena.server.store.folder import serving
 
 
 @pytest.fixture
@@ -41,17 +42,17 @@ def _other_database(request: pytest.FixtureRequest, held: Held) -> str | None:
 
 def test_t40_there_and_back_everything_is_equal(played: Held, request: pytest.FixtureRequest) -> None:
     """Every table has the same rows; only the log has one entry more for each move."""
-    before = contents.digests()
+    before = backup.digests()
     assert before["contest_submission"][0] == 2
     assert before["contest_score"][0] > 0
     there = _other_database(request, played)
     counted = move(played.folder, there)
     assert counted == {name: count for name, (count, _) in before.items()}
-    assert _but_the_log(contents.digests()) == _but_the_log(before)
+    assert _but_the_log(backup.digests()) == _but_the_log(before)
     assert played.folder.read_secrets().database == there
     back = _fresh(request, played)
     move(played.folder, back)
-    after = contents.digests()
+    after = backup.digests()
     assert _but_the_log(after) == _but_the_log(before)
     assert after["contest_auditentry"][0] == before["contest_auditentry"][0] + 2
     assert audit_log.first_broken() is None
@@ -80,19 +81,19 @@ def test_a_copy_that_differs_changes_nothing(
     played: Held, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The contest stays in its database until every table was compared."""
-    real, calls = contents.digests, []
+    real, calls = backup.digests, []
 
     def other() -> dict[str, tuple[int, str]]:
         calls.append(1)
         found = real()
         return found if len(calls) == 1 else found | {"contest_team": (0, "")}
 
-    monkeypatch.setattr(contents, "digests", other)
+    monkeypatch.setattr(backup, "digests", other)
     with pytest.raises(DataError, match="contest_team: the copy differs"):
         move(played.folder, _other_database(request, played))
     monkeypatch.undo()
     assert played.folder.read_secrets().database == played.database
-    assert contents.digests()["contest_team"][0] == 5
+    assert backup.digests()["contest_team"][0] == 5
 
 
 def test_a_move_that_is_stopped_leaves_the_contest_in_one_database(

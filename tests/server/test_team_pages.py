@@ -201,7 +201,7 @@ def test_the_archive_of_all_files_is_a_file_that_the_judge_wrote(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has a length and a tag, comes in parts, and nothing is packed again for a download."""
-    from tracearena.server.site.views import data
+    from tracearena.server.web import views_team
 
     hands.without_children(monkeypatch)
     client = joined(held, "001")
@@ -211,7 +211,7 @@ def test_the_archive_of_all_files_is_a_file_that_the_judge_wrote(
     held.at(SCHEDULE.anonymization_end)
     hands.judged(held)
     assert len(list(held.folder.packed.iterdir())) == 2
-    monkeypatch.setattr(data, "zip_stream", None)
+    monkeypatch.setattr(views_team, "zip_stream", None)
     for moment in (SCHEDULE.attack_begin - timedelta(milliseconds=1), SCHEDULE.attack_begin):
         held.at(moment)
         whole = client.get("/team/data/everybody")
@@ -291,16 +291,16 @@ def test_a_team_sees_its_own_original_and_nobody_elses(held: Held) -> None:
 
 def test_own_traces_are_read_once(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many pages show them, and for each team its own."""
-    from tracearena.server.site import own_traces
+    from tracearena.server.web import views_team
 
     own, other = joined(held, "001"), joined(held, "002")
-    names, read = [], own_traces.pwscup.read_traces
+    names, read = [], views_team.pwscup.read_traces
 
     def noted(file: Any, *grid: Any) -> Any:
         names.append(file.name)
         return read(file, *grid)
 
-    monkeypatch.setattr(own_traces.pwscup, "read_traces", noted)
+    monkeypatch.setattr(views_team.pwscup, "read_traces", noted)
     for client in (own, other):
         said = {client.get("/team/traces/1/events").content for _ in range(3)}
         assert len(said) == 1

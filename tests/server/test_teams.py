@@ -7,7 +7,7 @@ from tests.server.conftest import Held
 from tests.server.visitors import Program, browser, by_link, joined, token
 
 from tracearena.errors import ParameterError
-from tracearena.server.people import teams
+from tracearena.server import teams
 
 
 def test_a_team_whose_secrets_were_stolen_is_let_in_anew(held: Held) -> None:

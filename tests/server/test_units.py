@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import DOCS
 
-from tracearena.server.sandbox import system_calls
+from tracearena.server.sandbox import confinement
 
 UNITS = ("contest-web", "contest-judge")
 OF_THE_FORK_SERVER = {
@@ -62,5 +62,5 @@ def test_a_unit_of_the_handbook_can_be_loaded(name: str, tmp_path: Path) -> None
 
 def test_the_judges_unit_permits_what_its_guards_need() -> None:
     (filtered,) = re.findall(r"^SystemCallFilter=(.*)$", unit("contest-judge"), re.M)
-    of_children = set(system_calls._NUMBERS.split()[::3])
+    of_children = set(confinement._NUMBERS.split()[::3])
     assert of_children | OF_THE_FORK_SERVER <= permitted(filtered.split())

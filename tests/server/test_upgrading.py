@@ -14,8 +14,8 @@ from tests.server.visitors import joined, logged_in
 from tracearena.errors import DataError
 from tracearena.server import migrations
 from tracearena.server.models import AuditEntry, Member
-from tracearena.server.operations.upgrading import upgrade
-from tracearena.server.store import occupancy, schema
+from tracearena.server.operations.backup import upgrade
+from tracearena.server.store import database, folder
 
 STEP = "contest.0002_next_version"
 NEXT = """
@@ -53,13 +53,13 @@ def test_a_contest_of_an_older_version_is_upgraded_after_a_backup(
 ) -> None:
     """Nothing is lost; the backup has the rows of the older version; a second time nothing happens."""
     joined(held, "001", "ann")
-    schema.require_current(held.folder)
+    database.require_current(held.folder)
     request.getfixturevalue("next_version")
     with pytest.raises(DataError, match=r"older version of tracearena; .* contest upgrade"):
-        schema.require_current(held.folder)
+        database.require_current(held.folder)
     assert upgrade(held.folder, tmp_path / "before.tar") == [STEP]
     assert _colours() == [("blue",)]
-    schema.require_current(held.folder)
+    database.require_current(held.folder)
     assert logged_in("ann").get("/team").status_code == 200
     assert AuditEntry.objects.get(act="contest upgraded").details["steps"] == [STEP]
     with tarfile.open(tmp_path / "before.tar") as archive:
@@ -77,12 +77,12 @@ def test_nothing_is_upgraded_while_it_is_served_or_without_a_backup(
 ) -> None:
     """Whoever serves it is of the other version."""
     request.getfixturevalue("next_version")
-    with occupancy.serving(held.folder), pytest.raises(DataError, match="is being served"):
+    with folder.serving(held.folder), pytest.raises(DataError, match="is being served"):
         upgrade(held.folder, tmp_path / "before.tar")
     (tmp_path / "there.tar").write_text("another backup")
     with pytest.raises(Exception, match="is there already"):
         upgrade(held.folder, tmp_path / "there.tar")
-    assert schema.missing() == [STEP]
+    assert database.missing() == [STEP]
     assert Member.objects.count() == 0
 
 
@@ -92,7 +92,7 @@ def test_a_contest_of_a_newer_version_is_refused(held: Held, tmp_path: Path) -> 
 
     MigrationRecorder.Migration.objects.create(app="contest", name="0002_next_version")
     for act in (
-        lambda: schema.require_current(held.folder),
+        lambda: database.require_current(held.folder),
         lambda: upgrade(held.folder, tmp_path / "b.tar"),
     ):
         with pytest.raises(DataError, match=r"newer version of tracearena, which knows contest\.0002"):

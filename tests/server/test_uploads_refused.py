@@ -33,8 +33,8 @@ from tests.server.visitors import (
     token,
 )
 
-from tracearena.server.store.sealing import unseal
-from tracearena.server.uploads import receiving
+from tracearena.server import uploads
+from tracearena.server.store.crypto import unseal
 
 MS = timedelta(milliseconds=1)
 
@@ -171,9 +171,9 @@ def _fill_disk(patched: pytest.MonkeyPatch, moment: str) -> None:
             lambda path, *how, **named: (full if "/incoming/" in str(path) else real)(path, *how, **named),
         )
     elif moment == "write":
-        patched.setattr(receiving.Sealer, "write", full)
+        patched.setattr(uploads.Sealer, "write", full)
     elif moment == "sync":
-        patched.setattr(receiving.os, "fsync", full)
+        patched.setattr(uploads.os, "fsync", full)
     else:
         patched.setattr(Path, "rename", full)
 
@@ -182,14 +182,14 @@ def test_t09_a_database_without_space_says_the_same(held: Held, monkeypatch: pyt
     """SQLite and PostgreSQL have words of their own for it."""
     from django.db import OperationalError
 
-    from tracearena.server.uploads import submitting
+    from tracearena.server import submissions
 
     held.anonymization()
     caller = program(held, "001")
 
     for words in ("database or disk is full", "could not extend file: No space left on device"):
         full = Mock(side_effect=OperationalError(words))
-        monkeypatch.setattr(submitting.jobs, "enqueue", full)
+        monkeypatch.setattr(submissions.queue, "enqueue", full)
         assert caller.upload("obfuscated/1", b"rows", "k").status_code == 507
     assert not [path for path in held.folder.uploads.rglob("*") if path.is_file()]
 
@@ -200,10 +200,10 @@ def test_t09_a_file_size_limit_of_the_system_is_507_too(held: Held) -> None:
     folder = held.folder
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    file = receiving.receiving(64)
+    file = uploads.receiving(64)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
-        with pytest.raises(receiving.Refused) as refused:
+        with pytest.raises(uploads.Refused) as refused:
             file.write(100 * 65_536 * b"x")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -461,8 +461,8 @@ def test_nobody_but_a_team_puts_anything_on_the_disk(held: Held, monkeypatch: py
 
     held.anonymization()
     client, visitor = joined(held, "001"), browser()
-    begun = Mock(wraps=receiving.receiving)
-    monkeypatch.setattr(receiving, "receiving", begun)
+    begun = Mock(wraps=uploads.receiving)
+    monkeypatch.setattr(uploads, "receiving", begun)
     for who, path in ((visitor, "/login"), (visitor, "/team/uploads/obfuscated/1"), (client, "/password")):
         who.post(path, {"file": SimpleUploadedFile("a", b"x"), "old": PASSWORD, "password": "short"})
     assert not begun.called
@@ -480,7 +480,7 @@ def _release(team: str) -> None:
 def test_t21_an_upload_on_its_way_is_sealed_from_the_first_byte(held: Held) -> None:
     """What lies on the disk, half or whole, holds nothing of the clear text; only the judge opens it."""
     canary = b"the quick brown fox jumps over the lazy dog\n"
-    file = receiving.receiving(64)
+    file = uploads.receiving(64)
     for _ in range(5_000):
         file.write(canary)
     (part,) = held.folder.incoming.iterdir()

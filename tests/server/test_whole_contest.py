@@ -19,9 +19,9 @@ from tests.border.command_line import Done, tracearena
 from tests.server.independent_awards import awards
 
 from tracearena.server import clock
-from tracearena.server.client.connection import Client
-from tracearena.server.operations.bots import joined, wait_for
-from tracearena.server.serving import free_port
+from tracearena.server.client import Client
+from tracearena.server.operations.demo import joined, wait_for
+from tracearena.server.processes.supervisor import free_port
 
 pytestmark = pytest.mark.slow
 

@@ -17,15 +17,14 @@ from tests.server.visitors import Program, by_form, joined, program, token
 
 from tracearena.contest import verify_archive
 from tracearena.errors import DataError
-from tracearena.server import clock
-from tracearena.server.judging import closing, rescoring
-from tracearena.server.judging.export import export
-from tracearena.server.judging.truths import Bench
+from tracearena.server import clock, results
+from tracearena.server.judge import publish, rescore
+from tracearena.server.judge.export import export
+from tracearena.server.judge.scoring import Bench
 from tracearena.server.models import AuditEntry, Contest, DataSet, Score, State, Submission
-from tracearena.server.operations.clock_reset import set_back
-from tracearena.server.results import boards
-from tracearena.server.uploads.receiving import Receiving
-from tracearena.server.uploads.submitting import is_late_now
+from tracearena.server.operations.schedule import set_back
+from tracearena.server.submissions import is_late_now
+from tracearena.server.uploads import Receiving
 
 MS = timedelta(milliseconds=1)
 SECOND = timedelta(seconds=1)
@@ -55,7 +54,7 @@ def test_a_clock_that_goes_back_reopens_nothing(held: Held, tmp_path: Path) -> N
     held.results()
     hands.judged(held)
     table = hands.inferred_table(held, "001", tmp_path, right=20)
-    result = boards.final_snapshot()
+    result = results.final_snapshot()
     held.attack()
     assert caller.get("phase").json()["attacks"] == "late"
     assert is_late_now("inferred-table")
@@ -68,11 +67,11 @@ def test_a_clock_that_goes_back_reopens_nothing(held: Held, tmp_path: Path) -> N
     by_form(member, path, table, "by-form")
     assert set(Submission.objects.filter(team__number="003").values_list("state", flat=True)) == {State.LATE}
     hands.judged(held)
-    made = rescoring.start("organiser", "somebody asks")
+    made = rescore.start("organiser", "somebody asks")
     hands.judged(held)
     made.refresh_from_db()
-    rescoring.apply(made, "organiser")
-    last = boards.final_snapshot()
+    rescore.apply(made, "organiser")
+    last = results.final_snapshot()
     assert last is not None
     assert result is not None
     assert bytes(last.content) == bytes(result.content)
@@ -137,7 +136,7 @@ def test_the_judge_waits_for_an_upload_that_is_being_written_down(held: Held, tm
     writer = threading.Thread(target=write)
     writer.start()
     holds.wait()
-    closing.close_when_over(Contest.now_held())
+    publish.close_when_over(Contest.now_held())
     order.append("closed")
     writer.join()
     assert order == ["written", "closed"]
@@ -201,7 +200,7 @@ def test_a_judge_that_has_just_read_the_time_does_not_undo_its_being_set_back(he
     Contest.objects.update(seen_at=right)
     clock.note()
     assert Contest.now_held().seen_at == right
-    closing.close_when_over(Contest.now_held())
+    publish.close_when_over(Contest.now_held())
     assert Contest.now_held().anonymization_closed_at is None
     assert clock.now() == right
 
@@ -219,9 +218,9 @@ def test_what_was_closed_by_a_wrong_clock_is_not_set_back(held: Held, tmp_path: 
 
 def test_a_judge_whose_clock_has_leapt_closes_nothing(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says so in the control room, and goes on when the clock is steady."""
-    from tracearena.server.judging import working
+    from tracearena.server.judge import worker as working
     from tracearena.server.models import Worker
-    from tracearena.server.operations.status import status
+    from tracearena.server.operations.schedule import status
 
     held.at(SCHEDULE.anonymization_end)
     steady: list[Any] = [False, False, True]

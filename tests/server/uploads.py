@@ -8,8 +8,7 @@ import numpy as np
 from tests.formats.pwscup.small_contest import PSEUDONYMS, VALID
 from tests.formats.pwscup.test_bad_files import BAD_CELLS, BAD_FILES
 
-from tracearena.server.sandbox.checked import Kind
-from tracearena.server.sandbox.frames import Frame
+from tracearena.server.sandbox.messages import Frame, Kind
 from tracearena.traces import Clock, Grid, Places, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 

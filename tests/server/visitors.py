@@ -153,7 +153,7 @@ def served(held: Held, *options: str, before: Sequence[str] | None = None) -> It
 
 
 def _exec(before: Sequence[str], arguments: Sequence[str], log_path: Path) -> subprocess.Popen[bytes]:
-    command = [*before, sys.executable, "-m", "tracearena.server.web", *arguments]
+    command = [*before, sys.executable, "-m", "tracearena.server.processes.web_process", *arguments]
     with log_path.open("ab") as log:
         return subprocess.Popen(command, stderr=log, stdout=log, start_new_session=True)
 

@@ -22,9 +22,8 @@ def _import_all() -> None:
             nowhere = Folder(Path(place))
             nowhere.write_secrets(Secrets("only for imports", 64 * "0"))
             configure(nowhere)
-    import tracearena.server.urls
-    import tracearena.server.web
-    import tracearena.server.wsgi  # noqa: F401
+    import tracearena.server.processes.web_process
+    import tracearena.server.processes.wsgi  # noqa: F401
 
 
 _import_all()
@@ -33,7 +32,7 @@ _FORKING.set_forkserver_preload(["__main__", __name__])
 
 
 def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
-    from tracearena.server.web import main
+    from tracearena.server.processes.web_process import main
 
     os.setsid()
     with log.open("ab") as file:
@@ -45,7 +44,7 @@ def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) 
 
 
 class Web:
-    """A process that runs `tracearena.server.web`, in a session of its own; it is used as `Popen` is.
+    """A process that runs `processes.web_process`, in a session of its own; it is used as `Popen` is.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def _database_trouble(error: Exception) -> str | None:
     """Say what is wrong with a contest's database, if that is what an error is about."""
     if "django.db" not in sys.modules:
         return None
-    from tracearena.server.refused import is_database_trouble
+    from tracearena.server.errors import is_database_trouble
     from tracearena.server.store.database import trouble
 
     return trouble(error) if is_database_trouble(error) else None

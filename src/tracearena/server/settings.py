@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.apps import AppConfig
+
 from tracearena.errors import ParameterError
 from tracearena.server.store.database import database_settings
 from tracearena.server.store.folder import Folder, Secrets
@@ -134,23 +136,23 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         "DEBUG": False,
         "ALLOWED_HOSTS": ["localhost", "127.0.0.1", "[::1]", *address.hosts],
         "CSRF_TRUSTED_ORIGINS": [f"https://{host}" for host in address.hosts] if address.secure else [],
-        "ROOT_URLCONF": "tracearena.server.urls",
+        "ROOT_URLCONF": "tracearena.server.web.urls",
         "WSGI_APPLICATION": None,
         "INSTALLED_APPS": [
-            "tracearena.server",
+            "tracearena.server.settings.ServerConfig",
             "django.contrib.auth",
             "django.contrib.contenttypes",
             "django.contrib.sessions",
         ],
         "MIDDLEWARE": [
-            "tracearena.server.site.middleware.Headers",
-            "tracearena.server.site.languages.Languages",
+            "tracearena.server.web.middleware.Headers",
+            "tracearena.server.web.middleware.Languages",
             "tracearena.server.errors.Errors",
             "whitenoise.middleware.WhiteNoiseMiddleware",
-            "tracearena.server.site.middleware.Proxies",
+            "tracearena.server.web.middleware.Proxies",
             "django.contrib.sessions.middleware.SessionMiddleware",
             "django.middleware.common.CommonMiddleware",
-            "tracearena.server.uploads.receiving.Bodies",
+            "tracearena.server.uploads.Bodies",
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
         ],
@@ -158,12 +160,12 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
             {
                 "BACKEND": "django.template.backends.django.DjangoTemplates",
                 "APP_DIRS": True,
-                "OPTIONS": {"context_processors": ["tracearena.server.site.context.everywhere"]},
+                "OPTIONS": {"context_processors": ["tracearena.server.web.middleware.add_page_context"]},
             }
         ],
         "DATABASES": {"default": database_settings(folder, url)},
         "AUTH_USER_MODEL": "contest.Member",
-        "PASSWORD_HASHERS": ["tracearena.server.people.passwords.Argon2"],
+        "PASSWORD_HASHERS": ["tracearena.server.accounts.Argon2"],
         "AUTH_PASSWORD_VALIDATORS": [
             {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
              "OPTIONS": {"min_length": 10}},
@@ -171,7 +173,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
             {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
         ],
         "LOGIN_URL": "/login",
-        "SESSION_ENGINE": "tracearena.server.people.sessions",
+        "SESSION_ENGINE": "tracearena.server.accounts",
         "SESSION_COOKIE_AGE": LOGIN_S,
         "SESSION_COOKIE_HTTPONLY": True,
         "SESSION_COOKIE_SAMESITE": "Lax",
@@ -192,7 +194,7 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         "CSRF_FAILURE_VIEW": "tracearena.server.errors.forged",
         "DATA_UPLOAD_MAX_MEMORY_SIZE": 2**20,
         "FILE_UPLOAD_MAX_MEMORY_SIZE": 0,
-        "FILE_UPLOAD_HANDLERS": ["tracearena.server.uploads.receiving.Handler"],
+        "FILE_UPLOAD_HANDLERS": ["tracearena.server.uploads.Handler"],
         "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
         "LOGGING": _LOGGING,
     }  # fmt: skip
@@ -212,3 +214,32 @@ _LOGGING: dict[str, Any] = {
         "django.security.csrf": {"level": "ERROR"},
     },
 }
+
+
+# The server as Django sees it.
+
+
+class ServerConfig(AppConfig):
+    """One application: the contest."""
+
+    name = "tracearena.server"
+    label = "contest"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Let the sentences of rules and pictures be translated with those of the pages."""
+        from django.utils.translation import gettext, ngettext
+
+        from tracearena.i18n import translate_by
+
+        translate_by(gettext, ngettext)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -56,10 +56,10 @@ def add_organiser(
 ) -> None:
     """Make a link by which one more organiser comes in; it is shown once."""
     opened(folder)
-    from tracearena.server.people import links, members
+    from tracearena.server import accounts
 
-    base = links.base_url(base_url)
-    print_link("organiser", members.add_organiser(_ACTOR), base, as_json, name="organiser")
+    base = accounts.base_url(base_url)
+    print_link("organiser", accounts.add_organiser(_ACTOR), base, as_json, name="organiser")
 
 
 def list_organisers(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -75,19 +75,19 @@ def reset_organiser(
 ) -> None:
     """End an organiser's password and logins, and make a link for a new password, which is shown once."""
     opened(folder)
-    from tracearena.server.people import links, members
+    from tracearena.server import accounts
 
-    member, base = members.named(name, organiser=True), links.base_url(base_url)
-    secret = members.reset(member, _ACTOR)
+    member, base = accounts.named(name, organiser=True), accounts.base_url(base_url)
+    secret = accounts.reset(member, _ACTOR)
     print_link(member.username, secret, base, as_json, name=member.username)
 
 
 def disable_organiser(folder: ContestArgument, name: NameArgument) -> None:
     """Shut an organiser out, and end open links for organisers. The last one stays."""
     opened(folder)
-    from tracearena.server.people import members
+    from tracearena.server import accounts
 
-    _disable(members.named(name, organiser=True))
+    _disable(accounts.named(name, organiser=True))
 
 
 def list_members(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -108,26 +108,26 @@ def reset_member(
     A member who was shut out is let in again by it.
     """
     opened(folder)
-    from tracearena.server.people import links, members
+    from tracearena.server import accounts
 
-    member, base = members.named(name, organiser=False), links.base_url(base_url)
-    secret = members.reset(member, _ACTOR, read_key(folder, judge_key, passphrase_fd))
+    member, base = accounts.named(name, organiser=False), accounts.base_url(base_url)
+    secret = accounts.reset(member, _ACTOR, read_key(folder, judge_key, passphrase_fd))
     print_link(member.username, secret, base, as_json, name=member.username)
 
 
 def disable_member(folder: ContestArgument, name: NameArgument) -> None:
     """Shut one member out: logins and tokens end, and so do open links of the team."""
     opened(folder)
-    from tracearena.server.people import members
+    from tracearena.server import accounts
 
-    _disable(members.named(name, organiser=False))
+    _disable(accounts.named(name, organiser=False))
 
 
 def _list(folder: ContestArgument, as_json: bool, *, organisers: bool) -> None:
     opened(folder)
-    from tracearena.server.people import members
+    from tracearena.server import accounts
 
-    found = members.listed(organisers=organisers)
+    found = accounts.listed(organisers=organisers)
     for one in found:
         del one["number"]
         one["last_login"] = one["last_login"] and one["last_login"].isoformat(timespec="seconds")
@@ -143,8 +143,8 @@ def _list(folder: ContestArgument, as_json: bool, *, organisers: bool) -> None:
 
 
 def _disable(member: Member) -> None:
-    from tracearena.server.people import members
+    from tracearena.server import accounts
 
-    members.disable(member, _ACTOR)
+    accounts.disable(member, _ACTOR)
     whose = "organisers" if member.team is None else f"team {member.team.number}"
     typer.echo(f"{member.username} is shut out; open links of {whose} are withdrawn")

@@ -17,7 +17,7 @@ from tracearena.cli.contest_server.opening import require_extra
 from tracearena.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.server.client.connection import Client
+    from tracearena.server.client import Client
 
 FINAL = ("scored", "published", "late", "refused", "judge error")
 _KINDS = ("inferred-table", "inferred-traces")
@@ -50,8 +50,7 @@ def login(
 ) -> None:
     """Log in with a token of the team, which its page makes; it is asked for, or read from stdin."""
     require_extra("client")
-    from tracearena.server.client.connection import Client
-    from tracearena.server.client.keeping import Login, keep
+    from tracearena.server.client import Client, Login, keep
 
     asked = sys.stdin.isatty()
     token = (typer.prompt("Token", hide_input=True, err=True) if asked else sys.stdin.readline()).strip()
@@ -72,7 +71,7 @@ def data(
     as_json: JsonOption = False,
 ) -> None:
     """Fetch the team's own traces and everybody's files; what is there is not fetched again."""
-    from tracearena.server.client.transfers import download, download_bundle
+    from tracearena.server.client import download, download_bundle
 
     with _client() as client:
         with progress_bar("own traces") as progress:
@@ -103,7 +102,7 @@ def check(
 ) -> None:
     """Check a file as the judge will, with the same code: exit 0 if it is good, 2 if not."""
     require_extra("client")
-    from tracearena.server.client.checking import check as checked
+    from tracearena.server.client import check as checked
 
     team = _own_team(folder) if target is None else target
     what = "obfuscated" if target is None else _kind(file, kind)
@@ -182,7 +181,7 @@ def receipts(as_json: JsonOption = False) -> None:
     A receipt is kept when a file is handed in with this client; a list is published when its phase is closed.
     The exit status is 1 if a receipt is missing or a list says something else.
     """
-    from tracearena.server.client.receipt_checks import check_receipts
+    from tracearena.server.client import check_receipts
 
     with _client() as client:
         found = check_receipts(client)
@@ -231,8 +230,7 @@ def _called(one: dict[str, Any]) -> str:
 
 
 def _hand_in(path: str, file: Path, as_json: bool) -> None:
-    from tracearena.server.client.keeping import keep_receipt
-    from tracearena.server.client.transfers import upload
+    from tracearena.server.client import keep_receipt, upload
 
     with _client() as client, progress_bar(file.name) as progress:
         receipt = upload(client, path, file, progress)
@@ -249,8 +247,7 @@ def _hand_in(path: str, file: Path, as_json: bool) -> None:
 @contextmanager
 def _client() -> Iterator[Client]:
     require_extra("client")
-    from tracearena.server.client.connection import Client
-    from tracearena.server.client.keeping import kept
+    from tracearena.server.client import Client, kept
 
     login = kept()
     with Client(login.url, login.token) as client:

@@ -33,7 +33,7 @@ def clock(
     """
     opened(folder)
     from tracearena.server import clock as clocks
-    from tracearena.server.operations.clock_reset import set_back as reset
+    from tracearena.server.operations.schedule import set_back as reset
 
     if set_back != (reason is not None):
         raise ParameterError("--set-back and --reason go together")

@@ -18,9 +18,8 @@ from tracearena.cli.contest_server.invented import charter_of, driven, made
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.server.operations.demonstration import Demonstration
-    from tracearena.server.operations.stops import Stop
-    from tracearena.server.serving import Serving
+    from tracearena.server.operations.demo import Demonstration, Stop
+    from tracearena.server.processes.supervisor import Serving
 
 _USERS, _DAYS = 60, 4
 _LOOK_S = 0.2
@@ -34,8 +33,9 @@ _WORDS = {
 
 def show(host: str, port: int, workers: int, phase: str) -> None:
     """Hold a contest with invented teams up to a phase, say who can log in, and serve until told to stop."""
-    from tracearena.server.operations.stops import Stop
-    from tracearena.server.serving import Serving, is_loopback, require_free
+    from tracearena.server.operations.demo import Stop
+    from tracearena.server.processes.supervisor import Serving, require_free
+    from tracearena.server.settings import is_loopback
 
     if not is_loopback(host):
         raise ParameterError(f"--host {host}: a demo is for this machine alone; leave --host out")
@@ -50,8 +50,8 @@ def _held(folder: Path, serving: Serving, stop: Stop) -> None:
     from tracearena.contest import ContestPlan, write_contest_data
     from tracearena.contest.contest_file import Neighbours
     from tracearena.engine import fresh_seed
-    from tracearena.server.operations.stops import TEAMS, schedule_around
-    from tracearena.server.serving import served, until_signal
+    from tracearena.server.operations.demo import TEAMS, schedule_around
+    from tracearena.server.processes.supervisor import served, until_signal
     from tracearena.server.settings import configure
     from tracearena.server.store.folder import Folder
 
@@ -68,7 +68,7 @@ def _held(folder: Path, serving: Serving, stop: Stop) -> None:
         )
         contest = Folder(folder / "contest")
         configure(contest)
-        from tracearena.server.operations.demonstration import Demonstration, Stage
+        from tracearena.server.operations.demo import Demonstration, Stage
 
         with served(contest, key, serving, log=log) as url:
             stage = Stage(url=url, made=links, folder=folder, put=put, seed=fresh_seed())

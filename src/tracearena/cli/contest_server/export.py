@@ -44,8 +44,8 @@ def export(
     """
     check_outputs(out)
     contest = opened(folder)
-    from tracearena.server.judging.export import export as write
-    from tracearena.server.judging.truths import Bench
+    from tracearena.server.judge.export import export as write
+    from tracearena.server.judge.scoring import Bench
 
     manifest = write(
         Bench(contest, read_key(folder, judge_key, passphrase_fd)), out, include_originals=include_originals

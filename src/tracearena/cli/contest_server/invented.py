@@ -13,7 +13,7 @@ from tracearena.cli.contest_server.new import create
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter, ContestPlan, Schedule
-    from tracearena.server.operations.creation import Created
+    from tracearena.server.operations.create import Created
 
 Put: TypeAlias = Callable[..., None]
 """Sets a driven clock: `put(at)`, or `put(at, runs=True)`."""
@@ -53,9 +53,9 @@ def made(
     folder: Path, charter: Charter, write: Callable[[Path], object], database: str | None = None
 ) -> tuple[Created, bytes]:
     """Make a contest whose data somebody writes to a folder; return its links and the judge's key."""
-    from tracearena.server.operations.creation import out_of_sight
-    from tracearena.server.store.keys import read_judge_key
-    from tracearena.server.store.new_database import require_empty
+    from tracearena.server.operations.create import out_of_sight
+    from tracearena.server.store.crypto import read_judge_key
+    from tracearena.server.store.database import require_empty
 
     require_empty(database)
     key = folder.with_name("judge-key")

@@ -53,18 +53,18 @@ def list_failed(folder: ContestArgument, as_json: JsonOption = False) -> None:
 def again(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
     """Give a failed job to the judges once more, when the cause is out of the way."""
     opened(folder)
-    from tracearena.server.judging import failures
+    from tracearena.server.judge import worker
 
-    failures.try_again(_named(job), _ACTOR, _checked(reason))
+    worker.try_again(_named(job), _ACTOR, _checked(reason))
     typer.echo(f"{job}: the judges try it again")
 
 
 def set_aside(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
     """Let the contest go on without what a failed job should have found."""
     opened(folder)
-    from tracearena.server.judging import failures
+    from tracearena.server.judge import worker
 
-    failures.set_aside(_named(job), _ACTOR, _checked(reason))
+    worker.set_aside(_named(job), _ACTOR, _checked(reason))
     typer.echo(f"{job}: the contest goes on without it")
 
 

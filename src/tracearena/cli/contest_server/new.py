@@ -33,7 +33,7 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter
-    from tracearena.server.operations.creation import Created
+    from tracearena.server.operations.create import Created
 
 
 def register(group: typer.Typer) -> None:
@@ -113,8 +113,8 @@ def new(
     """
     require_extra("server")
     from tracearena.files import require_new
-    from tracearena.server.operations.creation import out_of_sight
-    from tracearena.server.store.new_database import require_empty
+    from tracearena.server.operations.create import out_of_sight
+    from tracearena.server.store.database import require_empty
 
     wanted = Wanted(
         name=name, teams=teams, users=users, days=days, data_sets=data_sets, begin=begin,
@@ -162,8 +162,8 @@ def create(
     folder: Path, prepared: Path, key: Path, lock: str | None, charter: Charter, **server: Any
 ) -> Created:
     """Make key, folder and database; the key goes again if the rest fails."""
-    from tracearena.server.operations import creation
-    from tracearena.server.store.keys import write_judge_key
+    from tracearena.server.operations import create as creation
+    from tracearena.server.store.crypto import write_judge_key
 
     assert charter.data is not None
     people, public = charter.data.people, write_judge_key(key, lock)
@@ -182,7 +182,7 @@ def _result(
     database: str | None,
     base_url: str,
 ) -> dict[str, Any]:
-    from tracearena.server.people.links import path_of
+    from tracearena.server.accounts import path_of
     from tracearena.server.store.database import shown
 
     rules, schedule = charter.rules, charter.schedule

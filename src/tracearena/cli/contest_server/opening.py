@@ -94,7 +94,7 @@ def opened(path: Path, *, any_version: bool = False) -> Folder:
     configure(folder)
     folder.require_database()
     if not any_version:
-        from tracearena.server.store.schema import require_current
+        from tracearena.server.store.database import require_current
 
         require_current(folder)
     return folder
@@ -108,12 +108,11 @@ def key_file(folder: Path, judge_key: Path | None) -> Path:
 
 def read_key(folder: Path, judge_key: Path | None, passphrase_fd: int | None) -> bytes:
     """Return the judge's private key, which must be that of the contest."""
-    from tracearena.server.store import process_memory
+    from tracearena.server.sandbox import process_control
+    from tracearena.server.store.crypto import needs_passphrase, public_of, read_judge_key
     from tracearena.server.store.folder import Folder
-    from tracearena.server.store.keys import needs_passphrase, read_judge_key
-    from tracearena.server.store.sealing import public_of
 
-    process_memory.hide()
+    process_control.hide_process_memory()
     path = key_file(folder, judge_key)
     secrets = Folder(folder).read_secrets()
     if not path.is_file():
@@ -154,7 +153,7 @@ def print_link(said: str, secret: str, base: str, as_json: bool, **facts: str) -
     base
         Where browsers reach the contest.
     """
-    from tracearena.server.people.links import path_of
+    from tracearena.server.accounts import path_of
 
     link = base + path_of(secret)
     if as_json:

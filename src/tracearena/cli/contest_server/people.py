@@ -54,7 +54,7 @@ class People:
         source = charter.data
         assert source is not None
         if source.folder is not None:
-            from tracearena.server.operations.ready_made import lay_out
+            from tracearena.server.operations.create import lay_out
 
             with working("files"):
                 lay_out(source.folder, charter, place)

@@ -46,7 +46,7 @@ def phase(
     from tracearena.contest import phase_at
     from tracearena.server import clock
     from tracearena.server.models import Contest
-    from tracearena.server.operations.schedule_moves import give_time, move
+    from tracearena.server.operations.schedule import give_time, move
 
     if point is not None:
         if to is None or reason is None:

@@ -20,8 +20,8 @@ from tracearena.cli.contest_server.people import People
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter, Schedule
-    from tracearena.server.operations.bots import Bot
-    from tracearena.server.operations.creation import Created
+    from tracearena.server.operations.create import Created
+    from tracearena.server.operations.demo import Bot
 
 _MOMENT = timedelta(minutes=1)
 
@@ -72,8 +72,8 @@ def _held(
     folder: Path, charter: Charter, links: Created, key: bytes, seed: int, workers: int, put: Put
 ) -> dict[str, Any]:
     """Go through all phases; return what the board shows at the end."""
-    from tracearena.server.operations import bots
-    from tracearena.server.serving import Serving, free_port, served
+    from tracearena.server.operations import demo
+    from tracearena.server.processes.supervisor import Serving, free_port, served
     from tracearena.server.store.folder import Folder
 
     schedule: Schedule = charter.schedule  # type: ignore[assignment]
@@ -88,19 +88,19 @@ def _held(
         for bot in playing:
             bot.fetch()
             bot.defend()
-        bots.wait_for("the judge's check", lambda: bots.all_checked(playing))
+        demo.wait_for("the judge's check", lambda: demo.all_checked(playing))
         put(schedule.attack_begin + _MOMENT)
-        bots.wait_for("the release", lambda: bots.all_released(playing))
+        demo.wait_for("the release", lambda: demo.all_released(playing))
         note("everybody attacks")
         for bot in playing:
             bot.fetch()
             for target in bot.client.get("targets"):
                 bot.attack(target)
-        bots.wait_for("the judge's check", lambda: bots.all_checked(playing))
+        demo.wait_for("the judge's check", lambda: demo.all_checked(playing))
         put(schedule.results_begin + _MOMENT)
         note("the judge scores")
         client = playing[0].client
-        bots.wait_for("the result", lambda: client.get("board")["snapshot"] is not None)
+        demo.wait_for("the result", lambda: client.get("board")["snapshot"] is not None)
         board: dict[str, Any] = client.get("board")
         for bot in playing:
             bot.client.close()
@@ -109,8 +109,8 @@ def _held(
 
 def _bot(url: str, number: str, secret: str, folder: Path, seed: int) -> Bot:
     from tracearena.contest.sample_teams import CAST
-    from tracearena.server.client.connection import Client
-    from tracearena.server.operations.bots import Bot, joined
+    from tracearena.server.client import Client
+    from tracearena.server.operations.demo import Bot, joined
 
     player = CAST[int(number) - 1]
     token = joined(url, secret, player.name)

@@ -37,11 +37,11 @@ def start(
 ) -> None:
     """Let the judges make every score anew, beside those that count; nothing that is shown changes."""
     opened(folder)
-    from tracearena.server.judging import rescoring
+    from tracearena.server.judge import rescore
 
     if not 1 <= len(reason.strip()) <= 200:
         raise ParameterError.of("--reason", reason, "a text of 1 to 200 characters")
-    _tell(rescoring.start(_ACTOR, reason.strip()), as_json)
+    _tell(rescore.start(_ACTOR, reason.strip()), as_json)
 
 
 def show(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -53,20 +53,20 @@ def show(folder: ContestArgument, as_json: JsonOption = False) -> None:
 def apply(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Let the new scores count."""
     opened(folder)
-    from tracearena.server.judging import rescoring
+    from tracearena.server.judge import rescore
 
     one = _last()
-    rescoring.apply(one, _ACTOR)
+    rescore.apply(one, _ACTOR)
     _tell(one, as_json)
 
 
 def cancel(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Leave all scores as they are."""
     opened(folder)
-    from tracearena.server.judging import rescoring
+    from tracearena.server.judge import rescore
 
     one = _last()
-    rescoring.cancel(one, _ACTOR)
+    rescore.cancel(one, _ACTOR)
     _tell(one, as_json)
 
 
@@ -80,12 +80,12 @@ def _last() -> Rescoring:
 
 
 def _tell(one: Rescoring, as_json: bool) -> None:
-    from tracearena.server.judging import rescoring
+    from tracearena.server.judge import rescore
 
     one.refresh_from_db()
     is_compared = one.state != "running"
-    changed = [found.to_dict() for found in rescoring.differences(one)] if is_compared else []
-    result = [found.to_dict() for found in rescoring.result_differences(one)] if is_compared else []
+    changed = [found.to_dict() for found in rescore.differences(one)] if is_compared else []
+    result = [found.to_dict() for found in rescore.result_differences(one)] if is_compared else []
     if as_json:
         about = {"number": one.pk, "state": one.state, "reason": one.reason}
         typer.echo(json.dumps(about | {"changed": changed, "result": result}))

@@ -21,7 +21,7 @@ from tracearena.cli.contest_server.opening import (
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.server.serving import Serving
+    from tracearena.server.processes.supervisor import Serving
 
 
 def register(group: typer.Typer) -> None:
@@ -99,8 +99,7 @@ def serve(
     # First, since SQLite on a disk that cannot be written looks damaged.
     _require_writable(folder)
     contest = opened(folder)
-    from tracearena.server.log_files import log_file
-    from tracearena.server.serving import Serving, serve
+    from tracearena.server.processes.supervisor import Serving, log_file, serve
     from tracearena.server.settings import Address
 
     address = Address(
@@ -144,13 +143,13 @@ def _remember_address(serving: Serving) -> None:
 
     from django.db import Error, connections
 
-    from tracearena.server.people import links
-    from tracearena.server.serving import is_loopback
+    from tracearena.server import accounts
+    from tracearena.server.settings import is_loopback
 
     names = [host for host in serving.address.hosts if not host.startswith(".")]
     with suppress(Error):  # a database that is busy now is no reason to end
-        if is_loopback(urlsplit(links.base_url()).hostname or ""):
-            links.base_url(f"https://{names[0]}" if serving.address.secure and names else serving.url)
+        if is_loopback(urlsplit(accounts.base_url()).hostname or ""):
+            accounts.base_url(f"https://{names[0]}" if serving.address.secure and names else serving.url)
     connections.close_all()
 
 

@@ -20,7 +20,7 @@ def register(group: typer.Typer) -> None:
 def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Show the clock, the phase, the judges' queue, the last error, the disk and the age of the backup."""
     contest = opened(folder)
-    from tracearena.server.operations.status import status as standing
+    from tracearena.server.operations.schedule import status as standing
 
     found = standing(contest)
     if as_json:

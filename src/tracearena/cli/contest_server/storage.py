@@ -52,7 +52,7 @@ def restore(
 ) -> None:
     """Make a contest's folder and database of a backup: all of it, or nothing."""
     require_extra("server")
-    from tracearena.server.operations.restoring import restore as make
+    from tracearena.server.operations.backup import restore as make
     from tracearena.server.store.database import shown
 
     make(file, folder, database=database)
@@ -69,7 +69,7 @@ def move(
 ) -> None:
     """Move a contest that nobody serves to another database; every table is compared before it counts."""
     contest = opened(folder)
-    from tracearena.server.operations.moving import move as turn
+    from tracearena.server.operations.backup import move as turn
     from tracearena.server.store.database import shown
 
     url = None if database == _SQLITE else database
@@ -84,7 +84,7 @@ def upgrade(
 ) -> None:
     """Let a contest that nobody serves go on with this version of tracearena; a backup is made first."""
     contest = opened(folder, any_version=True)
-    from tracearena.server.operations.upgrading import upgrade as bring_up_to_date
+    from tracearena.server.operations.backup import upgrade as bring_up_to_date
 
     steps = bring_up_to_date(contest, file)
     print_result({"applied": len(steps), **({"backup": str(file)} if steps else {})}, as_json)

@@ -47,16 +47,16 @@ def add(
     said. Free is a team that nobody has joined and that has no name.
     """
     opened(folder)
-    from tracearena.server.people import links, teams
+    from tracearena.server import accounts, teams
 
-    base = links.base_url(base_url)
+    base = accounts.base_url(base_url)
     _print_link(*teams.add(name, read_key(folder, judge_key, passphrase_fd)), base, as_json)
 
 
 def list_teams(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """List all teams: their members, how many links are open, how much was handed in."""
     opened(folder)
-    from tracearena.server.people import teams
+    from tracearena.server import teams
 
     found = teams.listed()
     if as_json:
@@ -86,9 +86,9 @@ def reset(
 ) -> None:
     """Withdraw a team's open links and make a new one, which is shown once."""
     opened(folder)
-    from tracearena.server.people import links, teams
+    from tracearena.server import accounts, teams
 
-    key, base = read_key(folder, judge_key, passphrase_fd), links.base_url(base_url)
+    key, base = read_key(folder, judge_key, passphrase_fd), accounts.base_url(base_url)
     _print_link(*teams.reset(number, key, everything=members), base, as_json)
 
 

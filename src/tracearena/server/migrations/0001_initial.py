@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from tracearena.server.models.uploads import new_salt
+from tracearena.server.models import new_salt
 
 
 class Migration(migrations.Migration):

@@ -5,26 +5,40 @@ A file is there before the database knows of it, so a database that is read firs
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from datetime import datetime
+from itertools import groupby, islice
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from tracearena.errors import FileError, ParameterError
-from tracearena.files import replacing
+from django.apps import apps
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.core.management.color import no_style
+from django.db import DatabaseError, connection, connections, models, transaction
+
+from tracearena import __version__
+from tracearena.contest.contest_file import NAME as CHARTER
+from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
+from tracearena.files import replacing, replacing_folder
+from tracearena.files.archives import Member, members
 from tracearena.server import clock
 from tracearena.server.models import Contest
-from tracearena.server.operations.backup_layout import FORMAT, KEPT, MANIFEST, ROWS, VERSION
-from tracearena.server.store import contents
+from tracearena.server.settings import configure
+from tracearena.server.store import database
 from tracearena.server.store.audit_log import log
-from tracearena.server.store.folder import SETTINGS, Folder
+from tracearena.server.store.database import require_empty, shown
+from tracearena.server.store.folder import SETTINGS, Folder, alone
 
 
 def backup(folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -48,8 +62,8 @@ def backup(folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | N
     with replacing(target, private=True) as file, tarfile.open(fileobj=file, mode="w|") as archive:
         writer = _Writer(archive)
         with tempfile.TemporaryFile() as rows:
-            with contents.at_one_moment():
-                rows.writelines(contents.lines(stored))
+            with at_one_moment():
+                rows.writelines(lines(stored))
             writer.add(ROWS, rows)
         secrets = replace(folder.read_secrets(), database=None)
         writer.add_bytes(SETTINGS, json.dumps(asdict(secrets)).encode())
@@ -97,3 +111,313 @@ def _files(folder: Folder) -> Iterator[Path]:
             # What stands under a temporary name is not there yet.
             if path.is_file() and not path.name.startswith("."):
                 yield path
+
+
+# What a backup of a contest is.
+
+
+ROWS, MANIFEST = "database.jsonl", "manifest.json"
+FORMAT, VERSION = "tracearena-contest-backup", 1
+KEPT = ("everybody", "sealed", "uploads")
+"""Folders of a contest that are kept; what is still coming in is not."""
+
+
+# A contest made anew of its backup: the archive is taken for hostile until all of it is checked.
+
+
+_PIECE = 2**20
+_LONGEST_MANIFEST = 2**28
+
+
+def restore(path: str | PathLike[str], place: str | PathLike[str], *, database: str | None = None) -> Folder:
+    """Make a contest's folder and database anew of a backup; all of it, or nothing.
+
+    Parameters
+    ----------
+    path
+        The archive.
+    place
+        A new folder.
+    database
+        URL of an empty PostgreSQL database; SQLite in the folder if left out.
+    """
+    require_empty(database)
+    with replacing_folder(place, private=True) as new:
+        folder = Folder(new)
+        folder.make()
+        rows = _unpack(Path(path), folder)
+        folder.write_secrets(replace(folder.read_secrets(), database=database))
+        _fill(folder, rows, Path(path).name)
+    restored = Folder(place)
+    configure(restored)
+    return restored
+
+
+def _fill(folder: Folder, rows: Path, name: str) -> None:
+    configure(folder)
+    from django.db import connections
+
+    from tracearena.server.models import Worker
+    from tracearena.server.store import queue
+    from tracearena.server.store.audit_log import log
+
+    with open(rows, "rb") as source:
+        load_rows(source)
+    # Those who worked on the contest that was backed up do not work on this one.
+    Worker.objects.all().delete()
+    queue.take_back_all()
+    rows.unlink()
+    log("command line", "contest restored", file=name)
+    connections.close_all()
+
+
+def _unpack(path: Path, folder: Folder) -> Path:
+    """Write the files of an archive into a folder, each as its manifest has it; return the rows."""
+    found: dict[str, dict[str, Any]] = {}
+    manifest: dict[str, Any] | None = None
+    for member in members(path):
+        if manifest is not None:
+            raise FileError.whole(path, "goes on after its manifest", "bad-backup")
+        if member.name == MANIFEST:
+            manifest = _read_manifest(path, member)
+            continue
+        if member.name in found or not _belongs(member.name):
+            raise FileError.whole(path, "holds a file that no backup has", "bad-backup", member.name)
+        try:
+            found[member.name] = _copied(member, folder.path / member.name)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            problem = "holds a name as a file and as a folder"
+            raise FileError.whole(path, problem, "bad-backup", member.name) from None
+    if manifest is None:
+        raise FileError.whole(path, "is no whole backup: it has no manifest at its end", "bad-backup")
+    listed = manifest["files"]
+    wrong = sorted(name for name in found.keys() | listed.keys() if found.get(name) != listed.get(name))
+    if wrong or not {ROWS, SETTINGS, CHARTER} <= found.keys():
+        raise FileError.whole(path, "differs from its manifest", "changed", wrong[0] if wrong else None)
+    return folder.path / ROWS
+
+
+def _read_manifest(path: Path, member: Member) -> dict[str, Any]:
+    try:
+        manifest = json.loads(member.read(path, _LONGEST_MANIFEST))
+        if (manifest["format"], manifest["version"]) == (FORMAT, VERSION):
+            return {"files": dict(manifest["files"])}
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise FileError.whole(path, "is no backup of a contest that this version can read", "bad-backup")
+
+
+def _belongs(name: str) -> bool:
+    return name in (ROWS, SETTINGS, CHARTER) or name.partition("/")[0] in KEPT
+
+
+def _copied(member: Member, target: Path) -> dict[str, Any]:
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    digest, size = hashlib.sha256(), 0
+    with replacing(target, private=target.parts[-2] != "everybody") as out:
+        while piece := member.content.read(_PIECE):
+            digest.update(piece)
+            size += len(piece)
+            out.write(piece)
+    return {"size": size, "sha256": digest.hexdigest()}
+
+
+# A contest changes its database: SQLite to PostgreSQL, or back, with everything compared in
+# between.
+
+
+_BEFORE = "database.before-move.sqlite3"
+
+
+def move(folder: Folder, database: str | None) -> dict[str, int]:
+    """Copy all rows to another database, compare, and turn to it; return the rows of each table.
+
+    Nothing changes unless every table of the new database holds what that of the old one does. The old
+    database stays as it was; a SQLite file gets another name.
+
+    Parameters
+    ----------
+    folder
+        A contest that nobody serves.
+    database
+        URL of an empty PostgreSQL database; None for SQLite in the folder.
+    """
+    secrets = folder.read_secrets()
+    if secrets.database == database:
+        raise DataError(f"the contest is in {shown(database)} already")
+    require_empty(database)
+    with alone(folder), tempfile.TemporaryDirectory(prefix=".moving-", dir=folder.path) as place:
+        configure(folder)
+        was = digests()
+        rows = os.path.join(place, "rows.jsonl")
+        with open(rows, "wb") as file:
+            file.writelines(lines())
+        staging = Folder(place)
+        staging.write_secrets(replace(secrets, database=database))
+        with _turned_to(staging, folder):
+            with open(rows, "rb") as file:
+                load_rows(file)
+            _require_same(was, digests())
+        if database is None:
+            staging.database.replace(folder.database)
+        # From here on the contest is in the new database, wherever a kill strikes.
+        folder.write_secrets(replace(secrets, database=database))
+        if secrets.database is None:
+            folder.database.replace(folder.path / _BEFORE)
+    configure(folder)
+    log("command line", "database moved", **{"from": shown(secrets.database), "to": shown(database)})
+    return {name: count for name, (count, _) in was.items()}
+
+
+@contextmanager
+def _turned_to(staging: Folder, back: Folder) -> Iterator[None]:
+    """Let Django work on another contest's database, and on the one before when the block ends."""
+    configure(staging)
+    try:
+        yield
+    finally:
+        connections.close_all()
+        configure(back)
+
+
+def _require_same(was: dict[str, tuple[int, str]], now: dict[str, tuple[int, str]]) -> None:
+    for name in was:
+        if was[name] != now.get(name):
+            raise DataError(f"{name}: the copy differs from the original; the contest stays where it was")
+
+
+# A contest goes on with a newer version of tracearena: a backup first, then the tables of this
+# version.
+
+
+def upgrade(folder: Folder, path: str | PathLike[str]) -> list[str]:
+    """Bring the database up to date, and return what was applied; nothing happens if it is.
+
+    Parameters
+    ----------
+    folder
+        A contest that nobody serves.
+    path
+        New archive for a backup of the contest as it is. The older version can restore it.
+    """
+    database.require_not_newer(folder)
+    with alone(folder):
+        steps = database.missing()
+        if steps:
+            backup(folder, path, database.stored_tables())
+            database.apply()
+            log("command line", "contest upgraded", version=__version__, steps=steps)
+    return steps
+
+
+# All that a contest's database holds, as lines of text that any other database takes.
+
+
+_BATCH = 500
+_SHOWN = 200
+_WRITTEN: dict[str, Callable[[Any], Any]] = {
+    "DateTimeField": lambda at: at.isoformat(),
+    "BinaryField": lambda content: base64.b64encode(bytes(content)).decode(),
+}
+_READ: dict[str, Callable[[Any], Any]] = {
+    "DateTimeField": datetime.fromisoformat,
+    "BinaryField": base64.b64decode,
+}
+
+
+def tables() -> dict[str, type[models.Model]]:
+    """Return every table that belongs to a contest, logins included, by its name."""
+    found = [*apps.get_app_config("contest").get_models(), *apps.get_app_config("sessions").get_models()]
+    return {model._meta.db_table: model for model in found}
+
+
+@contextmanager
+def at_one_moment() -> Iterator[None]:
+    """See the database as it is now, however much is written meanwhile; nobody has to wait."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield
+
+
+def lines(stored: dict[str, Any] | None = None) -> Iterator[bytes]:
+    """Yield every row of every table, in a fixed order; of tables of another version if they are given."""
+    for name, model in (stored or tables()).items():
+        for row in model._default_manager.order_by("pk").iterator(_BATCH):
+            written = {field.attname: _plain(field, row) for field in model._meta.concrete_fields}
+            yield json.dumps([name, written], sort_keys=True, ensure_ascii=False).encode() + b"\n"
+
+
+def digests() -> dict[str, tuple[int, str]]:
+    """Return number of rows and SHA-256 of every table's content, the same in every database."""
+    found = {name: (0, hashlib.sha256()) for name in tables()}
+    for line in lines():
+        name = json.loads(line)[0]
+        count, digest = found[name]
+        digest.update(line)
+        found[name] = count + 1, digest
+    return {name: (count, digest.hexdigest()) for name, (count, digest) in found.items()}
+
+
+def load_rows(source: IO[bytes]) -> None:
+    """Put rows into the empty database of this process, all or none of them."""
+    call_command("migrate", verbosity=0)
+    try:
+        _load_all_rows(source)
+    except TracearenaError:
+        raise
+    except (ValueError, TypeError, DatabaseError, ValidationError) as error:
+        raise DataError(f"the content of the database is none: {str(error)[:_SHOWN]}") from None
+
+
+def _load_all_rows(source: IO[bytes]) -> None:
+    known = tables()
+    with transaction.atomic():
+        for name, rows in groupby(map(_parsed, source), key=lambda line: line[0]):
+            if name not in known:
+                raise DataError(f"there is no table {name!r} in this version of tracearena")
+            _insert(known[name], (row for _, row in rows))
+        with connection.cursor() as cursor:
+            for statement in connection.ops.sequence_reset_sql(no_style(), list(known.values())):
+                cursor.execute(statement)
+
+
+def _insert(model: type[models.Model], rows: Iterable[dict[str, Any]]) -> None:
+    fields = {field.attname: field for field in model._meta.concrete_fields}
+    given = iter(rows)
+    while batch := list(islice(given, _BATCH)):
+        made = []
+        for row in batch:
+            if set(row) != set(fields):
+                raise DataError(f"a row of {model._meta.db_table} has other columns than this version's")
+            made.append(model(**{name: _value(fields[name], value) for name, value in row.items()}))
+        model._default_manager.bulk_create(made)
+
+
+def _parsed(line: bytes) -> tuple[str, dict[str, Any]]:
+    try:
+        name, row = json.loads(line)
+        if isinstance(name, str) and isinstance(row, dict):
+            return name, row
+    except (ValueError, TypeError):
+        pass
+    raise DataError("the content of the database cannot be read: a line is no table and row")
+
+
+def _plain(field: Any, row: models.Model) -> Any:
+    value = getattr(row, field.attname)
+    convert = _WRITTEN.get(field.get_internal_type())
+    return value if value is None or convert is None else convert(value)
+
+
+def _value(field: Any, value: Any) -> Any:
+    convert = _READ.get(field.get_internal_type())
+    return value if value is None or convert is None else convert(value)

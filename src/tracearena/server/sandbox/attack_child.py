@@ -8,13 +8,20 @@ import numpy as np
 
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.engine import child_seed, seed_sequence, use
-from tracearena.server.sandbox.child_side import Work, framed, read_framed
-from tracearena.server.sandbox.frames import Frame, truth_of, truth_parts
-from tracearena.server.sandbox.packing import pack, unpack
+from tracearena.server.sandbox.messages import (
+    Frame,
+    Work,
+    framed,
+    pack,
+    read_framed,
+    truth_of,
+    truth_parts,
+    unpack,
+)
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 
-def prepared(*names: str) -> Work:
+def prepare_attack(*names: str) -> Work:
     """Load and compile what attacks need, on the traces of two users, and return the work."""
     places = Places([0.0, 0.01, 0.02], [0.0, 0.0, 0.0], km_per_degree=(100, 100))
     dense = np.array([[0, 1, 0, 1], [2, 2, 2, 2]])
@@ -24,7 +31,7 @@ def prepared(*names: str) -> Work:
         ensemble.fit(reference)
         for _ in ensemble.attempts(ObfuscatedTraces.unchanged(original), None, 1):
             pass
-    return _work
+    return _run_attack
 
 
 def request_of(reference: Traces, released: ObfuscatedTraces, **settings: Any) -> bytes:
@@ -44,7 +51,7 @@ def request_of(reference: Traces, released: ObfuscatedTraces, **settings: Any) -
     )
 
 
-def _work(request: IO[bytes]) -> bytes:
+def _run_attack(request: IO[bytes]) -> bytes:
     values, arrays = unpack(read_framed(request))
     asked: dict[str, Any] = values["attack"]
     reference = truth_of(values, arrays)

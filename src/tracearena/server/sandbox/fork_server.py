@@ -20,9 +20,8 @@ from typing import Any
 
 from numba.core import caching, dispatcher
 
-from tracearena.server import libc
-from tracearena.server.sandbox.child_side import KILL, LONGEST_MESSAGE, Work, answer_request
-from tracearena.server.store import process_memory
+from tracearena.server.sandbox import process_control
+from tracearena.server.sandbox.messages import KILL, LONGEST_MESSAGE, Work, answer_request
 
 _NEW_NETWORK = 0x40000000
 _PIPES = 3
@@ -40,12 +39,12 @@ def serve(prepare: Mapping[str, Callable[..., Work]]) -> None:
         For each kind of work a function that loads and compiles what it needs, and returns it. It is
         called once, before the first child, with what the work is about.
     """
-    process_memory.hide()
+    process_control.hide_process_memory()
     # Whoever stops a whole service signals every process of it; the judge says when its child ends.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if libc.is_linux():
+    if process_control.is_linux():
         with suppress(PermissionError):
-            libc.unshare(_NEW_NETWORK)
+            process_control.unshare(_NEW_NETWORK)
     control = socket.socket(fileno=os.dup(0))
     ready: dict[tuple[str, ...], Work] = {}
     while True:
@@ -118,10 +117,15 @@ def _compile_in_memory() -> None:
     caching.Cache.load_overload = caching.Cache.save_overload = nothing  # type: ignore[method-assign]
 
 
-def _prepare(name: str) -> Callable[..., Work]:
-    module = f"tracearena.server.sandbox.{name}_child"
-    return lambda *about: import_module(module).prepared(*about)
+def _prepare(module: str, name: str) -> Callable[..., Work]:
+    return lambda *about: getattr(import_module(f"tracearena.server.sandbox.{module}"), name)(*about)
 
 
 if __name__ == "__main__":
-    serve({name: _prepare(name) for name in ("check", "score", "attack")})
+    serve(
+        {
+            "check": _prepare("child", "prepare_check"),
+            "score": _prepare("child", "prepare_score"),
+            "attack": _prepare("attack_child", "prepare_attack"),
+        }
+    )

@@ -14,9 +14,9 @@ from tracearena.pages.svg import Picture
 from tracearena.pages.svg.canvas import neutral
 from tracearena.pages.team_styles import UNKNOWN, TeamStyle
 from tracearena.pages.team_styles import badge as team_badge
-from tracearena.server import wordings
+from tracearena.server import errors
 from tracearena.server.models import Team
-from tracearena.server.people.parties import label_of
+from tracearena.server.teams import label_of
 
 register = template.Library()
 
@@ -54,13 +54,13 @@ def called(team: Team) -> str:
 @register.filter
 def stated(word: str) -> str:
     """Say how far an upload, a job or a re-scoring has come."""
-    return wordings.state(word)
+    return errors.state(word)
 
 
 @register.filter
 def kind_of_upload(word: str) -> str:
     """Say what an upload is."""
-    return wordings.kind(word)
+    return errors.kind(word)
 
 
 @register.filter

@@ -1,0 +1,512 @@
+"""Talking to a contest's server: JSON, one shape of errors, patience with a bad line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from tracearena import __version__
+from tracearena.contest import read_charter
+from tracearena.contest.commitments import (
+    LISTS,
+    ListedReceipt,
+    read_list,
+    receipt_commitment,
+    signature_file,
+    signer_of,
+)
+from tracearena.contest.contest_file import NAME
+from tracearena.contest.data import REGIONS, TIMES, official
+from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
+from tracearena.files import make_folder, read_bytes, replacing
+from tracearena.files.io import Held
+from tracearena.formats import pwscup
+from tracearena.server.sandbox.child import checked
+from tracearena.server.sandbox.messages import Frame, Verdict
+
+_TRIES = 6
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 8.0
+_TRY_AGAIN = (429, 502, 503, 504)
+_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class ServerRefused(TracearenaError):
+    """The server says no.
+
+    Attributes
+    ----------
+    code
+        A fixed word, for programs.
+    status
+        The status of HTTP.
+    details
+        What belongs to it.
+    """
+
+    def __init__(self, code: str, message: str, status: int, details: dict[str, Any] | None = None) -> None:
+        self.code, self.status, self.details = code, status, details or {}
+        super().__init__(message)
+
+
+class Unreachable(TracearenaError):
+    """The server does not answer, however often it is asked."""
+
+
+class Client:
+    """One team's connection to one contest.
+
+    Parameters
+    ----------
+    url
+        Where the contest is: https, or http on this machine.
+    token
+        The team's token; without one only what everybody may see.
+    transport
+        How requests travel, for tests.
+    """
+
+    def __init__(
+        self, url: str, token: str | None = None, *, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        self.url = checked_url(url)
+        headers = {"User-Agent": f"tracearena/{__version__}"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        self._http = httpx.Client(
+            base_url=f"{self.url}/api/v1/", headers=headers, timeout=_TIMEOUT, transport=transport
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._http.close()
+
+    def get(self, path: str, **query: Any) -> Any:
+        """Return the answer to a question."""
+        return self.patiently(lambda: self._http.get(path, params=query)).json()
+
+    def post(self, path: str, content: Callable[[], Iterator[bytes]], headers: dict[str, str]) -> Any:
+        """Send bytes, again from their beginning if the line breaks, and return the answer.
+
+        This is safe because the same Idempotency-Key gives the same receipt.
+        """
+        return self.patiently(lambda: self._http.post(path, content=content(), headers=headers)).json()
+
+    @contextmanager
+    def stream(self, path: str, headers: dict[str, str]) -> Iterator[httpx.Response]:
+        """Open an answer that is read bit by bit; what is wrong with it is raised."""
+        with self._http.stream("GET", path, headers=headers) as answer:
+            if answer.is_error:
+                answer.read()
+                raise refusal(answer)
+            yield answer
+
+    def patiently(self, ask: Callable[[], Any]) -> Any:
+        """Ask until there is an answer, with growing pauses; a refusal is an answer."""
+        pause, problem = _FIRST_PAUSE_S, ""
+        for attempt in range(_TRIES):
+            if attempt:
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
+            try:
+                answer = ask()
+            except httpx.TransportError as error:
+                problem = str(error) or type(error).__name__
+                continue
+            if not isinstance(answer, httpx.Response) or answer.is_success:
+                return answer
+            if answer.status_code not in _TRY_AGAIN:
+                raise refusal(answer)
+            problem = f"it answers {answer.status_code}"
+        raise Unreachable(f"{self.url} cannot be reached: {problem}")
+
+
+def refusal(answer: httpx.Response) -> ServerRefused:
+    """Return what the server says, in its one shape of errors or in any other."""
+    try:
+        said = answer.json()["error"]
+        return ServerRefused(
+            str(said["code"]), str(said["message"]), answer.status_code, dict(said.get("details") or {})
+        )
+    except (ValueError, KeyError, TypeError):
+        message = f"the server answers {answer.status_code} {answer.reason_phrase}"
+        return ServerRefused(
+            "no-contest", f"{message}; is there a contest at this address?", answer.status_code
+        )
+
+
+def checked_url(url: str) -> str:
+    """Return the address of a contest without a slash at its end; a token must not travel in clear.
+
+    >>> checked_url("https://contest.example.org/")
+    'https://contest.example.org'
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ParameterError(f"{url!r} is no address of a contest, such as https://contest.example.org")
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        raise ParameterError(f"{url}: the token would travel in clear; use https")
+    return url.rstrip("/")
+
+
+# Files up and down, so that a line that breaks costs time and nothing else.
+
+
+Progress: TypeAlias = Callable[[int, int], None]
+_PIECE = 2**18
+_NOT_TAKEN = "judge error"
+_LARGEST_BUNDLE_BYTES = 2**32
+
+
+def upload(client: Client, path: str, file: Path, progress: Progress | None = None) -> dict[str, Any]:
+    """Hand a file in, and return the receipt.
+
+    What was handed in last for the same purpose, if it has the same content, is not sent again: its
+    receipt is the answer, so a command whose line broke can be repeated. Within one call a broken line
+    is tried again under the same key.
+
+    Parameters
+    ----------
+    path
+        Where to: ``uploads/obfuscated/1`` or ``uploads/attack/002/1/inferred-table``.
+    """
+    size = file.stat().st_size
+    most = client.get("contest")["rules"]["largest_file_mb"] * 2**20
+    if size > most:
+        raise FileError.whole(file, f"has {size:,} bytes; the most is {most:,}", "too-large")
+    sha256 = _sha256(file)
+    before = _last(client, path)
+    if before is not None and before["sha256"] == sha256 and before["state"] != _NOT_TAKEN:
+        return before
+    said = f"{path} {sha256} after {0 if before is None else before['id']}"
+    headers = {
+        "Idempotency-Key": hashlib.sha256(said.encode()).hexdigest(),
+        "X-File-Name": quote(file.name),
+        "Content-Type": "application/octet-stream",
+        "Content-Length": str(size),
+    }
+    receipt: dict[str, Any] = client.post(path, lambda: _pieces(file, size, progress), headers)
+    if receipt["sha256"] != sha256:
+        raise DataError(f"{file}: the server has other bytes than were sent; hand it in again")
+    return receipt
+
+
+def download(
+    client: Client, path: str, target: Path, *, sha256: str, size: int, progress: Progress | None = None
+) -> bool:
+    """Fetch a file whole and checked; False if it is there already.
+
+    What came before the line broke lies beside it, under a name that says of which version it is, and is
+    gone on with, by this call or the next.
+    """
+    if target.is_file() and _sha256(target) == sha256:
+        return False
+    part = target.with_name(f".{target.name}.{sha256[:16]}.part")
+    client.patiently(lambda: _fetched(client, path, part, sha256, size, progress))
+    if _sha256(part) != sha256:
+        part.unlink()
+        raise DataError(f"{target.name}: came otherwise than the server has it; fetch it again")
+    with open(part, "rb+") as file:
+        os.fsync(file.fileno())
+    part.replace(target)
+    return True
+
+
+def download_bundle(client: Client, folder: Path, progress: Progress | None = None) -> list[Path]:
+    """Fetch a team's own traces, and unpack them; original traces are for their owner alone."""
+    make_folder(folder)
+    with client.stream("data/bundle", {"Range": "bytes=0-0"}) as answer:
+        sha256 = answer.headers["ETag"].strip('"')
+        size = int(answer.headers["Content-Range"].rpartition("/")[2])
+    packed = folder / ".bundle.zip"
+    download(client, "data/bundle", packed, sha256=sha256, size=size, progress=progress)
+    try:
+        return _unpacked(packed, folder)
+    finally:
+        packed.unlink()
+
+
+def _unpacked(packed: Path, folder: Path) -> list[Path]:
+    written = []
+    with zipfile.ZipFile(packed) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > _LARGEST_BUNDLE_BYTES:
+            raise DataError("the bundle unpacks to more than it can hold")
+        for entry in archive.infolist():
+            if PurePosixPath(entry.filename).name != entry.filename or entry.filename.startswith("."):
+                raise DataError(f"the bundle holds a name that is none: {entry.filename!a}")
+            target = folder / entry.filename
+            with replacing(target, private=target.name.startswith("orgtraces")) as out:
+                out.write(archive.read(entry))
+            written.append(target)
+    return written
+
+
+def _fetched(
+    client: Client, path: str, part: Path, sha256: str, size: int, progress: Progress | None
+) -> None:
+    """Go on with what is there of a file; a server that sends another version begins anew."""
+    have = part.stat().st_size if part.is_file() else 0
+    if have == size:
+        return
+    headers = {"Range": f"bytes={have}-", "If-Range": f'"{sha256}"'} if have else {}
+    with (
+        client.stream(path, headers) as answer,
+        open(part, "ab" if answer.status_code == 206 else "wb") as out,
+    ):
+        for piece in answer.iter_bytes():
+            out.write(piece)
+            if out.tell() > size:
+                break
+            if progress is not None:
+                progress(out.tell(), size)
+
+
+def _last(client: Client, path: str) -> dict[str, Any] | None:
+    """Return what was handed in last for a purpose."""
+    kind, target, data_set = _purpose(path)
+    found = None
+    after = 0
+    while page := client.get("submissions", after=after):
+        after = page[-1]["id"]
+        for one in page:
+            if (one["kind"], one["target"], one["data_set"]) == (kind, target, data_set):
+                found = one
+    return found
+
+
+def _purpose(path: str) -> tuple[str, str | None, int]:
+    words = path.split("/")
+    if words[:2] == ["uploads", "obfuscated"] and len(words) == 3:
+        return "obfuscated", None, int(words[2])
+    if words[:2] == ["uploads", "attack"] and len(words) == 5:
+        return words[4], words[2], int(words[3])
+    raise ParameterError(f"{path}: nothing is handed in there")
+
+
+def _pieces(file: Path, size: int, progress: Progress | None) -> Iterator[bytes]:
+    with open(file, "rb") as content:
+        while piece := content.read(_PIECE):
+            yield piece
+            if progress is not None:
+                progress(content.tell(), size)
+
+
+def _sha256(file: Path) -> str:
+    with open(file, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+# The judge's checker at home: the same code, on the files that a team has downloaded.
+
+
+def check(file: Path, kind: str, folder: Path, team: str, data_set: int) -> Verdict | None:
+    """Return what the judge would say against a file, None if nothing.
+
+    Parameters
+    ----------
+    file
+        What is to be handed in.
+    kind
+        ``"obfuscated"``, ``"inferred-table"`` or ``"inferred-traces"``.
+    folder
+        Where the contest's files were downloaded to.
+    team, data_set
+        Whose data set it is about: one's own, or the target's.
+    """
+    rules = read_charter(_there(folder, NAME)).rules
+    most = rules.largest_file_mb * 2**20
+    frame = _frame(kind, folder, int(team), data_set)
+    # One byte more than allowed shows that there are more, and a huge file need not be read.
+    with open(file, "rb") as content:
+        held = Held(file.name, content.read(most + 1))
+    found = checked(held, frame, kind, most, rules.largest_listed_ids)
+    return found if isinstance(found, Verdict) else None
+
+
+def _frame(kind: str, folder: Path, team: int, data_set: int) -> Frame:
+    """Return what the file is held against, of what a team may have."""
+    places = pwscup.read_places(_there(folder, REGIONS))
+    times = pwscup.read_times(_there(folder, TIMES))
+
+    def traces(what: str) -> Any:
+        return pwscup.read_traces(_there(folder, str(official(what, team, data_set))), places, times)
+
+    if kind == "obfuscated":
+        return Frame.of(traces("orgtraces"))
+    users = traces("reftraces").user_ids
+    public = _there(folder, str(official("pubtraces", team, data_set)))
+    target = pwscup.read_anonymized(public, places, times)
+    return Frame.of(target, users=users, pseudonyms=target.user_ids)
+
+
+def _there(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not path.is_file():
+        raise FileError.whole(path, "is not there; `contest client data` fetches it", "missing-files")
+    return path
+
+
+# Where a team's token and its receipts are kept: in files of their owner, among the user's
+# settings.
+
+
+_MOST_BYTES = 2**16
+_OF_A_RECEIPT = ("id", "target", "sha256", "salt", "received_at", "late")
+
+
+@dataclass(frozen=True)
+class Login:
+    """Which contest, and by which token."""
+
+    url: str
+    token: str = field(repr=False)
+
+
+def login_file() -> Path:
+    """Return where the login is kept: under ``XDG_CONFIG_HOME``, which is ``~/.config`` by default."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "tracearena" / "contest-login.json"
+
+
+def keep(login: Login) -> Path:
+    """Write the login down, for its owner alone, and return where."""
+    path = login_file()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with replacing(path, private=True) as file:
+        file.write((json.dumps(asdict(login)) + "\n").encode())
+    path.chmod(0o600)
+    return path
+
+
+def receipts_file() -> Path:
+    """Return where receipts are kept, one a line."""
+    return login_file().with_name("contest-receipts.jsonl")
+
+
+def keep_receipt(url: str, receipt: dict[str, Any]) -> None:
+    """Write a receipt down, with the contest that gave it; the first one of a number stays."""
+    if all(one["id"] != receipt["id"] for one in kept_receipts(url)):
+        path = receipts_file()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with open(path, "a", encoding="utf-8") as file:
+            said = {name: receipt[name] for name in _OF_A_RECEIPT}
+            file.write(json.dumps({"url": url, "receipt": said}) + "\n")
+        path.chmod(0o600)
+
+
+def kept_receipts(url: str) -> list[dict[str, Any]]:
+    """Return the receipts of a contest, as they were kept."""
+    path = receipts_file()
+    if not path.is_file():
+        return []
+    try:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [line["receipt"] for line in lines if line["url"] == url]
+    except (ValueError, TypeError, KeyError):
+        raise FileError.whole(path, "cannot be read; move it away", "not-json") from None
+
+
+def kept() -> Login:
+    """Return the login that was kept."""
+    path = login_file()
+    if not path.is_file():
+        raise ParameterError("nobody has logged in: tracearena contest client login https://…")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise FileError.whole(
+            path, f"can be read by others (mode {mode:04o}); say: chmod 600 {path}", "not-private"
+        )
+    try:
+        return Login(**json.loads(read_bytes(path, max_bytes=_MOST_BYTES)))
+    except (ValueError, TypeError):
+        raise FileError.whole(path, "cannot be read; log in again", "not-json") from None
+
+
+# Whether the judge's signed lists have every receipt that a team has kept.
+
+
+LISTED, MISSING, OTHER, WAITING = "listed", "MISSING", "LISTED OTHERWISE", "its phase is not closed yet"
+
+
+@dataclass(frozen=True)
+class CheckedReceipt:
+    """One receipt, and how it stands in the published list of its phase."""
+
+    receipt: int
+    state: str
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the list contradicts the receipt."""
+        return self.state in (MISSING, OTHER)
+
+
+def check_receipts(client: Client) -> list[CheckedReceipt]:
+    """Hold every receipt that was kept of a contest against the signed lists of its server.
+
+    Late uploads need not be listed: they do not count.
+    """
+    lists = _lists(client)
+    return [
+        CheckedReceipt(one["id"], _state(one, lists[_phase(one)]))
+        for one in kept_receipts(client.url)
+        if not one["late"]
+    ]
+
+
+def _phase(receipt: dict[str, Any]) -> str:
+    return "anonymization" if receipt["target"] is None else "attack"
+
+
+def _state(receipt: dict[str, Any], published: dict[int, ListedReceipt] | None) -> str:
+    if published is None:
+        return WAITING
+    if receipt["id"] not in published:
+        return MISSING
+    commitment = receipt_commitment(receipt["sha256"], receipt["salt"])
+    own = ListedReceipt(receipt["id"], receipt["received_at"], commitment)
+    return LISTED if published[receipt["id"]] == own else OTHER
+
+
+def _lists(client: Client) -> dict[str, dict[int, ListedReceipt] | None]:
+    """Return the lists that are published, each signed by the key of the contest."""
+    key, files = (
+        client.get("contest")["signing_key"],
+        {one["name"]: one for one in client.get("data")["files"]},
+    )
+    found: dict[str, dict[int, ListedReceipt] | None] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for phase, name in LISTS.items():
+            path = Path(place) / name
+            if name not in files:
+                found[phase] = None
+                continue
+            for file in (path, signature_file(path)):
+                about = files[file.name]
+                download(client, f"files/{file.name}", file, sha256=about["sha256"], size=about["size"])
+            if signer_of(path) != key:
+                raise DataError(f"{name} is signed by another key than the contest's, {key}")
+            found[phase] = read_list(path)
+    return found

@@ -1,0 +1,432 @@
+"""The first thing that happens to an upload: it is checked, and obfuscated traces get their utility."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from tracearena.arena.ensemble import make_attacks
+from tracearena.contest import AttackKind, Commitment, id_table_text
+from tracearena.contest.commitments import live_day, others
+from tracearena.contest.data import official
+from tracearena.contest.file_judge import reidentification_of, trace_inference_of
+from tracearena.contest.simulation import SEED
+from tracearena.errors import DataError
+from tracearena.files import replacing
+from tracearena.files.io import Held
+from tracearena.formats import pwscup
+from tracearena.server import clock, results, submissions
+from tracearena.server.models import Contest, DataSet, Job, JobState, State, Submission, UploadKind
+from tracearena.server.operations.create import out_of_sight
+from tracearena.server.sandbox.messages import Checked, Frame, Kind, Verdict
+from tracearena.server.sandbox.parent import ChildDied, check_upload, run_attacks, score_checked
+from tracearena.server.store import queue
+from tracearena.server.store.audit_log import log
+from tracearena.server.store.crypto import derived_signing_key, public_of, seal, unseal
+from tracearena.server.store.folder import Folder, grid_of
+from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+
+
+def check(taken: queue.Taken, bench: Bench) -> None:
+    """Check an upload; obfuscated traces are scored at once, attacks wait."""
+    submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
+    if submission.state != State.RECEIVED:
+        with queue.finishing(taken):
+            return
+    found = checked(submission, bench)
+    if isinstance(found, Verdict):
+        said = found.to_store()
+        with queue.finishing(taken):
+            _move(submission, State.REFUSED, verdict=said, reason=said["reason"].partition("\n")[0])
+    elif submission.kind == UploadKind.OBFUSCATED:
+        utility = value_of(found, submission, bench)
+        with queue.finishing(taken):
+            _move(submission, State.SCORED, utility=utility)
+            queue.write(f"{queue.UTILITY}/{submission.pk}", utility, submission=submission)
+            queue.settle_utility(submission.data_set)
+            results.forget()
+    else:
+        with queue.finishing(taken):
+            Submission.objects.filter(pk=submission.pk).update(state=State.CHECKED)
+            ask_for(submission)
+
+
+def _move(submission: Submission, state: str, **more: Any) -> None:
+    Submission.objects.filter(pk=submission.pk).update(state=state, finished_at=clock.now(), **more)
+
+
+# One upload, or one answer of the judge's own attacks, by the one checker and the one scorer.
+
+
+COSTLY = ("memory", "cpu", "wall-clock", "threads")
+"""Limits that a file makes a child reach; any other end of a child is a failure of the judge."""
+ANSWERS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
+_TRIES = 2
+
+_log = logging.getLogger(__name__)
+
+
+def checked(submission: Submission, bench: Bench) -> Checked | Verdict:
+    """Run the one checker on an upload; a file that no child survives, twice, is refused as too costly."""
+    rules = Contest.now_held().rules
+    content, frame, kind = bench.upload(submission), bench.frame(submission), cast(Kind, submission.kind)
+    reason = ""
+    for _ in range(_TRIES):
+        try:
+            return check_upload(content, frame, kind, rules, file_name=submission.file_name)
+        except ChildDied as death:
+            if death.reason not in COSTLY:
+                raise
+            _log.warning("upload %d: the child that read it ended: %s", submission.pk, death.reason)
+            reason = death.reason
+    return Verdict.too_costly(submission.file_name, reason)
+
+
+def score_of(submission: Submission, bench: Bench, *, on_live_users: bool = False) -> float:
+    """Return the score of an upload whose format is right: its utility, or the privacy that it leaves.
+
+    Parameters
+    ----------
+    on_live_users
+        Whether an attack is scored on the users of the live board rather than on those who decide.
+    """
+    found = checked(submission, bench)
+    if isinstance(found, Verdict):
+        raise DataError(f"upload {submission.pk} was accepted and is refused now: {found.code}")
+    return value_of(found, submission, bench, on_live_users=on_live_users)
+
+
+def value_of(found: Checked, submission: Submission, bench: Bench, *, on_live_users: bool = False) -> float:
+    """Return the score of the arrays of an upload."""
+    rules, data_set = Contest.now_held().rules, submission.data_set
+    if submission.kind == UploadKind.OBFUSCATED:
+        return score_checked(found, bench.original(data_set), rules)
+    secret = bench.secret(data_set)
+    is_table = submission.kind == UploadKind.INFERRED_TABLE
+    truth: Traces | IdTable = secret.table if is_table else bench.original(data_set)
+    return score_checked(found, truth, rules, _among(secret, on_live_users))
+
+
+def sample_score(
+    attack: str, kind: AttackKind, data_set: DataSet, bench: Bench, *, on_live_users: bool = False
+) -> float:
+    """Return the privacy that one of the judge's own attacks leaves, from its sealed answer."""
+    rules, secret = Contest.now_held().rules, bench.secret(data_set)
+    path = bench.answer_path(attack, data_set, ANSWERS[kind])
+    answer, among = Held(path.name, bench.opened(path)), _among(secret, on_live_users)
+    if kind is AttackKind.REIDENTIFICATION:
+        users = bench.reference(data_set).user_ids
+        guess = pwscup.read_inferred_table(answer, secret.table.pseudonyms, users=users)
+        return reidentification_of(secret.table, guess, among)
+    original = bench.original(data_set)
+    return trace_inference_of(original, pwscup.read_inferred_traces(answer, original), rules, among)
+
+
+def _among(secret: Secret, on_live_users: bool) -> Any:
+    return secret.live if on_live_users else secret.among
+
+
+# What only the judge can open: originals, references, ID tables, uploads, the answers of its own
+# attacks.
+
+
+_MOST_KEPT = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """What was drawn for one data set when it was released.
+
+    Attributes
+    ----------
+    table
+        Who is who.
+    live
+        The users of the live board; None where there is none.
+    commitment
+        Hash and salt that fix both.
+    upload
+        SHA-256 of the obfuscated traces that were released; empty for the pseudonymised team.
+    """
+
+    table: IdTable
+    live: NDArray[Any] | None
+    commitment: Commitment
+    upload: str
+
+    @property
+    def among(self) -> NDArray[Any] | None:
+        """The users who decide the final scores; None for all."""
+        return None if self.live is None else others(self.table.user_ids, self.live)
+
+    def to_bytes(self) -> bytes:
+        """Return the secret as it is sealed."""
+        said = {
+            "table": id_table_text(self.table),
+            "live": None if self.live is None else self.live.tolist(),
+            "digest": self.commitment.digest,
+            "salt": self.commitment.salt,
+            "upload": self.upload,
+        }
+        return json.dumps(said).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Secret:
+        """Return what `to_bytes` wrote."""
+        said = json.loads(content)
+        table = pwscup.read_id_table(Held("ptable", said["table"].encode()))
+        live = None if said["live"] is None else np.array(said["live"])
+        return cls(table, live, Commitment(said["digest"], said["salt"]), said["upload"])
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """The judge's own place: the contest's folder, and the key that opens what is sealed in it."""
+
+    folder: Folder
+    private_key: bytes = field(repr=False)
+    _kept: dict[str, Traces] = field(default_factory=dict, repr=False)
+
+    @property
+    def public_key(self) -> bytes:
+        """To whom the judge's own secrets are sealed."""
+        return public_of(self.private_key)
+
+    @property
+    def signing_key(self) -> bytes:
+        """By which the judge signs what it publishes."""
+        return derived_signing_key(self.private_key)
+
+    def sealed(self, content: bytes) -> bytes:
+        """Return bytes that only the judge can read."""
+        return seal(self.public_key, content)
+
+    def opened(self, path: Path) -> bytes:
+        """Return what is sealed in a file."""
+        return unseal(self.private_key, path.read_bytes())
+
+    def original(self, data_set: DataSet) -> Traces:
+        """Return the traces that are defended."""
+        return self._traces("orgtraces", data_set)
+
+    def reference(self, data_set: DataSet) -> Traces:
+        """Return the traces that every attacker knows."""
+        return self._traces("reftraces", data_set)
+
+    def secret(self, data_set: DataSet) -> Secret:
+        """Return what was drawn at the release."""
+        return Secret.from_bytes(self.opened(self.secret_path(data_set)))
+
+    def secret_path(self, data_set: DataSet) -> Path:
+        """Return where it lies, sealed."""
+        return self.folder.for_judge(file_name("ptable", data_set))
+
+    def answer_path(self, attack: str, data_set: DataSet, kind: str) -> Path:
+        """Return where the answer of one of the judge's own attacks lies, sealed."""
+        name = official(kind, int(data_set.team.number), data_set.number, attacker=0)
+        return self.folder.for_judge(f"{quote(attack, safe='()=,-_')}_{name}")
+
+    def upload(self, submission: Submission) -> bytes:
+        """Return the very bytes that were handed in; others, whatever their name, are an error."""
+        content = self.opened(self.folder.upload(submission.sha256))
+        if hashlib.sha256(content).hexdigest() != submission.sha256 or len(content) != submission.size:
+            raise DataError(f"the file of upload {submission.pk} is not the one that was received")
+        return content
+
+    def frame(self, submission: Submission) -> Frame:
+        """Return what an upload is held against; there is nothing secret in it."""
+        original = self.original(submission.data_set)
+        if submission.kind != UploadKind.INFERRED_TABLE:
+            return Frame.of(original)
+        users = self.reference(submission.data_set).user_ids
+        pseudonyms = self.secret(submission.data_set).table.pseudonyms
+        return Frame.of(original, users=users, pseudonyms=np.sort(pseudonyms))
+
+    def _traces(self, kind: str, data_set: DataSet) -> Traces:
+        """Return traces of the judge; the last few are kept, since many uploads are about the same ones."""
+        name = file_name(kind, data_set)
+        if name not in self._kept:
+            while len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[name] = self._read(name)
+        return self._kept[name]
+
+    def _read(self, name: str) -> Traces:
+        content = self.opened(self.folder.for_judge(name))
+        return pwscup.read_traces(Held(name, content), *grid_of(self.folder))
+
+
+def file_name(kind: str, data_set: DataSet) -> str:
+    """Return the official name of a file about a data set."""
+    return str(official(kind, int(data_set.team.number), data_set.number))
+
+
+# When the attack phase is over: the last answer of every attacker is scored, and the result is
+# frozen.
+
+
+BEFORE_THE_RESULT = ("check", "publish", "sample", "score", "sample score")
+"""Kinds of jobs without which there is no result."""
+_ATTACKS = (UploadKind.INFERRED_TABLE, UploadKind.INFERRED_TRACES)
+
+
+def counting_attacks() -> Iterator[Submission]:
+    """Yield the attacks that count: the last one of each attacker, target, data set and kind."""
+    looked_at = Submission.objects.filter(kind__in=_ATTACKS, state__in=(State.CHECKED, State.SCORED))
+    last: dict[tuple[int, int, str], Submission] = {}
+    for submission in looked_at.select_related("team").order_by("pk"):
+        last[submission.team_id, submission.data_set_id, submission.kind] = submission
+    yield from last.values()
+
+
+def score_final_attack(taken: queue.Taken, bench: Bench) -> None:
+    """Score an attack on the users who decide."""
+    submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
+    value = score_of(submission, bench)
+    with queue.finishing(taken):
+        Submission.objects.filter(pk=submission.pk).update(state=State.SCORED, finished_at=clock.now())
+        queue.write(f"{queue.FINAL}/{submission.pk}", value, submission=submission)
+        results.forget()
+
+
+def missing() -> list[str]:
+    """Return the jobs without which there is no result yet: open ones, and those that have failed."""
+    wanted = Job.objects.filter(kind__in=BEFORE_THE_RESULT).exclude(state=JobState.DONE)
+    # A file on which the judge failed at the check has its final state; it holds nobody up.
+    failed_checks = wanted.filter(kind="check", state=JobState.FAILED).values("pk")
+    return list(wanted.exclude(pk__in=failed_checks).order_by("pk").values_list("key", flat=True))
+
+
+def freeze(taken: queue.Taken, bench: Bench) -> None:
+    """Freeze the result once every score is there."""
+    if missing():
+        queue.withdraw(taken)
+        return
+    with queue.finishing(taken):
+        snapshot = results.freeze_final()
+        log("judge", "result frozen", sha256=snapshot.sha256)
+
+
+def publish_when_due(contest: Contest) -> bool:
+    """Publish the frozen result when the results open; True if that is now."""
+    is_early = clock.now() < contest.schedule.results_begin
+    if is_early or contest.published_at is not None or results.final_snapshot() is None:
+        return False
+    with transaction.atomic():
+        due = Contest.objects.filter(pk=contest.pk, published_at__isnull=True)
+        is_now = bool(due.update(published_at=clock.now()))
+        if is_now:
+            log("judge", "results published")
+    return is_now
+
+
+# The live board: a few answers a day are scored on the users who are drawn for it.
+
+
+def ask_for(submission: Submission) -> None:
+    """Let an attack be scored for the live board, if there is one and the day's budget is not used up.
+
+    Inside the caller's transaction; what is left is decided by a conditional update.
+    """
+    rules = Contest.now_held().rules
+    if rules.mode != "live":
+        return
+    what = budget(submission)
+    if submissions.take(submission.team, what, rules.live_answers_a_day):
+        about = {"submission": submission.pk, "quota": what}
+        queue.enqueue("live", f"{queue.LIVE}/{submission.pk}", about, team=submission.team)
+
+
+def budget(submission: Submission) -> str:
+    """Return the name of the limit of scored answers, of one target and the day on which they came."""
+    return f"live {submission.data_set} {live_day(submission.received_at).isoformat()}"
+
+
+def score_live(taken: queue.Taken, bench: Bench) -> None:
+    """Score an answer on the users of the live board."""
+    submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
+    value = score_of(submission, bench, on_live_users=True)
+    with queue.finishing(taken):
+        queue.write(f"{queue.LIVE}/{submission.pk}", value, submission=submission)
+
+
+# The judge's own attacks on what was released; they see what every team sees.
+
+
+def attack(taken: queue.Taken, bench: Bench) -> None:
+    """Run the sample attacks on a data set and seal the answers; a live board gets their scores at once."""
+    data_set = _data_set(taken)
+    rules = Contest.now_held().rules
+    kinds = kinds_of(rules.sample_attacks)
+    if kinds:
+        try:
+            answers = run_attacks(
+                rules.sample_attacks,
+                bench.reference(data_set),
+                _public(data_set, bench),
+                options=rules.scoring.of_attackers,
+                seed=(SEED, int(data_set.team.number), data_set.number),
+            )
+        except ChildDied as death:
+            _log.warning("the judge's attacks on %s ended: %s", data_set, death.said)
+            raise
+        for (name, kind), answer in zip(kinds.items(), answers, strict=True):
+            with replacing(bench.answer_path(name, data_set, ANSWERS[kind]), private=True) as file:
+                file.write(bench.sealed(_text(answer)))
+    _write(taken, data_set, bench, on_live_users=True)
+
+
+def score_sample_attacks(taken: queue.Taken, bench: Bench) -> None:
+    """Score the answers of the sample attacks on a data set, when the attack phase is over."""
+    _write(taken, _data_set(taken), bench, on_live_users=False)
+
+
+def kinds_of(names: tuple[str, ...]) -> dict[str, AttackKind]:
+    """Return what the sample attacks answer, by their names."""
+    return {name: AttackKind(one.kind) for name, one in zip(names, make_attacks(names), strict=True)}
+
+
+def _write(taken: queue.Taken, data_set: DataSet, bench: Bench, *, on_live_users: bool) -> None:
+    rules = Contest.now_held().rules
+    found = {}
+    if rules.mode == "live" or not on_live_users:
+        for name, kind in kinds_of(rules.sample_attacks).items():
+            value = sample_score(name, kind, data_set, bench, on_live_users=on_live_users)
+            key = queue.sample_key(name, data_set)
+            found[f"{queue.LIVE}/{key}" if on_live_users else key] = (value, (name, kind.value, data_set))
+    with queue.finishing(taken):
+        for key, (value, sample) in found.items():
+            queue.write(key, value, sample=sample)
+        results.forget()
+
+
+def _data_set(taken: queue.Taken) -> DataSet:
+    return DataSet.objects.select_related("team").get(pk=taken.about["data_set"])
+
+
+def _public(data_set: DataSet, bench: Bench) -> ObfuscatedTraces:
+    """Return the released traces, read from the file that everybody has."""
+    repeated = Contest.now_held().rules.utility_rule == "2019"
+    path = bench.folder.everybody / file_name("pubtraces", data_set)
+    return pwscup.read_anonymized(path, *grid_of(bench.folder), allow_repetition=repeated)
+
+
+def _text(answer: IdTable | Traces) -> bytes:
+    """Return an answer as its file."""
+    with out_of_sight() as folder:
+        path = folder / "answer.csv"
+        if isinstance(answer, IdTable):
+            pwscup.write_inferred_table(answer, path)
+        else:
+            pwscup.write_inferred_traces(answer, path)
+        return path.read_bytes()

@@ -1,0 +1,354 @@
+"""One worker of the judge: takes what is due, does it, and shows that it is alive."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import connections, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils.translation import gettext
+
+from tracearena.contest.commitments import refresh_at
+from tracearena.errors import ParameterError
+from tracearena.i18n import marked
+from tracearena.server import clock, results, submissions
+from tracearena.server.judge import export, publish, rescore, scoring
+from tracearena.server.judge.rescore import compare_when_done
+from tracearena.server.judge.scoring import Bench
+from tracearena.server.models import (
+    Contest,
+    DataSet,
+    Job,
+    JobState,
+    Rescoring,
+    RescoringState,
+    Snapshot,
+    State,
+    Submission,
+    Team,
+    Worker,
+)
+from tracearena.server.sandbox.messages import missing_guards
+from tracearena.server.store import downloads, queue
+from tracearena.server.store.audit_log import log
+
+BEAT_S = 5.0
+SWEEP_S = 2.0
+IDLE_S = 0.5
+FORGOTTEN = timedelta(hours=1)
+"""A worker that was not seen for this long is not listed any more."""
+LEAPT = "the clock of this machine has leapt; no phase is closed until it has been steady for a minute"
+
+WORK: dict[str, Callable[[queue.Taken, Bench], None]] = {
+    "check": scoring.check,
+    "publish": publish.publish_data_set,
+    "receipts": publish.publish_receipt_list,
+    "sample": scoring.attack,
+    "live": scoring.score_live,
+    "score": scoring.score_final_attack,
+    "sample score": scoring.score_sample_attacks,
+    "final": scoring.freeze,
+    "open": publish.open_tables,
+    "rewrap": publish.rewrap,
+    "rescore": rescore.rescore,
+    "export": export.make,
+}
+
+_log = logging.getLogger(__name__)
+
+
+def do(taken: queue.Taken, bench: Bench) -> str:
+    """Do one job, and return what went wrong, an empty text if nothing did.
+
+    Whatever goes wrong is the judge's failure and no score: verdicts on files are results.
+    """
+    try:
+        WORK[taken.kind](taken, bench)
+    except queue.LeaseLost as error:
+        _log.warning("%s", error)
+    except Exception as error:
+        _log.exception("the job %s failed", taken.key)
+        told = "".join(traceback.format_exception_only(error)).strip()
+        queue.fail(taken, told, written_down)
+        return f"{taken.key}: {told}"
+    return ""
+
+
+def work_off(bench: Bench, name: str) -> int:
+    """Sweep and work until nothing is due, and return how many jobs were done."""
+    publish.publish_key(bench)
+    done = 0
+    while True:
+        sweep()
+        before = done
+        while (taken := queue.take(name)) is not None:
+            do(taken, bench)
+            done += 1
+        if done == before:
+            return done
+
+
+class Working:
+    """A worker in a process of its own.
+
+    Parameters
+    ----------
+    bench
+        What it works with.
+    name
+        What it is called. No two processes at once have one name, on whatever machine, so what an earlier one
+        held is free.
+    grace_s
+        Seconds that a worker that is to end goes on with its job before it gives it back.
+    """
+
+    def __init__(self, bench: Bench, name: str, *, grace_s: float) -> None:
+        self._grace_s = grace_s
+        self.bench, self.name = bench, name
+        self.ending = False
+        self._taken: queue.Taken | None = None
+        self._leaps, self._is_steady = clock.LeapDetector(), True
+
+    def end(self) -> None:
+        """Come to an end: the job in hand is finished, or given back if that takes too long."""
+        self.ending = True
+
+    def run(self) -> None:
+        """Work until `end` is called."""
+        missing = missing_guards()
+        if missing:
+            _log.warning("%s: %s", self.name, missing)
+        publish.publish_key(self.bench)
+        # What the one before was doing when it was lost is known until its row is written over.
+        queue.take_back_of(self.name, written_down)
+        Worker.objects.filter(seen_at__lt=Now() - FORGOTTEN).delete()
+        fresh = {"started_at": Now(), "seen_at": Now(), "doing": "", "error": "", "missing_guards": missing}
+        Worker.objects.update_or_create(name=self.name, defaults=fresh)
+        heart = threading.Thread(target=self._beat, daemon=True)
+        heart.start()
+        swept = float("-inf")
+        while not self.ending:
+            if time.monotonic() - swept >= SWEEP_S:
+                self._safely(self._look)
+                swept = time.monotonic()
+            if not self._safely(self._one):
+                time.sleep(IDLE_S)
+        Worker.objects.filter(name=self.name).delete()
+        connections.close_all()
+
+    def _look(self) -> None:
+        """Put in what is due, unless the machine's clock has just leapt."""
+        is_steady = self._leaps.is_steady_now()
+        if is_steady != self._is_steady:
+            self._is_steady = is_steady
+            _log.warning("%s: %s", self.name, "the clock is steady again" if is_steady else LEAPT)
+            self._show(error="" if is_steady else LEAPT)
+        if is_steady:
+            sweep()
+
+    def _one(self) -> bool:
+        self._taken = taken = queue.take(self.name)
+        if taken is None:
+            return False
+        try:
+            self._show(doing=taken.key)
+            _log.info("%s: %s", self.name, taken.key)
+            error = do(taken, self.bench)
+        finally:
+            # Where not even the failure could be written down, the lease must run out.
+            self._taken = None
+        self._show(doing="", **({"error": error[: queue.LONGEST_ERROR]} if error else {}))
+        return True
+
+    def _safely(self, step: Callable[[], bool | None]) -> bool:
+        """Go on whatever happens: a database that is away for a while comes back."""
+        try:
+            return bool(step())
+        except Exception:
+            _log.exception("%s could not go on", self.name)
+            connections.close_all()
+            return False
+
+    def _beat(self) -> None:
+        """Prolong the lease and show a sign of life; end a worker that does not come to its end."""
+        told_at: float | None = None
+        beaten = 0.0
+        while True:
+            time.sleep(IDLE_S)
+            if self.ending:
+                told_at = told_at or time.monotonic()
+            try:
+                if time.monotonic() - beaten >= BEAT_S:
+                    beaten = time.monotonic()
+                    self._show()
+                    if (taken := self._taken) is not None:
+                        queue.prolong(taken)
+                if told_at is not None and time.monotonic() - told_at > self._grace_s:
+                    if (taken := self._taken) is not None:
+                        queue.give_back(taken)
+                    os._exit(0)
+            except Exception:
+                _log.exception("%s could not show a sign of life", self.name)
+                connections.close_all()
+
+    def _show(self, **more: str) -> None:
+        Worker.objects.filter(name=self.name).update(seen_at=Now(), **more)
+
+
+# What is due now: it follows from the database and the clock alone, whoever asks and however often.
+
+
+def sweep() -> None:
+    """Put in every job that is due, take back those of workers that are gone, close phases, freeze boards."""
+    queue.take_back_expired(written_down)
+    clock.note()
+    publish.close_when_over(Contest.now_held())
+    contest = Contest.now_held()
+    for look in _LOOKS:
+        look(contest)
+
+
+def _unchecked(contest: Contest) -> None:
+    """Uploads come with their job; one without has come from a copy of the database."""
+    for submission in Submission.objects.filter(state=State.RECEIVED).select_related("team"):
+        queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=submission.team)
+
+
+def _to_publish(contest: Contest) -> None:
+    if publish.is_due(contest):
+        _for_data_sets("publish", DataSet.objects.filter(closed_at__isnull=True))
+
+
+def _to_attack(contest: Contest) -> None:
+    _for_data_sets("sample", DataSet.objects.filter(released_at__isnull=False))
+
+
+def _live_board(contest: Contest) -> None:
+    """Freeze the live board of the last refresh; a pure function of the scores made until then."""
+    if contest.rules.mode != "live":
+        return
+    at = refresh_at(contest.rules, clock.now())
+    within = contest.schedule.attack_begin <= at <= contest.last("attack_end")
+    if within and not Snapshot.objects.filter(name=results.live_name(at)).exists():
+        results.freeze_live(at)
+
+
+def _to_score(contest: Contest) -> None:
+    if contest.attack_closed_at is None or queue.open_jobs("check").exists():
+        return
+    for submission in scoring.counting_attacks():
+        about = {"submission": submission.pk}
+        queue.enqueue("score", f"score/{submission.pk}", about, team=submission.team)
+    done = Job.objects.filter(kind="sample", state=JobState.DONE).values_list("about", flat=True)
+    attacked = DataSet.objects.filter(pk__in=[about["data_set"] for about in done])
+    _for_data_sets("sample score", attacked)
+
+
+def _to_freeze(contest: Contest) -> None:
+    if contest.attack_closed_at is None or scoring.missing():
+        return
+    if results.final_snapshot() is None and not DataSet.objects.filter(closed_at__isnull=True).exists():
+        queue.enqueue("final", "final")
+
+
+def _to_open(contest: Contest) -> None:
+    scoring.publish_when_due(contest)
+    if results.is_published(Contest.now_held(), clock.now()) and results.final_snapshot() is not None:
+        queue.enqueue("open", "open")
+
+
+def _rescored(contest: Contest) -> None:
+    for rescoring in Rescoring.objects.filter(state=RescoringState.RUNNING):
+        compare_when_done(rescoring)
+
+
+def _to_pack(contest: Contest) -> None:
+    """Write everybody's files as one archive, when no more of them are about to come."""
+    if not queue.open_jobs("publish", "open").exists():
+        downloads.write(settings.CONTEST_FOLDER)
+
+
+def _for_data_sets(kind: str, data_sets: QuerySet[DataSet]) -> None:
+    for data_set in data_sets.select_related("team"):
+        queue.enqueue(kind, f"{kind}/{data_set}", {"data_set": data_set.pk})
+
+
+_LOOKS: tuple[Callable[[Contest], None], ...] = (
+    _unchecked,
+    _to_publish,
+    _to_attack,
+    _live_board,
+    _to_score,
+    _to_freeze,
+    _to_open,
+    _rescored,
+    _to_pack,
+)
+
+
+# What follows when the judge itself fails: a final state with a reason, the quota back, never a
+# score.
+
+
+REASON = marked(
+    "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
+)
+_BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
+"""How far an upload has come when a job of a kind begins."""
+_LONGEST = 200
+
+
+def written_down(job: Job, error: str) -> None:
+    """Write down a job that has failed for good, inside the transaction that ends it."""
+    log("judge", "job failed", job=job.key, error=error.strip()[:_LONGEST])
+    if job.kind in _BEFORE:
+        submission = Submission.objects.select_related("team").get(pk=job.about["submission"])
+        own = Submission.objects.filter(pk=submission.pk, state=_BEFORE[job.kind])
+        # What is given back is forgotten: a file that fails again after another try gives nothing twice.
+        if own.update(state=State.ERROR, reason=REASON, finished_at=clock.now(), quota=""):
+            submissions.give_back(submission.team, submission.quota)
+    elif job.kind == "live":
+        submissions.give_back(Team.objects.get(pk=job.team_id), job.about["quota"])
+
+
+def try_again(job: Job, actor: str, reason: str) -> None:
+    """Give a failed job to the judge once more, as when the cause is out of the way."""
+    with transaction.atomic():
+        if not queue.try_again(job):
+            said = gettext("the job %(job)s has not failed; there is nothing to try again")
+            raise ParameterError(said % {"job": job.key})
+        if job.kind in _BEFORE:
+            own = Submission.objects.filter(pk=job.about["submission"], state=State.ERROR)
+            own.update(state=_BEFORE[job.kind], reason="", finished_at=None)
+        elif job.kind == "live":
+            _take_again(job)
+        log(actor, "job tried again", job=job.key, reason=reason)
+
+
+def _take_again(job: Job) -> None:
+    """Use up once more what the failure gave back: no day has more answers than the rules say."""
+    most = Contest.now_held().rules.live_answers_a_day
+    if not submissions.take(Team.objects.get(pk=job.team_id), job.about["quota"], most):
+        said = gettext("other answers have used up what %(job)s gave back; set it aside")
+        raise ParameterError(said % {"job": job.key})
+
+
+def set_aside(job: Job, actor: str, reason: str) -> None:
+    """Let the contest go on without what a failed job should have found."""
+    if job.kind == "publish":
+        said = gettext("without %(job)s nobody knows what to attack; try it again")
+        raise ParameterError(said % {"job": job.key})
+    with transaction.atomic():
+        failed = Job.objects.filter(pk=job.pk, state=JobState.FAILED)
+        if not failed.update(state=JobState.DONE):
+            said = gettext("the job %(job)s has not failed; it cannot be set aside")
+            raise ParameterError(said % {"job": job.key})
+        log(actor, "job set aside", job=job.key, reason=reason)

@@ -1,0 +1,239 @@
+"""A contest by files becomes a contest on a server: everything secret is sealed, everybody gets a row."""
+
+from __future__ import annotations
+
+import io
+import secrets
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracearena.contest import Charter, ContestPlan, Role, charter_text, data, read_charter
+from tracearena.contest.board import PSEUDONYMISED_DATA_SET
+from tracearena.contest.contest_file import PSEUDONYMISED
+from tracearena.contest.data import REGIONS, TIMES
+from tracearena.errors import DataError, FileError
+from tracearena.files import replacing, replacing_folder
+from tracearena.formats import pwscup
+from tracearena.formats.pwscup import PwsName
+from tracearena.server.settings import configure
+from tracearena.server.store.crypto import new_pair, seal
+from tracearena.server.store.folder import Folder, Secrets
+
+if TYPE_CHECKING:
+    from tracearena.server.models import Team
+
+
+_MEMORY = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Created:
+    """What was made, and the secrets of the links, which are shown once.
+
+    Attributes
+    ----------
+    organiser
+        Secret of the organiser's link.
+    invitations
+        Secret of each team's link, by its number.
+    """
+
+    organiser: str
+    invitations: dict[str, str]
+
+
+@contextmanager
+def out_of_sight() -> Iterator[Path]:
+    """Give a folder for clear text: in memory where the system has such a place, and gone afterwards."""
+    place = _MEMORY if _MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="tracearena-", dir=place) as folder:
+        yield Path(folder)
+
+
+def create(
+    path: str | PathLike[str],
+    prepared: Path,
+    *,
+    judge_public_key: bytes,
+    people: str = "virtual",
+    database: str | None = None,
+    base_url: str = "http://127.0.0.1:8000",
+) -> Created:
+    """Take in a contest by files, as `tracearena.contest.write_contest_data` makes it.
+
+    Parameters
+    ----------
+    path
+        The new folder; it appears when all is in it.
+    prepared
+        The contest by files: contest.toml with a schedule, judge, everybody, teams.
+    judge_public_key
+        To whom secrets are sealed.
+    people
+        ``"virtual"``, or ``"real"`` for traces of people that are never given away.
+    database
+        URL of a PostgreSQL database; SQLite in the folder if left out.
+    base_url
+        Where browsers will reach it, for links.
+    """
+    charter = read_charter(prepared / "contest.toml")
+    if charter.schedule is None:
+        raise DataError(f"{prepared / 'contest.toml'}: a contest on a server needs a [schedule]")
+    with replacing_folder(path, private=True) as place:
+        folder = Folder(place)
+        folder.make()
+        keys = {team: new_pair() for team in charter.numbers}
+        _seal_files(prepared, folder, charter, judge_public_key, keys)
+        folder.write_secrets(Secrets(secrets.token_urlsafe(50), judge_public_key.hex(), database))
+        configure(folder)
+        contest = {"schedule_values": charter.schedule.to_dict(), "people": people, "base_url": base_url}
+        return _fill_database(charter, contest, judge_public_key, keys)
+
+
+def _seal_files(
+    prepared: Path,
+    folder: Folder,
+    charter: Charter,
+    judge: bytes,
+    keys: dict[str, tuple[bytes, bytes]],
+) -> None:
+    with replacing(folder.charter) as file:
+        file.write(charter_text(charter).encode())
+    # Pseudonyms of the team without obfuscation are drawn at the release, like everybody's.
+    public = (one for one in (prepared / data.EVERYBODY).iterdir() if one.name != data.COMMITMENTS)
+    data.copy_files(public, folder.everybody)
+    for one in sorted((prepared / data.JUDGE).glob("*traces_team*.csv")):
+        if PwsName.parse(one).kind in ("orgtraces", "reftraces"):
+            _put(folder.for_judge(one.name), seal(judge, one.read_bytes()))
+    for team, (_, public_key) in keys.items():
+        _put(folder.for_team(team), seal(public_key, _bundle(data.bundle(prepared, team))))
+
+
+def _bundle(own: Path) -> bytes:
+    """Return the files of one team as one archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one in sorted(own.iterdir()):
+            archive.write(one, one.name)
+    return packed.getvalue()
+
+
+def _put(path: Path, content: bytes) -> None:
+    with replacing(path, private=True) as file:
+        file.write(content)
+
+
+def _fill_database(
+    charter: Charter, contest: dict[str, Any], judge: bytes, keys: dict[str, tuple[bytes, bytes]]
+) -> Created:
+    from django.core.management import call_command
+    from django.db import connection, transaction
+
+    from tracearena.server import accounts, clock
+    from tracearena.server.models import Contest, Team
+    from tracearena.server.store.audit_log import log
+
+    call_command("migrate", verbosity=0)
+    if Contest.objects.exists():
+        raise DataError("the database holds a contest already; name an empty one")
+    now = clock.shown()
+    with transaction.atomic():
+        Contest.objects.create(
+            pk=1, name=charter.name, rules_values=charter.rules.to_dict(), created_at=now, **contest
+        )
+        invitations = {}
+        for number, role in _parties(charter):
+            called = charter.names.get(number, number)
+            team = Team.objects.create(number=number, name=called, role=role, created_at=now)
+            _make_data_sets(team, charter)
+            if number in keys:
+                private, team.public_key = keys[number]
+                team.escrow = seal(judge, private)
+                team.save()
+                invitations[number] = accounts.invitation(team, private)
+        made = Created(accounts.organiser_link(), invitations)
+        log("command line", "contest made", teams=charter.teams, rules=charter.rules.to_dict())
+    connection.close()
+    return made
+
+
+def _parties(charter: Charter) -> Iterator[tuple[str, Role]]:
+    if charter.rules.pseudonymised_team:
+        yield PSEUDONYMISED, Role.PSEUDONYMISED
+    for number in charter.numbers:
+        yield number, Role.TEAM
+    for number in charter.sample_numbers:
+        yield number, Role.SAMPLE
+
+
+def _make_data_sets(team: Team, charter: Charter) -> None:
+    from tracearena.server.models import DataSet
+
+    sets = {Role.TEAM: charter.rules.data_sets, Role.PSEUDONYMISED: PSEUDONYMISED_DATA_SET, Role.SAMPLE: 0}
+    for number in range(1, sets[Role(team.role)] + 1):
+        DataSet.objects.create(team=team, number=number)
+
+
+# A contest of files that somebody else has made: official names, everybody's traces there and
+# alike.
+
+
+_KINDS = ("reftraces", "orgtraces")
+
+
+def lay_out(files: Path, charter: Charter, place: Path) -> None:
+    """Lay official files out as a contest by files, each of them read and checked first.
+
+    Parameters
+    ----------
+    files
+        The folder with them: of `contest data`, or one with all files side by side.
+    charter
+        What the contest is; every data set of it must be there.
+    place
+        A new folder.
+    """
+    source = files / data.JUDGE if (files / data.JUDGE).is_dir() else files
+    wanted = _wanted(charter)
+    missing = [name for name in (REGIONS, TIMES, *wanted) if not (source / name).is_file()]
+    if missing:
+        shown = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+        raise FileError.whole(source, f"lacks {shown}", "missing-files")
+    _require_alike(source, wanted, charter)
+    judge = place / data.JUDGE
+    judge.mkdir(parents=True, mode=0o700)
+    (place / data.EVERYBODY).mkdir()
+    data.copy_files((source / name for name in (REGIONS, TIMES, *wanted)), judge, private=True)
+    data.write_frame(place, charter)
+
+
+def _wanted(charter: Charter) -> list[str]:
+    return [
+        str(data.official(kind, team, n + 1)) for team, n in ContestPlan.of(charter).sets() for kind in _KINDS
+    ]
+
+
+def _require_alike(source: Path, wanted: list[str], charter: Charter) -> None:
+    """Refuse traces of other people, days or times than the rules and the table of times say."""
+    rules, places = charter.rules, pwscup.read_places(source / REGIONS)
+    times = pwscup.read_times(source / TIMES)
+    if (times.reference_days, times.original_days) != (rules.reference_days, rules.original_days):
+        raise DataError(
+            f"{source / TIMES}: has {times.reference_days} + {times.original_days} days, and the rules say "
+            f"{rules.reference_days} + {rules.original_days}: they must agree"
+        )
+    for name in wanted:
+        traces = pwscup.read_traces(source / name, places, times)
+        days = rules.reference_days if name.startswith("reftraces") else rules.original_days
+        events = rules.users * days * times.clock.instants_per_day
+        if traces.n_users != rules.users or traces.n_events != events:
+            raise DataError(
+                f"{source / name}: has {traces.n_users:,} users and {traces.n_events:,} events; by the rules "
+                f"it must have {rules.users:,} and {events:,}"
+            )

@@ -1,0 +1,440 @@
+"""A contest in full swing, to be looked at: invented teams play it up to a phase, and further when asked.
+
+One team is late, one falls short of the threshold, one never comes; the two whose accounts are given away
+leave something to do. Everything goes over HTTP, as with real teams, and the clock is driven.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tracearena.algorithms import catalogue, validation
+from tracearena.arena.ensemble import Ensemble, make_attacks
+from tracearena.contest import Player, Role, Schedule
+from tracearena.contest.data import REGIONS, TIMES, official
+from tracearena.contest.sample_teams import CAST
+from tracearena.engine import child_seed, seed_sequence, use
+from tracearena.errors import DataError
+from tracearena.formats import pwscup
+from tracearena.server import clock, results
+from tracearena.server.accounts import Account, new_account
+from tracearena.server.client import Client, ServerRefused, download, download_bundle, upload
+from tracearena.server.models import Contest, DataSet
+from tracearena.server.operations.create import Created
+from tracearena.server.store import queue
+from tracearena.traces import IdTable, Traces
+
+_GIVEN_AWAY = ("001", "002")
+_LATE, _ABSENT = "003", "006"
+_FIRST_WAVE = (("001", "000"), ("003", "001"), ("005", "001"), ("001", "002"), ("004", "005"))
+"""Who attacks whom early enough for the live board; most of the others follow while somebody looks."""
+_CHANGED_ROW = 17
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Where a demonstration takes place.
+
+    Attributes
+    ----------
+    url
+        Where the contest answers.
+    made
+        The secrets of its links.
+    folder
+        Where the teams keep their files.
+    put
+        Sets the clock: to when, and whether it goes on from there.
+    seed
+        Of the teams' defences and attacks.
+    """
+
+    url: str
+    made: Created = field(repr=False)
+    folder: Path
+    put: Callable[[datetime, bool], None]
+    seed: int
+
+
+class Demonstration:
+    """The invented teams of one contest, and how far they have come."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self.accounts: list[Account] = []
+        self.playing: dict[str, Bot] = {}
+        self.stop: Stop | None = None
+
+    def go_to(self, stop: Stop, tell: Callable[[Stop], None]) -> None:
+        """Play until a stop, and tell of each on the way; the clock runs from there, or from now if later."""
+        while self.stop is not stop:
+            tell(self.following)
+            self.go_on()
+        self._run(clock.machine_now())
+
+    def go_on(self) -> None:
+        """Play until the next stop; the clock runs from there.
+
+        A team whose token was revoked plays no more: whoever looks has taken it over.
+        """
+        self.playing = {number: bot for number, bot in self.playing.items() if _may_play(bot)}
+        following = self.following
+        {
+            Stop.ANONYMIZATION: self._defend,
+            Stop.ATTACK: self._attack,
+            Stop.CEREMONY: self._close,
+            Stop.RESULTS: self._open,
+        }[following]()
+        self.stop = following
+
+    @property
+    def following(self) -> Stop:
+        """The next stop."""
+        return list(Stop)[0 if self.stop is None else list(Stop).index(self.stop) + 1]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no further stop."""
+        return self.stop is Stop.RESULTS
+
+    def close(self) -> None:
+        """End the teams' connections."""
+        for bot in self.playing.values():
+            bot.client.close()
+
+    def _defend(self) -> None:
+        begin = self._schedule.anonymization_begin
+        self._at(begin + HOUR)
+        self._come_in()
+        for number, bot in self.playing.items():
+            self._at(begin + int(number) * 18 * HOUR)
+            bot.fetch()
+            path = bot.obfuscated()
+            if number == _GIVEN_AWAY[0]:
+                bot.hand_in(_changed(path, "broken.csv", "0"))
+            if number != _GIVEN_AWAY[1]:
+                bot.hand_in(path)
+        self._at(begin + 5 * DAY)
+        wait_for("the judge's check", lambda: all_checked(self._bots))
+        self._run(begin + 5 * DAY)
+
+    def _attack(self) -> None:
+        schedule = self._schedule
+        waiting = self.playing.get(_GIVEN_AWAY[1])
+        if waiting is not None and not waiting.client.get("submissions"):
+            waiting.hand_in(waiting.folder / "obfuscated.csv")
+        wait_for("the judge's check", lambda: all_checked(self._bots))
+        self._at(schedule.anonymization_end + HOUR)
+        if late := self.playing.get(_LATE):
+            late.hand_in(_changed(late.folder / "obfuscated.csv", "late.csv", "*"))
+        wait_for("the release", _is_released)
+        self._at(schedule.attack_begin + DAY)
+        for bot in self._bots:
+            bot.fetch()
+        pairs = list(self._pairs())
+        early = [(bot, target) for bot, target in pairs if (bot.number, target["team"]) in _FIRST_WAVE]
+        for hours, (bot, target) in enumerate(early):
+            self._at(schedule.attack_begin + DAY + hours * 3 * HOUR)
+            bot.attack(target)
+        wait_for("the judge", lambda: not queue.open_jobs().exists())
+        later = [pair for pair in pairs if pair not in early]
+        for hours, (bot, target) in enumerate(later):
+            self._at(schedule.attack_begin + 2 * DAY + hours * HOUR)
+            if bot.number in _GIVEN_AWAY:
+                bot.answers(target)
+            else:
+                bot.attack(target)
+        self._run(schedule.attack_begin + 3 * DAY)
+
+    def _close(self) -> None:
+        for bot, target in self._pairs():
+            if target["uploads_left"] and not _has_attacked(bot, target):
+                bot.attack(target)
+        wait_for("the judge's check", lambda: all_checked(self._bots))
+        self._run(self._schedule.attack_end + 12 * HOUR)
+        wait_for("the final board", lambda: results.final_snapshot() is not None)
+
+    def _open(self) -> None:
+        self._run(self._schedule.results_begin + 6 * HOUR)
+        wait_for("the result", lambda: Contest.now_held().published_at is not None)
+        wait_for("the open tables", lambda: not queue.open_jobs().exists())
+
+    def _come_in(self) -> None:
+        boss = new_account("organiser", "/organiser")
+        come_in(self._stage.url, self._stage.made.organiser, boss.name, boss.password)
+        self.accounts.append(boss)
+        for number, secret in self._stage.made.invitations.items():
+            if number != _ABSENT:
+                self._join(number, secret)
+
+    def _join(self, number: str, secret: str) -> None:
+        stage, player = self._stage, CAST[int(number) - 1]
+        account = new_account(f"team {number}", "/team", stage.folder / f"team{number}")
+        token = joined(stage.url, secret, account.name, account.password)
+        if number in _GIVEN_AWAY:
+            self.accounts.append(account)
+        assert account.files is not None
+        self.playing[number] = Bot(
+            number=number,
+            player=player,
+            client=Client(stage.url, token),
+            folder=account.files,
+            seed=stage.seed,
+        )
+
+    def _pairs(self) -> Iterator[tuple[Bot, dict[str, Any]]]:
+        for bot in self._bots:
+            for target in bot.client.get("targets"):
+                yield bot, target
+
+    @property
+    def _bots(self) -> list[Bot]:
+        return list(self.playing.values())
+
+    @property
+    def _schedule(self) -> Schedule:
+        """The schedule as it stands: an organiser may have moved it."""
+        return Contest.now_held().schedule
+
+    def _at(self, moment: datetime) -> None:
+        self._stage.put(max(moment, clock.now()), False)
+
+    def _run(self, moment: datetime) -> None:
+        self._stage.put(max(moment, clock.now()), True)
+
+
+def _may_play(bot: Bot) -> bool:
+    try:
+        bot.client.get("me")
+    except ServerRefused as refused:
+        if refused.status != HTTPStatus.UNAUTHORIZED:
+            raise
+        bot.client.close()
+        return False
+    return True
+
+
+def _changed(path: Path, name: str, cell: str) -> Path:
+    """Return a copy of obfuscated traces with another cell in one row."""
+    lines = path.read_text().splitlines()
+    lines[_CHANGED_ROW] = cell
+    other = path.with_name(name)
+    other.write_text("\n".join(lines) + "\n")
+    return other
+
+
+def _has_attacked(bot: Bot, target: dict[str, Any]) -> bool:
+    return any(one["target"] == target["team"] for one in bot.client.get("submissions"))
+
+
+def _is_released() -> bool:
+    # Teams see their targets when the attack phase begins, and the judge is ready before.
+    return not DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True).exists()
+
+
+# Invented teams that play a contest over HTTP, as people with a browser and a program would.
+
+
+_CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+_TOKEN = re.compile(r"tracearena_[\w-]{43}", re.ASCII)
+_LOOK_S = 0.2
+_PATIENCE_S = 600.0
+_DEFENCE, _ATTACK = range(2)
+SETTLED = ("scored", "published", "refused", "late", "judge error")
+
+
+def come_in(url: str, link_secret: str, name: str, password: str) -> None:
+    """Make an account of a link as a browser does."""
+    with _browser(url) as browser:
+        _send(browser, "/join", secret=link_secret, name=name, password=password)
+
+
+def joined(url: str, link_secret: str, name: str, password: str | None = None) -> str:
+    """Come in by a link as a browser does, and return a new token of the team.
+
+    Without a password one is drawn that nobody is told.
+    """
+    with _browser(url) as browser:
+        password = password or secrets.token_urlsafe(16)
+        _send(browser, "/join", secret=link_secret, name=name, password=password)
+        page = _send(browser, "/team/tokens", label="bot")
+    found = _TOKEN.search(page)
+    if found is None:
+        raise DataError(f"{url}/team/tokens: shows no token")
+    return found[0]
+
+
+def _browser(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, follow_redirects=True, timeout=60)
+
+
+def _send(browser: httpx.Client, path: str, **fields: str) -> str:
+    """Fill in a form and send it; return the page that comes."""
+    form = _CSRF.search(browser.get(path).raise_for_status().text)
+    if form is None:
+        raise DataError(f"{path}: has no form")
+    return browser.post(path, data=fields | {"csrfmiddlewaretoken": form[1]}).raise_for_status().text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bot:
+    """One invented team.
+
+    Attributes
+    ----------
+    number, player
+        Its number, and how it plays.
+    client
+        Its connection.
+    folder
+        Where it keeps its files.
+    seed
+        Of its defence and its attacks.
+    """
+
+    number: str
+    player: Player
+    client: Client = field(repr=False)
+    folder: Path
+    seed: int
+
+    def fetch(self) -> None:
+        """Download all that there is."""
+        download_bundle(self.client, self.folder)
+        for one in self.client.get("data")["files"]:
+            target = self.folder / one["name"]
+            download(self.client, f"files/{one['name']}", target, sha256=one["sha256"], size=one["size"])
+
+    def defend(self) -> dict[str, Any]:
+        """Obfuscate one's own people, and hand that in."""
+        return self.hand_in(self.obfuscated())
+
+    def hand_in(self, path: Path) -> dict[str, Any]:
+        """Hand in obfuscated traces."""
+        return upload(self.client, "uploads/obfuscated/1", path)
+
+    def obfuscated(self) -> Path:
+        """Obfuscate one's own people, and return the file."""
+        original = self._traces("orgtraces", self.number, 1)
+        obfuscator = catalogue.create(self.player.defence, "obfuscator")
+        seed = child_seed(seed_sequence(self.seed), int(self.number), _DEFENCE)
+        path = self.folder / "obfuscated.csv"
+        pwscup.write_obfuscated(validation.transformed(obfuscator, original, seed=seed), path)
+        return path
+
+    def attack(self, target: dict[str, Any]) -> list[dict[str, Any]]:
+        """Attack one target in the ways that the team knows, and hand that in."""
+        place = f"uploads/attack/{target['team']}/{target['data_set']}"
+        made = self.answers(target).items()
+        return [upload(self.client, f"{place}/{kind}", path) for kind, path in made]
+
+    def answers(self, target: dict[str, Any]) -> dict[str, Path]:
+        """Attack one target in the ways that the team knows, and return the files by what they are."""
+        names = [name for name in (self.player.identification, self.player.inference) if name]
+        team, number = target["team"], target["data_set"]
+        public = pwscup.read_anonymized(self.folder / target["anonymized"], *self._frame())
+        seed = child_seed(seed_sequence(self.seed), int(self.number), _ATTACK, int(team))
+        made = {}
+        with use(progress=None):
+            ensemble = Ensemble(make_attacks(names)).fit(self._traces("reftraces", team, number))
+            for _, answer in ensemble.answers(public, seed=seed):
+                kind = "inferred-table" if isinstance(answer, IdTable) else "inferred-traces"
+                made[kind] = self._written(answer, self.folder / f"{kind}-{team}.csv")
+        return made
+
+    def _written(self, answer: IdTable | Traces, path: Path) -> Path:
+        if isinstance(answer, IdTable):
+            pwscup.write_inferred_table(answer, path)
+        else:
+            pwscup.write_inferred_traces(answer, path)
+        return path
+
+    def _frame(self) -> tuple[Any, Any]:
+        return pwscup.read_places(self.folder / REGIONS), pwscup.read_times(self.folder / TIMES)
+
+    def _traces(self, kind: str, team: str, number: int) -> Any:
+        return pwscup.read_traces(self.folder / str(official(kind, int(team), number)), *self._frame())
+
+
+def wait_for(what: str, is_so: Callable[[], bool], patience_s: float = _PATIENCE_S) -> None:
+    """Wait until something is so, and say what did not come if it takes too long."""
+    end = time.monotonic() + patience_s
+    while not is_so():
+        if time.monotonic() > end:
+            raise DataError(f"{what}: has not come within {patience_s:.0f} s")
+        time.sleep(_LOOK_S)
+
+
+def all_checked(bots: Sequence[Bot]) -> bool:
+    """Whether every upload has been checked, and what is scored at once is scored."""
+    return all(
+        one["state"] in SETTLED or (one["state"] == "checked" and one["target"] is not None)
+        for bot in bots
+        for one in bot.client.get("submissions")
+    )
+
+
+def all_released(bots: Sequence[Bot]) -> bool:
+    """Whether every valid data set and the pseudonymised team are there to be attacked."""
+    released = all(
+        one["released_at"] is not None or not one["valid"]
+        for bot in bots
+        for one in bot.client.get("data_sets")
+    )
+    return released and any(one["team"] == "000" for one in bots[0].client.get("targets"))
+
+
+# Where a demonstration of a contest can be, and the schedule by which it is there now.
+
+
+TEAMS = 6
+"""Invented teams of a demonstration."""
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+class Stop(StrEnum):
+    """Where a demonstration can be, in order."""
+
+    ANONYMIZATION = "anonymization"
+    ATTACK = "attack"
+    CEREMONY = "ceremony"
+    RESULTS = "results"
+
+
+def schedule_around(stop: Stop, now: datetime) -> Schedule:
+    """Return a schedule by which it is now the time of a stop.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    >>> schedule_around(Stop.ATTACK, noon).attack_begin.isoformat()
+    '2026-05-01T12:00:00+00:00'
+    """
+    begin = (
+        now
+        - {
+            Stop.ANONYMIZATION: 5 * DAY,
+            Stop.ATTACK: 11 * DAY,
+            Stop.CEREMONY: 15 * DAY + 12 * HOUR,
+            Stop.RESULTS: 16 * DAY + 6 * HOUR,
+        }[stop]
+    )
+    return Schedule(
+        registration_begin=begin - DAY,
+        registration_end=begin,
+        anonymization_begin=begin,
+        anonymization_end=begin + 7 * DAY,
+        attack_begin=begin + 8 * DAY,
+        attack_end=begin + 15 * DAY,
+        results_begin=begin + 16 * DAY,
+    )

@@ -1,0 +1,247 @@
+"""The application that gunicorn runs: Django in threads, and only bodies that are wanted and come in time.
+
+A body up to 64 KB is awaited whole, from anybody, and costs no thread meanwhile. A larger one is read only
+for a team, whose token or login is looked up first, and is passed on to Django while it comes: in memory,
+through a pair of sockets. What is not wanted is refused by its header. An answer is sent piece by piece,
+and whoever takes it slowly holds no thread either.
+"""
+
+from __future__ import annotations
+
+import io
+import socket
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import gevent
+import gevent.socket
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import InterfaceError, OperationalError
+from django.urls import Resolver404, resolve
+from gevent.lock import BoundedSemaphore
+from gevent.threadpool import ThreadPool
+
+from tracearena.server.accounts import SessionStore
+from tracearena.server.api import Bearer
+from tracearena.server.errors import API
+from tracearena.server.processes.connections import PIECE_BYTES, shut_down
+from tracearena.server.uploads import FORM_BYTES, GIVEN_UP, too_many, too_slow
+
+GRACE_S, BYTES_PER_S = 10.0, 16 * 1024
+"""After the grace a body must come at this rate, or faster."""
+PAGE_THREADS = 24
+UPLOAD_THREADS = 48
+"""Of all web processes. Together fewer than the 100 connections that PostgreSQL takes by default."""
+MOST_PER_TEAM = 4
+"""Large uploads at a time, also of all web processes: some teams cannot take the threads of one of them."""
+WAIT_S = 60.0
+"""Seconds that a large body waits, unread, until others of its team or of all teams have come in."""
+LINGER_S, LINGER_BYTES = 2.0, 8 * 2**20
+"""How much of a refused body is thrown away, so that its sender sees the answer instead of a reset."""
+
+Environ = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the application said: all of it, or pieces that it makes when they are asked for."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    pieces: Any
+    is_whole: bool
+
+
+class Front:
+    """Runs Django in threads, for requests whose bodies it has.
+
+    Parameters
+    ----------
+    application
+        Django. It refuses by the header what is too large or not allowed, without reading it.
+    workers
+        Number of processes that share the threads.
+    """
+
+    def __init__(self, application: Callable[[Environ, Callable[..., Any]], Any], workers: int = 1) -> None:
+        self._application = application
+        self._pages = ThreadPool(max(1, PAGE_THREADS // workers))
+        self._uploads = ThreadPool(max(1, UPLOAD_THREADS // workers))
+        at_once = max(1, MOST_PER_TEAM // workers)
+        self._turns: defaultdict[str, BoundedSemaphore] = defaultdict(lambda: BoundedSemaphore(at_once))
+
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterator[bytes]:
+        body = _Body(environ)
+        # Pieces of files go through the threads too, so that a slow reader holds none.
+        environ = {name: value for name, value in environ.items() if name != "wsgi.file_wrapper"}
+        answer = self._small(environ, body) if body.is_small else self._large(environ, body)
+        start_response(answer.status, answer.headers)
+        yield from self._sent(answer)
+        if body.is_left:
+            _linger(environ["gunicorn.socket"])
+
+    def _small(self, environ: Environ, body: _Body) -> Answer:
+        come = io.BytesIO()
+        if not body.pass_on(come.write):
+            return self._refused(environ, too_slow)
+        come.seek(0)
+        return self._on_pages(environ, come)
+
+    def _large(self, environ: Environ, body: _Body) -> Answer:
+        team = self._pages.apply(team_of, (environ,))
+        if team is None:
+            return self._on_pages(environ, io.BytesIO())
+        turn = self._turns[team]
+        if not turn.acquire(timeout=WAIT_S):
+            return self._refused(environ, too_many)
+        try:
+            return self._passed_on(environ, body)
+        finally:
+            turn.release()
+
+    def _passed_on(self, environ: Environ, body: _Body) -> Answer:
+        """Run the application while its body comes."""
+        near, far = socket.socketpair()
+        with closing(gevent.socket.socket(fileno=near.detach())) as pipe:
+            running = None
+            with gevent.Timeout(WAIT_S, False):
+                running = self._uploads.spawn(self._read_from, environ, far)
+            if running is None:
+                far.close()
+                return self._refused(environ, too_many)
+            passing = gevent.spawn(body.pass_on, pipe.sendall)
+            # Django may have its answer before the body has come, or any of it.
+            running.rawlink(lambda _: passing.kill(block=False))
+            try:
+                is_in_time = passing.get()
+            finally:
+                passing.kill()
+            pipe.close()
+            answer: Answer = running.get()
+        return answer if is_in_time else self._refused(environ, too_slow)
+
+    def _read_from(self, environ: Environ, far: socket.socket) -> Answer:
+        with far, far.makefile("rb", PIECE_BYTES) as come:
+            return self._run({**environ, "wsgi.input": come})
+
+    def _on_pages(self, environ: Environ, come: io.BytesIO) -> Answer:
+        answer: Answer = self._pages.apply(self._run, ({**environ, "wsgi.input": come},))
+        return answer
+
+    def _refused(self, environ: Environ, reason: Any) -> Answer:
+        return self._on_pages({**environ, GIVEN_UP: reason}, io.BytesIO())
+
+    def _run(self, environ: Environ) -> Answer:
+        said: list[tuple[str, list[tuple[str, str]]]] = []
+        found = self._application(environ, lambda status, headers, *_: said.append((status, headers)))
+        status, headers = said[0]
+        length = next((int(value) for name, value in headers if name == "Content-Length"), None)
+        if found.streaming and (length is None or length > PIECE_BYTES):
+            return Answer(status, headers, found, is_whole=False)
+        with closing(found):
+            whole = b"".join(found)
+        if length is None:
+            headers.append(("Content-Length", str(len(whole))))
+        return Answer(status, headers, whole, is_whole=True)
+
+    def _sent(self, answer: Answer) -> Iterator[bytes]:
+        if answer.is_whole:
+            yield from _pieces(answer.pieces)
+            return
+        following = iter(answer.pieces)
+        try:
+            while (piece := self._pages.apply(next, (following, None))) is not None:
+                yield from _pieces(piece)
+        finally:
+            self._pages.apply(answer.pieces.close)
+
+
+def team_of(environ: Environ) -> str | None:
+    """Return the number of the team that sends a file where files are taken; None if there is no such."""
+    request = WSGIRequest(environ)
+    try:
+        takes_a_file = getattr(resolve(request.path_info).func, "takes_a_file", False)
+        if request.path_info.startswith(API):
+            caller = Bearer()(request)
+            return None if caller is None else caller.team.number
+        if not takes_a_file:
+            return None
+        request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+        team = getattr(get_user(request), "team", None)
+        return None if team is None else team.number
+    except (Resolver404, InterfaceError, OperationalError):
+        return None  # Django comes to the same end, and says so
+
+
+class _Body:
+    """The body of a request, while it comes.
+
+    Attributes
+    ----------
+    is_small
+        Whether anybody may send it.
+    is_left
+        Whether a part of it has not been read.
+    """
+
+    def __init__(self, environ: Environ) -> None:
+        self._incoming = environ["wsgi.input"]
+        self._left = int(environ.get("CONTENT_LENGTH") or 0)
+        self._has_no_length = "HTTP_TRANSFER_ENCODING" in environ
+        self.is_small = self._left <= FORM_BYTES and not self._has_no_length
+
+    @property
+    def is_left(self) -> bool:
+        return self._left > 0 or self._has_no_length
+
+    def pass_on(self, write: Callable[[bytes], Any]) -> bool:
+        """Pass it on until it ends or nobody wants more of it; return whether it came fast enough."""
+        allowed_s = GRACE_S
+        while self._left:
+            begin = time.monotonic()
+            try:
+                with gevent.Timeout(allowed_s, TimeoutError):
+                    piece = self._incoming.read(min(PIECE_BYTES, self._left))
+            except TimeoutError:
+                return False
+            except OSError:
+                return True
+            # The time that the receiver takes is not the sender's.
+            allowed_s += len(piece) / BYTES_PER_S - (time.monotonic() - begin)
+            if not piece or not _is_written(write, piece):
+                return True
+            self._left -= len(piece)
+        return True
+
+
+def _is_written(write: Callable[[bytes], Any], piece: bytes) -> bool:
+    try:
+        write(piece)
+    except OSError:
+        return False
+    return True
+
+
+def _pieces(whole: bytes) -> Iterable[bytes]:
+    if len(whole) <= PIECE_BYTES:
+        return (whole,)
+    return (whole[start : start + PIECE_BYTES] for start in range(0, len(whole), PIECE_BYTES))
+
+
+def _linger(client: Any) -> None:
+    """Throw away some of what is still being sent, then end the connection in both directions."""
+    shut_down(client, socket.SHUT_WR)
+    left = LINGER_BYTES
+    with gevent.Timeout(LINGER_S, False):
+        try:
+            while left > 0 and (piece := client.recv(PIECE_BYTES)):
+                left -= len(piece)
+        except OSError:
+            pass
+    shut_down(client, socket.SHUT_RDWR)

@@ -1,1 +1,0 @@
-"""What is shown of scores: boards, awards, commitments, and contests of the past."""

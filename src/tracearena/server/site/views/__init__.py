@@ -1,1 +1,0 @@
-"""The pages: for visitors, for teams, for organisers."""

@@ -1,0 +1,398 @@
+"""What holds for every answer: headers that keep browsers safe, proxies that are trusted by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from django.conf import settings
+from django.shortcuts import redirect
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext as _
+
+from tracearena.contest import Gate, Phase, Schedule, phase_at
+from tracearena.server import clock, results, submissions
+from tracearena.server.errors import API, FOR_TEAMS, Refused, not_found
+from tracearena.server.models import Contest, State, Submission, Team, UploadKind
+from tracearena.server.operations.schedule import judge_is_away
+from tracearena.server.settings import ENGLISH, LANGUAGES, is_loopback
+
+Answer = Callable[[Any], Any]
+
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+_HSTS = "max-age=31536000"
+_FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO")
+_OF_PROXIES = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+
+
+class Headers:
+    """Puts the security headers on every answer, errors included; nothing is stored but static files."""
+
+    def __init__(self, get_response: Answer) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        response = self._get_response(request)
+        for name, value in HEADERS.items():
+            response.headers[name] = value
+        if settings.CONTEST_ADDRESS.secure:
+            response.headers["Strict-Transport-Security"] = _HSTS
+        response.headers.setdefault("Cache-Control", "no-store")
+        if request.method == "HEAD":
+            _empty(response)
+        return response
+
+
+class Proxies:
+    """Believes what a request says of its way here only if a trusted proxy brings it.
+
+    A request is from this machine if it comes from loopback and no proxy has brought it.
+    """
+
+    def __init__(self, get_response: Answer) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        trusted = settings.CONTEST_ADDRESS.trusted_proxies
+        is_brought = any(name in request.META for name in (*_FORWARDED, *_OF_PROXIES))
+        request.is_from_this_machine = is_loopback(request.META["REMOTE_ADDR"]) and not is_brought
+        said = {name: request.META.pop(name, "") for name in _FORWARDED}
+        if request.META.get("REMOTE_ADDR") in trusted:
+            request.META["REMOTE_ADDR"] = _client(said["HTTP_X_FORWARDED_FOR"], request, trusted)
+            if said["HTTP_X_FORWARDED_PROTO"].strip().lower() == "https":
+                request.environ["wsgi.url_scheme"] = "https"
+        return self._get_response(request)
+
+
+def _empty(response: Any) -> None:
+    """Take the body out of an answer to HEAD; its length stays in the headers."""
+    if response.streaming:
+        response.streaming_content = []
+    else:
+        response.content = b""
+
+
+def _client(chain: str, request: Any, trusted: Any) -> str:
+    """Return the last address that no trusted proxy has: whatever stands before it may be invented."""
+    hops = [hop.strip() for hop in chain.split(",") if hop.strip()]
+    return next((hop for hop in reversed(hops) if hop not in trusted), request.META["REMOTE_ADDR"])
+
+
+# Pages in the language of who reads them; what programs read stays English.
+
+
+KEPT_S = 365 * 24 * 3600
+"""How long a browser remembers which language was chosen."""
+_DEPENDS_ON = ("Accept-Language", "Cookie")
+
+
+class Languages:
+    """Answers in the language that was chosen by the form at the foot, or else in one the browser asks for.
+
+    The API answers in English, whatever its caller speaks.
+    """
+
+    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: Any) -> Any:
+        if request.path.startswith((API, settings.STATIC_URL)):
+            with translation.override(ENGLISH):
+                return self._get_response(request)
+        # A thread serves many: what it speaks ends with the request.
+        with translation.override(translation.get_language_from_request(request)):
+            response = self._get_response(request)
+            response.headers.setdefault("Content-Language", translation.get_language())
+        patch_vary_headers(response, _DEPENDS_ON)
+        return response
+
+
+def choose(response: Any, language: str) -> Any:
+    """Let the browser remember a language; one that there is no catalogue of changes nothing."""
+    if language in dict(LANGUAGES):
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            language,
+            max_age=KEPT_S,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+    return response
+
+
+# What every page knows: the contest, its phase and time, who is looking, and where one can go.
+
+
+def add_page_context(request: Any) -> dict[str, Any]:
+    """Return the values that all templates have."""
+    contest = Contest.now_held()
+    now = clock.now()
+    member = request.user if request.user.is_authenticated else None
+    published = results.is_published(contest, now)
+    places = list_public_pages(request.path, published=published)
+    own_places = own(member, request.path)
+    return {
+        "contest": contest,
+        "now": now,
+        "phase": phase_at(_schedule_for(contest, member), now),
+        "phases": list(Phase),
+        "clock_is_driven": clock.is_driven(),
+        "clock_stands_still": clock.stands_still(),
+        "member": member,
+        "places": places,
+        "own_places": own_places,
+        "languages": LANGUAGES,
+        "path": request.path,
+        "here": _here(request, [*places, *own_places]),
+        "judge_is_away": member is not None and judge_is_away(),
+    }
+
+
+def _schedule_for(contest: Contest, member: Any) -> Schedule:
+    """Return the schedule of who is looking: a team may have more time than the others."""
+    team = None if member is None else member.team
+    return contest.schedule if team is None else contest.schedule_of(team.number)
+
+
+def _here(request: Any, places: list[Entry]) -> str:
+    """Return where a reader who chooses another language goes on: an answer to a form is not shown twice."""
+    if request.method in ("GET", "HEAD"):
+        return str(request.get_full_path())
+    return next((one.address for one in places if one.current), "/")
+
+
+# Where one can go from every page, and where one is.
+
+
+class Entry(NamedTuple):
+    """A link: its words, its address, and what `aria-current` says of it, nothing if one is elsewhere."""
+
+    label: str
+    address: str
+    current: str
+
+
+def list_public_pages(path: str, *, published: bool) -> list[Entry]:
+    """Return the pages that are for everybody."""
+    places = [
+        (_("Home"), "/"),
+        (_("Rules"), "/rules"),
+        (_("Results") if published else _("Board"), "/board"),
+        (_("Archive"), "/archive"),
+    ]
+    return [_entry(label, address, path) for label, address in places]
+
+
+def own(member: Any, path: str) -> list[Entry]:
+    """Return the pages of a member's own part of the site; none for visitors."""
+    if member is None:
+        return []
+    places = _organisers() if member.is_organiser else _teams(member.team)
+    return [_entry(label, address, path) for label, address in places]
+
+
+def _teams(team: Any) -> list[tuple[str, str]]:
+    return [
+        (_("Team %(number)s") % {"number": team.number}, "/team"),
+        (_("Data"), "/team/data"),
+        (_("Targets"), "/team/targets"),
+        (_("Submissions"), "/team/submissions"),
+        (_("Tokens"), "/team/tokens"),
+        (_("Members"), "/team/members"),
+    ]
+
+
+def _organisers() -> list[tuple[str, str]]:
+    return [
+        (_("Control room"), "/organiser"),
+        (_("Phases"), "/organiser/phases"),
+        (_("Dry run"), "/organiser/dry-run"),
+        (_("Teams"), "/organiser/teams"),
+        (_("People"), "/organiser/people"),
+        (_("Submissions"), "/organiser/submissions"),
+        (_("Re-scoring"), "/organiser/rescoring"),
+        (_("Ceremony"), "/organiser/ceremony"),
+        (_("Publish"), "/organiser/publish"),
+        (_("Export"), "/organiser/export"),
+        (_("Log"), "/organiser/log"),
+    ]
+
+
+def _entry(label: str, address: str, path: str) -> Entry:
+    """Mark the page that is shown, and the place that a page further down belongs to.
+
+    >>> _entry("Submissions", "/team/submissions", "/team/submissions/7").current
+    'true'
+    """
+    further = address.count("/") > 1 and path.startswith(f"{address}/")
+    return Entry(label, address, "page" if path == address else "true" if further else "")
+
+
+# What a team should do next, in one sentence, and until when: a function of its state and the
+# clock.
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do.
+
+    Attributes
+    ----------
+    sentence
+        For a person.
+    address, action
+        The page where it is done, and what its link says.
+    until
+        When something changes; None once the results are open.
+    is_done
+        Whether nothing has to be done now.
+    """
+
+    sentence: str
+    address: str
+    action: str
+    until: datetime | None = None
+    is_done: bool = False
+
+
+def next_step(team: Team) -> NextStep:
+    """Return what a team should do now."""
+    contest, now = Contest.now_held(), clock.now()
+    schedule = contest.schedule_of(team.number)
+    phase = phase_at(schedule, now)
+    if phase.obfuscated is Gate.EARLY:
+        return _prepare(schedule.anonymization_begin)
+    if phase.obfuscated is Gate.OPEN:
+        return _defend(team, schedule.anonymization_end)
+    if phase.attacks is Gate.EARLY:
+        sentence = gettext("Nothing to do: the judge gets the targets ready, then the attack phase begins.")
+        return NextStep(sentence, "/team/self-test", gettext("Practise attacks"), schedule.attack_begin, True)
+    if phase.attacks is Gate.OPEN:
+        return _attack(team, schedule.attack_end)
+    return _look(results.is_published(contest, now), schedule.results_begin if phase.next_change else None)
+
+
+def _prepare(until: datetime) -> NextStep:
+    sentence = gettext("Fetch your data and practise: obfuscated traces are taken when the phase begins.")
+    return NextStep(sentence, "/team/data", gettext("Fetch the data"), until)
+
+
+def _defend(team: Team, until: datetime) -> NextStep:
+    steps = [_of_data_set(team, one, until) for one in submissions.data_sets(team)]
+    return next((step for step in steps if not step.is_done), steps[0])
+
+
+def _of_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextStep:
+    """Return what to do about one data set: hand something in, mend it, wait, or be content."""
+    number, last = one["number"], _last(team, one["number"])
+    upload, again = f"/team/uploads/obfuscated/{number}", gettext("Hand in obfuscated traces")
+    if last is None:
+        sentence = gettext("Hand in obfuscated traces of data set %(number)s: nothing was handed in yet.")
+        return NextStep(sentence % {"number": number}, upload, again, until)
+    receipt = f"/team/submissions/{last.pk}"
+    if last.state == State.RECEIVED:
+        sentence = gettext("Wait a moment: the judge is looking at your upload for data set %(number)s.")
+        return NextStep(sentence % {"number": number}, receipt, gettext("See the receipt"), until)
+    if one["utility"] is None:
+        sentence = gettext("See why your upload for data set %(number)s was not taken, and hand it in again.")
+        return NextStep(sentence % {"number": number}, receipt, gettext("See what is wrong"), until)
+    if not one["valid"]:
+        sentence = gettext(
+            "Hand in more useful traces of data set %(number)s: the utility is below %(threshold)s."
+        )
+        return NextStep(sentence % one, upload, again, until)
+    sentence = gettext("What you handed in is valid; you may hand in something better.")
+    return NextStep(sentence, upload, again, until, True)
+
+
+def _attack(team: Team, until: datetime) -> NextStep:
+    targets = submissions.describe_attack_progress(team)
+    left = sum(one["is_open"] for one in targets)
+    if left:
+        sentence = ngettext(
+            "Attack the %(count)s target that still lacks an inferred ID table or inferred traces of yours.",
+            "Attack the %(count)s targets that still lack an inferred ID table or inferred traces of yours.",
+            left,
+        )
+        return NextStep(sentence % {"count": left}, "/team/targets", gettext("See the targets"), until)
+    sentence = gettext("All done: every target has both attacks of yours; you may hand in better ones.")
+    return NextStep(sentence, "/team/targets", gettext("See the targets"), until, True)
+
+
+def _look(published: bool, until: datetime | None) -> NextStep:
+    if published:
+        return NextStep(gettext("The results are out."), "/board", gettext("See the board"), None, True)
+    sentence = gettext("Nothing to do: everything is handed in, and the results come next.")
+    return NextStep(sentence, "/team/submissions", gettext("See what you handed in"), until, True)
+
+
+def _last(team: Team, number: int) -> Submission | None:
+    """Return what was handed in last for a data set, late files apart: they change nothing."""
+    found = Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED, data_set__number=number)
+    return found.exclude(state=State.LATE).order_by("-pk").first()
+
+
+# Who may see a page.
+
+
+View = Callable[..., Any]
+
+
+def for_team(view: View) -> View:
+    """Let members of a team in; visitors are asked to log in, organisers are told whose page it is."""
+    return _guarded(view, lambda member: member.team is not None, _of_teams)
+
+
+def for_organiser(view: View) -> View:
+    """Let organisers in; visitors are asked to log in, for others there is nothing here."""
+    return _guarded(view, lambda member: member.is_organiser)
+
+
+def for_members(view: View) -> View:
+    """Let everybody in who has an account."""
+    return _guarded(view, lambda member: True)
+
+
+def _of_teams() -> Refused:
+    """Say whose page it is to an organiser, who knows that there are such pages."""
+    return Refused(404, FOR_TEAMS, gettext("This page is a team's, and you belong to no team."))
+
+
+def _guarded(view: View, may: Callable[[Any], bool], refused: Callable[[], Refused] = not_found) -> View:
+    @wraps(view)
+    def guarded(request: Any, *args: Any, **named: Any) -> Any:
+        if not request.user.is_authenticated:
+            return redirect(f"/login?next={quote(request.path)}")
+        if not may(request.user):
+            raise refused()
+        return view(request, *args, **named)
+
+    return guarded

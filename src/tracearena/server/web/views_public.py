@@ -1,0 +1,320 @@
+"""Pages for everybody: home, rules, board and results."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import Error
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import content_disposition_header, url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, override
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from tracearena.contest import Role
+from tracearena.pages.svg import stylesheet, timeline_picture
+from tracearena.server import accounts, clock, errors, past_contests, results, teams
+from tracearena.server.api import api
+from tracearena.server.errors import Refused, not_found
+from tracearena.server.models import Contest, Team
+from tracearena.server.operations.schedule import CONTENT_TYPE, metrics, status
+from tracearena.server.past_contests import PastContest
+from tracearena.server.settings import ENGLISH
+from tracearena.server.store import downloads
+from tracearena.server.web import middleware
+from tracearena.server.web.middleware import for_members
+
+_KEPT_S = 60
+
+
+@require_safe
+def home(request: Any) -> Any:
+    """What the contest is, when what takes place, what to do now, who takes part."""
+    contest, now = Contest.now_held(), clock.now()
+    about = {
+        "teams": [teams.label_of(team) for team in Team.objects.filter(role=Role.TEAM)],
+        "styles": teams.styles(),
+        "timeline": timeline_picture(contest.schedule, now),
+        "published": results.is_published(contest, now),
+        "threshold": contest.rules.utility_threshold,
+    }
+    return render(request, "home.html", about)
+
+
+@require_safe
+def rules(request: Any) -> Any:
+    """The rules in plain sentences, and the schedule."""
+    contest = Contest.now_held()
+    about = {
+        "chapters": _numbered(contest.rules.chapters()),
+        "points": schedule_points(),
+        "signing_key": contest.signing_key,
+    }
+    return render(request, "rules.html", about)
+
+
+@require_safe
+@gzip_page
+def board(request: Any) -> Any:
+    """What may be seen of the scores now, and nothing else."""
+    contest, now = Contest.now_held(), clock.now()
+    shown = results.shown(contest, now)
+    published = results.is_published(contest, now) and shown["snapshot"] is not None
+    about = {
+        "shown": shown,
+        "drawn": results.drawn(shown, contest.rules),
+        "published": published,
+        "refreshed_at": _refreshed_at(shown["snapshot"]),
+        "labels": teams.labels(shown["names"]),
+        "styles": teams.styles(),
+        "promises": results.promises(settings.CONTEST_FOLDER, opened=published),
+        "receipt_lists": results.receipt_lists(settings.CONTEST_FOLDER),
+    }
+    return render(request, "board.html", about)
+
+
+@require_safe
+def board_numbers(request: Any, name: str) -> Any:
+    """The numbers behind a table or a picture of the board, to save."""
+    contest = Contest.now_held()
+    # Programs read them: the same for everybody.
+    with override(ENGLISH):
+        drawn = results.drawn(results.shown(contest, clock.now()), contest.rules)
+        content = None if drawn is None else drawn.csv(name.removesuffix(".csv"))
+    if content is None or not name.endswith(".csv"):
+        raise not_found()
+    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = content_disposition_header(True, name)
+    return response
+
+
+@require_safe
+def opened(request: Any, name: str) -> Any:
+    """A signed list of receipts, or a file that opens a promise of the judge once the results are open."""
+    folder = settings.CONTEST_FOLDER
+    is_open = results.is_published(Contest.now_held(), clock.now())
+    if name not in results.receipt_lists(folder) + (results.files(folder) if is_open else []):
+        raise not_found()
+    return downloads.send_public(request, name)
+
+
+@require_safe
+def pictures(request: Any) -> Any:
+    """The rules of style that pictures need; they lie beside the code that draws them."""
+    rules_of_style = stylesheet()
+    tag = hashlib.sha256(rules_of_style.encode()).hexdigest()
+    headers = {"Cache-Control": f"max-age={_KEPT_S}, public", "ETag": f'"{tag}"'}
+    return HttpResponse(rules_of_style, content_type="text/css; charset=utf-8", headers=headers)
+
+
+def schedule_points() -> list[tuple[str, Any]]:
+    """Return begin and end of each phase, by name, and what comes later for one team."""
+    contest = Contest.now_held()
+    points = [(errors.point(name), getattr(contest.schedule, name)) for name in contest.schedule.to_dict()]
+    for team, ends in sorted(contest.extra_time.items()):
+        own = contest.schedule_of(team)
+        about = gettext("%(point)s of team %(team)s, which has extra time")
+        points += [
+            (about % {"point": errors.point(name), "team": team}, getattr(own, name)) for name in sorted(ends)
+        ]
+    return points
+
+
+def _refreshed_at(snapshot: dict[str, Any] | None) -> datetime | None:
+    """Return when a live board was made; a final one is not refreshed."""
+    at = (snapshot or {}).get("refreshed_at")
+    return None if at is None else datetime.fromisoformat(at)
+
+
+def _numbered(chapters: list[tuple[str, list[str]]]) -> list[tuple[str, int, list[str]]]:
+    """Number the sentences through all chapters, so that one can speak of rule 7.
+
+    >>> _numbered([("Data", ["One.", "Two."]), ("Scores", ["Three."])])
+    [('Data', 1, ['One.', 'Two.']), ('Scores', 3, ['Three.'])]
+    """
+    told, first = [], 1
+    for heading, sentences in chapters:
+        told.append((heading, first, sentences))
+        first += len(sentences)
+    return told
+
+
+# Contests that are over, for everybody: what their archives in the folder tell.
+
+
+@require_safe
+def archive(request: Any) -> Any:
+    """All past contests with those who won; for organisers also what is no archive."""
+    folder, member = settings.CONTEST_FOLDER, request.user
+    is_boss = member.is_authenticated and member.is_organiser
+    about = {
+        "past": past_contests.past_contests(folder),
+        "unreadable": past_contests.unreadable(folder) if is_boss else [],
+    }
+    return render(request, "archive.html", about)
+
+
+@require_safe
+@gzip_page
+def one(request: Any, name: str) -> Any:
+    """One past contest: awards, scores, pictures, and its archive."""
+    past = _found(name)
+    described = downloads.described(past_contests.path_of(settings.CONTEST_FOLDER, past))
+    return render(request, "archive/one.html", {"past": past, "drawn": past.drawn, "file": described})
+
+
+@require_safe
+def download(request: Any, name: str) -> Any:
+    """The archive of a past contest."""
+    return downloads.send_file(request, past_contests.path_of(settings.CONTEST_FOLDER, _found(name)))
+
+
+@require_safe
+def send_past_numbers(request: Any, name: str, table: str) -> Any:
+    """The numbers behind a table or a picture of a past contest, to save."""
+    content = _found(name).drawn.csv(table.removesuffix(".csv"))
+    if content is None or not table.endswith(".csv"):
+        raise not_found()
+    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = content_disposition_header(True, table)
+    return response
+
+
+def _found(name: str) -> PastContest:
+    past = past_contests.past_contest(settings.CONTEST_FOLDER, name)
+    if past is None:
+        raise not_found()
+    return past
+
+
+# Coming in by a link, logging in and out, changing a password.
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: Any) -> Any:
+    """Make an account of a link; its secret stands behind the # and never in an address."""
+    return _form(request, "join.html", _join)
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def login(request: Any) -> Any:
+    """Log in."""
+    return _form(request, "login.html", _login)
+
+
+@require_POST
+def logout(request: Any) -> Any:
+    """Log out."""
+    return accounts.leave(request, redirect("/"))
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_members
+def password(request: Any) -> Any:
+    """Change one's password."""
+    return _form(request, "password.html", _password)
+
+
+def _form(request: Any, template: str, act: Callable[[Any], Any]) -> Any:
+    """Show a form, or act on it; what is refused is said above the form."""
+    if request.method != "POST":
+        return render(request, template, {"next": _next(request)})
+    try:
+        return act(request)
+    except Refused as refused:
+        said = {"refused": refused, "name": request.POST.get("name", ""), "next": _next(request)}
+        return render(request, template, said, status=refused.status)
+
+
+@sensitive_variables()
+def _join(request: Any) -> Any:
+    given = request.POST
+    secret = given.get("secret", "").strip().rpartition("#")[2]
+    member, key = accounts.redeem(secret, given.get("name", ""), given.get("password", ""))
+    return accounts.enter(request, redirect(_start(member)), member, key)
+
+
+@sensitive_variables()
+def _login(request: Any) -> Any:
+    given = request.POST
+    address = request.META["REMOTE_ADDR"]
+    member, key = accounts.authenticate(given.get("name", ""), given.get("password", ""), address)
+    return accounts.enter(request, redirect(_next(request) or _start(member)), member, key)
+
+
+@sensitive_variables()
+def _password(request: Any) -> Any:
+    accounts.change_password(request, request.POST.get("old", ""), request.POST.get("password", ""))
+    return redirect(_start(request.user))
+
+
+def _start(member: Any) -> str:
+    return "/organiser" if member.is_organiser else "/team"
+
+
+def _next(request: Any) -> str:
+    """Return where to go after the login, if that is a page of ours."""
+    return own_page(request.POST.get("next", request.GET.get("next", "")))
+
+
+def own_page(wanted: str) -> str:
+    """Return an address that a form names if it is on this site, else nothing."""
+    return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""
+
+
+# The form at the foot of every page: which language to read in.
+
+
+@require_POST
+def language(request: Any) -> Any:
+    """Remember a language, and go back to the page where it was chosen."""
+    back = own_page(request.POST.get("next", "")) or "/"
+    return middleware.choose(redirect(back), request.POST.get("language", ""))
+
+
+# The page that describes the API, made of its OpenAPI description.
+
+
+@require_safe
+def api_page(request: Any) -> Any:
+    """Every route of the API with what it takes and gives."""
+    described = api.get_openapi_schema()
+    routes = [
+        {"path": path, "method": method.upper(), **about}
+        for path, methods in described["paths"].items()
+        for method, about in methods.items()
+    ]
+    return render(request, "api.html", {"routes": routes, "url": request.build_absolute_uri("/api/v1")})
+
+
+# Addresses for other programs that watch the server: whether it works, and how the contest stands.
+
+
+_PLAIN = "text/plain; charset=utf-8"
+
+
+@require_safe
+def health(request: Any) -> Any:
+    """Whether the web and its database work: 200 or 503, and a word; for load balancers and systemd."""
+    try:
+        works = Contest.objects.filter(pk=1).exists()
+    except Error:
+        works = False
+    return HttpResponse("ok\n" if works else "no database\n", _PLAIN, status=200 if works else 503)
+
+
+@require_safe
+def report_metrics(request: Any) -> Any:
+    """How the contest stands, for Prometheus on this machine and for organisers; others find nothing."""
+    if not request.is_from_this_machine and not getattr(request.user, "is_organiser", False):
+        raise not_found()
+    return HttpResponse(metrics(status(settings.CONTEST_FOLDER)), CONTENT_TYPE)
