@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena.cli._console import print_result
+from tracearena.cli._output import print_result
 from tracearena.formats import pwscup
 from tracearena.metrics.applications import gossip
 from tracearena.traces import GpsTraces

@@ -131,7 +131,7 @@ def test_a_stopped_audit_leaves_a_page_marked_incomplete(
 
 
 def test_of_a_file_that_is_too_large_people_are_drawn(tmp_path: Path) -> None:
-    from tracearena.cli._measuring import MeasuringOptions
+    from tracearena.cli.audit import MeasuringOptions
 
     small, large = tmp_path / "small.csv", tmp_path / "large.csv"
     for path, size in ((small, 1 << 20), (large, 400 << 20)):

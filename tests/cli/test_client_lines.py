@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tracearena.cli.contest_server.client import _called, _line, _standing
+from tracearena.cli.contest_client import _called, _line, _standing
 
 UPLOAD: dict[str, Any] = {"id": 7, "kind": "obfuscated", "data_set": 1, "target": None, "state": "refused"}
 FIRST, SECOND = "bad.csv: row 5 (line 6): a number out of range", "bad.csv: row 7 (line 8): no number"

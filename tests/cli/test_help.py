@@ -54,7 +54,7 @@ def test_a_room_opens_without_compilers_and_pictures(room: str) -> None:
 
 
 def test_every_format_is_named() -> None:
-    from tracearena.cli._reading_options import FromOption
+    from tracearena.cli._reading import FromOption
     from tracearena.formats import FORMATS
     from tracearena.formats.recognition import GPS_FORMATS
 

@@ -21,8 +21,8 @@ from tests.border.command_line import Done, tracearena
 
 from tracearena.audit import Settings
 from tracearena.cities import simulate
-from tracearena.cli import _forms
-from tracearena.cli._measuring import MeasuringOptions
+from tracearena.cli import _output
+from tracearena.cli.audit import MeasuringOptions
 from tracearena.formats import read
 from tracearena.traces import Places
 
@@ -248,7 +248,7 @@ def test_a_full_disk_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatc
         path.write_text("user")
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(_forms, "write_anonymized", full)
+    monkeypatch.setattr(_output, "write_anonymized", full)
     done = protect(owner, *GENEROUS, "--defences", HIDES)
     assert done.status == 1
     assert "No space left on device" in done.err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracearena.cli._console import in_words, print_result
+from tracearena.cli._output import in_words, print_result
 from tracearena.figures import FIGURES
 
 RESULT = {

@@ -206,7 +206,7 @@ def test_a_child_has_threads(guarded_server: ForkServer) -> None:
     os.getuid() != 0 or not process_control.is_linux(), reason="only root can become somebody else"
 )
 def test_a_process_that_hides_its_memory_is_closed_to_its_own_user() -> None:
-    """Judge, web and their parent call `hide_process_memory`; another process of their user is refused then."""
+    """Judge, web and parent call `hide_process_memory`; another process of their user is refused then."""
     said = "import sys, time; from tracearena.server.sandbox import process_control as m; "
     after = "import os; os.setresuid(64003, 64003, 64003); "
     looking = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", "cat"]

@@ -121,7 +121,7 @@ def test_everybody_sees_extra_time_and_the_team_its_own(
     held: Held, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Given in the control room; on the rules page, by the API, on the team's pages, by the command."""
-    from tracearena.cli.contest_server.phase import phase
+    from tracearena.cli.contest_manage import phase
 
     boss, team, other = organiser(held), joined(held, "003"), joined(held, "001")
     held.at(SCHEDULE.attack_begin)

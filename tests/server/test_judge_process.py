@@ -171,7 +171,7 @@ def test_a_job_that_takes_too_long_is_given_back_at_the_signal(held: Held) -> No
 def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
     held: Held, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from tracearena.cli.contest_server.status import _lines
+    from tracearena.cli.contest_server import _lines
     from tracearena.server.judge import worker as working
     from tracearena.server.judge.scoring import Bench
     from tracearena.server.operations.schedule import status

@@ -164,30 +164,30 @@ def test_the_commands_do_the_same(held: Held, capsys: pytest.CaptureFixture[str]
     """List, add, reset, disable."""
     import json
 
-    from tracearena.cli.contest_server import account
+    from tracearena.cli import contest_manage
 
     path = held.folder.path
     organiser(held)
     joined(held, "001", "ann")
-    account.add_organiser(path, "https://example.org/", True)
+    contest_manage.add_organiser(path, "https://example.org/", True)
     said = json.loads(capsys.readouterr().out)
-    account.add_organiser(path, as_json=True)
+    contest_manage.add_organiser(path, as_json=True)
     assert json.loads(capsys.readouterr().out)["link"].startswith("https://example.org/join#"), "remembered"
     assert said["link"].startswith("https://example.org/join#")
     by_link(said["link"].rpartition("#")[2], "second")
-    account.disable_organiser(path, "organiser")
-    account.disable_member(path, "Ann")
-    account.reset_member(path, "ann", "https://example.org", held.judge_key, None, True)
+    contest_manage.disable_organiser(path, "organiser")
+    contest_manage.disable_member(path, "Ann")
+    contest_manage.reset_member(path, "ann", "https://example.org", held.judge_key, None, True)
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert _join(said["link"].rpartition("#")[2], "ann").status_code == 302
-    account.reset_organiser(path, "organiser", as_json=True)
-    account.list_organisers(path, True)
+    contest_manage.reset_organiser(path, "organiser", as_json=True)
+    contest_manage.list_organisers(path, True)
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [(one["name"], one["state"]) for one in found] == [("organiser", "waits"), ("second", "in")]
-    account.list_members(path)
+    contest_manage.list_members(path)
     assert capsys.readouterr().out.startswith("ann   001   in, last login 2")
     with pytest.raises(ParameterError, match="member list"):
-        account.disable_member(path, "second")
+        contest_manage.disable_member(path, "second")
     assert Token.objects.count() == 0
 
 

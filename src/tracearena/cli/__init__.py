@@ -12,39 +12,36 @@ from typing import Annotated
 import typer
 
 from tracearena import __version__
-from tracearena.cli._help import in_sections
-from tracearena.cli._numbers import guard_all
-from tracearena.cli._stopping import Stopping
-from tracearena.cli._warnings import foreign_warnings_hidden
+from tracearena.cli._app import Stopping, foreign_warnings_hidden, guard_all, in_sections
 from tracearena.errors import TracearenaError
 
-COMMANDS: tuple[str, ...] = (
-    "demo",
-    "audit",
-    "protect",
-    "city",
-    "convert",
-    "describe",
-    "algorithms",
-    "synthesize",
-    "tune",
-    "deniability",
-    "obfuscate",
-    "pseudonymise",
-    "attack",
-    "score",
-    "check",
-    "sweep",
-    "bounds",
-    "contest",
-    "applications",
-    "figure",
-    "findings",
-    "evaluate",
-    "similarity",
-    "lbs",
-)
-"""Modules of this package, in the order of ``tracearena --help``; each has a ``register(app)``."""
+COMMANDS = {
+    "demo": "demo",
+    "audit": "audit",
+    "protect": "audit",
+    "city": "city",
+    "convert": "convert",
+    "describe": "describe",
+    "algorithms": "attack",
+    "synthesize": "synthesize",
+    "tune": "sweep",
+    "deniability": "deniability",
+    "obfuscate": "obfuscate",
+    "pseudonymise": "pseudonymise",
+    "attack": "attack",
+    "score": "score",
+    "check": "check",
+    "sweep": "sweep",
+    "bounds": "sweep",
+    "contest": "contest",
+    "applications": "applications",
+    "figure": "figure",
+    "findings": "figure",
+    "evaluate": "evaluate",
+    "similarity": "similarity",
+    "lbs": "similarity",
+}
+"""Commands and the modules that have them, in the order of ``tracearena --help``."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -74,14 +71,15 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
     app.callback()(_options)
     named = [command for command in COMMANDS if words and words[0] == command]
     for command in named or COMMANDS:
-        importlib.import_module(f"tracearena.cli.{command}").register(app)
+        module = importlib.import_module(f"tracearena.cli.{COMMANDS[command]}")
+        getattr(module, f"register_{command}")(app)
     for info in app.registered_commands:
         # The whole first sentence, which would otherwise be cut to fit the line.
         info.short_help = inspect.getdoc(info.callback or app).partition("\n")[0]  # type: ignore[union-attr]
     if words is not None and not named:
         _drop_options(app)
     else:
-        from tracearena.cli._declaring import declare_options
+        from tracearena.cli._reading import declare_options
 
         declare_options()
     guard_all(app)

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hints
 
-from tracearena.cli._console import note
-from tracearena.cli._contest_files import MaxBytesOption, MaxListedIdsOption, TimesOption
-from tracearena.cli._option_records import parameters_of
-from tracearena.cli._reading_options import (
-    BoundsOption,
-    ColumnsOption,
-    DecimalOption,
-    DelimiterOption,
-    FromDateOption,
-    FromOption,
-    GridOption,
-    HoursOption,
-    IntervalOption,
-    NoHeaderOption,
-    OneUserOption,
-    PlacesFileOption,
-    ReferenceDaysOption,
-    ResampleOption,
-    SlotOption,
-    SplitAtOption,
-    TimeFormatOption,
-    TimezoneOption,
-    ToDateOption,
-    TopOption,
-    UtcHoursOption,
-)
-from tracearena.cli._refusing import refuse
+import typer
+
+from tracearena.cli._output import note, refuse
+from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.intake import Choices, Reading, Report
     from tracearena.intake.sampling import Sample
-    from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
+    from tracearena.intake.user_key import UserKey
+    from tracearena.traces import Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
+
 
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 
@@ -372,3 +355,290 @@ def say_once(reading: _AnyReading, first: _Reported) -> _AnyReading:
         reading.report.assumed = ""
     say(reading)
     return reading
+
+
+# The options of reading, as commands show them.
+
+
+PANEL = "Reading"
+
+
+def _option(name: str, help: str, **settings: Any) -> Any:
+    return typer.Option(name, help=help, rich_help_panel=PANEL, **settings)
+
+
+FromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        "--format",
+        rich_help_panel=PANEL,
+        help="Format; recognised if omitted. Events: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla, "
+        "table, partitions, released. GPS: points, geolife, gpx, google-records, google-timeline, owntracks, "
+        "trips, porto. Either: geojson, jsonl, gpkg, geoparquet.",
+    ),
+]
+ColumnsOption = Annotated[
+    str | None,
+    _option("--columns", "Which column is which, such as user=MMSI,time=BaseDateTime,lat=LAT,lng=LON."),
+]
+NoHeaderOption = Annotated[
+    bool, _option("--no-header", "The table has no header; --columns then gives numbers from 1.")
+]
+DelimiterOption = Annotated[
+    str | None, _option("--delimiter", "What stands between fields, such as ';' or tab; found if omitted.")
+]
+DecimalOption = Annotated[str | None, _option("--decimal", "Decimal sign of numbers: . or ,")]
+TimeFormatOption = Annotated[
+    str | None, _option("--time-format", "How times are written, such as '%d.%m.%Y %H:%M:%S'.")
+]
+OneUserOption = Annotated[
+    str | None, _option("--one-user", "All rows, or all files of a folder, are of one person of this name.")
+]
+PlacesFileOption = Annotated[
+    Path | None,
+    _option("--places", "File of places: regions, POIs, venues or a table; found beside IN."),
+]
+GridOption = Annotated[
+    str | None,
+    _option("--grid", "Put events or GPS points on a grid of rows x columns, such as 32x32."),
+]
+BoundsOption = Annotated[
+    str | None, _option("--bounds", "Keep this box only: south,west,north,east in degrees.")
+]
+TopOption = Annotated[int | None, _option("--top", "Keep the N most visited places only.")]
+IntervalOption = Annotated[
+    str | None,
+    _option("--interval", "Time between instants, such as 20min; 1h, or what all times lie on."),
+]
+SlotOption = Annotated[str | None, _option("--slot", "Length of a slot, such as 2h; one instant if omitted.")]
+SlotsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--slots",
+        help="Slots of a model as any sets of instants: '0-6,6-9,9-24' hours, "
+        "'weekday 0-12,12-24; weekend 0-24', or instants as '{1,2,25,26},{3,4,27,28}'.",
+    ),
+]
+ResampleOption = Annotated[
+    str | None,
+    _option("--resample", "GPS on a grid: one event per instant by last, nearest or interpolate."),
+]
+TimezoneOption = Annotated[
+    str | None,
+    _option("--timezone", "Local time, such as America/New_York; by the coordinates if omitted."),
+]
+UtcHoursOption = Annotated[
+    bool,
+    _option("--utc-hours", "Ignore the file's offsets from UTC, as the PPMTF authors' program."),
+]
+HoursOption = Annotated[
+    str | None, _option("--hours", "Keep these local hours of every day only, such as 8-18.")
+]
+FromDateOption = Annotated[
+    str | None, _option("--from-date", "Keep this local date and later ones only, such as 2008-11-01.")
+]
+ToDateOption = Annotated[
+    str | None, _option("--to-date", "Keep this local date and earlier ones only, such as 2008-12-31.")
+]
+SplitAtOption = Annotated[
+    str | None,
+    _option("--split-at", "Cut one file before this date, such as 2012-06-01: reference, then original."),
+]
+ReferenceDaysOption = Annotated[
+    int | None, _option("--reference-days", "Cut one file after its first N days: reference, then original.")
+]
+
+
+# How a command gets records of options: each is declared once, for all commands.
+
+
+LIMITS = ("max_bytes", "max_listed_ids")
+"""Options that limit what a submission may be."""
+
+
+def reads_traces(
+    *,
+    without: Iterable[str] = (),
+    halves: bool = False,
+    limits: Iterable[str] = (),
+    beside: Mapping[str, type] = MappingProxyType({}),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of reading; it gets them as the record `reading`.
+
+    Parameters
+    ----------
+    without
+        Options that the command has no use for, or has under the same name for something else.
+    halves
+        Whether it can cut one file into reference and original traces.
+    limits
+        Which limits of submissions it sets, of `LIMITS`.
+    beside
+        Further records of options, by the parameter that gets them.
+    """
+    records = {**beside, "reading": ReadingOptions}
+    left_out = {*without} | (set() if halves else {"split_at", "reference_days"}) | {*LIMITS} - {*limits}
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def reading(**given: Any) -> Any:
+            for parameter, record in records.items():
+                known = [one.name for one in fields(record) if one.name in given]
+                if parameter == "reading":
+                    known = [name for name in known if name not in left_out]
+                given[parameter] = record(**{name: given.pop(name) for name in known})
+            return command(**given)
+
+        _undeclared.append(functools.partial(_declare, reading, command, records, left_out))
+        return reading
+
+    return with_options
+
+
+_undeclared: list[Callable[[], None]] = []
+
+
+def declare_options() -> None:
+    """Let Typer see the options of all commands that have been imported; a list of commands needs none."""
+    while _undeclared:
+        _undeclared.pop()()
+
+
+def _declare(
+    reading: Callable[..., Any], command: Callable[..., Any], records: Mapping[str, type], left_out: set[str]
+) -> None:
+    own = inspect.signature(command, eval_str=True)
+    kept = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in own.parameters.values()
+        if one.name not in records
+    ]
+    for parameter, record in records.items():
+        hidden = left_out if parameter == "reading" else ()
+        kept += [one for name, one in parameters_of(record).items() if name not in hidden]
+    reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+    reading.__annotations__ = {one.name: one.annotation for one in kept} | {"return": own.return_annotation}
+
+
+# Records of options, each a dataclass, as the parameters of a command.
+
+
+@functools.cache
+def parameters_of(record: type) -> dict[str, inspect.Parameter]:
+    """Return the options as parameters of a command."""
+    hints = get_type_hints(record, include_extras=True)
+    return {
+        one.name: inspect.Parameter(
+            one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name]
+        )
+        for one in fields(record)
+    }
+
+
+# How commands read files whose users are numbers and whose times are numbers: what stands beside
+# them.
+
+
+TimesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--times",
+        help="pwscup: what the time ids mean (info_time.csv); found beside the traces or places if omitted.",
+        rich_help_panel="Reading",
+    ),
+]
+
+
+MaxBytesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-bytes",
+        help="Largest submission, unpacked. [default: 67108864, in proportion more beyond 800,000 rows]",
+        rich_help_panel="Limits",
+    ),
+]
+MaxListedIdsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-listed-ids",
+        help="Most ids in all sets of a submission. [default: 16000000, more as above]",
+        rich_help_panel="Limits",
+    ),
+]
+
+
+def user_numbers(file: Path | None, to: str | None) -> UserKey:
+    """Read the key of users if one is named and there; refuse it for formats that keep all ids."""
+    from tracearena.intake.user_key import LOWEST, UserKey
+
+    if file is None:
+        return UserKey()
+    if to not in LOWEST:
+        raise ParameterError(
+            f"--user-key has no meaning for {to or 'this output'}, which keeps all ids; "
+            f"only {', '.join(LOWEST)} number users"
+        )
+    return UserKey.read(file, lowest=LOWEST[to]) if file.exists() else UserKey()
+
+
+def say_keys(keys: Sequence[Path]) -> None:
+    """Say where the way back lies."""
+    if keys:
+        note(
+            f"users whose ids are no numbers from 1 got one; who is who is in {', '.join(map(str, keys))}: "
+            "keep it secret. Ids that are numbers stay as they are: tracearena pseudonymise replaces them"
+        )
+
+
+def regions_file(out: Path, to: str | None, places_out: Path | None, traces: Traces) -> Path | None:
+    """Return where the regions of contest files on a new grid go: nobody could read these without."""
+    from tracearena.files import is_stream
+
+    if places_out is not None or to != "pwscup" or is_stream(out):
+        return places_out
+    import numpy as np
+
+    from tracearena.formats import read_places
+
+    beside = out.with_name("info_region.csv")
+    if not beside.is_file():
+        return beside
+    known, ours = read_places(beside), traces.places
+    same = len(known) == len(ours) and all(
+        np.allclose(getattr(known, name), getattr(ours, name), rtol=0, atol=1e-6)
+        for name in ("latitude", "longitude")
+    )
+    if same:
+        return None
+    raise ParameterError(
+        f"{beside}: has other regions than this grid; name a file for these with --places-out, or write to "
+        "another folder"
+    )
+
+
+def say_grid(traces: Traces) -> None:
+    """Say where a grid lies whose bounds nobody named."""
+    grid = traces.places.grid
+    if grid is not None:
+        corners = f"{grid.south:.4f},{grid.west:.4f},{grid.north:.4f},{grid.east:.4f}"
+        high, wide = _cell_km(grid)
+        note(
+            f"the grid covers {corners} (south,west,north,east), each cell {high:.2g} km x {wide:.2g} km; "
+            "--bounds names another box"
+        )
+
+
+def _cell_km(grid: Grid) -> tuple[float, float]:
+    """Return the height and the width of a cell in the middle of a grid."""
+    from tracearena.traces.geodesy import metres_per_degree
+
+    north, east = metres_per_degree((grid.south + grid.north) / 2)
+    height, width = (grid.north - grid.south) / grid.rows, (grid.east - grid.west) / grid.columns
+    return float(north) * height / 1000, float(east) * width / 1000
+
+
+def say_lost_dates(to: str | None, traces: Traces) -> None:
+    """Say which day the first is, where a format numbers days and has no dates."""
+    if to == "pwscup" and traces.clock.first_day is not None:
+        note(f"the files number days and hold no dates: day 1 is {traces.clock.first_day}")

@@ -7,23 +7,26 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli._cluster import ClusterOption, on_demand
-from tracearena.cli._console import (
+from tracearena.cli._output import (
+    ClusterOption,
     JsonOption,
     SeedOption,
+    ToOption,
     check_outputs,
     chosen_seed,
+    form_of,
     note,
+    on_demand,
     print_result,
+    refuse,
     working,
+    write_inferred_table,
+    write_inferred_traces,
 )
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._forms import ToOption, form_of, write_inferred_table, write_inferred_traces
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._refusing import refuse
+from tracearena.cli._reading import ReadingOptions, reads_traces
 
 
-def register(app: typer.Typer) -> None:
+def register_attack(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(attack)
 
@@ -66,8 +69,8 @@ def attack(
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
     from tracearena.algorithms import ReidentificationAttack, catalogue, validation
-    from tracearena.cli import _gps
-    from tracearena.cli._together import compare_users, on_common_ground
+    from tracearena.cli import _large
+    from tracearena.cli._compare import compare_users, on_common_ground
     from tracearena.errors import ParameterError
     from tracearena.intake.user_key import carrying, refuse_stale_key
 
@@ -80,7 +83,7 @@ def attack(
             mechanism=mechanism,
             cluster=cluster,
         )
-        _gps.attack(reading, name, out, anonymized, to, as_json)
+        _large.attack(reading, name, out, anonymized, to, as_json)
         return
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")
@@ -171,3 +174,55 @@ def _made(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
             f"'PL(4,1)', or write {parse(name)[0]} to have it estimated from the release"
         )
     return attacker
+
+
+# ``tracearena algorithms``: every defence, attack and synthesizer, and what each of them takes.
+
+
+def register_algorithms(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(algorithms)
+
+
+def algorithms(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KIND",
+            help="Kind: defences, gps-defences, attacks, reidentification, trace-inference, gps-attacks or "
+            "synthesizers; or the name of one algorithm, such as MRLH or my_module:MyDefence.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List every defence, attack and synthesizer with its parameters, or explain one.
+
+    Parameters are written in this order, or by name: PL(4,1) is PL(l=4, r=1km). Those with a value after
+    = or in brackets may be left out; numbers may carry a unit where one is named (m, km, s, min, h).
+    """
+    from tracearena.algorithms import Description, Listing, describe, overview
+    from tracearena.algorithms.base import kinds_called
+
+    found: Listing | Description
+    if what is None or kinds_called(what):
+        found = overview(what)
+    else:
+        _refuse_misspelt_kind(what)
+        found = describe(what)
+    if as_json:
+        listed = found if isinstance(found, Listing) else Listing([found])
+        print_result({"algorithms": listed.to_dicts()}, as_json)
+    else:
+        typer.echo(str(found))
+
+
+def _refuse_misspelt_kind(word: str) -> None:
+    """Say which kind a word is near to, before it is taken for the name of an algorithm."""
+    from difflib import get_close_matches
+
+    from tracearena.algorithms.base import KIND_WORDS
+    from tracearena.errors import ParameterError
+
+    close = get_close_matches(word.lower(), KIND_WORDS, n=1, cutoff=0.8)
+    if close:
+        raise ParameterError(f"there is no kind called {word!r}; did you mean {close[0]}?")

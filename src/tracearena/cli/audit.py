@@ -2,26 +2,195 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, print_result
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._measuring import CsvOption, FileArgument, MeasuringOptions, OutOption, order_of, run
-from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._refusing import refuse
+from tracearena.cli._app import say_outcome, unhurried
+from tracearena.cli._output import (
+    JsonOption,
+    SeedOption,
+    check_outputs,
+    chosen_seed,
+    note,
+    print_result,
+    refuse,
+    share_of,
+    shown,
+    working,
+)
+from tracearena.cli._reading import ReadingOptions, reads_traces, say
 
 if TYPE_CHECKING:
-    from tracearena.audit import Audit
+    from tracearena.audit import Audit, Protection, Settings
     from tracearena.intake import Reading
     from tracearena.intake.sampling import Sample, Sampled
     from tracearena.traces import IdTable
 
 
-def register(app: typer.Typer) -> None:
+# How `audit` and `protect` measure: one record of options, declared once, and the run that writes a
+# page.
+
+
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="IN", help="Original traces of any format: events at places, or GPS points.")
+]
+OutOption = Annotated[Path, typer.Option("--out", help="New folder for audit.html and audit.json.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Write tables of all shares beside the page, too.")]
+
+
+_SAMPLED = "a random sample of a large file; in the whole file people have more others to hide among"
+_LARGE_BYTES = 300 << 20
+"""A file up to this size is read as a whole."""
+_MOST_PEOPLE, _MOST_ROWS = 1_000_000, 20_000_000
+"""Of a larger file, a random sample of people with about this many rows in total is read."""
+
+
+def _option(name: str, help: str) -> Any:
+    return typer.Option(name, help=help, rich_help_panel="Measuring")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuringOptions:
+    """What the command line says about measuring."""
+
+    people: Annotated[
+        int, _option("--people", help="Try attacks for so many people; of more, for a random sample.")
+    ] = 1000
+    draws: Annotated[int, _option("--draws", help="How often a person's known points are drawn.")] = 20
+    limit: Annotated[
+        list[str] | None,
+        _option(
+            "--limit",
+            help="What may be found: NAME=SHARE, of found-again, singling-out and inference; the last two "
+            "above guessing. [default: found-again=5% singling-out=20% inference=20%]",
+        ),
+    ] = None
+    attack: Annotated[
+        list[str] | None,
+        _option("--attack", help="A further attack, such as my_module:MyLinker; repeat for more."),
+    ] = None
+    within: Annotated[
+        float, _option("--within", help="Metres within which a home or a workplace counts as found.")
+    ] = 200.0
+    cell: Annotated[
+        float, _option("--cell", help="GPS points: metres of the cells that attacks on places work on.")
+    ] = 500.0
+    every: Annotated[
+        float, _option("--every", help="GPS points: minutes between the instants that they work on.")
+    ] = 30.0
+    smallest_group: Annotated[
+        int, _option("--smallest-group", help="Draw no place on a map where fewer people were.")
+    ] = 10
+    quick: Annotated[
+        bool,
+        _option(
+            "--quick",
+            help="A first page within a minute: at most 2,000 people are read and 200 "
+            "tried, wider intervals.",
+        ),
+    ] = False
+
+    def settings(self, *, show_people: bool = False) -> Settings:
+        """Return them as the audit takes them."""
+        from tracearena.audit import Settings
+
+        limits: dict[str, Any] = limits_of(self.limit or ())
+        return Settings(
+            people=self.people, draws=self.draws, within_m=self.within, cell_m=self.cell,
+            interval_min=self.every, smallest_group=self.smallest_group, quick=self.quick,
+            show_people=show_people, **limits,
+        )  # fmt: skip
+
+    @property
+    def words(self) -> list[str]:
+        """The limits and the further attacks as they were said, for a command that is printed."""
+        said = (("--limit", self.limit), ("--attack", self.attack))
+        return [word for name, values in said for value in values or () for word in (name, value)]
+
+    def sample(self, file: Path, seed: int) -> Sample | None:
+        """Return how many people are read of a large file; None for all of them."""
+        from tracearena.intake.sampling import Sample
+
+        if self.quick:
+            return Sample(seed=seed)
+        files = file.rglob("*") if file.is_dir() else [file]
+        is_large = sum(one.stat().st_size for one in files if one.is_file()) > _LARGE_BYTES
+        return Sample(users=_MOST_PEOPLE, rows=_MOST_ROWS, seed=seed) if is_large else None
+
+
+def limits_of(said: Sequence[str]) -> dict[str, float]:
+    """Return what ``--limit`` says, by the settings of an audit."""
+    from tracearena.audit.settings import LIMITS
+    from tracearena.errors import ParameterError
+
+    known = {name.replace("_", "-"): name for name in LIMITS.values()}
+    found = {}
+    for one in said:
+        name, sign, share = one.partition("=")
+        if name not in known or not sign:
+            raise ParameterError.of("--limit", one, f"NAME=SHARE, the name one of {', '.join(known)}")
+        found[known[name]] = share_of(f"--limit {name}", share)
+    return found
+
+
+def order_of(reading: Reading[Any]) -> Any:
+    """Return the users of a file by their first rows, where it has rows."""
+    order = reading.report.user_order
+    return None if order is None else order.to_numpy()
+
+
+def run(
+    given: dict[str, Any],
+    settings: Settings,
+    seed: int,
+    out: Path,
+    *,
+    tables: bool,
+    read: Sampled | None = None,
+    **told: Any,
+) -> Audit:
+    """Audit and write the folder; what was finished before Ctrl-C is written, too.
+
+    Parameters
+    ----------
+    read
+        How many people of the file were read, if not all.
+    """
+    from tracearena.audit import stages, write_audit
+    from tracearena.audit.settings import Choice
+
+    def with_sample(audit: Audit) -> Audit:
+        if read is None:
+            return audit
+        people = Choice("people read", f"{read.users:,} of {read.of:,}", _SAMPLED)
+        return replace(audit, choices=(people, *audit.choices))
+
+    last: Audit | None = None
+    said = 0
+    with unhurried():
+        try:
+            with working("attacks"):
+                for last in map(with_sample, stages(**given, settings=settings, seed=seed)):
+                    for choice in last.choices[said:]:
+                        note(f"{choice.name}: {choice.value} ({choice.reason})")
+                    said = len(last.choices)
+        except KeyboardInterrupt:
+            if last is not None:
+                write_audit(last, out, tables=tables, **told)
+                say_outcome(f"{out} holds what was finished, marked as incomplete")
+            raise
+    assert last is not None
+    write_audit(last, out, tables=tables, **told)
+    return last
+
+
+def register_audit(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(audit)
 
@@ -153,3 +322,244 @@ def _for_people(found: Audit, out: Path) -> dict[str, Any]:
     from tracearena.audit.results import lines
 
     return {**lines(found), "page": str(out / PAGE)}
+
+
+# ``tracearena protect``: find a defence that holds, apply it, and show the proof.
+
+
+NOTHING_HOLDS = 3
+"""Exit status where no defence keeps the limits."""
+
+
+def register_protect(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(protect)
+
+
+@reads_traces(beside={"measuring": MeasuringOptions})
+def protect(
+    reading: ReadingOptions,
+    measuring: MeasuringOptions,
+    file: FileArgument,
+    safer: Annotated[
+        Path,
+        typer.Argument(metavar="SAFER", help="Where the release goes, under pseudonyms (.csv, .parquet)."),
+    ],
+    out: OutOption,
+    target_risk: Annotated[
+        str,
+        typer.Option(
+            "--target-risk",
+            help="Of so many people at most may be found again, by the upper end of the 95 % interval.",
+        ),
+    ] = "5%",
+    defences: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--defences",
+            help="A defence to try, such as 'PL(1,1)+SwapTimes(1km,month)'; repeat for more. "
+            "[default: those that suit the file]",
+        ),
+    ] = None,
+    id_table: Annotated[
+        Path | None, typer.Option("--id-table", help="Where the secret table of who is who goes.")
+    ] = None,
+    tables: CsvOption = False,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the most useful defence that keeps the limits, apply it to the traces, and prove the release.
+
+    Defences are chosen on one half of the people; the proof is an audit of the released file on the other
+    half. The release is drawn from the system's secret source, whatever --seed says: that is for the
+    measurement. Exit status 0: a release was written and keeps all limits. 3: none does; the page says the
+    least risk that was reached and by what, and SAFER is not written.
+    """
+    from tracearena.audit.page import PAGE, outcome
+    from tracearena.errors import ParameterError
+    from tracearena.intake.positions import local_time
+    from tracearena.traces import GpsTraces
+
+    check_outputs(safer, id_table, inputs=(file, *reading.files))
+    check_outputs(out, inputs=(file, safer), folders=True)
+    if any(one.startswith("found-again") for one in measuring.limit or ()):
+        raise ParameterError("--limit found-again is for audit; protect takes it as --target-risk")
+    target = share_of("--target-risk", target_risk)
+    settings = replace(measuring.settings(), found_again=target)
+    used = chosen_seed(seed)
+    with shown(f"reading {file.name}"):
+        original = reading.read(file)
+    say(original)
+    traces = original.traces
+    zone = local_time(traces, original.report) if isinstance(traces, GpsTraces) else None
+    release = _Release(reading, original, safer, id_table)
+    given: dict[str, Any] = {"traces": traces, "source": file, "timezone": zone}
+    asked = {"target": target, "defences": defences, "attacks": measuring.attack or ()}
+    try:
+        found = _search(given, asked, settings, used, out, tables, release)
+        command = None
+        if found.chosen is not None:
+            said = [*reading.words, *measuring.words, "--target-risk", target_risk]
+            command = _command(found, file, safer, out, said)
+        audit = found.proof
+        if audit is None:
+            audit = run(given, settings, used, out, tables=tables, protection=found)
+        else:
+            _write_page(audit, out, tables=tables, protection=found, command=command)
+            release.keep()
+    finally:
+        release.discard()
+    result = {
+        "verdict": outcome(found),
+        "defence": found.chosen,
+        "file": str(safer) if found.chosen else None,
+        "command": command,
+    }
+    if as_json:
+        print_result(result | {"protection": found.to_dict(), "audit": audit.to_dict()}, True)
+    else:
+        known = {name: value for name, value in result.items() if value is not None}
+        print_result({**known, **_useful(found), "page": str(out / PAGE)}, False)
+    if found.chosen is None:
+        raise typer.Exit(NOTHING_HOLDS)
+
+
+class _Release:
+    """The file that is being proved: written next to its place, and moved there when it is proved."""
+
+    def __init__(
+        self, reading: ReadingOptions, original: Reading[Any], safer: Path, id_table: Path | None
+    ) -> None:
+        self._reading, self._original = reading, original
+        self._safer, self._id_table = safer, id_table
+        self._folder = safer.with_name(f".unproved-{safer.name}")
+        self._who: IdTable | None = None
+
+    @property
+    def draft(self) -> Path:
+        """Where it is being proved, under the name that it will have."""
+        return self._folder / self._safer.name
+
+    @property
+    def original_order(self) -> Any:
+        """The users of the original by their first rows."""
+        return order_of(self._original)
+
+    def publish(self, released: Any, who: IdTable) -> tuple[Any, Any]:
+        """Write a release under pseudonyms, and read it as others will, with the order of its rows."""
+        from tracearena.cli import _large
+        from tracearena.cli._output import form_of, write_anonymized
+        from tracearena.traces import GpsTraces
+
+        self._who = who
+        self._folder.mkdir(exist_ok=True)
+        if isinstance(released, GpsTraces):
+            _large.write_traces(released, self.draft)
+            given: Reading[Any] = self._reading.for_another(self.draft).read_points(self.draft)
+            return given.traces, order_of(given)
+        contest = self._original.report.format == "pwscup"
+        write_anonymized(released, self.draft, form_of(self.draft, None, contest=contest))
+        given = self._reading.read_anonymized(self.draft, self._original)
+        return given.traces, order_of(given)
+
+    def keep(self) -> None:
+        """Move the release to its place, and write who is who if that is asked for."""
+        assert self._who is not None
+        if self._id_table is not None:
+            _write_secret(self._who, self._id_table)
+        self.draft.replace(self._safer)
+
+    def discard(self) -> None:
+        """Remove what was not proved."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _search(
+    given: dict[str, Any],
+    asked: dict[str, Any],
+    settings: Settings,
+    seed: int,
+    out: Path,
+    tables: bool,
+    release: _Release,
+) -> Protection:
+    """Try the defences, and say of each what became of it; after Ctrl-C a page holds what is known."""
+    from tracearena.audit import searching, stages, write_audit
+
+    last: Protection | None = None
+    said: set[str] = set()
+    with unhurried():
+        try:
+            with working("defences"):
+                for last in searching(
+                    **given, **asked, settings=settings, seed=seed, publish=release.publish,
+                    release_source=release.draft, original_order=release.original_order,
+                ):  # fmt: skip
+                    _say(last, said)
+        except KeyboardInterrupt:
+            if last is not None:
+                begun = next(stages(**given, settings=settings, seed=seed))
+                write_audit(begun, out, tables=tables, protection=last)
+                say_outcome(f"{out} holds what was finished, marked as incomplete")
+            raise
+    assert last is not None
+    return last
+
+
+def _write_page(audit: Audit, out: Path, **told: Any) -> None:
+    from tracearena.audit import write_audit
+
+    write_audit(audit, out, **told)
+
+
+def _say(found: Protection, said: set[str]) -> None:
+    """Say what became of the defences tried since."""
+    from tracearena.audit.texts import risk_words
+
+    for one in found.trials:
+        if one.defence in said or (one.risk is None and one.error is None):
+            continue
+        said.add(one.defence)
+        risk = one.error
+        if one.risk is not None:
+            risk = f"{risk_words(one.risk, one.at_least)} found by {one.attack}"
+        kept = "" if one.kept is None else f", {one.kept:.0%} kept"
+        over = [light.question for light in one.lights if light.colour not in ("green", "grey")]
+        also = "".join(
+            f"; {name.replace('_', ' ')} not within its limit" for name in over if name != "linkability"
+        )
+        note(f"{one.defence}: {risk}{kept}{also}")
+    for name, audit in found.proofs.items():
+        if f"proof of {name}" not in said:
+            said.add(f"proof of {name}")
+            linked = audit.risks.linkability
+            share = None if linked is None else linked.headline
+            risk = "nobody" if share is None else risk_words(share, False)
+            note(f"proof of {name}: {risk} found again, {audit.verdict}")
+
+
+def _command(found: Protection, file: Path, safer: Path, out: Path, said: list[str]) -> str:
+    """Return the command that makes such a release again, with the options that were said."""
+    words = ["tracearena", "protect", str(file), str(safer), *said, "--out", str(out)]
+    return shlex.join([*words, "--defences", str(found.chosen)])
+
+
+def _useful(found: Protection) -> dict[str, str]:
+    """Say what is kept, and whether events were moved to cells or to other times."""
+    from tracearena.audit.page import changes
+
+    if found.proof is None or found.proof.usefulness is None:
+        return {}
+    kept, whole = found.proof.usefulness.kept or 0.0, found.proof.usefulness.kept_of_file or 0.0
+    told = {"usefulness": f"{kept:.0%} of six tasks is kept, {whole:.0%} against the original file"}
+    said = changes(found)
+    return told | ({"changed": " ".join(said)} if said else {})
+
+
+def _write_secret(who: IdTable, path: Path) -> None:
+    from tracearena.files import csv_text, replacing
+    from tracearena.formats.pseudonyms import HEADER
+
+    rows = zip(who.pseudonyms.tolist(), who.user_ids.tolist(), strict=True)
+    with replacing(path, private=True) as out:
+        out.write(csv_text(HEADER, rows).encode())

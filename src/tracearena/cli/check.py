@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tracearena.cli._console import JsonOption
-from tracearena.cli._declaring import LIMITS, reads_traces
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._refusing import refuse
+from tracearena.cli._output import JsonOption, refuse
+from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces
 from tracearena.cli.score import OriginalOption
 from tracearena.errors import DataError, FileError, ParameterError
 
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
     from tracearena.intake import Reading
     from tracearena.traces import IdTable, Traces
+
 
 _Given = TypeVar("_Given")
 
@@ -37,7 +36,7 @@ TruthOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
+def register_check(app: typer.Typer) -> None:
     """Add the command and its three kinds of file."""
     group = typer.Typer(no_args_is_help=True, help="Check a submission: exit 0 if it is good, 2 if not.")
     group.command("obfuscated")(obfuscated)
@@ -89,7 +88,7 @@ def inferred_table(
     def check(known: _Known) -> dict[str, int]:
         import numpy as np
 
-        from tracearena.cli._forms import is_who_is_who
+        from tracearena.cli._output import is_who_is_who
         from tracearena.formats.pwscup import read_inferred_table
 
         if reading.format != "pwscup" and is_who_is_who(file):
@@ -175,7 +174,7 @@ def _known(
         )
     import numpy as np
 
-    from tracearena.cli._together import compare_users, on_common_ground
+    from tracearena.cli._compare import compare_users, on_common_ground
     from tracearena.traces import Traces
 
     before = reading.read_events(reference)
@@ -219,7 +218,7 @@ def _who_is_who(file: Path, known: _Known) -> IdTable:
 
 def _covering(file: Path, inferred: Traces, known: _Known) -> Traces:
     """Return inferred traces that have a place for every event that is asked for; refuse others."""
-    from tracearena.cli._together import on_common_ground
+    from tracearena.cli._compare import on_common_ground
     from tracearena.metrics.contest_scores import places_at
 
     truth, guess = on_common_ground((known.path, known.frame), (file, inferred))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tracearena.cli._console import (
+from tracearena.cli._output import (
     JsonOption,
     SeedOption,
     check_outputs,
@@ -28,7 +28,7 @@ class Mode(StrEnum):
     fleet = "fleet"
 
 
-def register(app: typer.Typer) -> None:
+def register_city(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(city)
 

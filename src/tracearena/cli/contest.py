@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli import _contest_desk, _contest_verify, contest_server
-from tracearena.cli._console import (
-    JsonOption,
-    ReleaseSeedOption,
-    print_result,
-    release_seed,
-)
-from tracearena.cli._contest_charter import chartered
-from tracearena.cli._contest_people import (
+from tracearena.cli._output import JsonOption, ReleaseSeedOption, note, print_result, release_seed, working
+from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli.contest_data import (
     MinEventsOption,
     PoisOption,
     SensitiveOption,
@@ -27,14 +23,39 @@ from tracearena.cli._contest_people import (
     with_sensitive_regions,
     write_people,
 )
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._reading import ReadingOptions
+from tracearena.cli.contest_results import (
+    Ranking,
+    board_of_folder,
+    board_of_tables,
+    say_refused,
+    say_surroundings,
+)
+from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
+    from tracearena.contest import Charter
     from tracearena.traces import Traces
 
 
-def register(app: typer.Typer) -> None:
+SERVER_COMMANDS = {
+    "new": "contest_new",
+    "serve": "contest_server",
+    "team": "contest_manage",
+    "account": "contest_manage",
+    "phase": "contest_manage",
+    "clock": "contest_manage",
+    "status": "contest_server",
+    "job": "contest_manage",
+    "rescore": "contest_manage",
+    "storage": "contest_server",
+    "export": "contest_server",
+    "rehearse": "contest_demo",
+    "client": "contest_client",
+}
+"""Commands with a server and the modules that have them, in the order of ``tracearena contest --help``."""
+
+
+def register_contest(app: typer.Typer) -> None:
     """Add the group of commands."""
     group = typer.Typer(
         help="Hold a contest: data, releases, board and awards.",
@@ -42,9 +63,10 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
     )
     group.command()(data)
-    _contest_desk.register(group)
-    _contest_verify.register(group)
-    contest_server.register(group)
+    _register_judging(group)
+    _register_verify(group)
+    for name, module in SERVER_COMMANDS.items():
+        getattr(import_module(f"tracearena.cli.{module}"), f"register_{name}")(group)
     app.add_typer(group, name="contest")
 
 
@@ -130,3 +152,230 @@ def _summary(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[s
         "sensitive_regions": int(training.places.sensitive.sum()),
     }
     return summary if seed is None else summary | {"seed": seed}
+
+
+# What a contest is to be, by its file and by options.
+
+
+def chartered(
+    rules: Path | None,
+    *,
+    teams: int | None,
+    users: int | None,
+    days: int | None,
+    data_sets: int | None,
+    to_make: bool = False,
+) -> Charter:
+    """Return what a contest is to be: as its file says, or as the options do; both must agree.
+
+    If the contest is to be made from its file alone, that may say where its people come from.
+    """
+    from tracearena.contest import Charter, ContestPlan, read_charter
+
+    options = {"teams": teams, "users": users, "days": days, "data_sets": data_sets}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if rules is None:
+        plan = ContestPlan(**given)
+        return Charter(teams=plan.teams, rules=plan.rules())
+    charter = read_charter(rules, to_make=to_make)
+    if charter.data is not None and not to_make:
+        raise ParameterError(f"{rules}: contest data takes its traces from IN; leave [data] out of the file")
+    said = {"teams": charter.teams, "users": charter.rules.users, "data_sets": charter.rules.data_sets}
+    said["days"] = charter.rules.reference_days + charter.rules.original_days
+    for name, value in given.items():
+        if said[name] != value:
+            option = f"--{name.replace('_', '-')}"
+            raise ParameterError(f"{option} says {value}, and {rules} {said[name]}: they must agree")
+    if charter.rules.reference_days != said["days"] // 2:
+        raise ParameterError(
+            f"{rules}: reference_days = {charter.rules.reference_days} and original_days = "
+            f"{charter.rules.original_days}: data is made in halves"
+        )
+    return charter
+
+
+# ``tracearena contest release``, ``judge`` and ``board``: the judge's desk.
+
+
+FolderArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The contest's folder, as `contest data` makes it.")
+]
+RulesOption = Annotated[
+    Path | None, typer.Option("--rules", help="The contest's file; DIR/contest.toml if omitted.")
+]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Where the results go; DIR/results if omitted.")
+]
+OverallOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--overall/--no-overall",
+        help="An overall award too: s_R,min of the first data set plus s_T,min of the last.",
+    ),
+]
+PreliminaryOption = Annotated[
+    Path | None, typer.Option("--preliminary", help="Totals of a round before this one (its totals.csv).")
+]
+WeightOption = Annotated[
+    float | None, typer.Option("--final-weight", help="Weight of this round after a preliminary one; 9.")
+]
+WinnerOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--winner-attacks/--no-winner-attacks",
+        help="Whether the overall winner may win the awards of the attackers as well.",
+    ),
+]
+
+
+def _register_judging(group: typer.Typer) -> None:
+    """Add the commands to the group."""
+    group.command()(release)
+    group.command()(judge)
+    group.command()(board)
+
+
+def release(
+    folder: FolderArgument,
+    rules: RulesOption = None,
+    seed: ReleaseSeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End the anonymization phase: give every valid data set its pseudonyms, once and for all.
+
+    What teams handed in (DIR/submissions/anotraces_*) is checked and scored. ID tables and salts stay in
+    DIR/judge; DIR/everybody gets released traces, reference traces, and the hash of every ID table to
+    publish (commitments.csv). A table that is there is never drawn again.
+    """
+    from tracearena.contest import read_submissions, release_all
+
+    intake = read_submissions(folder, rules)
+    say_surroundings(intake)
+    with working("releases"):
+        done = release_all(intake, seed=release_seed(seed))
+    if as_json:
+        typer.echo(json.dumps(done.to_dict(), allow_nan=False))
+        return
+    for (team, number), utility in done.invalid:
+        lowest = intake.rules.utility_threshold
+        note(f"team {team}, data set {number}: utility {utility:.4f} is below {lowest:g}")
+    for team, number in done.missing:
+        note(f"team {team}, data set {number}: nothing handed in that counts")
+    say_refused(done.refused)
+    typer.echo(f"released now     {len(done.new)}")
+    typer.echo(f"released before  {len(done.before)}")
+    typer.echo(f"to publish       {folder / 'everybody'}")
+
+
+def judge(
+    folder: FolderArgument,
+    rules: RulesOption = None,
+    out: OutOption = None,
+    overall: OverallOption = None,
+    preliminary: PreliminaryOption = None,
+    final_weight: WeightOption = None,
+    winner_attacks: WinnerOption = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of sample attacks that draw.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the sample attacks of the rules on everything that was released, and make the board.
+
+    Their answers go to DIR/judge/answers. Answers and scores that are there are kept: a run that was
+    stopped goes on, and a second one changes nothing.
+    """
+    from tracearena.contest import attack_all, read_submissions
+
+    intake = read_submissions(folder, rules)
+    with working("sample attacks"):
+        intake = attack_all(intake, seed=seed)
+    ranking = Ranking(overall, preliminary, final_weight, winner_attacks)
+    board_of_folder(intake, rules, out, ranking, as_json)
+
+
+def board(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="The contest's folder, or one folder with all its files."),
+    ] = None,
+    rules: RulesOption = None,
+    out: OutOption = None,
+    reidentification: Annotated[
+        Path | None, typer.Option("--reidentification", help="In the place of DIR: a table of scores s_R.")
+    ] = None,
+    trace_inference: Annotated[
+        Path | None, typer.Option("--trace-inference", help="In the place of DIR: a table of scores s_T.")
+    ] = None,
+    utility: Annotated[
+        Path | None, typer.Option("--utility", help="In the place of DIR: a table of utilities.")
+    ] = None,
+    overall: OverallOption = None,
+    preliminary: PreliminaryOption = None,
+    final_weight: WeightOption = None,
+    winner_attacks: WinnerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make board, matrices, awards and page from what teams handed in, or from tables of scores.
+
+    Every file is checked; one that fails is named with the reason and does not count. The results go to
+    DIR/results: a page (board.html), CSV files, and board.json. Three tables of scores in the layout of
+    the published results of 2019 do as well; their results are written with --out.
+    """
+    from tracearena.contest import read_submissions
+
+    tables = (reidentification, trace_inference, utility)
+    ranking = Ranking(overall, preliminary, final_weight, winner_attacks)
+    if folder is not None:
+        if any(tables):
+            raise ParameterError("a board is made of a folder or of tables of scores, not of both")
+        board_of_folder(read_submissions(folder, rules), rules, out, ranking, as_json)
+        return
+    if reidentification is None or trace_inference is None or utility is None:
+        raise ParameterError(
+            "name the contest's folder, or all three of --reidentification, --trace-inference and --utility"
+        )
+    board_of_tables((reidentification, trace_inference, utility), rules, out, ranking, as_json)
+
+
+# ``tracearena contest verify``: anybody can prove the judge right, or wrong.
+
+
+def _register_verify(group: typer.Typer) -> None:
+    """Add the command to the group."""
+    group.command()(verify)
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="What `contest export` wrote: one zip.")],
+    key: Annotated[
+        str | None,
+        typer.Option("--key", help="The contest's public key, as its rules page showed it: 64 digits."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge an archive of a contest from scratch, and hold it against what it says.
+
+    Every file has its hash; every ID table opens its commitment; what was released is what was handed in;
+    utilities, all scores, board and awards are those of the results; every receipt is in a signed list, and
+    was judged or refused; the audit log has no gap. Where original traces are not in the
+    archive, the scores that need them are named and taken as they are. What is wrong is named, and the exit
+    status is then 1.
+    """
+    from tracearena.contest import verify_archive
+
+    with working("scores"):
+        found = verify_archive(file, key=key)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), allow_nan=False))
+    else:
+        for name, count in found.checked.items():
+            typer.echo(f"{name:<11}  {count:,}")
+        for score in found.told:
+            note(f"not made again, for the original traces are not there: {score}")
+        for finding in found.findings:
+            typer.echo(str(finding))
+        if found.signed_by is not None and key is None:
+            note(f"signed by {found.signed_by}: is that the key on the contest's rules page?")
+        result = "everything is right" if found.is_right else f"{len(found.findings)} wrong"
+        typer.echo(f"{file}: {result}")
+    if not found.is_right:
+        raise typer.Exit(1)

@@ -8,22 +8,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli import _event_streams, _gps, _streams
-from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import JsonOption, SeedOption, check_outputs, chosen_seed, note, print_result
-from tracearena.cli._contest_files import (
+from tracearena.cli import _large
+from tracearena.cli._compare import prepare
+from tracearena.cli._large import ResumeOption
+from tracearena.cli._output import (
+    ClusterOption,
+    JsonOption,
+    SeedOption,
+    check_outputs,
+    chosen_seed,
+    joined,
+    note,
+    print_result,
+    refuse,
+    shown,
+)
+from tracearena.cli._reading import (
+    ReadingOptions,
+    reads_traces,
     regions_file,
     say_grid,
     say_keys,
     say_lost_dates,
     user_numbers,
 )
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._preparing import prepare
-from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._refusing import refuse
-from tracearena.cli._streams import ResumeOption
 
 if TYPE_CHECKING:
     from tracearena.intake import Reading
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
     from tracearena.traces import GpsTraces, Traces
 
 
-def register(app: typer.Typer) -> None:
+def register_convert(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(convert)
 
@@ -99,21 +107,23 @@ def convert(
     others = (places_out, reference, test, user_key, fill_gaps, merge_places)
     if (
         not any(others)
-        and _gps.converts_any_size(reading, file, out, to)
-        and _streams.goes_through(reading, file, out, to, cluster=cluster, resume=resume)
+        and _large.converts_any_size(reading, file, out, to)
+        and _large.is_processed_in_chunks(reading, file, out, to, cluster=cluster, resume=resume)
     ):
-        _gps.convert_any_size(reading, file, out, to, joined(context, cluster), resume, as_json)
+        _large.convert_any_size(reading, file, out, to, joined(context, cluster), resume, as_json)
         return
     if not any(others[1:]) and _converts_events(reading, file, out, to, cluster, resume):
         workers = joined(context, cluster)
-        result = _event_streams.convert(
+        result = _large.convert(
             reading, file, out, to=to, places_out=places_out, cluster=workers, resume=resume
         )
         print_result(result if as_json else _for_people(result), as_json)
         return
     are_points = reading.grid is None and reading.is_gps(file)
-    if are_points and not any(others) and (to == _streams.PARTS or cluster or resume):
-        _streams.goes_through(reading, file, out, to, cluster=cluster, resume=resume)  # says what is wrong
+    if are_points and not any(others) and (to == _large.PARTS or cluster or resume):
+        _large.is_processed_in_chunks(
+            reading, file, out, to, cluster=cluster, resume=resume
+        )  # says what is wrong
     refuse("what is converted as a whole", cluster=cluster, resume=resume)
     if are_points:
         form_of_points(out, to)
@@ -138,11 +148,11 @@ def _converts_events(
 
     A small one, which the whole reader knows, goes the whole way into parts too.
     """
-    if to not in (None, "table", _streams.PARTS) or not _event_streams.are_events(reading, file):
+    if to not in (None, "table", _large.PARTS) or not _large.are_events(reading, file):
         return False
-    if to == _streams.PARTS and not (cluster or resume):
-        return _streams.is_large(file)
-    return _event_streams.goes_through(reading, file, out, to, cluster=cluster, resume=resume)
+    if to == _large.PARTS and not (cluster or resume):
+        return _large.is_large(file)
+    return _large.are_events_processed_in_chunks(reading, file, out, to, cluster=cluster, resume=resume)
 
 
 @dataclass(frozen=True)
@@ -271,7 +281,7 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
     out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole
     if not (reading.cuts_local_times or reading.is_split):
-        _gps.refuse_useless_zone(reading, report)
+        _large.refuse_useless_zone(reading, report)
     outputs = {out: traces}
     result: dict[str, Any] = {"format": "gps"}
     if reference is not None:
@@ -280,7 +290,7 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
         result |= _halves_counted(first, traces)
     with replacing_all():
         for path, points in outputs.items():
-            _gps.write_traces(points, path, to)
+            _large.write_traces(points, path, to)
     result |= {"users": _n_present(traces), "points": traces.n_points}
     print_result(
         result | {"to": to or format_of_name(out, "points"), "written": [str(path) for path in outputs]},

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._console import JsonOption, SeedOption, chosen_seed, note
-from tracearena.cli._contest_board import print_board
+from tracearena.cli._output import JsonOption, SeedOption, chosen_seed, note
+from tracearena.cli.contest_results import print_board
 
 if TYPE_CHECKING:
     from tracearena.contest import Rehearsal
@@ -25,7 +25,7 @@ _AFTERWARDS = ("Bayes-R(adaptive)", "Bayes-T(adaptive)", "Tracking-T(adaptive)",
 """What the judge tries besides the attacks of the contest."""
 
 
-def register(app: typer.Typer) -> None:
+def register_demo(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(demo)
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import (
+from tracearena.cli._app import say_outcome
+from tracearena.cli._output import (
+    ClusterOption,
     JsonOption,
     SeedOption,
     check_outputs,
     chosen_seed,
+    joined,
     note,
     print_result,
     working,
 )
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._reading import ReadingOptions, say
-from tracearena.cli._stopping import say_outcome
+from tracearena.cli._reading import ReadingOptions, reads_traces, say
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.tally import Tally
@@ -34,7 +34,7 @@ OF_THE_MODEL = (
 """Options of reading about places and instants, which are the model's."""
 
 
-def register(app: typer.Typer) -> None:
+def register_deniability(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(deniability)
 

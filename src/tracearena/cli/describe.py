@@ -8,17 +8,22 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli import _event_streams, _streams
-from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import JsonOption, check_outputs, note, print_result
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions, say
-from tracearena.cli._refusing import refuse
+from tracearena.cli import _large
+from tracearena.cli._output import (
+    ClusterOption,
+    JsonOption,
+    check_outputs,
+    joined,
+    note,
+    print_result,
+    refuse,
+    shown,
+)
+from tracearena.cli._reading import ReadingOptions, reads_traces, say
 from tracearena.errors import FileError
 
 
-def register(app: typer.Typer) -> None:
+def register_describe(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(describe)
 
@@ -77,19 +82,19 @@ def _describe_any_size(
     context: typer.Context, reading: ReadingOptions, file: Path, cluster: str | None, as_json: bool
 ) -> bool:
     """Describe a large table a few users at a time; say whether it was one."""
-    if _event_streams.are_events(reading, file):
-        if not _event_streams.goes_through(reading, file, cluster=cluster):
+    if _large.are_events(reading, file):
+        if not _large.are_events_processed_in_chunks(reading, file, cluster=cluster):
             return False
-        summary = _event_streams.describe(reading, file, joined(context, cluster))
+        summary = _large.describe_event_table(reading, file, joined(context, cluster))
     else:
         put = (reading.grid, reading.places, reading.times, reading.top, reading.interval, reading.resample)
         if any(put) or reading.utc_hours or reading.slot is not None:
             return False
-        if not _streams.goes_through(reading, file, cluster=cluster):
+        if not _large.is_processed_in_chunks(reading, file, cluster=cluster):
             return False
-        if reading.format is None and not _streams.are_points(reading, file):
+        if reading.format is None and not _large.are_points(reading, file):
             return False
-        summary = _streams.describe(reading, file, joined(context, cluster))
+        summary = _large.describe_point_table(reading, file, joined(context, cluster))
     result = summary.to_dict()
     print_result(result if as_json else _for_people(result), as_json)
     if not as_json:

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from tracearena.cli import _counting
-from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import JsonOption, defined, note, working
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._reading_options import SlotsOption
-from tracearena.cli._refusing import refuse
+from tracearena.cli import _compare
+from tracearena.cli._output import ClusterOption, JsonOption, defined, joined, note, refuse, working
+from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.metrics.counts import Countable, Counted
     from tracearena.traces import Box, Traces
+
 
 _READ_WHOLE = (
     "all events are read at once: the attacks compare every user with every synthetic trace; "
@@ -34,7 +31,7 @@ class Against(StrEnum):
     training = "training"
 
 
-def register(app: typer.Typer) -> None:
+def register_evaluate(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(evaluate)
 
@@ -96,12 +93,12 @@ def evaluate(
     if utility_only:
         refuse("utility alone", legacy_ppmtf=legacy_ppmtf)
     measure = _Measure(None if bounds is None else Box.parse(bounds), against.value, exact_emd)
-    are_many = _counting.go_through(
+    are_many = _compare.go_through(
         reading, (train, test, *synthetic), cluster=cluster if utility_only else None
     )
     workers = joined(context, cluster)
     if are_many and utility_only:
-        with _counting.opened(reading, train, test, synthetic, slots, workers) as people:
+        with _compare.opened(reading, train, test, synthetic, slots, workers) as people:
             with working("counting", workers):
                 found, base = measure.utility(*people)
             sizes = people[0].n_users, people[1].n_users
@@ -128,7 +125,7 @@ def evaluate(
 def _read(
     reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
-    from tracearena.cli._together import at_common_places
+    from tracearena.cli._compare import at_common_places
     from tracearena.formats import recognise
 
     if (reading.format or recognise(train)) == "ppmtf":

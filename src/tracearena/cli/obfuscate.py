@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli import _event_streams, _streams
-from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import (
+from tracearena.cli._large import ResumeOption
+from tracearena.cli._output import (
+    ClusterOption,
     JsonOption,
     ReleaseSeedOption,
+    ReleaseToOption,
     check_outputs,
+    form_of,
+    joined,
     note,
     print_result,
+    refuse,
     release_seed,
+    shown,
+    write_obfuscated,
 )
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._forms import ReleaseToOption, form_of, write_obfuscated
-from tracearena.cli._progress import shown
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._refusing import refuse
-from tracearena.cli._streams import ResumeOption
+from tracearena.cli._reading import ReadingOptions, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Obfuscator
+
 
 LegacyOption = Annotated[
     bool,
@@ -46,7 +48,7 @@ DigitsOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
+def register_obfuscate(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(obfuscate)
 
@@ -82,17 +84,17 @@ def obfuscate(
 ) -> None:
     """Obfuscate traces with a defence."""
     from tracearena.algorithms import catalogue
-    from tracearena.cli import _gps
+    from tracearena.cli import _large
     from tracearena.errors import ParameterError
 
     if _is_of_points(reading, defence, original):
         refuse(defence, legacy_2019=legacy_2019)
-        asked = _gps.Asked(out, to, seed, digits, cluster, resume)
-        _gps.obfuscate(context, reading, defence, original, asked, as_json)
+        asked = _large.Asked(out, to, seed, digits, cluster, resume)
+        _large.obfuscate_points(context, reading, defence, original, asked, as_json)
         return
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
-    in_parts = to == _streams.PARTS
+    in_parts = to == _large.PARTS
     check_outputs(out, inputs=(original, *reading.files), folders=in_parts)
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
     refuse(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
@@ -104,9 +106,9 @@ def obfuscate(
                 "apply"
             )
         counts = _at_once(reading, obfuscator, original, out, to, seed, legacy_2019)
-    elif _event_streams.goes_through(reading, original, out, to, cluster=cluster, resume=resume):
+    elif _large.are_events_processed_in_chunks(reading, original, out, to, cluster=cluster, resume=resume):
         workers = joined(context, cluster)
-        counts = _event_streams.obfuscate(
+        counts = _large.obfuscate_event_table(
             reading, obfuscator, original, out, to=to, seed=seed, cluster=workers, resume=resume
         )
         _say_whose(original, out, "table")

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tracearena import arena
-from tracearena.cli import _event_streams, _gps, _shuffling, _streams
-from tracearena.cli._cluster import ClusterOption
-from tracearena.cli._console import (
+from tracearena.cli import _large
+from tracearena.cli._large import ResumeOption
+from tracearena.cli._output import (
+    ClusterOption,
     JsonOption,
     ReleaseSeedOption,
     check_outputs,
+    form_of,
+    joined,
     note,
     print_result,
+    refuse,
     release_seed,
+    write_anonymized,
 )
-from tracearena.cli._declaring import LIMITS, reads_traces
-from tracearena.cli._forms import form_of, write_anonymized
-from tracearena.cli._id_tables import keep, refuse_to_replace, salt_of, secrets_at
-from tracearena.cli._reading import ReadingOptions, say
-from tracearena.cli._refusing import refuse
-from tracearena.cli._shuffling import Asked
-from tracearena.cli._streams import ResumeOption
+from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces, say
 
 if TYPE_CHECKING:
-    from tracearena.traces import ObfuscatedTraces
+    from numpy.typing import NDArray
+
+    from tracearena.contest import Commitment
+    from tracearena.streams import Table
+    from tracearena.streams.survey import Survey
+    from tracearena.traces import IdTable, ObfuscatedTraces
+
 
 _OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
 _ALLOWED = {
@@ -39,7 +45,7 @@ _ALLOWED = {
 }
 
 
-def register(app: typer.Typer) -> None:
+def register_pseudonymise(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(pseudonymise)
 
@@ -100,8 +106,8 @@ def pseudonymise(
     for name, value in options.items():
         if value is not None and name not in _ALLOWED[kind]:
             raise ParameterError(f"{file}: --{name.replace('_', '-')} has no meaning for {kind}")
-    if to not in (None, _streams.PARTS):
-        raise ParameterError.of("--to", to, f"{_streams.PARTS}; other forms are told by the name of OUT")
+    if to not in (None, _large.PARTS):
+        raise ParameterError.of("--to", to, f"{_large.PARTS}; other forms are told by the name of OUT")
     if original is not None:
         refuse("what is scored beside --original", to=to, cluster=cluster, resume=resume)
     asked = Asked(out, id_table, again, seed, to, cluster, resume)
@@ -145,12 +151,10 @@ def _obfuscated(
     if original is None:
         reading.refuse_layout("released traces without --original")
         reading.refuse_limits()
-        if _event_streams.release_goes_through(
+        if _large.release_goes_through(
             reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
         ):
-            return _shuffling.pseudonymise(
-                context, reading, file, asked, _event_streams.write_release_renamed
-            )
+            return pseudonymise_in_chunks(context, reading, file, asked, _large.write_release_renamed)
     form = form_of(out, None, contest=contest)
     if original is None:
         alone = read_released(file, places=reading.places, times=reading.times)
@@ -202,14 +206,16 @@ def _points(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
     from tracearena.files.atomic import replacing_all
 
     out = asked.out
-    if _streams.goes_through(reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume):
-        return _shuffling.pseudonymise(context, reading, file, asked, _gps.write_renamed)
-    traces = _gps.read_traces(reading, file)
+    if _large.is_processed_in_chunks(
+        reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
+    ):
+        return pseudonymise_in_chunks(context, reading, file, asked, _large.write_pseudonymised_points)
+    traces = _large.read_traces(reading, file)
     reading.say_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
         kept = keep(stack, table, asked.id_table)
-        _gps.write_traces(released, out)
+        _large.write_traces(released, out)
     return {"file": str(out), **kept}
 
 
@@ -221,10 +227,12 @@ def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
     from tracearena.traces import ObfuscatedTraces
 
     out = asked.out
-    if _event_streams.goes_through(reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume):
-        users = 1 if asked.to is None else _event_streams.USERS_PER_PART
-        return _shuffling.pseudonymise(
-            context, reading, file, asked, _event_streams.write_renamed, users=users
+    if _large.are_events_processed_in_chunks(
+        reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
+    ):
+        users = 1 if asked.to is None else _large.USERS_PER_PART
+        return pseudonymise_in_chunks(
+            context, reading, file, asked, _large.write_pseudonymised_events, users=users
         )
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
@@ -262,3 +270,163 @@ def _check_outputs(asked: Asked, kind: str, inputs: tuple[Path | None, ...]) -> 
         raise ParameterError(f"{out}: two outputs cannot go to one file")
     if not out.parent.is_dir():
         raise ParameterError(f"{out}: there is no folder {out.parent}")
+
+
+# The secret table of who is who on disk, with the salt of the commitment to it beside it.
+
+
+def salt_of(id_table: Path) -> Path:
+    """Return where the salt of the commitment to an ID table stands.
+
+    >>> str(salt_of(Path("ptable.csv")))
+    'ptable.csv.salt'
+    """
+    return Path(f"{id_table}.salt")
+
+
+def secrets_at(id_table: Path) -> list[Path]:
+    """Return which of an ID table and its salt are there."""
+    return [path for path in (id_table, salt_of(id_table)) if path.is_file()]
+
+
+def refuse_to_replace(id_table: Path) -> None:
+    """Refuse to write where an ID table or its salt is there."""
+    from tracearena.errors import ParameterError
+
+    there = secrets_at(id_table)
+    if there:
+        raise ParameterError(
+            f"{there[0]}: exists, and may be the only way back from another release; nothing was drawn and "
+            "nothing changed. Name another file, or draw anew with --again, which makes the commitment to "
+            "this one void"
+        )
+
+
+def keep(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any]:
+    """Write the ID table and the salt for their owner alone, if all else is written too; say where.
+
+    The digest is that of the two files one after the other. Where the table goes to a pipe there is
+    nothing to put the salt beside, and it is told.
+    """
+    from tracearena.contest import commit, id_table_text
+    from tracearena.files.io import is_stream, replacing
+
+    commitment = commit(table)
+    stack.enter_context(replacing(path, private=True)).write(id_table_text(table).encode())
+    if not is_stream(path):
+        salt = stack.enter_context(replacing(salt_of(path), private=True))
+        salt.write(f"{commitment.salt}\n".encode())
+    return _told(table, path, commitment)
+
+
+def kept_already(table: IdTable, path: Path) -> dict[str, Any]:
+    """Return what is told of an ID table that is there with its salt; nothing if it is not, or another is.
+
+    So a run leaves it that was killed before its release got its name.
+    """
+    from tracearena.contest import commit, id_table_text
+    from tracearena.errors import ParameterError
+    from tracearena.files.io import read_bytes
+
+    if len(secrets_at(path)) < 2 or read_bytes(path) != id_table_text(table).encode():
+        return {}
+    try:
+        commitment = commit(table, salt=salt_of(path).read_text(errors="replace").rstrip("\n"))
+    except ParameterError:  # the salt of something else
+        return {}
+    return _told(table, path, commitment)
+
+
+def _told(table: IdTable, path: Path, commitment: Commitment) -> dict[str, Any]:
+    from tracearena.files.io import is_stream
+
+    told = {"id_table": str(path), "pseudonyms": len(table), "commitment": commitment.digest}
+    if is_stream(path):
+        return told | {"commitment_salt": commitment.salt}
+    return told | {"commitment_salt_file": str(salt_of(path))}
+
+
+# How users of tables of any size get pseudonyms: they change places through the disk.
+
+
+Pseudonyms = Callable[[], "NDArray[Any]"]
+"""Tells the pseudonyms, ascending, once the order of users is drawn."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where release and ID table go, what is drawn, and how the release is written."""
+
+    out: Path
+    id_table: Path
+    again: bool
+    seed: int | None
+    to: str | None
+    cluster: str | None
+    resume: bool
+
+
+def pseudonymise_in_chunks(
+    context: typer.Context,
+    reading: ReadingOptions,
+    file: Path,
+    asked: Asked,
+    write: Callable[..., None],
+    *,
+    users: int = 1,
+) -> dict[str, Any]:
+    """Shuffle the users of a table through the disk, with the values of all at once; say what was written.
+
+    Parts hold users in the order of their pseudonyms, so that neither their names nor the times at which they
+    were written tell how users stood before. The ID table is there before the release gets its name; one that
+    a run killed in between has left stays as it is, with its salt.
+
+    Parameters
+    ----------
+    write
+        Writes the release, from what is read, where it is and where it goes; its pseudonyms; and the options
+        of `_streams.through`.
+    users
+        Every part but the last has a multiple of so many users.
+    """
+    from tracearena import streams
+    from tracearena.arena.pseudonyms import shuffled_ids
+    from tracearena.engine import seed_sequence
+    from tracearena.files.atomic import replacing_all
+
+    drawn: list[IdTable] = []
+    kept: dict[str, Any] = {}
+
+    def arrange(table: Table[Any], found: Survey, scratch: Path, root: Any) -> Table[Any]:
+        order, secret = shuffled_ids(found.user_ids, seed=root)
+        if asked.resume:
+            kept.update(kept_already(secret, asked.id_table))
+        if not (kept or asked.again):
+            refuse_to_replace(asked.id_table)
+        drawn.append(secret)
+        return streams.shuffled(table, found, order, scratch, users=users)
+
+    def sealed() -> None:
+        if kept:
+            return
+        with replacing_all(), ExitStack() as stack:
+            kept.update(keep(stack, drawn[-1], asked.id_table))
+
+    workers = joined(context, asked.cluster)
+    if asked.cluster is not None and asked.cluster.startswith("tcp://"):
+        note("warning: who is who goes to the workers unencrypted; tls:// keeps it from those who listen")
+    with replacing_all() if asked.to is None else ExitStack():
+        write(
+            reading,
+            file,
+            asked.out,
+            lambda: drawn[-1].pseudonyms,
+            to=asked.to,
+            cluster=workers,
+            resume=asked.resume,
+            depends_on=("pseudonymise", asked.seed),
+            root=seed_sequence(release_seed(asked.seed)),
+            arrange=arrange,
+            sealed=sealed,
+        )
+    return {"file": str(asked.out), **kept}

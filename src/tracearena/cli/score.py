@@ -8,13 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli import _event_streams
-from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import JsonOption, note, print_result
-from tracearena.cli._contest_files import MaxBytesOption
-from tracearena.cli._declaring import LIMITS, reads_traces
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._refusing import refuse
+from tracearena.cli import _large
+from tracearena.cli._output import ClusterOption, JsonOption, joined, note, print_result, refuse
+from tracearena.cli._reading import LIMITS, MaxBytesOption, ReadingOptions, reads_traces
 
 OriginalOption = Annotated[
     Path, typer.Option("--original", help="Original traces of any format (orgtraces_*.csv, a table).")
@@ -34,7 +30,7 @@ RuleOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
+def register_score(app: typer.Typer) -> None:
     """Add the commands."""
     scores = typer.Typer(help="Score utility, re-identification or trace inference.", no_args_is_help=True)
     scores.command()(utility)
@@ -71,7 +67,7 @@ def utility(
 
     if rule is Rule.paper and id_table is None and _are_any_size(reading, original, obfuscated, cluster):
         reading.refuse_limits()
-        score = _event_streams.utility(reading, original, obfuscated, joined(context, cluster))
+        score = _large.utility(reading, original, obfuscated, joined(context, cluster))
     else:
         refuse(
             "what is read whole: the rule of 2019, pseudonyms, and all but tables in Parquet", cluster=cluster
@@ -95,9 +91,9 @@ def _are_any_size(reading: ReadingOptions, original: Path, obfuscated: Path, clu
     """Whether original and release are tables that are walked through together, a few users at a time."""
     from tracearena.streams import is_streamable
 
-    if not is_streamable(obfuscated) or not _event_streams.are_events(reading, original):
+    if not is_streamable(obfuscated) or not _large.are_events(reading, original):
         return False
-    return _event_streams.goes_through(reading, original, cluster=cluster)
+    return _large.are_events_processed_in_chunks(reading, original, cluster=cluster)
 
 
 def reidentification(
@@ -109,7 +105,7 @@ def reidentification(
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against re-identification (s_R, 1 is nobody identified)."""
-    from tracearena.cli._forms import is_who_is_who
+    from tracearena.cli._output import is_who_is_who
     from tracearena.formats import pwscup
     from tracearena.formats.pseudonyms import read_who_is_who
     from tracearena.intake.user_key import refuse_numbered_apart
@@ -138,8 +134,8 @@ def trace_inference(
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against trace inference (s_T, 1 is no place found)."""
-    from tracearena.cli._sensitive import sensitive_places
-    from tracearena.cli._together import on_common_ground
+    from tracearena.cli._compare import on_common_ground
+    from tracearena.cli._output import sensitive_places
     from tracearena.formats import pwscup
     from tracearena.formats.released import OBFUSCATED, contest_header
     from tracearena.intake.user_key import refuse_numbered_apart

@@ -6,25 +6,25 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tracearena import arena
-from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import (
+from tracearena.cli._app import say_outcome
+from tracearena.cli._output import (
+    ClusterOption,
     JsonOption,
     SeedOption,
     check_outputs,
     chosen_seed,
+    joined,
     note,
     print_result,
+    refuse,
     working,
 )
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._refusing import refuse
-from tracearena.cli._stopping import say_outcome
+from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
 from tracearena.cli.score import OriginalOption, Rule, RuleOption
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Knowledge(StrEnum):
     maximum = "maximum"
 
 
-def register(app: typer.Typer) -> None:
+def register_sweep(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(sweep)
 
@@ -108,8 +108,8 @@ def sweep(
     all of them fail. Tuned attacks count in s_R_min_tuned and s_T_min_tuned only.
     """
     from tracearena.arena.sweep import Scoring
-    from tracearena.cli._sensitive import sensitive_places
-    from tracearena.cli._together import read_halves
+    from tracearena.cli._compare import read_halves
+    from tracearena.cli._output import sensitive_places
     from tracearena.figures import privacy_scatter
     from tracearena.files.atomic import replacing_all
 
@@ -216,3 +216,154 @@ def _going_on_from(kept: Path) -> Iterator[None]:
         if kept.exists():
             say_outcome(f"{kept}: holds the finished rows; the same command goes on from them")
         raise
+
+
+# ``tracearena bounds``: between which values the privacy of whereabouts must lie.
+
+
+def register_bounds(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(bounds)
+
+
+@reads_traces(halves=True)
+def bounds(
+    reading: ReadingOptions,
+    context: typer.Context,
+    out: Annotated[Path, typer.Argument(help="Where the table goes (CSV), one line a defence.")],
+    original: OriginalOption,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", help="Reference traces; --split-at cuts them off the original instead."),
+    ] = None,
+    defences: Annotated[
+        list[str] | None,
+        typer.Option("--defences", help="A defence; repeat for more. [default: the 37 samples]"),
+    ] = None,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attacks",
+            help="A trace inference to compare; samples, strongest or all for several. [default: strongest]",
+        ),
+    ] = None,
+    seed: SeedOption = None,
+    cluster: ClusterOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say between which values the privacy of whereabouts (s_T) of every defence must lie on this data.
+
+    Above: what habits alone leave (Habits-T, which does not read the release), so no defence is worth
+    more. Below: an estimate of what an attacker leaves who is told the defence and who is who. Attacks
+    outside of the two are named, with 95 % intervals over the users.
+    """
+    from tracearena.cli._compare import read_halves
+    from tracearena.cli._output import sensitive_places
+
+    check_outputs(out, inputs=(reference, original, *reading.files))
+    halves = read_halves(reading, reference, original)
+    used = chosen_seed(seed)
+    with working("defences", cluster=joined(context, cluster)):
+        found = arena.bounds(
+            *halves, defences=defences or arena.SAMPLE_DEFENCES, attacks=attacks or ("strongest",), seed=used
+        )
+    arena.write_bounds(found, out)
+    for row in found.defences:
+        if row.is_artefact:
+            note(
+                f"{row.defence}: {row.strongest_T} leaves {row.s_T_min:.4f}, more than habits alone by "
+                f"{row.above}: the figure is an artefact of weak attacks"
+            )
+        for name, less in row.below.items():
+            note(f"{row.defence}: {name} is below the estimate of {row.estimate.value:.4f} by {less}")
+        for why in row.failed.values():
+            note(f"{row.defence}: {why}")
+    estimates = [row.estimate.value for row in found.defences]
+    result = {
+        "file": str(out),
+        "defences": len(found.defences),
+        "ceiling": found.ceiling.value,
+        "ceiling_low": found.ceiling.low,
+        "ceiling_high": found.ceiling.high,
+        "lowest_estimate": min(estimates),
+        "highest_estimate": max(estimates),
+        "above_ceiling": len(found.artefacts),
+        "below_estimate": sum(bool(row.below) for row in found.defences),
+    }
+    result |= sensitive_places(halves[1].places, 10.0)
+    print_result(result, as_json)
+
+
+# ``tracearena tune``: the best synthesizer for some traces, by cross-validation.
+
+
+def register_tune(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(tune)
+
+
+@reads_traces()
+def tune(
+    reading: ReadingOptions,
+    file: Annotated[Path, typer.Argument(help="Traces of everybody, in any format that is read.")],
+    synthesizers: Annotated[
+        list[str], typer.Argument(help="Synthesizers to try, such as 'PPMTF(16,20)' 'PPMTF(16,200)' SGD.")
+    ],
+    by: Annotated[
+        str, typer.Option("--by", help="What to choose by: tp_tv, tp_tv_top50, tm_emd_x, tm_emd_y, vf_tv, …")
+    ] = "tp_tv",
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts of the people, each tested once.")] = 5,
+    traces_per_user: Annotated[
+        int, typer.Option("--traces-per-user", min=1, help="Synthetic traces of each user.")
+    ] = 1,
+    most_reidentified: Annotated[
+        float | None,
+        typer.Option("--most-reidentified", help="Do not choose what betrays a larger share of traces."),
+    ] = None,
+    largest_advantage: Annotated[
+        float | None,
+        typer.Option("--largest-advantage", help="Do not choose what has a larger membership advantage."),
+    ] = None,
+    slots: SlotsOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Choose a synthesizer and its parameters: train on most of the people, compare with the others.
+
+    Every part of the people is held out once, and all metrics are averaged (0 is best).
+    """
+    from tracearena.arena.evaluation import choose_synthesizer
+
+    traces, _ = reading.read_events(file)
+    traces = traces if slots is None else traces.with_slots(slots)
+    used = chosen_seed(seed)
+    with working("folds"):
+        found = choose_synthesizer(
+            synthesizers,
+            traces,
+            by=by,
+            folds=folds,
+            traces_per_user=traces_per_user,
+            most_reidentified=most_reidentified,
+            largest_advantage=largest_advantage,
+            seed=used,
+        )
+    if as_json:
+        print_result(found.to_dict() | {"seed": used}, True)
+        return
+    _print(found.to_dict(), by)
+
+
+def _print(found: dict[str, Any], by: str) -> None:
+    """Print a line a synthesizer, best first, and what was chosen."""
+    columns = [by, *(name for name in ("reidentification_rate", "membership_advantage") if name != by)]
+    width = max(len(one["name"]) for one in found["tried"])
+    typer.echo(" " * width + "".join(f"  {name.replace('_', ' '):>22}" for name in columns))
+    for one in found["tried"]:
+        cells = [
+            f"{one['mean'][name]:.4f} ± {one['spread'][name]:.4f}" if name in one["mean"] else "-"
+            for name in columns
+        ]
+        mark = "" if one["allowed"] else "  betrays too much"
+        typer.echo(f"{one['name']:<{width}}" + "".join(f"  {cell:>22}" for cell in cells) + mark)
+    typer.echo(f"\nbest by {by.replace('_', ' ')}: {found['best'] or 'none keeps the bounds of privacy'}")

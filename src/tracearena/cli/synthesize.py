@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._cluster import ClusterOption, joined
-from tracearena.cli._console import (
+from tracearena.cli._app import say_outcome, unhurried
+from tracearena.cli._output import (
+    ClusterOption,
     JsonOption,
     ReleaseSeedOption,
     check_outputs,
+    joined,
     note,
     print_result,
+    refuse,
     release_seed,
     working,
 )
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._reading import ReadingOptions, say
-from tracearena.cli._reading_options import SlotsOption
-from tracearena.cli._refusing import refuse
-from tracearena.cli._training import train, train_ppmtf
+from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces, say
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Algorithm, Synthesizer
     from tracearena.engine import Cluster
-    from tracearena.synthesis import SGLT
+    from tracearena.synthesis import PPMTF, SGLT
     from tracearena.synthesis.ppmtf import PartitionedTraces
     from tracearena.traces import Traces
+
 
 _TRAINING_USERS = ("deniable", "log_likelihoods")
 _DEFAULT_TRACES = 10
 _OF_SYNTHETIC = ("pwscup", "peopleflow", "partitions", "ppmtf")
 
 
-def register(app: typer.Typer) -> None:
+def register_synthesize(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(synthesize)
 
@@ -301,3 +303,64 @@ def _write(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name
         ppmtf.write_synthetic(ppmtf.SyntheticTraces(synthetic, likelihood), out, slot_name=slot_name)
     else:
         write(synthetic, out, to=format)
+
+
+# How the commands train a synthesizer.
+
+
+def train(synthesizer: Synthesizer, training: Traces, seed: Any) -> Synthesizer:
+    """Train a synthesizer of any class; one from elsewhere is tried on a few users first."""
+    from tracearena.algorithms import validation
+
+    validation.try_synthesizer(synthesizer, training)
+    with working("training"):
+        return validation.fitted(synthesizer, training, seed=seed)
+
+
+def train_ppmtf(
+    training: Traces | PartitionedTraces,
+    parameters: dict[str, Any],
+    path: Path | None,
+    seed: Any,
+    *,
+    cluster: Cluster | None = None,
+    lean: bool = False,
+) -> PPMTF:
+    """Train PPMTF, go on, or take what is there."""
+    from tracearena.synthesis import PPMTF
+    from tracearena.synthesis.ppmtf.training import SETTLED_BELOW
+
+    if path is not None and path.is_dir():
+        iteration = parameters.get("iterations", 100)
+        others = {name: value for name, value in parameters.items() if name != "iterations"}
+        return PPMTF.import_parameters(path, training, iteration=iteration, **others)
+    model = PPMTF(**parameters)
+    with _going_on_from(path), working("training", cluster=cluster):
+        known = path is not None and path.exists()
+        model.fit(training, seed=None if known else seed, lean=lean, checkpoint=path)
+    report = model.convergence()
+    if abs(report.drift) >= SETTLED_BELOW:
+        note(
+            f"the error still changes by {report.drift:+.1%} from one quarter of the iterations to the next: "
+            "more iterations would settle it"
+        )
+    return model
+
+
+@contextmanager
+def _going_on_from(path: Path | None) -> Iterator[None]:
+    """Let training that is stopped save its state, and say how to go on."""
+    if path is None:
+        try:
+            yield
+        except KeyboardInterrupt:
+            note("nothing of the training is kept; with --model FILE it could have been gone on with")
+            raise
+        return
+    with unhurried():
+        try:
+            yield
+        except KeyboardInterrupt:
+            if path.exists():
+                say_outcome(f"{path}: holds the training so far; the same command goes on from it")
+            raise

@@ -35,7 +35,6 @@ from tracearena.server.errors import Refused, not_found
 from tracearena.server.judge.scoring import file_name
 from tracearena.server.models import Contest, DataSet, Member, Submission, Team, Token
 from tracearena.server.store import downloads
-from tracearena.server.store import downloads as everybody_archive
 from tracearena.server.store.audit_log import log
 from tracearena.server.store.crypto import unseal
 from tracearena.server.store.downloads import zip_stream
@@ -154,7 +153,7 @@ def bundle(request: Any) -> Any:
 def everything(request: Any) -> Any:
     """All of everybody's files in one archive: the judge's, or until it is written one made on the way."""
     files = downloads.public_files()
-    path = everybody_archive.path_of(settings.CONTEST_FOLDER, files)
+    path = downloads.path_of(settings.CONTEST_FOLDER, files)
     if path.is_file():
         return downloads.send_archive(request, path, _NAME)
     response = StreamingHttpResponse(zip_stream(files), content_type="application/zip")

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, ReleaseSeedOption, note, print_result
-from tracearena.cli._contest_people import (
-    MinEventsOption,
-    PoisOption,
-    SensitiveOption,
-    WalkOption,
-    ZerosOption,
-)
-from tracearena.cli._declaring import reads_traces
-from tracearena.cli._reading import ReadingOptions
-from tracearena.cli.contest_server.chartering import Wanted
-from tracearena.cli.contest_server.opening import (
+from tracearena.cli._contest_folder import (
     DatabaseOption,
     PassphraseFdOption,
     checked_base_url,
@@ -28,15 +20,38 @@ from tracearena.cli.contest_server.opening import (
     key_file,
     require_extra,
 )
-from tracearena.cli.contest_server.people import USUAL, People
+from tracearena.cli._output import (
+    JsonOption,
+    ReleaseSeedOption,
+    note,
+    print_result,
+    refuse,
+    release_seed,
+    working,
+)
+from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli.contest_data import (
+    MinEventsOption,
+    PoisOption,
+    SensitiveOption,
+    WalkOption,
+    ZerosOption,
+    planned,
+    training_traces,
+    with_enough_events,
+    with_sensitive_regions,
+    write_people,
+)
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.contest import Charter
+    from tracearena.contest import Charter, Schedule
+    from tracearena.contest.contest_file import DataSource
     from tracearena.server.operations.create import Created
+    from tracearena.traces import Traces
 
 
-def register(group: typer.Typer) -> None:
+def register_new(group: typer.Typer) -> None:
     """Add the command."""
     group.command()(new)
 
@@ -220,3 +235,166 @@ def _print(result: dict[str, Any], as_json: bool) -> None:
         typer.echo(f"team {team}   {link}")
     note(f"keep {result['judge_key']} apart from backups of {result['folder']}: it opens everything in them")
     typer.echo(f"\nNow: tracearena contest serve {result['folder']}")
+
+
+# What a new contest is to be: its file, the options, and in a terminal the answers to questions.
+
+
+_QUESTIONS: dict[str, tuple[str, Any]] = {
+    "name": ("Name of the contest", "A contest"),
+    "teams": ("Teams", 21),
+    "users": ("Virtual users of a team", 2_000),
+    "days": ("Days of a user, half reference and half original", 40),
+    "anonymization_days": ("Days of the anonymization phase", 7.0),
+    "attack_days": ("Days of the attack phase", 7.0),
+}
+_OF_SCHEDULE = ("begin", "anonymization_days", "attack_days")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What the options say; None is what they leave out."""
+
+    name: str | None = None
+    teams: int | None = None
+    users: int | None = None
+    days: int | None = None
+    data_sets: int | None = None
+    begin: str | None = None
+    anonymization_days: float | None = None
+    attack_days: float | None = None
+    traces: Path | None = None
+    files: Path | None = None
+
+    def asked(self) -> Wanted:
+        """Ask in the terminal for what was left out."""
+        answers = {
+            name: typer.prompt(question, default=usual, err=True)
+            for name, (question, usual) in _QUESTIONS.items()
+            if getattr(self, name) is None
+        }
+        return replace(self, **answers)
+
+    def charter(self, file: Path | None) -> Charter:
+        """Return what holds in the contest, its data and schedule included; options and file must agree."""
+        from tracearena.cli.contest import chartered
+
+        counts = {"teams": self.teams, "users": self.users, "days": self.days, "data_sets": self.data_sets}
+        said = chartered(file, to_make=True, **counts)
+        data, schedule = self._data(said, file), _to_come(self._schedule(said, file))
+        return replace(said, name=self.name or said.name, data=data, schedule=schedule)
+
+    def _data(self, said: Charter, file: Path | None) -> DataSource:
+        from tracearena.contest.contest_file import DataSource
+
+        if self.traces is not None and self.files is not None:
+            raise ParameterError("--data and --files exclude each other: learned people, or ready-made ones")
+        named = self.traces is not None or self.files is not None
+        if said.data is not None:
+            if named:
+                raise ParameterError(f"{file}: says in [data] where its people come from")
+            return said.data
+        if self.traces is not None:
+            return DataSource(source="traces", file=self.traces)
+        return DataSource() if self.files is None else DataSource(source="files", folder=self.files)
+
+    def _schedule(self, said: Charter, file: Path | None) -> Schedule:
+        from tracearena.contest import Schedule
+        from tracearena.server import clock
+
+        given = {name: getattr(self, name) for name in _OF_SCHEDULE if getattr(self, name) is not None}
+        if said.schedule is not None:
+            if given:
+                raise ParameterError(f"{file}: has a [schedule]; --begin and the days of phases belong there")
+            return said.schedule
+        begin = given.pop("begin", None)
+        now = clock.shown().replace(second=0, microsecond=0)
+        return Schedule.weeks(now if begin is None else moment(begin, "--begin"), **given)
+
+
+def _to_come(schedule: Schedule) -> Schedule:
+    """Refuse a contest in which nobody could hand anything in: what has begun is never taken back."""
+    from tracearena.server import clock
+
+    if schedule.anonymization_end <= clock.shown():
+        raise ParameterError(
+            f"the anonymization phase is over already: it ends at {schedule.anonymization_end.isoformat()}; "
+            "begin later"
+        )
+    return schedule
+
+
+def moment(text: str, option: str) -> datetime:
+    """Return a time with its zone, as people type it."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        raise ParameterError(
+            f"{option}: got {text!r}; it must be a time with its zone, such as 2026-05-15T09:00+09:00"
+        )
+    return at
+
+
+# How the people of a new contest are made: learned from the city or from traces, or ready-made.
+
+
+USUAL: dict[str, Any] = {"factors": 32, "alpha": 200.0, "iterations": 100, "zeros": "all"}
+"""Parameters of the contest's model."""
+_WORDS = {"city": "people of the embedded city", "files": "files that are ready"}
+
+
+@dataclass(frozen=True)
+class People:
+    """What the options say of how people are made."""
+
+    reading: ReadingOptions
+    parameters: Mapping[str, Any] = field(default_factory=lambda: USUAL)
+    walk: str = "5min"
+    min_events: int = 0
+    sensitive: str | None = None
+    pois: Path | None = None
+    seed: int | None = None
+
+    def require_use(self, charter: Charter) -> None:
+        """Refuse options that have no meaning for where the people come from."""
+        assert charter.data is not None
+        source = charter.data.source
+        if source in _WORDS:
+            given = {"sensitive": self.sensitive, "pois": self.pois, "min_events": self.min_events or None}
+            given |= {one.name: getattr(self.reading, one.name) for one in fields(self.reading)}
+            refuse(_WORDS[source], **given)
+
+    def write(self, place: Path, charter: Charter) -> None:
+        """Write the contest by files."""
+        source = charter.data
+        assert source is not None
+        if source.folder is not None:
+            from tracearena.server.operations.create import lay_out
+
+            with working("files"):
+                lay_out(source.folder, charter, place)
+            return
+        seed = release_seed(source.seed if self.seed is None else self.seed)
+        training = self._of_city(charter, seed) if source.file is None else self._of_file(source)
+        plan, parameters = planned(charter), dict(self.parameters)
+        write_people(place, training, charter, plan, parameters, walk=self.walk, model=None, seed=seed)
+
+    def _of_city(self, charter: Charter, seed: int | None) -> Traces:
+        from tracearena.contest.contest_file import residents
+        from tracearena.engine import child_seed, seed_sequence
+
+        with working("people of the city"):
+            return residents(charter.rules.reference_days, seed=child_seed(seed_sequence(seed), 3))
+
+    def _of_file(self, source: DataSource) -> Traces:
+        from tracearena.contest.data import check_regions
+
+        assert source.file is not None
+        said = {name: getattr(source, name) for name in ("format", "grid", "bounds", "timezone")}
+        reading = replace(self.reading, **{name: value for name, value in said.items() if value is not None})
+        training = training_traces(reading, source.file, source.reference)
+        check_regions(training)
+        training = with_sensitive_regions(training, reading, source.file, self.sensitive, self.pois)
+        return with_enough_events(training, self.min_events)

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena.cli._app import say_outcome
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster, Progress
+    from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
+
 
 SeedOption = Annotated[
     int | None,
@@ -205,3 +208,206 @@ def working(what: str, cluster: Cluster | None = None) -> Iterator[None]:
 
     with progress_bar(what) as progress, use(cluster=cluster, progress=progress):
         yield
+
+
+# How long work is shown, and what its interruption means.
+
+
+@contextmanager
+def shown(what: str, cluster: Cluster | None = None) -> Iterator[None]:
+    """Show on a terminal how far the work inside is; say after Ctrl-C how to go on.
+
+    For work that keeps nothing of itself: the same command begins it anew.
+    """
+    try:
+        with working(what, cluster):
+            yield
+    except KeyboardInterrupt:
+        say_outcome(f"stopped at {what}: nothing is written, and the same command begins anew")
+        raise
+
+
+# In which form results go out: as the contest's files, or as tables that keep all ids.
+
+
+ToOption = Annotated[
+    str | None,
+    typer.Option(
+        "--to", help="table (.csv, .parquet) or pwscup, the contest's files; as what is read if omitted."
+    ),
+]
+
+ReleaseToOption = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        help="table (.csv, .parquet) or pwscup, the contest's files; as what is read if omitted; "
+        "partitions, a folder of parts.",
+    ),
+]
+
+
+def form_of(out: Path, to: str | None, *, contest: bool) -> str:
+    """Return ``table`` or ``pwscup``: as asked for, or as what was read is; a name .parquet is a table.
+
+    Parameters
+    ----------
+    contest
+        Whether what was read is of the contest.
+    """
+    from tracearena.formats.writing import TABLE_NAMES, format_of_name
+
+    if to not in (None, "table", "pwscup"):
+        raise ParameterError.of("--to", to, "table or pwscup")
+    form = to or (format_of_name(out, like="pwscup") if contest else "table")
+    if form != "pwscup" and not str(out).endswith(TABLE_NAMES):
+        raise ParameterError(
+            f"{out}: a table's name ends in {', '.join(TABLE_NAMES)}; --to names another form"
+        )
+    if form == "pwscup" and out.suffix == ".parquet":
+        raise ParameterError(f"{out}: the contest's files are CSV; leave --to pwscup out, or name a .csv")
+    return form
+
+
+def write_obfuscated(released: ObfuscatedTraces, out: Path, form: str) -> None:
+    """Write obfuscated traces; the contest's files of them name no users."""
+    from tracearena.formats import pwscup, released_table
+
+    (released_table.write if form == "table" else pwscup.write_obfuscated)(released, out)
+
+
+def write_anonymized(released: ObfuscatedTraces, out: Path, form: str) -> None:
+    """Write traces of pseudonyms."""
+    from tracearena.formats import pwscup, released_table
+
+    (released_table.write if form == "table" else pwscup.write_anonymized)(released, out)
+
+
+def write_inferred_table(table: IdTable, out: Path, form: str) -> None:
+    """Write a guess at who is who."""
+    from tracearena.formats import pwscup
+    from tracearena.formats.pseudonyms import write_who_is_who
+
+    (write_who_is_who if form == "table" else pwscup.write_inferred_table)(table, out)
+
+
+def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
+    """Write a guess at who was where."""
+    from tracearena.formats import pwscup, table
+
+    (table.write if form == "table" else pwscup.write_inferred_traces)(traces, out)
+
+
+def is_who_is_who(path: Path) -> bool:
+    """Whether a table names pseudonyms beside users, which the contest's guesses do not."""
+    from tracearena.formats.recognition import first_line
+    from tracearena.intake.tables import columns_of_parquet, is_parquet
+
+    if is_parquet(path):
+        return columns_of_parquet(path) != ["user_id"]
+    return "," in first_line(path)
+
+
+# Shares as people write them: ``5%`` or ``0.05``.
+
+
+def share_of(name: str, text: str) -> float:
+    """Return a share from 0 to 1.
+
+    >>> share_of("--limit", "5%"), share_of("--limit", "0.05")
+    (0.05, 0.05)
+    """
+    bare = text.strip()
+    try:
+        value = float(bare.removesuffix("%")) / (100 if bare.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ParameterError.of(name, text, "a share such as 5% or 0.05")
+    return value
+
+
+# How many sensitive places there are, where a score weighs them.
+
+
+def sensitive_places(places: Places, weight: float) -> dict[str, int]:
+    """Return their number for the result; say where there are none, and a weight does nothing."""
+    count = int(places.sensitive.sum())
+    if not count and weight != 1:
+        note(
+            f"warning: none of the {len(places):,} places is sensitive, so their weight of {weight:g} does "
+            "nothing and s_T counts all events alike. The file of places marks them, in its column hospital "
+            "(regions) or sensitive (a table)"
+        )
+    return {"sensitive_places": count}
+
+
+# How the commands use a cluster.
+
+
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Work in a Dask cluster: tcp://HOST:8786 (tls://HOST:8786) of its scheduler, or local:N for N "
+        "processes here. The result is the same.",
+    ),
+]
+
+
+def joined(context: typer.Context, address: str | None) -> Cluster | None:
+    """Join the cluster until the command ends, and say where its dashboard is; None without an address."""
+    if address is None:
+        return None
+    from tracearena.engine import Cluster
+
+    cluster = context.with_resource(Cluster(address))
+    workers, threads = len(cluster.workers), cluster.n_threads
+    shown = f"dashboard {cluster.dashboard}" if cluster.dashboard else "no dashboard"
+    note(f"{workers} worker{'s' * (workers > 1)} with {threads} thread{'s' * (threads > 1)}; {shown}")
+    return cluster
+
+
+class OnDemand:
+    """A cluster whose workers are started when the first work goes to them.
+
+    Attributes
+    ----------
+    was_needed
+        Whether any did.
+    """
+
+    def __init__(self, context: typer.Context, address: str) -> None:
+        from tracearena.engine.cluster import require_address
+
+        self._context, self._address = context, address
+        self._cluster = None if require_address(address) else joined(context, address)
+        self.was_needed = False
+
+    def __getattr__(self, name: str) -> Any:
+        self.was_needed = True
+        if self._cluster is None:
+            self._cluster = joined(self._context, self._address)
+        return getattr(self._cluster, name)
+
+
+def on_demand(context: typer.Context, address: str | None) -> Any:
+    """Return a cluster that is started when it is needed; None without an address."""
+    return None if address is None else OnDemand(context, address)
+
+
+# Options that do not apply are refused, not ignored.
+
+
+def refuse(what: str, **options: object) -> None:
+    """Refuse options that are given and do not apply to `what`, instead of ignoring them."""
+    from tracearena.errors import ParameterError
+
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name, value in options.items()
+        if value is not None and value is not False
+    ]
+    if given:
+        verb = "does" if len(given) == 1 else "do"
+        raise ParameterError(f"{', '.join(given)} {verb} not apply to {what}")

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import note, working
+from tracearena.cli._output import note, working
 from tracearena.cli._reading import ReadingOptions
-from tracearena.cli._training import train_ppmtf
+from tracearena.cli.synthesize import train_ppmtf
 
 if TYPE_CHECKING:
     from tracearena.contest import Charter, ContestPlan
     from tracearena.contest.data import TeamMaker
     from tracearena.traces import Places, Traces
+
 
 _NOTABLE = 0.02
 
@@ -58,7 +59,7 @@ def planned(charter: Charter, *, homes: bool = True, only_seen: bool = True) -> 
 
 def training_traces(reading: ReadingOptions, file: Path, reference: Path | None) -> Traces:
     """Read the traces to learn from, and more of the same users where there are any."""
-    from tracearena.cli._together import on_common_ground
+    from tracearena.cli._compare import on_common_ground
     from tracearena.intake.user_key import refuse_numbered_apart
     from tracearena.traces import Traces
 

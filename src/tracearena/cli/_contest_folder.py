@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._console import note
+from tracearena.cli._output import note
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.server.store.folder import Folder
+
 
 _NEEDED = {
     "server": ("django", "ninja", "argon2", "gunicorn", "psycopg", "whitenoise"),

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._console import JsonOption, note, progress_bar
-from tracearena.cli.contest_server.opening import require_extra
+from tracearena.cli._contest_folder import require_extra
+from tracearena.cli._output import JsonOption, note, progress_bar
 from tracearena.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from tracearena.server.client import Client
+
 
 FINAL = ("scored", "published", "late", "refused", "judge error")
 _KINDS = ("inferred-table", "inferred-traces")
@@ -34,7 +35,7 @@ KindOption = Annotated[
 ]
 
 
-def register(group: typer.Typer) -> None:
+def register_client(group: typer.Typer) -> None:
     """Add the group of commands."""
     team = typer.Typer(
         help="Take part: fetch data, check, hand in, watch.", no_args_is_help=True, rich_markup_mode=None

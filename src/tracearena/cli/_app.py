@@ -1,0 +1,345 @@
+"""How a command explains itself: its own options first, those of every reading command after them."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import sys
+import sysconfig
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple, Self, TextIO, get_args, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from tracearena.checks import LARGEST_COUNT, require_number, require_whole
+from tracearena.errors import TracearenaWarning
+
+
+class Sectioned(TyperCommand):
+    """A command whose options stand under the panels they are declared with, without Rich."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, options, and then a section for every panel."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                panel = getattr(parameter, "rich_help_panel", None) or usual
+                sections.setdefault(panel, []).append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def in_sections(app: typer.Typer) -> None:
+    """Let every command of an application and of its groups show its options in sections."""
+    for info in app.registered_commands:
+        if not issubclass(info.cls or TyperCommand, Sectioned):
+            info.cls = Sectioned
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            in_sections(group.typer_instance)
+
+
+# What the numbers on the command line may be: checked in one place, before anything is read.
+
+
+class Limit(NamedTuple):
+    """What a number may be; None is no limit."""
+
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+
+
+_COUNT = Limit(at_least=1, at_most=LARGEST_COUNT)
+_METRES = Limit(above=0, at_most=1e6)
+LIMITS: Mapping[str, Limit] = {
+    "--top": _COUNT,
+    "--reference-days": Limit(at_least=1, at_most=100_000),
+    "--teams": Limit(at_least=1, at_most=999),
+    "--users": _COUNT,
+    "--days": Limit(at_least=1, at_most=100_000),
+    "--data-sets": Limit(at_least=1, at_most=2),
+    "--anonymization-days": Limit(at_least=1 / 1440, at_most=3650),
+    "--attack-days": Limit(at_least=1 / 1440, at_most=3650),
+    "--virtual-users": _COUNT,
+    "--min-events": Limit(at_least=0, at_most=LARGEST_COUNT),
+    "--traces-per-user": Limit(at_least=1, at_most=1_000_000),
+    "--folds": Limit(at_least=2, at_most=LARGEST_COUNT),
+    "--most-reidentified": Limit(at_least=0, at_most=1),
+    "--largest-advantage": Limit(at_least=0, at_most=1),
+    "--factors": Limit(at_least=1, at_most=4_096),
+    "--iterations": Limit(at_least=1, at_most=1_000_000),
+    "--alpha": Limit(above=0, at_most=1e12),
+    "--k": _COUNT,
+    "--eta": Limit(above=0, at_most=1e6),
+    "--verifiers": _COUNT,
+    "--classes": _COUNT,
+    "--merge-places": _COUNT,
+    "--periods": Limit(at_least=1, at_most=86_400),
+    "--fakes": Limit(at_least=1, at_most=100_000),
+    "--exposure": Limit(above=0, at_most=1),
+    "--sensitive-weight": Limit(above=0, at_most=1e9),
+    "--final-weight": Limit(above=0, at_most=1e6),
+    "--test-share": Limit(above=0, at_most=1),
+    "--margin-km": Limit(at_least=0, at_most=100),
+    "--targets": _COUNT,
+    "--rounds": Limit(at_least=0, at_most=1_000_000),
+    "--max-bytes": _COUNT,
+    "--max-listed-ids": _COUNT,
+    "--threshold": Limit(at_least=0, at_most=2),
+    "--slot": Limit(above=0, at_most=86_400 * 366),
+    "--window": Limit(above=0, at_most=86_400 * 366),
+    "--range": _METRES,
+    "--side": _METRES,
+    "--within": _METRES,
+    "--cell": Limit(at_least=10, at_most=1e6),
+    "--every": Limit(at_least=1, at_most=1440),
+    "--people": Limit(at_least=1, at_most=1_000_000),
+    "--smallest-group": _COUNT,
+    "--draws": Limit(at_least=1, at_most=1_000_000),
+    "--seed": Limit(at_least=0),
+}
+"""Limits by option; `--slot` is in seconds where it is a number."""
+
+
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with a check of all its numbers in front."""
+
+    @functools.wraps(command)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        # The hints are read here, when the command runs: `--help` need not wait for it.
+        for name, hint in get_type_hints(command, include_extras=True).items():
+            value = options.get(name)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                option = _option(name, hint)
+                _check(option, value, _declared(hint) or LIMITS.get(option))
+        return command(*arguments, **options)
+
+    return checked
+
+
+def guard_all(app: typer.Typer) -> None:
+    """Guard every command of an application and of its groups."""
+    for info in app.registered_commands:
+        if info.callback is not None:
+            info.callback = guarded(info.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            guard_all(group.typer_instance)
+
+
+def _check(option: str, value: float, limit: Limit | None) -> None:
+    whole = isinstance(value, int)
+    limit = limit or Limit(at_most=LARGEST_COUNT if whole else 1e15)
+    limits = {name: bound for name, bound in limit._asdict().items() if bound is not None}
+    check = require_whole if whole and limit.above is None else require_number
+    check(option, value, **limits)
+
+
+def _declared(hint: Any) -> Limit | None:
+    """Return the limits that an option has of its own, where it has both."""
+    for part in get_args(hint):
+        least, most = getattr(part, "min", None), getattr(part, "max", None)
+        if least is not None and most is not None:
+            return Limit(at_least=least, at_most=most)
+    return None
+
+
+def _option(name: str, hint: Any) -> str:
+    """Return what an option is called; inside `Annotated` Typer takes its first name for the default."""
+    for part in get_args(hint):
+        for declared in (getattr(part, "default", None), *(getattr(part, "param_decls", None) or ())):
+            if isinstance(declared, str) and declared.startswith("--"):
+                return declared
+    return f"--{name.replace('_', '-')}"
+
+
+# Ctrl-C and SIGTERM: the same way out, with nothing half written left behind.
+
+
+_AGAIN_S = 0.05
+"""Seconds until an exception that was swallowed is raised again."""
+
+_WORDS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
+_DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+_unhurried = 0
+_is_outcome_said = False
+
+
+def say_outcome(sentence: str) -> None:
+    """Say what of the outputs is there after an interruption; nothing else is said of them then."""
+    from tracearena.cli._output import note
+
+    global _is_outcome_said
+    _is_outcome_said = True
+    note(sentence)
+
+
+@contextmanager
+def unhurried() -> Iterator[None]:
+    """Let work inside come to its own end after a first signal, since it saves what it has done."""
+    global _unhurried
+    _unhurried += 1
+    try:
+        yield
+    finally:
+        _unhurried -= 1
+
+
+class Stopping:
+    """While it is entered, signals end the program in order; `received` is the first of them.
+
+    Parameters
+    ----------
+    grace_s
+        Seconds for the main thread to end by itself.
+    """
+
+    def __init__(self, grace_s: float) -> None:
+        self._grace_s = grace_s
+        self.received: int | None = None
+        self._before: dict[int, Any] = {}
+        self._pipe: tuple[int, int] | None = None
+        self._wakeup = -1
+        self._ended = threading.Event()
+        self._again = False
+        self._our_own = 0
+        self._main = threading.get_ident()
+        self._unraisable = sys.unraisablehook
+
+    def __enter__(self) -> Self:
+        global _is_outcome_said
+        _is_outcome_said = False
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        for number, usual in _DEFAULTS.items():
+            if signal.getsignal(number) is usual:  # who ignores or handles one has a reason
+                self._before[number] = signal.signal(number, self._raise)
+        if self._before:
+            self._pipe = os.pipe()
+            for end in self._pipe:
+                os.set_blocking(end, end == self._pipe[0])
+            self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
+            threading.Thread(target=self._watch, args=self._pipe[:1], daemon=True).start()
+            self._unraisable, sys.unraisablehook = sys.unraisablehook, self._swallowed
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        if self._pipe is not None:
+            sys.unraisablehook = self._unraisable
+            signal.set_wakeup_fd(self._wakeup)
+            os.close(self._pipe[1])
+
+    def _raise(self, number: int, frame: FrameType | None) -> None:
+        if self.received is None or self._again:
+            self.received = self.received or number
+            self._again = False
+            raise KeyboardInterrupt
+
+    def _swallowed(self, unraisable: sys.UnraisableHookArgs) -> None:
+        """Raise our own exception once more where it can be heard; pass others on."""
+        if self.received is None or not isinstance(unraisable.exc_value, KeyboardInterrupt):
+            self._unraisable(unraisable)
+            return
+        again = threading.Timer(_AGAIN_S, self._raise_again, args=(self.received,))
+        again.daemon = True
+        again.start()
+
+    def _raise_again(self, number: int) -> None:
+        if not self._ended.is_set():
+            self._again = True
+            self._our_own += 1
+            signal.pthread_kill(self._main, number)
+
+    def _watch(self, signals: int) -> None:
+        """Read the numbers of signals as they come, until the other end is closed."""
+        heard = 0
+        while number := os.read(signals, 1):
+            if self._our_own:
+                self._our_own -= 1
+            elif number[0] in self._before:
+                heard += 1
+                if heard > 1:
+                    self._end_at_once(number[0])
+                threading.Thread(target=self._wait, args=(number[0],), daemon=True).start()
+        os.close(signals)
+
+    def _wait(self, number: int) -> None:
+        if self._ended.wait(self._grace_s):
+            threading.main_thread().join()
+            time.sleep(self._grace_s)
+            os._exit(128 + number)
+        if not _unhurried:
+            self._end_at_once(number)
+
+    def _end_at_once(self, number: int) -> None:
+        staging = sys.modules.get("tracearena.files.atomic")
+        if staging is not None:
+            staging.abandon()
+        with suppress(OSError, ValueError):
+            sys.stderr.write(self.message(number) + "\n")
+            sys.stderr.flush()
+        os._exit(128 + number)
+
+    def message(self, number: int) -> str:
+        """Say what ended the program and, unless a command has said so, what became of its outputs."""
+        words = _WORDS.get(signal.Signals(number), f"stopped by signal {number}")
+        return words if _is_outcome_said else f"{words}; outputs that were not complete have been removed"
+
+
+# Which warnings of Python a user of the command line sees, and how.
+
+
+@contextmanager
+def foreign_warnings_hidden() -> Iterator[None]:
+    """Print our own warnings, and those of a user's own code, as sentences; libraries' not at all.
+
+    What a library warns of is ours to mend, and is an error in our tests; a user can do nothing about
+    it, and a deprecation in a later version of a library must not look like a fault of the data.
+    ``python -W`` and ``PYTHONWARNINGS`` show everything, as Python does.
+    """
+    if sys.warnoptions:
+        yield
+        return
+    usual = warnings.showwarning
+    warnings.showwarning = _show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    if issubclass(category, TracearenaWarning) or (category is UserWarning and _is_users(filename)):
+        typer.echo(f"warning: {message}", err=True)
+
+
+def _is_users(filename: str) -> bool:
+    """Whether a file belongs neither to this package nor to what is installed with Python."""
+    installed = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    installed.add(str(Path(__file__).parents[1]))
+    return not any(Path(filename).is_relative_to(folder) for folder in installed)

@@ -1,0 +1,275 @@
+"""Reading several files of one data set, and putting them on common ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from tracearena.cli import _large
+from tracearena.cli._large import read_traces
+from tracearena.cli._output import joined, note, refuse, shown, working
+from tracearena.cli._reading import ReadingOptions, say
+from tracearena.errors import DataError, FileError, ParameterError
+from tracearena.files.atomic import scratch_folder
+
+if TYPE_CHECKING:
+    from tracearena.engine import Cluster
+    from tracearena.intake import Reading
+    from tracearena.metrics.applications.paired import Walk
+    from tracearena.streams import CountedTable, EventSurvey, Table, Together
+    from tracearena.streams.survey import Survey
+    from tracearena.traces import GpsTraces, Traces
+    from tracearena.traces.row_table import EventTable
+
+
+_Other = TypeVar("_Other", bound="EventTable")
+
+
+def read_halves(reading: ReadingOptions, reference: Path | None, original: Path) -> tuple[Traces, Traces]:
+    """Read reference and original traces, from two files or from the two halves of one.
+
+    Files of two clocks, or whose users were numbered apart, are refused.
+    """
+    from tracearena.intake.user_key import refuse_numbered_apart
+
+    if reference is None:
+        if not reading.is_split:
+            raise ParameterError(
+                "name reference traces with --reference, or cut the original's file with --split-at or "
+                "--reference-days"
+            )
+        whole = reading.read(original)
+        say(whole)
+        first, second = reading.halves(whole)
+        return first.as_events().traces, second.as_events().traces
+    refuse("two files, which are not cut", split_at=reading.split_at, reference_days=reading.reference_days)
+    truth = reading.read_events(original)
+    known = reading.read_alike(reference, truth)
+    later, earlier = on_common_ground((original, truth.traces), (reference, known.traces))
+    refuse_numbered_apart(reference, original, users=(earlier.user_ids.tolist(), later.user_ids.tolist()))
+    return earlier, later
+
+
+def on_common_ground(first: tuple[Path, Traces], second: tuple[Path, _Other]) -> tuple[Traces, _Other]:
+    """Return both with the same places and instants; where they cannot have them, name the files."""
+    from tracearena.intake.alignment import aligned
+
+    with naming(first[0], second[0]):
+        return aligned(first[1], second[1])
+
+
+def compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int, *, strictly: bool) -> None:
+    """Refuse reference traces of another team; say where those of a table are of fewer or more people."""
+    if users == pseudonyms:
+        return
+    said = f"{reference} has {users:,} users but {anonymized} {pseudonyms:,} pseudonyms"
+    if strictly:
+        raise DataError(f"{said}: they are not of one team")
+    note(f"{said}: nobody who is missing in the one can be found in the other")
+
+
+def at_common_places(files: list[tuple[Path, Reading[Traces]]]) -> list[Traces]:
+    """Return the traces of several files at the same places."""
+    from tracearena.intake.alignment import at_common_places
+
+    with naming(*(path for path, _ in files)):
+        return at_common_places([reading.traces for _, reading in files])
+
+
+@contextmanager
+def naming(*paths: Path) -> Iterator[None]:
+    """Put the names of files before what contradicts itself between them."""
+    try:
+        yield
+    except DataError as error:
+        if isinstance(error, FileError):
+            raise
+        raise DataError(f"{', '.join(map(str, paths[:-1]))} and {paths[-1]}: {error}") from None
+
+
+# How applications go through an original and a release of it: at once, or a few users at a time.
+
+
+OriginalOption = Annotated[
+    Path,
+    typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV, Parquet."),
+]
+ReleasedOption = Annotated[Path, typer.Option("--released", help="What is released of them.")]
+IdTableOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--id-table",
+        help="Who is who (CSV pse_id,user_id), where the release has pseudonyms; kept secret by its owner.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is compared: an original, a release, and who is who."""
+
+    original: Path
+    released: Path
+    id_table: Path | None
+
+    def who_is_who(self) -> dict[str, str] | None:
+        """Read the table of who is who, if there is one."""
+        if self.id_table is None:
+            return None
+        from tracearena.formats.pseudonyms import read_pseudonyms
+
+        return read_pseudonyms(self.id_table)
+
+    def read(self, reading: ReadingOptions) -> tuple[GpsTraces, GpsTraces]:
+        """Read both files whole."""
+        another = reading.for_another(self.released)
+        return read_traces(reading, self.original), read_traces(another, self.released)
+
+
+@contextmanager
+def walked(
+    context: typer.Context,
+    reading: ReadingOptions,
+    files: Files,
+    what: str,
+    *,
+    cluster: str | None,
+    by_id: bool = True,
+) -> Iterator[Walk]:
+    """Give the way through both files; what is done with it is shown as `what`.
+
+    Parameters
+    ----------
+    by_id
+        Refuse released ids that are not those of the original.
+    """
+    who = files.who_is_who()
+    if _are_streamed(reading, files, cluster):
+        workers = joined(context, cluster)
+        with scratch_folder() as folder:
+            walk = _together(reading, files, who, folder, workers, by_id)
+            with shown(what, workers):
+                yield walk
+        return
+    from tracearena.metrics.applications.paired import AtOnce, with_true_ids
+
+    before, after = files.read(reading)
+    with shown(what):
+        yield AtOnce(before, with_true_ids(before, after, who) if by_id else after)
+
+
+def _are_streamed(reading: ReadingOptions, files: Files, cluster: str | None) -> bool:
+    """Whether both files are gone through a few users at a time: if one is large and both can be."""
+    pairs = ((reading, files.original), (reading.for_another(files.released), files.released))
+    asked = [_large.is_processed_in_chunks(how, path, cluster=cluster) for how, path in pairs]
+    return any(asked) and all(_large.can_go_through(how, path, None, None) for how, path in pairs)
+
+
+def _together(
+    reading: ReadingOptions,
+    files: Files,
+    who: dict[str, str] | None,
+    scratch: Path,
+    cluster: Cluster | None,
+    by_id: bool,
+) -> Together:
+    """Look at all rows of both tables, and bring their users together."""
+    from tracearena.streams import walk_together
+
+    is_shared = cluster is None or cluster.reaches(scratch)
+    before = _opened(reading, files.original, scratch / "original", cluster)
+    another = reading.for_another(files.released)
+    after = _opened(another, files.released, scratch / "released", cluster)
+    with shown("users", cluster):
+        walk = walk_together(before, after, scratch, id_table=who, by_id=by_id, is_shared=is_shared)
+    if not walk.can_travel:
+        note(
+            f"points are sorted in {scratch.parent}, which the workers do not reach: the work is done here; "
+            "a TMPDIR that all reach lets them do it"
+        )
+    return walk
+
+
+def _opened(
+    reading: ReadingOptions, path: Path, scratch: Path, cluster: Cluster | None
+) -> tuple[Table[GpsTraces], Survey]:
+    """Look at all rows of a table, and say what was wrong with them."""
+    scratch.mkdir()
+    with shown(f"reading {path.name}", cluster):
+        found_by = path if cluster is None else path.resolve()
+        table, found = _large.open_point_table(reading, found_by, scratch, sort=False)
+    for line in found.report.lines():
+        note(line)
+    return table, found
+
+
+# Several tables of events of any size that are counted together: whether they are, and how.
+
+
+def go_through(reading: ReadingOptions, paths: Sequence[Path], *, cluster: str | None = None) -> bool:
+    """Whether tables are counted a few users at a time: all can be, and one is large or a cluster is named.
+
+    With a cluster, a table that cannot be is refused.
+    """
+    each = [(reading, paths[0]), *((reading.for_another(path), path) for path in paths[1:])]
+    if cluster is None and not all(_large.are_events(*one) for one in each):
+        return False
+    through = [_large.are_events_processed_in_chunks(*one, cluster=cluster) for one in each]
+    return any(through)
+
+
+@contextmanager
+def opened(
+    reading: ReadingOptions,
+    train: Path,
+    test: Path,
+    synthetic: Sequence[Path],
+    slots: str | None,
+    cluster: Cluster | None,
+) -> Iterator[tuple[CountedTable, CountedTable, list[CountedTable]]]:
+    """Look at all rows of the tables, and hand out what can be counted as long as the block runs."""
+    from tracearena.streams import counted_together
+
+    paths, options = (train, test, *synthetic), reading
+    known: list[tuple[Table[Traces], EventSurvey]] = []
+    with scratch_folder() as scratch:
+        for path in paths:
+            if known:
+                first = known[0][1]
+                options = reading.for_another(path).like(first.places, first.clock, first.report)
+            below = scratch / str(len(known))
+            below.mkdir()
+            with working(f"reading {path.name}", cluster):
+                found_by = path if cluster is None else path.resolve()  # workers may be elsewhere
+                known.append(_large.open_event_table(options, found_by, below, is_shared=False))
+            say(known[-1][1])
+        with naming(*paths):
+            together = counted_together(known[0], known[1], known[2:], slots)
+        yield together
+
+
+# What SGLT wants of its traces, for any command that writes traces: no gaps, not too many places.
+
+
+def prepare(reading: Reading[Traces], *, fill_gaps: bool, merge_places: int | None) -> Reading[Traces]:
+    """Fill gaps first, then merge places, as [sglt] section 5.1 does; say what was done."""
+    if not fill_gaps and merge_places is None:
+        return reading
+    from tracearena.intake import Reading
+    from tracearena.synthesis import sglt
+
+    traces, report = reading
+    if fill_gaps:
+        filled = sglt.fill_gaps(traces)
+        note(f"{filled.n_events - traces.n_events:,} events were put into gaps")
+        traces = filled
+    if merge_places is not None:
+        merged = sglt.merge_places(traces, merge_places).traces
+        note(f"{len(traces.places):,} places were merged to {len(merged.places):,}")
+        traces = merged
+    return Reading(traces, report)

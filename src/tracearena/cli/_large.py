@@ -1,0 +1,803 @@
+"""How commands work on tables of any size: from files to files, a few users at a time."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from tracearena.cli._app import say_outcome, unhurried
+from tracearena.cli._output import (
+    check_outputs,
+    joined,
+    note,
+    print_result,
+    refuse,
+    release_seed,
+    shown,
+    working,
+)
+from tracearena.cli._reading import ReadingOptions
+from tracearena.errors import ParameterError
+from tracearena.files.atomic import scratch_folder
+
+if TYPE_CHECKING:
+    from tracearena.algorithms import GpsObfuscator, Obfuscator
+    from tracearena.cli.pseudonymise import Pseudonyms
+    from tracearena.engine import Cluster
+    from tracearena.intake.report import Report
+    from tracearena.metrics import UtilityScore
+    from tracearena.pages.describe import Summary
+    from tracearena.streams import EventSurvey, Table, Unfinished, Written
+    from tracearena.streams.survey import Survey
+    from tracearena.streams.transforming import Change
+    from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
+
+
+S = TypeVar("S", bound="Survey")
+W = TypeVar("W")
+
+_STREAMED_FROM = 2_000_000
+"""Points or events of a table that is not read whole, unless `engine.use` says otherwise."""
+
+PARTS = "partitions"
+
+ResumeOption = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with a folder of parts (--to partitions) that was stopped."),
+]
+
+
+Arrange = Callable[["Table[Any]", Any, Path, Any], "Table[Any]"]
+"""Makes of a table, what was found in it, a folder and the root of all draws the same in another order."""
+
+Problem = Callable[[ReadingOptions, Path], str | None]
+"""Says what keeps a table from being worked on a few users at a time."""
+
+
+def problem_of_points(reading: ReadingOptions, path: Path) -> str | None:
+    """Return what keeps a table of points from being worked on a few users at a time."""
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import unstreamable
+
+    if reading.format not in (None, "points"):
+        return f"is read as {reading.format}"
+    return _cut(reading) or unstreamable(path, Layout.parse(**reading.layout()))
+
+
+def problem_of_events(reading: ReadingOptions, path: Path) -> str | None:
+    """Return what keeps a table of events from being worked on a few users at a time."""
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import unstreamable_events
+
+    if reading.format not in (None, "table", "partitions"):
+        return f"is read as {reading.format}"
+    if reading.top is not None:
+        return "is cut down to the most visited places, which needs all rows at once"
+    if reading.grid is not None and reading.bounds is None:
+        return "is put on a grid without --bounds, which needs all rows at once"
+    if reading.times is not None:
+        return "is read with a table of times (--times)"
+    if reading.resample is not None:
+        return "is resampled (--resample), which only GPS points are"
+    needs_places = reading.grid is None and reading.places is None
+    return _cut(reading) or unstreamable_events(
+        path, Layout.parse(**reading.layout()), needs_places=needs_places
+    )
+
+
+def _cut(reading: ReadingOptions) -> str | None:
+    if reading.cuts_local_times or reading.is_split:
+        return "is cut by hours or dates, which needs all rows at once"
+    return None
+
+
+def is_processed_in_chunks(
+    reading: ReadingOptions,
+    path: Path,
+    out: Path | None = None,
+    to: str | None = None,
+    *,
+    cluster: str | None = None,
+    resume: bool = False,
+    problem_of: Problem = problem_of_points,
+    wanted: str = "a CSV or Parquet file of points",
+) -> bool:
+    """Whether a table is worked on a few users at a time.
+
+    It is if it is large, if that is asked for, or if its folders name a column, which no other reader knows.
+
+    Parameters
+    ----------
+    problem_of
+        Says what keeps a table from it.
+    wanted
+        What it must be.
+    """
+    asked = [
+        *(["--to partitions"] if to == PARTS else []),
+        *(["--cluster"] if cluster is not None else []),
+        *(["--resume"] if resume else []),
+    ]
+    if (resume and to != PARTS) or (cluster is not None and out is not None and to != PARTS):
+        raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
+    if asked and not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if not path.exists() or not _is_table(out, to):
+        return False
+    problem = problem_of(reading, path)
+    if problem is not None:
+        if asked:
+            raise ParameterError(
+                f"{path}: {problem}; {', '.join(asked)} needs {wanted}, or a folder of nothing else, whose "
+                "rows can be read some after the others"
+            )
+        return False
+    return bool(asked) or is_large(path)
+
+
+def is_large(path: Path) -> bool:
+    """Whether a table has too many rows to be read whole, or folders that name a column."""
+    from tracearena.engine import current_chunk_rows
+    from tracearena.streams import are_many, folders_name_columns
+
+    return folders_name_columns(path) or are_many(path, current_chunk_rows(_STREAMED_FROM))
+
+
+def can_go_through(reading: ReadingOptions, path: Path, out: Path | None, to: str | None) -> bool:
+    """Whether a table of points can be worked on a few users at a time, however large it is."""
+    return path.exists() and _is_table(out, to) and problem_of_points(reading, path) is None
+
+
+def _is_table(out: Path | None, to: str | None) -> bool:
+    from tracearena.formats.writing import TABLE_NAMES
+
+    return to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
+
+
+def are_points(reading: ReadingOptions, path: Path) -> bool:
+    """Whether a table that goes through has coordinates and no places."""
+    from tracearena import streams
+    from tracearena.intake.layout import Layout
+
+    return streams.are_points(path, Layout.parse(**reading.layout()))
+
+
+def open_point_table(
+    reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = True, is_shared: bool = True
+) -> tuple[Table[GpsTraces], Survey]:
+    """Look at all rows of a table of points; sort them by user and time, if that is wanted."""
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import table_of
+
+    reading.refuse_for(is_gps=True)
+    return table_of(
+        path,
+        scratch,
+        layout=Layout.parse(**reading.layout()),
+        timezone=reading.timezone,
+        box=reading.choices().bounds,
+        sort=sort,
+        is_shared=is_shared,
+    )
+
+
+def describe_point_table(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Summary:
+    """Describe a table of points."""
+    from tracearena import streams
+
+    with scratch_folder() as scratch:
+        with working(f"reading {path.name}", cluster):
+            found_by = path if cluster is None else path.resolve()
+            table, found = open_point_table(reading, found_by, scratch, is_shared=False)
+        found.report.path = str(path)
+        with working("counting", None if table.is_in_scratch else cluster):
+            return streams.describe(table, found)
+
+
+def write_changed(
+    reading: ReadingOptions,
+    path: Path,
+    out: Path,
+    making: Callable[[Table[Any], Any], Change[Any]],
+    *,
+    to: str | None,
+    cluster: Cluster | None,
+    resume: bool,
+    depends_on: tuple[object, ...],
+    root: Any = None,
+    check: Callable[[Survey], None] | None = None,
+    arrange: Arrange | None = None,
+    sealed: Callable[[], None] | None = None,
+) -> Written:
+    """Read a table of points, change every portion and write the result.
+
+    Parameters
+    ----------
+    making
+        Makes of a table, and of the root of all draws, what is done with a portion.
+    depends_on
+        What the result depends on beside the files: a stopped run goes on with the same alone.
+    check
+        Refuses what was found in the table, before anything is written.
+    arrange
+        Gives the users another order, drawn from that root; a folder is there for what is needed meanwhile.
+    sealed
+        Called when all is written, before a folder of parts gets its name.
+    """
+    from tracearena import streams
+
+    def writing(table: Table[Any], found: Survey, change: Change[Any], parts: Unfinished | None) -> Written:
+        return streams.write_changed(table, found, out, change, unfinished=parts)
+
+    return through(
+        path,
+        out,
+        lambda path, scratch: open_point_table(reading, path, scratch, sort=arrange is None),
+        making,
+        writing,
+        to=to,
+        cluster=cluster,
+        resume=resume,
+        depends_on=depends_on,
+        root=root,
+        check=check,
+        arrange=arrange,
+        sealed=sealed,
+    )
+
+
+def through(
+    path: Path,
+    out: Path,
+    opening: Callable[[Path, Path], tuple[Table[Any], S]],
+    making: Callable[[Table[Any], Any], Change[Any]],
+    writing: Callable[[Table[Any], S, Change[Any], Unfinished | None], W],
+    *,
+    to: str | None,
+    cluster: Cluster | None,
+    resume: bool,
+    depends_on: tuple[object, ...],
+    root: Any = None,
+    check: Callable[[S], None] | None = None,
+    arrange: Arrange | None = None,
+    sealed: Callable[[], None] | None = None,
+    rows: str = "points",
+) -> W:
+    """Read a table, change every portion and write the result: one file, or parts that a stop leaves.
+
+    Parameters
+    ----------
+    opening
+        Looks at all rows of a path, with a folder for what is needed for the time being.
+    writing
+        Writes what becomes of all portions.
+    rows
+        What the rows are.
+
+    See Also
+    --------
+    write_changed : the same of a table of points, with the other parameters.
+    """
+    from tracearena import streams
+    from tracearena.streams.unfinished import refuse_unfinished, scratch_beside
+
+    in_parts = to == PARTS
+    if cluster is not None:  # workers may have been started elsewhere
+        path, out = path.resolve(), out.resolve()
+    if in_parts:
+        refuse_unfinished(out, resume=resume)
+    with scratch_beside(out) as scratch:
+        with working(f"reading {path.name}", cluster):
+            table, found = opening(path, scratch)
+        if check is not None:
+            check(found)
+        for line in found.report.lines():
+            note(line)
+        if not in_parts:
+            with working(rows):
+                if arrange is not None:
+                    table = arrange(table, found, scratch, root)
+                written = writing(table, found, making(table, root), None)
+            if sealed is not None:
+                sealed()
+            return written
+        parts = streams.Unfinished(out, streams.depends_on(table, *depends_on))
+        parts.begin(resume=resume)
+        try:
+            with unhurried(), working(rows, cluster):
+                drawn = parts.root(root, len(table.portions) if arrange is None else None)
+                if arrange is not None:
+                    table = arrange(table, found, scratch, drawn)
+                written = writing(table, found, making(table, drawn), parts)
+            if sealed is not None:
+                sealed()
+        except BaseException as error:
+            if isinstance(error, Exception) and not (parts.done or resume):
+                parts.discard()
+                raise
+            done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
+            say_outcome(f"{done}; the same command with --resume goes on")
+            raise
+        parts.finish()
+        return written
+
+
+def say_silent(written: Written, out: Path) -> None:
+    """Say which users have no row in what was written, and what is odd about the others."""
+    if written.silent:
+        note(f"{out}: {written.silent:,} users without points have no row in a table")
+    if written.same_times:
+        note(f"noticed, same time: {written.same_times:,}")
+
+
+# What commands do with tables of events of any size: a few users at a time, as if all were read at
+# once.
+
+
+USERS_PER_PART = 1024
+"""Parts of events have a multiple of so many users, and at least as many: training reads whole blocks."""
+
+
+def are_events(reading: ReadingOptions, path: Path) -> bool:
+    """Whether a table is one of events that can be worked on a few users at a time, however large it is."""
+    return path.exists() and problem_of_events(reading, path) is None
+
+
+def are_events_processed_in_chunks(
+    reading: ReadingOptions,
+    path: Path,
+    out: Path | None = None,
+    to: str | None = None,
+    *,
+    cluster: str | None = None,
+    resume: bool = False,
+) -> bool:
+    """Whether a table of events is worked on a few users at a time: see `_streams.goes_through`."""
+    return is_processed_in_chunks(
+        reading,
+        path,
+        out,
+        to,
+        cluster=cluster,
+        resume=resume,
+        problem_of=problem_of_events,
+        wanted="a CSV or Parquet file of events",
+    )
+
+
+def open_event_table(
+    reading: ReadingOptions, path: Path, scratch: Path, **how: Any
+) -> tuple[Table[Traces], EventSurvey]:
+    """Look at all rows of a table of events."""
+    from tracearena.formats.place_files import read_places
+    from tracearena.intake.layout import Layout
+    from tracearena.streams import event_table_of
+
+    return event_table_of(
+        path,
+        scratch,
+        layout=Layout.parse(**reading.layout()),
+        choices=reading.choices(),
+        places=None if reading.places is None else read_places(reading.places),
+        **how,
+    )
+
+
+def describe_event_table(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Summary:
+    """Describe a table of events."""
+    from tracearena import streams
+
+    with scratch_folder() as scratch:
+        with working(f"reading {path.name}", cluster):
+            found_by = path if cluster is None else path.resolve()
+            table, found = open_event_table(reading, found_by, scratch, is_shared=False)
+        with working("counting", None if table.is_in_scratch else cluster):
+            return streams.describe_events(table, found)
+
+
+def obfuscate_event_table(
+    reading: ReadingOptions,
+    obfuscator: Obfuscator,
+    original: Path,
+    out: Path,
+    *,
+    to: str | None,
+    seed: int | None,
+    cluster: Cluster | None,
+    resume: bool,
+) -> dict[str, int]:
+    """Obfuscate a table of events; return what became of them."""
+    from tracearena import streams
+    from tracearena.engine import seed_sequence
+
+    reading.say_unread_columns(original, "table")
+    found, counts = _written(
+        reading,
+        original,
+        out,
+        lambda table, root: streams.obfuscating(table, obfuscator, root),
+        partial(streams.write_released, keeps_times=obfuscator.keeps_times),
+        to=to,
+        cluster=cluster,
+        resume=resume,
+        depends_on=(*streams.identity_of(obfuscator), seed),
+        root=seed_sequence(release_seed(seed)),
+    )
+    names = ("kept", "moved", "withheld", "generalised", "deleted")
+    return {
+        "users": len(found.users),
+        "cells": counts["events"],
+        **{name: counts[name] for name in names if name in counts},
+    }
+
+
+def convert(
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    *,
+    to: str | None,
+    places_out: Path | None,
+    cluster: Cluster | None,
+    resume: bool,
+) -> dict[str, Any]:
+    """Write a table of events as another, and its places if that is asked for; return what was written."""
+    from tracearena import streams
+    from tracearena.files.atomic import replacing_all
+    from tracearena.formats.place_files import write_places
+
+    known: list[EventSurvey] = []
+
+    def sealed() -> None:
+        if places_out is not None:
+            write_places(known[0].places, places_out)
+
+    in_parts = to == PARTS
+    with ExitStack() if in_parts else replacing_all():
+        found, counts = _written(
+            reading,
+            file,
+            out,
+            lambda table, root: streams.unchanged,
+            streams.write_events,
+            to=to,
+            cluster=cluster,
+            resume=resume,
+            depends_on=("convert",),
+            check=known.append,
+            sealed=sealed,
+            users=USERS_PER_PART if in_parts else 1,
+        )
+    return found.report.to_dict() | {
+        "to": to or "table",
+        "users": len(found.users),
+        "events": counts["events"],
+        "places": len(found.places),
+        "written": [str(path) for path in (out, places_out) if path is not None],
+    }
+
+
+def write_pseudonymised_events(
+    reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
+) -> None:
+    """Write a table of events under pseudonyms."""
+    from tracearena import streams
+
+    reading.say_unread_columns(file, "table")
+    _written(reading, file, out, lambda table, root: streams.under(pseudonyms()), streams.write_events, **how)
+
+
+def release_goes_through(reading: ReadingOptions, path: Path, out: Path, to: str | None, **how: Any) -> bool:
+    """Whether a table of released traces is worked on a few users at a time: see `_streams.goes_through`."""
+    return is_processed_in_chunks(
+        reading,
+        path,
+        out,
+        to,
+        problem_of=_problem_of_release,
+        wanted="a Parquet file of released traces",
+        **how,
+    )
+
+
+def _problem_of_release(reading: ReadingOptions, path: Path) -> str | None:
+    from tracearena.streams import is_streamable
+
+    if reading.times is not None:
+        return "is read with a table of times (--times)"
+    return None if is_streamable(path) else "is no table of released traces in Parquet"
+
+
+def write_release_renamed(
+    reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
+) -> None:
+    """Write a table of released traces under pseudonyms."""
+    from tracearena import streams
+    from tracearena.formats.place_files import read_places
+
+    places = None if reading.places is None else read_places(reading.places)
+
+    def writing(
+        table: Table[ObfuscatedTraces],
+        found: Survey,
+        change: Change[ObfuscatedTraces],
+        parts: Unfinished | None,
+    ) -> None:
+        streams.write_anonymized(table, out, change, unfinished=parts)
+
+    through(
+        file,
+        out,
+        lambda path, scratch: streams.release_table_of(path, places=places),
+        lambda table, root: streams.under(pseudonyms()),
+        writing,
+        rows="events",
+        **how,
+    )
+
+
+def utility(
+    reading: ReadingOptions, original: Path, obfuscated: Path, cluster: Cluster | None
+) -> UtilityScore:
+    """Score the utility of a released table beside the table it was made from."""
+    from tracearena import streams
+    from tracearena.metrics.contest_scores import UtilitySum
+
+    if cluster is not None:  # workers may have been started elsewhere
+        original, obfuscated = original.resolve(), obfuscated.resolve()
+    with scratch_folder() as scratch:
+        with working(f"reading {original.name}", cluster):
+            table, found = open_event_table(reading, original, scratch, is_shared=False)
+        for line in found.report.lines():
+            note(line)
+        below = scratch / "released"
+        below.mkdir()
+        with working(f"reading {obfuscated.name}", cluster):
+            both = streams.beside(table, found, obfuscated, below)
+        with working("scoring", cluster):
+            return both.fold(UtilitySum.of).score
+
+
+def _written(
+    reading: ReadingOptions,
+    path: Path,
+    out: Path,
+    making: Callable[[Table[Traces], Any], Change[Traces]],
+    write: Callable[..., dict[str, int]],
+    *,
+    users: int = 1,
+    **how: Any,
+) -> tuple[EventSurvey, dict[str, int]]:
+    """Change every portion of a table and write the result; return what was found and counted."""
+
+    def writing(
+        table: Table[Traces], found: EventSurvey, change: Change[Traces], parts: Unfinished | None
+    ) -> tuple[EventSurvey, dict[str, int]]:
+        return found, write(table, out, change, unfinished=parts)
+
+    def opening(path: Path, scratch: Path) -> tuple[Table[Traces], EventSurvey]:
+        return open_event_table(reading, path, scratch, sort=how.get("arrange") is None, users=users)
+
+    found, counts = through(path, out, opening, making, writing, rows="events", **how)
+    _notice(found, counts)
+    return found, counts
+
+
+def _notice(found: EventSurvey, counts: dict[str, int]) -> None:
+    """Report and say what is odd about events that were written."""
+    from tracearena.intake.discretise import ODDITIES
+
+    for reason in ODDITIES:
+        if counts.get(reason):
+            found.report.notice(reason, counts[reason])
+            note(f"noticed, {reason}: {counts[reason]:,}")
+
+
+# What commands do with GPS traces alone: defences and attacks that know coordinates and no places.
+
+
+EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample", "utc_hours")
+"""Options of reading that make events of points, which no application wants."""
+
+
+def read_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -> GpsTraces:
+    """Read GPS traces, and the coordinates of events too; refuse to put them at places."""
+    refuse_places(reading, what)
+    with shown(f"reading {path.name}"):
+        return reading.read_points(path).traces
+
+
+def refuse_places(reading: ReadingOptions, what: str) -> None:
+    """Refuse options that would put points at places."""
+    refuse(
+        f"{what}, which stay at no places",
+        **{name: getattr(reading, name) for name in ("grid", "places", "times", "top", "interval", "slot")},
+        resample=reading.resample,
+        utc_hours=reading.utc_hours,
+    )
+
+
+def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
+    """Write GPS traces, and say which users a table cannot hold."""
+    from tracearena.formats import write
+    from tracearena.formats.writing import format_of_name
+
+    write(traces, out, to=to)
+    silent = int((traces.offsets[1:] == traces.offsets[:-1]).sum())
+    if silent and (to or format_of_name(out, "points")) == "points":
+        note(f"{out}: {silent:,} users without points have no row in a table")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to become of obfuscated points."""
+
+    out: Path
+    to: str | None
+    seed: int | None
+    digits: int | None
+    cluster: str | None
+    resume: bool
+
+
+def obfuscate_points(
+    context: typer.Context,
+    reading: ReadingOptions,
+    defence: str,
+    original: Path,
+    asked: Asked,
+    as_json: bool,
+) -> None:
+    """Run a defence of GPS traces from file to file."""
+    from tracearena.algorithms import catalogue
+    from tracearena.formats.writing import form_of_points
+    from tracearena.obfuscation.gps import DIGITS
+
+    out, digits = asked.out, asked.digits
+    check_outputs(out, inputs=(original,), folders=True)
+    options: dict[str, Any] = {} if digits is None else {"digits": digits}
+    if reading.timezone is not None:
+        options["timezone"] = reading.timezone
+    obfuscator: GpsObfuscator = catalogue.create(defence, "gps-obfuscator", **options)
+    kept = getattr(obfuscator, "digits", DIGITS if digits is None else digits)
+    if digits not in (None, kept):
+        raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
+    refuse_places(reading, defence)
+    if asked.to != PARTS:
+        form_of_points(out, "points" if asked.to == "table" else asked.to)
+    if obfuscator.by_user and is_processed_in_chunks(
+        reading, original, out, asked.to, cluster=asked.cluster, resume=asked.resume
+    ):
+        counts = _obfuscate_any_size(context, reading, obfuscator, original, asked, kept)
+    else:
+        if asked.to == PARTS or asked.cluster is not None or asked.resume:
+            raise ParameterError(
+                f"{defence} needs all users at once: --to partitions, --cluster and --resume do not apply"
+            )
+        counts = _obfuscate_at_once(reading, obfuscator, original, asked, kept)
+    note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
+    print_result({"defence": str(obfuscator), "file": str(out)} | counts, as_json)
+
+
+def _obfuscate_at_once(
+    reading: ReadingOptions, obfuscator: GpsObfuscator, original: Path, asked: Asked, digits: int
+) -> dict[str, Any]:
+    from tracearena.algorithms import validation
+    from tracearena.obfuscation.gps import rounded
+
+    traces = read_traces(reading, original, obfuscator.name)
+    reading.say_unread_columns(original, "points")
+    with shown("users"):
+        moved = validation.gps_transformed(obfuscator, traces, seed=release_seed(asked.seed))
+    # Our own defences round already; a class from elsewhere need not know that it should.
+    released = rounded(moved, digits)
+    write_traces(released, asked.out, "points" if asked.to == "table" else asked.to)
+    withheld = len(traces) - len(released)
+    return {"users": released.n_users, "points": released.n_points, "points_withheld": withheld}
+
+
+def _obfuscate_any_size(
+    context: typer.Context,
+    reading: ReadingOptions,
+    obfuscator: GpsObfuscator,
+    original: Path,
+    asked: Asked,
+    digits: int,
+) -> dict[str, Any]:
+    """Obfuscate a few users at a time, with the bytes of all at once."""
+    from tracearena.engine import seed_sequence
+    from tracearena.streams import identity_of, obfuscation
+
+    root = seed_sequence(release_seed(asked.seed))
+    reading.say_unread_columns(original, "points")
+    written = write_changed(
+        reading,
+        original,
+        asked.out,
+        lambda table, root: obfuscation(table, obfuscator, root, digits),
+        to=asked.to,
+        cluster=joined(context, asked.cluster),
+        resume=asked.resume,
+        depends_on=(*identity_of(obfuscator), digits, asked.seed),
+        root=root,
+    )
+    say_silent(written, asked.out)
+    return {"users": written.users, "points": written.points, "points_withheld": written.withheld}
+
+
+def write_pseudonymised_points(
+    reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
+) -> None:
+    """Write a table of points under pseudonyms, a few users at a time."""
+    from tracearena.streams import renaming
+
+    reading.say_unread_columns(file, "points")
+    written = write_changed(reading, file, out, lambda table, root: renaming(table, pseudonyms()), **how)
+    say_silent(written, out)
+
+
+def converts_any_size(reading: ReadingOptions, file: Path, out: Path, to: str | None) -> bool:
+    """Whether a table of points can be converted to another a few users at a time."""
+    return (
+        not any(getattr(reading, name) for name in EVENTS_ONLY)
+        and to in (None, "points", PARTS)
+        and can_go_through(reading, file, out, to)
+        and (reading.format is not None or are_points(reading, file))
+    )
+
+
+def convert_any_size(
+    reading: ReadingOptions,
+    file: Path,
+    out: Path,
+    to: str | None,
+    cluster: Cluster | None,
+    resume: bool,
+    as_json: bool,
+) -> None:
+    """Write a table of points as another."""
+    from tracearena.streams import unchanged
+
+    written = write_changed(
+        reading,
+        file,
+        out,
+        lambda table, root: unchanged,
+        to=to,
+        cluster=cluster,
+        resume=resume,
+        depends_on=("convert",),
+        check=lambda found: refuse_useless_zone(reading, found.report),
+    )
+    say_silent(written, out)
+    result = {"format": "gps", "users": written.users - written.silent, "points": written.points}
+    print_result(result | {"to": to or "points", "written": [str(out)]}, as_json)
+
+
+def refuse_useless_zone(reading: ReadingOptions, report: Report) -> None:
+    """Refuse a zone where all times name theirs and nothing needs local ones."""
+    if reading.timezone is not None and report.unzoned == 0:
+        why = "without --grid there are no local hours, and all times of the file name their zone"
+        raise ParameterError(f"--timezone does not apply: {why}")
+
+
+def attack(
+    reading: ReadingOptions, name: str, out: Path, anonymized: Path, to: str | None, as_json: bool
+) -> None:
+    """Run an attack on GPS traces from file to file."""
+    from tracearena.algorithms import GpsAttack, catalogue, validation
+
+    check_outputs(out, inputs=(anonymized,), folders=True)
+    attacker: GpsAttack = catalogue.create(name, "gps-attack")
+    recovered = validation.recovered(attacker, read_traces(reading, anonymized, name))
+    write_traces(recovered, out, "points" if to == "table" else to)
+    result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}
+    print_result(result | {"users": recovered.n_users, "points": recovered.n_points}, as_json)

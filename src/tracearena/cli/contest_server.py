@@ -1,0 +1,345 @@
+"""``tracearena contest serve``: web and judges from one command."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import nullcontext, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._app import unhurried
+from tracearena.cli._contest_folder import (
+    DATABASE_HELP,
+    ContestArgument,
+    DatabaseOption,
+    JudgeKeyOption,
+    PassphraseFdOption,
+    checked_database,
+    opened,
+    read_key,
+    require_extra,
+)
+from tracearena.cli._output import JsonOption, check_outputs, in_words, note, print_result
+from tracearena.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tracearena.server.processes.supervisor import Serving
+
+
+def register_serve(group: typer.Typer) -> None:
+    """Add the command."""
+    group.command()(serve)
+
+
+def serve(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="The contest's folder, as `contest new` makes it."),
+    ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="No DIR: a contest in full swing with invented teams, gone at the end."),
+    ] = False,
+    phase: Annotated[
+        str | None,
+        typer.Option(
+            "--phase",
+            help="Where a demo begins: anonymization, attack, ceremony or results. [default: attack]",
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="Port to listen on.")] = 8_000,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; others can reach what is not loopback.")
+    ] = "127.0.0.1",
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Judges.")] = 2,
+    web_workers: Annotated[
+        int, typer.Option("--web-workers", min=1, max=16, help="Processes that answer requests.")
+    ] = 1,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", help="web or judges: one half, for two users of the system. [default: both]"),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-host", help="Name under which browsers reach it; repeat for more."),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option("--trusted-proxy", help="Address of a proxy whose forwarded headers count; repeat."),
+    ] = None,
+    secure: Annotated[
+        bool, typer.Option("--secure", help="Browsers come by HTTPS only, which a proxy in front speaks.")
+    ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option("--log", help="Add the log to this file, which may be renamed. [default: terminal]"),
+    ] = None,
+    judge_key: JudgeKeyOption = None,
+    passphrase_fd: PassphraseFdOption = None,
+) -> None:
+    """Hold a contest: the web on one port, and the judges, which alone are given the judge's key.
+
+    It runs until Ctrl-C or SIGTERM. What dies is started again. To other than loopback it listens only
+    with --host, --allowed-host and --secure.
+
+    With --demo, teams are invented on people of the embedded city; the accounts of an organiser and two
+    teams are drawn and printed, only this machine is listened to, and nothing is left behind.
+    """
+    from tracearena.checks import require_choice
+    from tracearena.cli._output import refuse
+
+    if demo:
+        given = {"only": only, "allowed_host": allowed_host, "trusted_proxy": trusted_proxy, "secure": secure}
+        refuse("a demo", **given, log=log, judge_key=judge_key, passphrase_fd=passphrase_fd)
+        _show(folder, host, port, workers, phase or "attack")
+        return
+    if folder is None:
+        raise ParameterError("which contest? Name its folder, or say --demo")
+    refuse("a contest of yours; `contest phase` moves it", phase=phase)
+    if only is not None:
+        require_choice("--only", only, ("web", "judges"))
+    # First, since SQLite on a disk that cannot be written looks damaged.
+    _require_writable(folder)
+    contest = opened(folder)
+    from tracearena.server.processes.supervisor import Serving, log_file, serve
+    from tracearena.server.settings import Address
+
+    address = Address(
+        hosts=tuple(allowed_host or ()), secure=secure, trusted_proxies=tuple(trusted_proxy or ())
+    )
+    serving = Serving(
+        host=host, port=port, workers=workers, web_workers=web_workers, address=address, web=only != "judges"
+    )
+    key = None if only == "web" else read_key(folder, judge_key, passphrase_fd)
+    _require_whole()
+
+    def announce(url: str) -> None:
+        typer.echo(f"The contest is at {url}")
+        _remember_address(serving)
+
+    with unhurried(), nullcontext() if log is None else log_file(log) as pipe:
+        serve(contest, key, serving, ready=announce, log=pipe)
+    note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
+
+
+def _show(folder: Path | None, host: str, port: int, workers: int, phase: str) -> None:
+    from tracearena.checks import require_choice
+    from tracearena.cli.contest_demo import show
+
+    if folder is not None:
+        raise ParameterError(f"{folder}: a demo makes a contest of its own; leave the folder or --demo out")
+    require_extra("server")
+    require_choice("--phase", phase, ("anonymization", "attack", "ceremony", "results"))
+    show(host, port, workers, phase)
+
+
+def _require_writable(folder: Path) -> None:
+    """Refuse a folder that nothing can be handed in to, as after a fault of its disk."""
+    if folder.is_dir() and os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise ParameterError(f"{folder}: cannot be written; its disk is mounted read-only")
+
+
+def _remember_address(serving: Serving) -> None:
+    """Let links that commands print name where browsers come, unless somebody has said it otherwise."""
+    from urllib.parse import urlsplit
+
+    from django.db import Error, connections
+
+    from tracearena.server import accounts
+    from tracearena.server.settings import is_loopback
+
+    names = [host for host in serving.address.hosts if not host.startswith(".")]
+    with suppress(Error):  # a database that is busy now is no reason to end
+        if is_loopback(urlsplit(accounts.base_url()).hostname or ""):
+            accounts.base_url(f"https://{names[0]}" if serving.address.secure and names else serving.url)
+    connections.close_all()
+
+
+def _require_whole() -> None:
+    """Refuse a damaged database, before processes are started that could do nothing with it."""
+    from django.db import connections
+
+    from tracearena.server.store.database import require_whole
+
+    require_whole()
+    connections.close_all()
+
+
+# ``tracearena contest status``: how a contest stands.
+
+
+def register_status(group: typer.Typer) -> None:
+    """Add the command."""
+    group.command()(status)
+
+
+def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
+    """Show the clock, the phase, the judges' queue, the last error, the disk and the age of the backup."""
+    contest = opened(folder)
+    from tracearena.server.operations.schedule import status as standing
+
+    found = standing(contest)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    for label, said in _lines(found):
+        typer.echo(f"{label:<11}  {said}")
+
+
+def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    queue, error, backup = found["queue"], found["last_error"], found["backup_age_s"]
+    driven = " (driven by hand)" if found["clock_is_driven"] else ""
+    if found["clock_ahead_s"] > 1:
+        driven += f", {_ago(found['clock_ahead_s'])} ahead of this machine's clock (`contest clock`)"
+    until = f", until {found['next_change']}" if found["next_change"] else ""
+    working = [judge for judge in found["judges"] if judge["works"]]
+    return [
+        ("contest", found["contest"]),
+        ("clock", found["clock"] + driven),
+        ("phase", (found["phase"] or "between two phases") + until),
+        ("teams", f"{found['teams']}, with {found['members']} members"),
+        ("uploads", in_words(found["uploads"])),
+        ("queue", f"{queue['waiting']} wait, {queue['running']} run, {queue['failed']} failed; the oldest "
+                  f"has waited {_ago(queue['oldest_s'])}"),
+        ("last error", "none" if error is None else f"{error['job']} at {error['at']}: {error['error']}"),
+        ("judges", f"{len(working)} work: " + ", ".join(f"{judge['name']} ({judge['doing'] or 'idle'})"
+                                                        for judge in working) if working else "none works"),
+        ("guards", _guards(working)),
+        ("disk", f"{found['disk_free_bytes'] / 2**30:,.1f} GB free"),
+        ("backup", "none yet" if backup is None else f"{_ago(backup)} old"),
+        ("results", "published" if found["published"] else "not published"),
+        ("database", found["database"]),
+    ]  # fmt: skip
+
+
+def _guards(working: list[dict[str, Any]]) -> str:
+    """Say what the judges' kernels lack to guard against uploads that take a child over."""
+    missing = [f"{judge['name']}: {judge['missing_guards']}" for judge in working if judge["missing_guards"]]
+    return " ".join(missing) or ("all in place" if working else "unknown while no judge works")
+
+
+def _ago(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
+
+
+# ``tracearena contest backup``, ``restore``, ``move`` and ``upgrade``: where a contest lies.
+
+
+_SQLITE = "sqlite"
+
+
+def register_storage(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command()(backup)
+    group.command()(restore)
+    group.command()(move)
+    group.command()(upgrade)
+
+
+def backup(
+    folder: ContestArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="New archive, such as friday.tar.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Write a contest to one archive, while it runs. The judge's private key is not in it."""
+    contest = opened(folder)
+    from tracearena.server.operations.backup import backup as write
+
+    manifest = write(contest, file)
+    files = manifest["files"]
+    size = sum(one["size"] for one in files.values())
+    print_result({"backup": str(file), "files": len(files), "bytes": size}, as_json)
+    note("keep it apart from the judge's key, which opens what is sealed in it")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive that `contest backup` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest.")],
+    database: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a contest's folder and database of a backup: all of it, or nothing."""
+    require_extra("server")
+    from tracearena.server.operations.backup import restore as make
+    from tracearena.server.store.database import shown
+
+    make(file, folder, database=database)
+    print_result({"folder": str(folder), "database": shown(database)}, as_json)
+    note(f"the judge's key is not in a backup: bring it as {folder}.judge-key, or name it with --judge-key")
+
+
+def move(
+    folder: ContestArgument,
+    database: Annotated[
+        str, typer.Option("--database", callback=checked_database, help=f"sqlite, or {DATABASE_HELP}")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Move a contest that nobody serves to another database; every table is compared before it counts."""
+    contest = opened(folder)
+    from tracearena.server.operations.backup import move as turn
+    from tracearena.server.store.database import shown
+
+    url = None if database == _SQLITE else database
+    rows = turn(contest, url)
+    print_result({"database": shown(url), "tables": len(rows), "rows": sum(rows.values())}, as_json)
+
+
+def upgrade(
+    folder: ContestArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="New archive for a backup made before it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Let a contest that nobody serves go on with this version of tracearena; a backup is made first."""
+    contest = opened(folder, any_version=True)
+    from tracearena.server.operations.backup import upgrade as bring_up_to_date
+
+    steps = bring_up_to_date(contest, file)
+    print_result({"applied": len(steps), **({"backup": str(file)} if steps else {})}, as_json)
+    if not steps:
+        note("the database is up to date; nothing was changed, and no backup was made")
+
+
+# ``tracearena contest export``: a contest that is over, in one archive.
+
+
+def register_export(group: typer.Typer) -> None:
+    """Add the command."""
+    group.command()(export)
+
+
+def export(
+    folder: ContestArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="New archive, such as friday.zip.")],
+    include_originals: Annotated[
+        bool,
+        typer.Option(
+            "--include-originals",
+            help="Original traces too, where they are of your own people; of the embedded city's they "
+            "always are.",
+        ),
+    ] = False,
+    judge_key: JudgeKeyOption = None,
+    passphrase_fd: PassphraseFdOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a contest whose results are published to one archive, which `contest verify` judges again.
+
+    It holds the released and handed-in files, ID tables and salts, board and awards. It is refused before
+    the results are published and while the judge has work to do.
+    """
+    check_outputs(out)
+    contest = opened(folder)
+    from tracearena.server.judge.export import export as write
+    from tracearena.server.judge.scoring import Bench
+
+    manifest = write(
+        Bench(contest, read_key(folder, judge_key, passphrase_fd)), out, include_originals=include_originals
+    )
+    files, originals = len(manifest["sha256"]), manifest["originals"]
+    print_result({"archive": str(out), "files": files, "originals": originals}, as_json)
+    note(f"anybody can judge it again: tracearena contest verify {out}")
