@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from tracearena.arena import ATTACKS_2019, STRONGEST_ATTACKS, run_sweep, succeeded
-from tracearena.figures.data import Size, Source, Team, teams
 from tracearena.formats import pwscup
+from tracearena.papers.data import Size, Source, Team, teams
 
 DEFENCES = (
     *("No", "PL(4,1)", "MRLH(1,1,0.1)", "RR(8)", "MRLH(0,0,0.25)", "Cheat(0.25)"),

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep
-from tracearena.figures.data import Source, Team, teams
+from tracearena.papers.data import Source, Team, teams
 
 SWEEP = (
     *(

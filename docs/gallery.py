@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tracearena.figures import FIGURES, figure
-from tracearena.figures.data import Size
+from tracearena.papers import FIGURES, figure
+from tracearena.papers.data import Size
 
 DOCS = Path(__file__).resolve().parent
 PICTURES = DOCS / "img" / "gallery"

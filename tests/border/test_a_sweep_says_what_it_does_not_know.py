@@ -18,8 +18,8 @@ from tracearena.arena import best_defences, run_sweep, write_table
 from tracearena.arena.ensemble import AttackScores
 from tracearena.arena.sweep import SweepRow
 from tracearena.engine import Cluster, use
-from tracearena.figures import privacy_scatter
 from tracearena.formats import pwscup
+from tracearena.papers import style
 from tracearena.traces import Traces
 
 OWN = """
@@ -167,7 +167,7 @@ def test_data_that_a_defence_refuses_is_its_own_row(
     assert rows[1].error is None
     write_table(rows, tmp_path / "t.csv")
     assert [line["utility"] for line in table(tmp_path / "t.csv")] == ["", "1.0"]
-    privacy_scatter.draw(rows, tmp_path / "p.svg")
+    style.draw(rows, tmp_path / "p.svg")
 
 
 @pytest.mark.slow

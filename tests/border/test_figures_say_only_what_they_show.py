@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import importlib
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,49 +19,46 @@ import pytest
 from tests.border.command_line import tracearena as run
 
 import tracearena
-from tracearena import figures
+from tracearena import papers
 from tracearena.arena import AttackScores, Band, Deanonymisation, SweepRow
 from tracearena.arena.claims import Finding, Tell, announce, privacy_costs_usefulness
-from tracearena.figures import FIGURES
-from tracearena.figures.arena import attacks as arena_attacks
-from tracearena.figures.arena import defences as arena_defences
-from tracearena.figures.contest import figure_4_and_19 as contest_4_and_19
-from tracearena.figures.contest import figure_7 as contest_7
-from tracearena.figures.contest import figure_8 as contest_8
-from tracearena.figures.contest import figure_9 as contest_9
-from tracearena.figures.contest import figure_12 as contest_12
-from tracearena.figures.contest import figure_16 as contest_16
-from tracearena.figures.contest import figure_17 as contest_17
-from tracearena.figures.contest import figure_18 as contest_18
-from tracearena.figures.contest import k_anonymity as contest_k_anonymity
-from tracearena.figures.contest import people as contest_people
-from tracearena.figures.contest import spread as contest_spread
-from tracearena.figures.contest import table_2 as contest_table_2
-from tracearena.figures.contest.k_anonymity import Point
-from tracearena.figures.geo import figure_3 as geo_3
-from tracearena.figures.geo import figure_4 as geo_4
-from tracearena.figures.geo import figure_5 as geo_5
-from tracearena.figures.geo import figure_6 as geo_6
-from tracearena.figures.ppmtf import chains as ppmtf_chains
-from tracearena.figures.ppmtf import factors as ppmtf_factors
-from tracearena.figures.ppmtf import figure_7 as ppmtf_7
-from tracearena.figures.ppmtf import figure_8 as ppmtf_8
-from tracearena.figures.ppmtf import figure_9 as ppmtf_9
-from tracearena.figures.ppmtf import figure_10 as ppmtf_10
-from tracearena.figures.ppmtf import figure_11 as ppmtf_11
-from tracearena.figures.ppmtf import figure_12 as ppmtf_12
-from tracearena.figures.ppmtf import figure_13 as ppmtf_13
-from tracearena.figures.ppmtf import figure_14 as ppmtf_14
-from tracearena.figures.ppmtf import figure_15 as ppmtf_15
-from tracearena.figures.ppmtf import knowledge as ppmtf_knowledge
-from tracearena.figures.ppmtf import parameters as ppmtf_parameters
-from tracearena.figures.sglt import classes as sglt_classes
-from tracearena.figures.sglt import published as sglt_published
-from tracearena.figures.sglt import quantiles as sglt_quantiles
-from tracearena.figures.sglt import service as sglt_service
-from tracearena.figures.sglt import similarity as sglt_similarity
-from tracearena.figures.sglt import tables as sglt_tables
 from tracearena.metrics import Diversity
+from tracearena.papers import FIGURES, contest_people, sglt_service
+from tracearena.papers import arena as arena_attacks
+from tracearena.papers import arena as arena_defences
+from tracearena.papers import contest_board as contest_7
+from tracearena.papers import contest_board as contest_8
+from tracearena.papers import contest_board as contest_9
+from tracearena.papers import contest_board as contest_k_anonymity
+from tracearena.papers import contest_board as contest_spread
+from tracearena.papers import contest_board as contest_table_2
+from tracearena.papers import contest_scores as contest_12
+from tracearena.papers import contest_scores as contest_16
+from tracearena.papers import contest_scores as contest_17
+from tracearena.papers import contest_scores as contest_18
+from tracearena.papers import geo as geo_3
+from tracearena.papers import geo as geo_4
+from tracearena.papers import geo as geo_5
+from tracearena.papers import geo as geo_6
+from tracearena.papers import ppmtf_privacy as ppmtf_10
+from tracearena.papers import ppmtf_privacy as ppmtf_14
+from tracearena.papers import ppmtf_privacy as ppmtf_15
+from tracearena.papers import ppmtf_privacy as ppmtf_knowledge
+from tracearena.papers import ppmtf_privacy as ppmtf_parameters
+from tracearena.papers import ppmtf_training as ppmtf_9
+from tracearena.papers import ppmtf_training as ppmtf_13
+from tracearena.papers import ppmtf_training as ppmtf_chains
+from tracearena.papers import ppmtf_training as ppmtf_factors
+from tracearena.papers import ppmtf_utility as ppmtf_7
+from tracearena.papers import ppmtf_utility as ppmtf_8
+from tracearena.papers import ppmtf_utility as ppmtf_11
+from tracearena.papers import ppmtf_utility as ppmtf_12
+from tracearena.papers import sglt as sglt_classes
+from tracearena.papers import sglt as sglt_published
+from tracearena.papers import sglt as sglt_quantiles
+from tracearena.papers import sglt_service as sglt_similarity
+from tracearena.papers import sglt_service as sglt_tables
+from tracearena.papers.contest_board import Point
 from tracearena.traces import Grid, Places
 
 SOURCE = Path(tracearena.__file__).parent
@@ -226,7 +224,7 @@ def classes(by_column: bool) -> list[Finding]:
     grid = Grid(rows=2, columns=8, south=35.0, west=139.0, north=35.002, east=139.8)
     places = Places.of_grid(grid)
     of = np.arange(16) % 8 if by_column else np.arange(16) // 8
-    return sglt_classes.findings(places, of.astype(np.int32))
+    return sglt_classes.check_sglt_class_claims(places, of.astype(np.int32))
 
 
 def service(privacy: float, places: float, kinds: float) -> list[Any]:
@@ -249,7 +247,7 @@ def own_walk_and_knowing(own: float, known: float) -> list[Any]:
     walk.method = "own-walk"
     knowing = service(known, 3.0, 2.0)[0]
     knowing.attacker = "generator"
-    return sglt_service.findings([service(0.9, 3.0, 2.0)[0], walk, knowing])[-2:]
+    return sglt_service.check_sglt_service_claims([service(0.9, 3.0, 2.0)[0], walk, knowing])[-2:]
 
 
 def published_table(tp_tv: float, mended: float) -> list[dict[str, Any]]:
@@ -285,156 +283,164 @@ def equal_traces(identified: list[float], left: list[float], useful: float) -> l
     alike = [
         Point(0, 10, at, useful, 0.1, 0.1, 0.01, one, 0.4) for at, one in zip((0, 0.5, 1), left, strict=True)
     ]
-    return contest_k_anonymity.findings(over_k, alike)
+    return contest_k_anonymity.check_k_anonymity_claims(over_k, alike)
 
 
 Q = np.linspace(0, 1, 11)
 Pair = tuple[Callable[[], list[Finding]], Callable[[], list[Finding]]]
 CASES: dict[str, Pair] = {
     "arena-attacks": (
-        lambda: arena_attacks.findings([fought(0.6, 0.2, 0.5)]),
-        lambda: arena_attacks.findings([fought(0.2, 0.3, 0.5)]),
+        lambda: arena_attacks.check_arena_attack_claims([fought(0.6, 0.2, 0.5)]),
+        lambda: arena_attacks.check_arena_attack_claims([fought(0.2, 0.3, 0.5)]),
     ),
     "arena-defences": (
-        lambda: arena_defences.findings([release("a", 0.5, 0.4), release("b", 0.3, 0.2)]),
-        lambda: arena_defences.findings([release("a", 0.5, 0.2), release("b", 0.3, 0.4)]),
+        lambda: arena_defences.check_arena_defence_claims([release("a", 0.5, 0.4), release("b", 0.3, 0.2)]),
+        lambda: arena_defences.check_arena_defence_claims([release("a", 0.5, 0.2), release("b", 0.3, 0.4)]),
     ),
     "contest-8": (
-        lambda: contest_8.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.11)]),
-        lambda: contest_8.findings([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.5)]),
+        lambda: contest_8.check_contest_8_claims([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.11)]),
+        lambda: contest_8.check_contest_8_claims([release("No", 0.2, 0.1), release("Cheat(1)", 0.99, 0.5)]),
     ),
     "contest-9": (
-        lambda: contest_9.findings([release(str(n), n / 9, n / 10) for n in range(9)]),
-        lambda: contest_9.findings([release(str(n), n / 9, n % 2) for n in range(9)]),
+        lambda: contest_9.check_contest_9_claims([release(str(n), n / 9, n / 10) for n in range(9)]),
+        lambda: contest_9.check_contest_9_claims([release(str(n), n / 9, n % 2) for n in range(9)]),
     ),
     "contest-people": (
-        lambda: contest_people.findings(lives(0.5)),
-        lambda: contest_people.findings(lives(2.5)),
+        lambda: contest_people.check_contest_people_claims(lives(0.5)),
+        lambda: contest_people.check_contest_people_claims(lives(2.5)),
     ),
     "contest-12": (
-        lambda: contest_12.findings([0.9] * (len(contest_12.WEIGHTS) - 1) + [0.8]),
-        lambda: contest_12.findings([0.3] * len(contest_12.WEIGHTS)),
+        lambda: contest_12.check_contest_12_claims([0.9] * (len(contest_12.WEIGHTS) - 1) + [0.8]),
+        lambda: contest_12.check_contest_12_claims([0.3] * len(contest_12.WEIGHTS)),
     ),
     "ppmtf-7": (
-        lambda: ppmtf_7.findings(points([0.45, 0.5], 2.0), LIMITS),
-        lambda: ppmtf_7.findings(points([0.7] * 9 + [0.55] * 3, 7.0), LIMITS),
+        lambda: ppmtf_7.check_ppmtf_7_claims(points([0.45, 0.5], 2.0), LIMITS),
+        lambda: ppmtf_7.check_ppmtf_7_claims(points([0.7] * 9 + [0.55] * 3, 7.0), LIMITS),
     ),
     "ppmtf-8": (
-        lambda: ppmtf_8.findings(np.array([0.3, 0.2]), np.array([0.5, 0.5])),
-        lambda: ppmtf_8.findings(np.array([0.6, 0.2]), np.array([0.5, 0.5])),
+        lambda: ppmtf_8.check_ppmtf_8_claims(np.array([0.3, 0.2]), np.array([0.5, 0.5])),
+        lambda: ppmtf_8.check_ppmtf_8_claims(np.array([0.6, 0.2]), np.array([0.5, 0.5])),
     ),
     "ppmtf-9": (
-        lambda: ppmtf_9.findings(times(1.0, 1.0, 0.1)),
-        lambda: ppmtf_9.findings(times(2.0, 1.5, 1.0)),
+        lambda: ppmtf_9.check_ppmtf_9_claims(times(1.0, 1.0, 0.1)),
+        lambda: ppmtf_9.check_ppmtf_9_claims(times(2.0, 1.5, 1.0)),
     ),
     "ppmtf-10": (
-        lambda: ppmtf_10.findings(bars(PPMTF=0.4, SGD=0.7, training=0.3, uniform=0.7)),
-        lambda: ppmtf_10.findings(bars(PPMTF=0.4, SGD=0.39, training=0.3, uniform=0.7)),
+        lambda: ppmtf_10.check_ppmtf_10_claims(bars(PPMTF=0.4, SGD=0.7, training=0.3, uniform=0.7)),
+        lambda: ppmtf_10.check_ppmtf_10_claims(bars(PPMTF=0.4, SGD=0.39, training=0.3, uniform=0.7)),
     ),
     "ppmtf-11": (
-        lambda: ppmtf_11.findings(visits(0.1, 0.4, 0.9)),
-        lambda: ppmtf_11.findings(visits(0.5, 0.4, 0.3)),
+        lambda: ppmtf_11.check_ppmtf_11_claims(visits(0.1, 0.4, 0.9)),
+        lambda: ppmtf_11.check_ppmtf_11_claims(visits(0.5, 0.4, 0.3)),
     ),
     "ppmtf-12": (
-        lambda: ppmtf_12.findings([cluster(0.2, 0.4)]),
-        lambda: ppmtf_12.findings([cluster(0.2, 0.4), cluster(0.5, 0.4)]),
+        lambda: ppmtf_12.check_ppmtf_12_claims([cluster(0.2, 0.4)]),
+        lambda: ppmtf_12.check_ppmtf_12_claims([cluster(0.2, 0.4), cluster(0.5, 0.4)]),
     ),
     "ppmtf-13": (
-        lambda: ppmtf_13.findings(check_in_seconds(1.0, 0.9, 1.5)),
-        lambda: ppmtf_13.findings(check_in_seconds(1.3, 1.4, 2.5)),
+        lambda: ppmtf_13.check_ppmtf_13_claims(check_in_seconds(1.0, 0.9, 1.5)),
+        lambda: ppmtf_13.check_ppmtf_13_claims(check_in_seconds(1.3, 1.4, 2.5)),
     ),
     "ppmtf-14": (
-        lambda: ppmtf_14.findings(rates(0.1, 0.3)),
-        lambda: ppmtf_14.findings(rates(0.3, 0.1)),
+        lambda: ppmtf_14.check_ppmtf_14_claims(rates(0.1, 0.3)),
+        lambda: ppmtf_14.check_ppmtf_14_claims(rates(0.3, 0.1)),
     ),
     "ppmtf-15": (
-        lambda: ppmtf_15.findings(budget(0.7, 0.5)),
-        lambda: ppmtf_15.findings(budget(0.5, 0.7)),
+        lambda: ppmtf_15.check_ppmtf_15_claims(budget(0.7, 0.5)),
+        lambda: ppmtf_15.check_ppmtf_15_claims(budget(0.5, 0.7)),
     ),
     "ppmtf-factors": (
-        lambda: ppmtf_factors.findings(trained(0.4, 0.5, 0.01)),
-        lambda: ppmtf_factors.findings(trained(0.5, 0.4, 0.3)),
+        lambda: ppmtf_factors.check_ppmtf_factor_claims(trained(0.4, 0.5, 0.01)),
+        lambda: ppmtf_factors.check_ppmtf_factor_claims(trained(0.5, 0.4, 0.3)),
     ),
     "ppmtf-chains": (
-        lambda: ppmtf_chains.findings(mixing(0.95)),
-        lambda: ppmtf_chains.findings(mixing(0.5)),
+        lambda: ppmtf_chains.check_ppmtf_chain_claims(mixing(0.95)),
+        lambda: ppmtf_chains.check_ppmtf_chain_claims(mixing(0.5)),
     ),
     "ppmtf-parameters": (
-        lambda: ppmtf_parameters.findings(leaks(0.05, 0.8)),
-        lambda: ppmtf_parameters.findings(leaks(0.3, 0.2)),
+        lambda: ppmtf_parameters.check_ppmtf_parameter_claims(leaks(0.05, 0.8)),
+        lambda: ppmtf_parameters.check_ppmtf_parameter_claims(leaks(0.3, 0.2)),
     ),
     "ppmtf-knowledge": (
-        lambda: ppmtf_knowledge.findings(known(0.015, 0.01)),
-        lambda: ppmtf_knowledge.findings(known(0.015, 0.2)),
+        lambda: ppmtf_knowledge.check_ppmtf_knowledge_claims(known(0.015, 0.01)),
+        lambda: ppmtf_knowledge.check_ppmtf_knowledge_claims(known(0.015, 0.2)),
     ),
     "contest-16": (
-        lambda: contest_16.findings(teams(0.01, 0.4)),
-        lambda: contest_16.findings(teams(0.4, 0.01)),
+        lambda: contest_16.check_contest_16_claims(teams(0.01, 0.4)),
+        lambda: contest_16.check_contest_16_claims(teams(0.4, 0.01)),
     ),
     "contest-17": (
-        lambda: contest_17.findings(plus(0.41, 0.4, 0.69)),
-        lambda: contest_17.findings(plus(0.6, 0.4, 0.45)),
+        lambda: contest_17.check_contest_17_claims(plus(0.41, 0.4, 0.69)),
+        lambda: contest_17.check_contest_17_claims(plus(0.6, 0.4, 0.45)),
     ),
     "contest-18": (
-        lambda: contest_18.findings([{"method": "PPMTF+", "reidentification_rate": 0.0021}], 500, 5000),
-        lambda: contest_18.findings([{"method": "PPMTF+", "reidentification_rate": 0.016}], 500, 5000),
+        lambda: contest_18.check_contest_18_claims(
+            [{"method": "PPMTF+", "reidentification_rate": 0.0021}], 500, 5000
+        ),
+        lambda: contest_18.check_contest_18_claims(
+            [{"method": "PPMTF+", "reidentification_rate": 0.016}], 500, 5000
+        ),
     ),
     "contest-19": (
-        lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.8)),
-        lambda: contest_4_and_19.findings(homes(0.9, 0.2, 0.3)),
+        lambda: contest_people.check_contest_19_claims(homes(0.9, 0.2, 0.8)),
+        lambda: contest_people.check_contest_19_claims(homes(0.9, 0.2, 0.3)),
     ),
     "contest-7": (
-        lambda: contest_7.findings(*contest_7.scores(contest_7.DISTANCES_KM)),
-        lambda: contest_7.findings(np.zeros(41), np.zeros(41)),
+        lambda: contest_7.check_contest_7_claims(*contest_7.scores(contest_7.DISTANCES_KM)),
+        lambda: contest_7.check_contest_7_claims(np.zeros(41), np.zeros(41)),
     ),
     "contest-spread": (
-        lambda: contest_spread.findings([(100, *spread(0.04)), (400, *spread(0.01))]),
-        lambda: contest_spread.findings([(100, *spread(0.01)), (400, *spread(0.01))]),
+        lambda: contest_spread.check_contest_spread_claims([(100, *spread(0.04)), (400, *spread(0.01))]),
+        lambda: contest_spread.check_contest_spread_claims([(100, *spread(0.01)), (400, *spread(0.01))]),
     ),
     "contest-k-anonymity": (
         lambda: equal_traces([0.5, 0.2, 0.1], [0.6, 0.3, 0.0], 0.6),
         lambda: equal_traces([0.9, 0.8, 0.7], [0.6, 0.6, 0.6], 0.9),
     ),
     "contest-table2": (
-        lambda: contest_table_2.findings(spread(0.011)),
-        lambda: contest_table_2.findings(spread(0.05)),
+        lambda: contest_table_2.check_contest_table_2_claims(spread(0.011)),
+        lambda: contest_table_2.check_contest_table_2_claims(spread(0.05)),
     ),
     "geo-3": (
-        lambda: geo_3.findings(offloaded(0.01)),
-        lambda: geo_3.findings(offloaded(-0.01)),
+        lambda: geo_3.check_geo_3_claims(offloaded(0.01)),
+        lambda: geo_3.check_geo_3_claims(offloaded(-0.01)),
     ),
     "geo-4": (
-        lambda: geo_4.findings(maps([0.5, 0.5], [0.9, 0.1])),
-        lambda: geo_4.findings(maps([0.9, 0.1], [0.5, 0.5])),
+        lambda: geo_4.check_geo_4_claims(maps([0.5, 0.5], [0.9, 0.1])),
+        lambda: geo_4.check_geo_4_claims(maps([0.9, 0.1], [0.5, 0.5])),
     ),
     "geo-5": (
-        lambda: geo_5.findings(0.1, np.full((4, 5, 3), 0.3)),
-        lambda: geo_5.findings(0.4, np.full((4, 5, 3), 0.3)),
+        lambda: geo_5.check_geo_5_claims(0.1, np.full((4, 5, 3), 0.3)),
+        lambda: geo_5.check_geo_5_claims(0.4, np.full((4, 5, 3), 0.3)),
     ),
     "geo-6": (
-        lambda: geo_6.findings([confusion(90)]),
-        lambda: geo_6.findings([confusion(90), confusion(50)]),
+        lambda: geo_6.check_geo_6_claims([confusion(90)]),
+        lambda: geo_6.check_geo_6_claims([confusion(90), confusion(50)]),
     ),
     "sglt-classes": (lambda: classes(by_column=False), lambda: classes(by_column=True)),
     "sglt-qq": (
-        lambda: sglt_quantiles.findings(Q, Q + 0.05),
-        lambda: sglt_quantiles.findings(Q, 0.5 + Q / 2),
+        lambda: sglt_quantiles.check_sglt_quantile_claims(Q, Q + 0.05),
+        lambda: sglt_quantiles.check_sglt_quantile_claims(Q, 0.5 + Q / 2),
     ),
     "sglt-lbs": (
-        lambda: sglt_service.findings(service(0.9, 3.0, 2.0)),
-        lambda: sglt_service.findings(service(0.2, 6.0, 6.0)),
+        lambda: sglt_service.check_sglt_service_claims(service(0.9, 3.0, 2.0)),
+        lambda: sglt_service.check_sglt_service_claims(service(0.2, 6.0, 6.0)),
     ),
     "sglt-similarity": (
-        lambda: sglt_similarity.findings(likeness(0.8, 0.1, 0.05)),
-        lambda: sglt_similarity.findings(likeness(0.1, 0.8, 0.5)),
+        lambda: sglt_similarity.check_sglt_similarity_claims(likeness(0.8, 0.1, 0.05)),
+        lambda: sglt_similarity.check_sglt_similarity_claims(likeness(0.1, 0.8, 0.5)),
     ),
     "sglt-published": (
-        lambda: sglt_published.findings(published_table(0.61, 0.45)),
-        lambda: sglt_published.findings(published_table(0.7, 0.69)),
+        lambda: sglt_published.check_sglt_published_claims(published_table(0.61, 0.45)),
+        lambda: sglt_published.check_sglt_published_claims(published_table(0.7, 0.69)),
     ),
     "sglt-tables": (
-        lambda: sglt_tables.findings([("visits", "fakes", 0.1, 0.0), ("visits", "uniform", 0.8, 0.0)]),
-        lambda: sglt_tables.findings([("visits", "fakes", 0.9, 0.0), ("visits", "uniform", 0.8, 0.0)]),
+        lambda: sglt_tables.check_sglt_table_claims(
+            [("visits", "fakes", 0.1, 0.0), ("visits", "uniform", 0.8, 0.0)]
+        ),
+        lambda: sglt_tables.check_sglt_table_claims(
+            [("visits", "fakes", 0.9, 0.0), ("visits", "uniform", 0.8, 0.0)]
+        ),
     ),
 }
 
@@ -453,14 +459,15 @@ def test_a_statement_follows_the_numbers(name: str) -> None:
 
 
 def test_every_figure_that_states_something_is_tried_and_tells_it() -> None:
-    modules = {module for module, _ in FIGURES.values()}
-    tried = {FIGURES[name][0] for name in CASES}
-    stating = {
-        name for name in modules if hasattr(importlib.import_module(f"tracearena.figures.{name}"), "findings")
-    }
+    claims = re.compile(r"\bcheck_\w+_claims\b")
+    sources = [path.read_text() for path in (SOURCE / "papers").glob("*.py")]
+    stating = {name for text in sources for name in re.findall(r"^def (check_\w+_claims)\(", text, re.M)}
+    tried = set(claims.findall(Path(__file__).read_text()))
     assert stating == tried
-    for name in sorted(stating):
-        assert "announce(" in (SOURCE / "figures" / f"{name.replace('.', '/')}.py").read_text()
+    for name in CASES:
+        module, _, function = FIGURES[name][0].rpartition(".")
+        draw = getattr(importlib.import_module(f"tracearena.papers.{module}"), function)
+        assert "announce(" in inspect.getsource(draw), name
 
 
 def test_what_is_said_of_ones_own_walk_and_of_a_knowing_attacker_follows_the_numbers() -> None:
@@ -476,7 +483,9 @@ def test_nine_of_twelve_points_worse_than_uniform_are_not_near_the_training_data
 def test_a_correlation_of_a_third_is_none() -> None:
     rng = np.random.default_rng(4)
     x, noise = rng.random(17), rng.random(17)
-    for finding in contest_9.findings([release("d", a, 0.35 * a + b) for a, b in zip(x, noise, strict=True)]):
+    for finding in contest_9.check_contest_9_claims(
+        [release("d", a, 0.35 * a + b) for a, b in zip(x, noise, strict=True)]
+    ):
         assert finding.number is not None
         assert 0.1 < finding.number < 0.7
         assert not finding.holds
@@ -485,8 +494,8 @@ def test_a_correlation_of_a_third_is_none() -> None:
 def test_nothing_holds_of_too_little_data() -> None:
     lone = [release("No", 0.1, 0.1)]
     for finding in (
-        *contest_9.findings(lone),
-        *contest_8.findings(lone),
+        *contest_9.check_contest_9_claims(lone),
+        *contest_8.check_contest_8_claims(lone),
         privacy_costs_usefulness(lone),
     ):
         assert not finding.holds
@@ -540,9 +549,7 @@ def words(node: ast.AST) -> Iterator[str]:
 
 def test_titles_name_what_is_drawn_and_claim_nothing() -> None:
     assert all(CLAIM.search(title) for title in FORMER)
-    found = [
-        (path.name, text) for path in sorted((SOURCE / "figures").rglob("*.py")) for text in titles(path)
-    ]
+    found = [(path.name, text) for path in sorted((SOURCE / "papers").rglob("*.py")) for text in titles(path)]
     assert found
     assert [(name, text) for name, text in found if CLAIM.search(text)] == []
 
@@ -557,7 +564,7 @@ def test_the_command_prints_what_holds(tmp_path: Path, monkeypatch: pytest.Monke
     command = ["figure", "sglt-classes", "--out", str(tmp_path)]
     for holds, by_column in (("holds: ", False), ("does not hold here: ", True)):
         shown = classes(by_column=by_column)
-        monkeypatch.setattr(figures, "figure", lambda name, shown=shown: partial(telling, shown))
+        monkeypatch.setattr(papers, "figure", lambda name, shown=shown: partial(telling, shown))
         told = run(*command)
         assert told.status == 0
         last = told.out.splitlines()[-1]

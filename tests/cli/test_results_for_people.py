@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tracearena.cli._output import in_words, print_result
-from tracearena.figures import FIGURES
+from tracearena.papers import FIGURES
 
 RESULT = {
     "events": 1234567,

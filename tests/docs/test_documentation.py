@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from tracearena.algorithms import catalogue
 from tracearena.cli import COMMANDS, build
-from tracearena.figures import FIGURES
+from tracearena.papers import FIGURES
 
 COMMANDS_PAGE = DOCS / "reference" / "commands.md"
 MOST_GALLERY_BYTES = 2_000_000

@@ -13,11 +13,11 @@ from tests.examples import examples
 from tracearena.arena import pseudonymise, run_sweep
 from tracearena.cities import simulate
 from tracearena.errors import ParameterError
-from tracearena.figures.contest.k_anonymity import companions
-from tracearena.figures.data import Team
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import KAnonymous
 from tracearena.obfuscation.k_anonymity import equal_groups
+from tracearena.papers.contest_board import companions
+from tracearena.papers.data import Team
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]

@@ -38,7 +38,7 @@ def figure(
 
     What is said of the figure is tested on these numbers and printed as "holds" or "does not hold here".
     """
-    from tracearena import figures
+    from tracearena import papers
     from tracearena.files.atomic import make_folder, replacing_all
 
     if name == "list":
@@ -47,7 +47,7 @@ def figure(
         return
     found: list[Finding] = []
     folder = out or Path("figures")
-    make = figures.figure(name)
+    make = papers.figure(name)
     with replacing_all(), working(name):
         make_folder(folder)
         written = make(folder, data=data, seed=1 if seed is None else seed, tell=found.append)
@@ -62,7 +62,7 @@ def figure(
 
 def _print_list(as_json: bool) -> None:
     """Say what each figure shows, from the catalogue of figures."""
-    from tracearena.figures import FIGURES
+    from tracearena.papers import FIGURES
 
     if as_json:
         print_result(
@@ -110,17 +110,17 @@ def findings(
 
     Our numbers are kept from runs of the commands named; --measure runs them again.
     """
-    from tracearena.figures.ledger import runs
-    from tracearena.figures.ledger.page import chosen, entries, told
-    from tracearena.figures.ledger.page import page as written
     from tracearena.files import replacing
+    from tracearena.papers import claims
+    from tracearena.papers.claims_table import chosen, entries, told
+    from tracearena.papers.claims_table import page as written
 
     if measure:
         if record is None:
             raise typer.BadParameter("--measure needs --record, the folder where runs are kept")
         for command in chosen(measure, record):
             note(f"tracearena {command}")
-            runs.keep(runs.measure(command, data), record)
+            claims.keep(claims.measure(command, data), record)
     else:
         refuse("reading what was measured", data=data)
     if page is not None:

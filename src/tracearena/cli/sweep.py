@@ -110,14 +110,14 @@ def sweep(
     from tracearena.arena.sweep import Scoring
     from tracearena.cli._compare import read_halves
     from tracearena.cli._output import sensitive_places
-    from tracearena.figures import privacy_scatter
     from tracearena.files.atomic import replacing_all
+    from tracearena.papers import style
 
     if not tune:
         refuse("a sweep without --tune", samples=samples)
     check_outputs(out, plot, inputs=(reference, original, *reading.files))
     if plot is not None:
-        privacy_scatter.check_suffix(plot)
+        style.check_suffix(plot)
     halves = read_halves(reading, reference, original)
     kept = arena.unfinished(out)
     begun = arena.begun_with(kept)
@@ -141,7 +141,7 @@ def sweep(
     with replacing_all():
         arena.write_table(rows, out)
         if plot is not None:
-            privacy_scatter.draw(rows, plot)
+            style.draw(rows, plot)
     if plot is not None:
         note(f"picture in {plot}")
     kept.unlink(missing_ok=True)
@@ -179,7 +179,7 @@ def sweep(
 
 def _sample_teams(folder: Path) -> list[tuple[Traces, Traces]]:
     """Read the sample teams of a folder of contest files."""
-    from tracearena.figures.data import published_teams
+    from tracearena.papers.data import published_teams
 
     return [(team.reference, team.original) for team in published_teams(folder)]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.figures.style import canvas, draw_ground
 from tracearena.pages.describe import WEEKDAYS, Amounts, Times, amounts_of, heat
 from tracearena.pages.html import COLOURS, VERMILION
 from tracearena.pages.maps import map_box, place_map
+from tracearena.papers.style import canvas, draw_ground
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 

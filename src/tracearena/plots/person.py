@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.figures.style import canvas, draw_ground
 from tracearena.pages.describe import Times
 from tracearena.pages.html import COLOURS, GREY, YELLOW
 from tracearena.pages.maps import ground, map_box, sensitive_marks
+from tracearena.papers.style import canvas, draw_ground
 from tracearena.plots.panels import day_label, draw_sensitive, moving
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box

@@ -10,12 +10,11 @@ import numpy as np
 from tracearena.arena.evaluation import Evaluation, Utility
 from tracearena.arena.sweep import Sweep
 from tracearena.errors import DataError, ParameterError, shorten
-from tracearena.figures import privacy_scatter
-from tracearena.figures.privacy_scatter import NAMES, USEFULNESS, WHEREABOUTS
-from tracearena.figures.style import canvas
 from tracearena.intake.local_time import guessed
 from tracearena.pages.describe import Times, times_of_events, times_of_points
 from tracearena.pages.html import BLUE, MARKERS, ORANGE, SKY, VERMILION
+from tracearena.papers import style
+from tracearena.papers.style import NAMES, USEFULNESS, WHEREABOUTS, canvas
 from tracearena.plots import panels, person
 from tracearena.plots.panels import moving
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
@@ -73,7 +72,7 @@ def sweep_picture(rows: Sweep, kind: str | None = None, *, interactive: bool = F
     else:
         has_whereabouts = any(WHEREABOUTS.of(row) is not None for row in rows)
         scales = USEFULNESS, WHEREABOUTS if has_whereabouts else NAMES
-    draw = privacy_scatter.interactive if interactive else privacy_scatter.static
+    draw = style.interactive if interactive else style.static
     return draw(rows, *scales, threshold=rows.threshold)
 
 

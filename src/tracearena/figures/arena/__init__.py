@@ -1,1 +1,0 @@
-"""Figures of our own: how strong attacks and defences are."""

@@ -1,1 +1,0 @@
-"""Figures of the paper on geo-indistinguishable GPS traces."""

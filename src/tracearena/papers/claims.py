@@ -1,0 +1,342 @@
+"""A statement of a paper, and how it is tried."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tracearena.errors import DataError
+from tracearena.files import replacing
+
+HOLDS, HOLDS_NOT, UNTRIED, UNMEASURED = "holds", "holds not", "cannot be tried here", "not measured"
+
+
+class Seen(NamedTuple):
+    """What a check saw: our number in words, and whether it is as the paper says."""
+
+    words: str
+    holds: bool
+
+
+class Check(Protocol):
+    """One number that a row looks at."""
+
+    def see(self, run: Run) -> Seen:
+        """Look at what a command printed."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure, table or stated finding of a paper.
+
+    Attributes
+    ----------
+    item
+        Where it stands: "Figure 7", "section 4.4".
+    states
+        What the paper says there, in a sentence without its full stop.
+    command
+        What tries it, as typed after ``tracearena`` in a folder of the published data; None if nothing can.
+    checks
+        What is looked at in the command's output; the row holds if every check does.
+    published
+        The paper's number, in words.
+    missing
+        The data without which it cannot be tried; for rows without a command.
+    note
+        Why it does not hold, or holds in another way; a sentence.
+
+    Examples
+    --------
+    >>> Row("Figure 9", "six hours in all of Istanbul", missing="the Foursquare check-ins").verdict(None)
+    'cannot be tried here'
+    """
+
+    item: str
+    states: str
+    command: str | None = None
+    checks: tuple[Check, ...] = ()
+    published: str = ""
+    missing: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.command is None) != bool(self.missing) or bool(self.checks) == bool(self.missing):
+            raise DataError(f"{self.item}: a row has a command with checks, or names the missing data")
+
+    def verdict(self, run: Run | None) -> str:
+        """Say whether it holds, given what the command printed."""
+        if self.command is None:
+            return UNTRIED
+        if run is None:
+            return UNMEASURED
+        return HOLDS if all(check.see(run).holds for check in self.checks) else HOLDS_NOT
+
+    def ours(self, run: Run | None) -> str:
+        """Return our numbers in words."""
+        return "" if run is None else "; ".join(check.see(run).words for check in self.checks)
+
+
+# Where a number stands
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number in a table that a figure writes: the mean of a column over the rows with these values."""
+
+    table: str
+    column: str
+    where: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, run: Run) -> float:
+        """Return the number."""
+        found = [
+            float(row[self.column])
+            for row in run.rows(self.table)
+            if row.get(self.column) and all(row.get(name) == value for name, value in self.where.items())
+        ]
+        if not found:
+            raise DataError(
+                f"{run.command}: {self.table} has no {self.column} in a row with {dict(self.where)}"
+            )
+        return sum(found) / len(found)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A number that a command prints with ``--json``: the names on the way to it, joined by dots.
+
+    Of a list, an element by its number, or as ``name=SGD`` by one of its values.
+    """
+
+    path: str
+
+    def of(self, run: Run) -> float:
+        """Return the number."""
+        found: Any = run.result
+        for name in self.path.split("."):
+            if isinstance(found, list) and "=" in name:
+                key, _, value = name.partition("=")
+                found = next(one for one in found if str(one[key]) == value)
+            else:
+                found = found[int(name) if isinstance(found, list) else name]
+        return float(found)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How much larger one number of a run is than another."""
+
+    one: Cell | Key
+    other: Cell | Key
+
+    def of(self, run: Run) -> float:
+        """Return the difference."""
+        return self.one.of(run) - self.other.of(run)
+
+
+def cell(table: str, column: str, /, **where: str) -> Cell:
+    """Return the place of a number in a table."""
+    return Cell(table, column, where)
+
+
+# What is asked of it
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A finding that a figure states itself, by the beginning of its statement, or by the whole of it."""
+
+    statement: str
+    whole: bool = False
+
+    def see(self, run: Run) -> Seen:
+        """Return what the figure says."""
+        found = [
+            one
+            for one in run.findings
+            if one["statement"].startswith(self.statement)
+            and (not self.whole or one["statement"] == self.statement)
+        ]
+        if not found:
+            raise DataError(f"{run.command} states nothing that begins with {self.statement!r}")
+        return Seen("; ".join(one["measured"] for one in found), all(one["holds"] for one in found))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A picture that only shows what something looks like, by the beginning of its name."""
+
+    name: str
+
+    def see(self, run: Run) -> Seen:
+        """Return whether it was drawn."""
+        pictures = [name for name in map(Path, run.result["files"]) if name.suffix in {".svg", ".png"}]
+        mine = [picture.name for picture in pictures if picture.name.startswith(self.name)]
+        return Seen(", ".join(mine) or "nothing drawn", bool(mine))
+
+
+@dataclass(frozen=True)
+class Near:
+    """A number within a distance of the published one."""
+
+    label: str
+    at: Cell | Key | Gap
+    published: float
+    within: float
+
+    def see(self, run: Run) -> Seen:
+        """Compare."""
+        value = self.at.of(run)
+        return Seen(f"{self.label} {short(value)}", abs(value - self.published) <= self.within)
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number that is neither too small nor too large; a limit may be another number of the run."""
+
+    label: str
+    at: Cell | Key | Gap
+    least: float | Cell | Key | Gap = float("-inf")
+    most: float | Cell | Key | Gap = float("inf")
+
+    def see(self, run: Run) -> Seen:
+        """Compare; a limit that was measured is named beside the number."""
+        value = self.at.of(run)
+        limits = [limit if isinstance(limit, float | int) else limit.of(run) for limit in self._limits]
+        told = [
+            f"{word} {short(limit)}"
+            for word, limit, asked in zip(("at least", "at most"), limits, self._limits, strict=True)
+            if not isinstance(asked, float | int)
+        ]
+        words = f"{self.label} {short(value)}" + (f" (it takes {', '.join(told)})" if told else "")
+        return Seen(words, limits[0] <= value <= limits[1])
+
+    @property
+    def _limits(self) -> tuple[float | Cell | Key | Gap, float | Cell | Key | Gap]:
+        return self.least, self.most
+
+
+def short(value: float) -> str:
+    """Return three digits that tell, or the whole number.
+
+    >>> short(0.42736), short(0.9995), short(12345.6), short(40.0)
+    ('0.427', '0.9995', '12,346', '40')
+    """
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if f"{value:.3g}" != "1" else f"{value:.4g}"
+
+
+# What a command printed and wrote, kept so that nobody need run it to read it.
+
+
+_MOST_CHARACTERS = 40_000
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class Run:
+    """A command that was run.
+
+    Attributes
+    ----------
+    command
+        As it is typed after ``tracearena``, in a folder where the published data lies; several commands are
+        joined by ``&&``.
+    version, seed, seconds
+        Of the program; of all randomness; how long it took.
+    result
+        What the last command printed with ``--json``.
+    tables
+        The CSV files that were written, as text, those of up to 40,000 characters.
+    """
+
+    command: str
+    version: str
+    seed: int
+    seconds: float
+    result: Any
+    tables: dict[str, str]
+
+    @cached_property
+    def findings(self) -> list[dict[str, Any]]:
+        """What a figure says holds, or does not."""
+        return list(self.result.get("findings", ())) if isinstance(self.result, dict) else []
+
+    def rows(self, table: str) -> list[dict[str, str]]:
+        """Return the rows of a table that was written."""
+        if table not in self.tables:
+            raise DataError(f"{self.command} wrote no {table}: there are {', '.join(self.tables) or 'none'}")
+        return list(csv.DictReader(io.StringIO(self.tables[table])))
+
+
+def file_name(command: str) -> str:
+    """Return the name of the file that keeps a run.
+
+    >>> file_name("figure ppmtf-7 --data ppmtf-tokyo")
+    'figure-ppmtf-7-data-ppmtf-tokyo.json'
+    """
+    words = re.sub(r"[^a-z0-9]+", "-", command.lower()).strip("-")
+    if len(words) > _LONGEST_NAME:
+        words = f"{words[:_LONGEST_NAME].strip('-')}-{hashlib.sha256(command.encode()).hexdigest()[:8]}"
+    return f"{words}.json"
+
+
+def measure(command: str, data: Path | None = None) -> Run:
+    """Run a command in a folder of its own, with the published data beside it."""
+    from tracearena import __version__
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for path in sorted(data.resolve().iterdir()) if data is not None else ():
+            (folder / path.name).symlink_to(path)
+        begin, printed = time.perf_counter(), ""
+        parts = [shlex.split(part) for part in command.split("&&")]
+        for number, words in enumerate(parts):
+            words = [*words, "--json"] if number == len(parts) - 1 else words
+            printed = _printed(words, folder)
+        seconds = time.perf_counter() - begin
+        texts = {path.name: path.read_text() for path in sorted(folder.glob("figures/*.csv"))}
+    tables = {table: text for table, text in texts.items() if len(text) <= _MOST_CHARACTERS}
+    seed = re.search(r"--seed (\d+)", command)
+    chosen = int(seed[1]) if seed else 1
+    return Run(command, __version__, chosen, round(seconds, 1), json.loads(printed), tables)
+
+
+def _printed(words: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "tracearena", *words], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise DataError(f"tracearena {shlex.join(words)}: {done.stderr.strip() or done.returncode}")
+    return done.stdout
+
+
+def keep(run: Run, folder: Path) -> Path:
+    """Write a run into a folder of runs."""
+    path = folder / file_name(run.command)
+    with replacing(path) as file:
+        file.write((json.dumps(asdict(run), ensure_ascii=False, indent=1) + "\n").encode())
+    return path
+
+
+def kept(command: str, folder: Path | None = None) -> Run | None:
+    """Return a run from a folder, that of the package by default; None if there is none."""
+    shelf = resources.files("tracearena.papers") / "measured" if folder is None else folder
+    found = shelf / file_name(command)
+    return Run(**json.loads(found.read_text("utf-8"))) if found.is_file() else None

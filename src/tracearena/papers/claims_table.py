@@ -1,0 +1,119 @@
+"""The page of the documentation that sets the papers' findings beside ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tracearena.checks import require_choice
+from tracearena.errors import ParameterError
+from tracearena.papers import claim_rows, claim_rows_ppmtf
+from tracearena.papers.claims import HOLDS, HOLDS_NOT, UNMEASURED, UNTRIED, Row, Run, kept
+
+_HEAD = """# Findings of the papers
+
+<!-- Written by `tracearena findings --page`. -->
+
+Every figure, table and stated finding of the [five papers](../reference/papers.md): the command that
+tries it, our number, the published one, and whether it holds. A command is typed in a folder where the
+[published data](../reference/datasets.md) lies; without `--data` it runs on the simulated city, which is
+another city than the paper's. What cannot be tried here names the data that is missing.
+
+The numbers under "here" are those that the commands printed, kept with version and seed in
+`src/tracearena/papers/measured`; none of them is typed by hand. Remarks beside a
+verdict are ours. Commands that have a text in them are run again by
+`tracearena findings --measure TEXT --data DATA --record FOLDER`, and this page is written by
+`tracearena findings --page FILE`.
+"""
+
+_IN_SUM = {
+    HOLDS: "hold",
+    HOLDS_NOT: "do not hold",
+    UNTRIED: "cannot be tried here",
+    UNMEASURED: "are not measured",
+}
+
+
+def entries(folder: Path | None = None, only: str | None = None) -> Iterator[tuple[str, Row, Run | None]]:
+    """Yield every row, or those of one paper, with what its command printed, if it was run."""
+    if only is not None:
+        require_choice("paper", only, tuple(PAPERS))
+    for paper, (_, rows) in PAPERS.items():
+        if only not in (None, paper):
+            continue
+        for row in rows:
+            yield paper, row, None if row.command is None else kept(row.command, folder)
+
+
+def chosen(texts: Sequence[str], folder: Path | None = None) -> list[str]:
+    """Return the commands with one of the texts in them; "missing" asks for those never run."""
+    known = {row.command: run for _, row, run in entries(folder) if row.command is not None}
+    found = [
+        command
+        for command, run in known.items()
+        if any(text in command or (text == "missing" and run is None) for text in texts)
+    ]
+    if not found and "missing" not in texts:
+        raise ParameterError(f"no command has {' or '.join(map(repr, texts))} in it")
+    return found
+
+
+def told(paper: str, row: Row, run: Run | None) -> dict[str, Any]:
+    """Return a row as plain values."""
+    return {
+        "paper": paper,
+        "where": row.item,
+        "states": row.states,
+        "command": None if row.command is None else f"tracearena {row.command}",
+        "here": row.ours(run),
+        "published": row.published,
+        "verdict": row.verdict(run),
+        "missing": row.missing,
+        "note": row.note,
+        "seed": None if run is None else run.seed,
+        "version": None if run is None else run.version,
+    }
+
+
+def page(folder: Path | None = None) -> str:
+    """Return the page."""
+    found = list(entries(folder))
+    count = Counter(row.verdict(run) for paper, row, run in found if paper != "ours")
+    told = [f"{count[verdict]} {words}" for verdict, words in _IN_SUM.items() if count[verdict]]
+    parts = [_HEAD, f"Of the {sum(count.values())} rows of the papers: {', '.join(told)}."]
+    for paper, (heading, _) in PAPERS.items():
+        parts += ["", f"## {heading}", "", "| where | what it says | command | here | published | verdict |"]
+        parts.append("|---|---|---|---|---|---|")
+        parts += [_line(row, run) for name, row, run in found if name == paper]
+    return "\n".join(parts) + "\n"
+
+
+def _line(row: Row, run: Run | None) -> str:
+    command = "" if row.command is None else f"`tracearena {row.command}`"
+    verdict = f"**{row.verdict(run)}**" if row.verdict(run) == HOLDS_NOT else row.verdict(run)
+    why = f"missing: {row.missing}" if row.missing else row.note
+    cells = (
+        row.item,
+        row.states,
+        command,
+        row.ours(run),
+        row.published,
+        f"{verdict}: {why}" if why else verdict,
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+# All rows, by paper.
+
+
+PAPERS: dict[str, tuple[str, tuple[Row, ...]]] = {
+    "samples": ("The sample program of 2019 [samples]", claim_rows.SAMPLES_CLAIMS),
+    "contest": ("The contest and PPMTF+ [contest]", claim_rows.CONTEST_CLAIMS),
+    "ppmtf": ("PPMTF [ppmtf]", claim_rows_ppmtf.ROWS),
+    "geo": ("GPS traces [geo-ind]", claim_rows.GEO_CLAIMS),
+    "sglt": ("Fake traces [sglt]", claim_rows.ROWS),
+    "ours": ("Beside the papers", claim_rows.OWN_CLAIMS),
+}
+"""Key of a paper → its heading and its rows."""

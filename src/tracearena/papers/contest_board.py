@@ -1,0 +1,561 @@
+"""[contest] Figure 7: the two functions that make scores of distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena import ATTACKS_2019, SweepRow, measure_fairness, run_sweep, succeeded, write_table
+from tracearena.arena.claims import (
+    Finding,
+    Tell,
+    announce,
+    counted,
+    privacies_together,
+    shuffling_hides_names_only,
+    titled,
+)
+from tracearena.arena.experiments import Fairness
+from tracearena.arena.sweep import Scoring
+from tracearena.contest import ContestPlan, Rules, compared, read_score_tables, team_traces
+from tracearena.contest.board import BoardRow, Role
+from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, tracked
+from tracearena.files import write_csv
+from tracearena.metrics import trace_inference_score, utility_score
+from tracearena.obfuscation.k_anonymity import KAnonymous, equal_groups
+from tracearena.pages.html import BLUE, COLOURS, MARKERS
+from tracearena.papers import style
+from tracearena.papers.data import (
+    DEFENCES,
+    TEAM_ITERATIONS,
+    Size,
+    Source,
+    Team,
+    correlation_of,
+    generator_training,
+    made_teams,
+    teams,
+    virtual_teams,
+    write_records,
+)
+from tracearena.papers.style import canvas, head, label_points, save
+from tracearena.synthesis import PPMTF
+from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
+
+LIMIT_KM = 2.0
+DISTANCES_KM = np.arange(0, 4.01, 0.1).round(1)
+
+
+def draw_contest_figure_7(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+    """Write contest-7.svg and contest-7.csv: what one event scores at each distance."""
+    useful, private = scores(DISTANCES_KM)
+    found = check_contest_7_claims(useful, private)
+    announce(found, tell)
+    rows = zip(DISTANCES_KM, useful, private, strict=True)
+    table = write_csv(out / "contest-7.csv", ("distance_km", "g_U", "g_T"), rows)
+    return [_draw(out / "contest-7.svg", useful, private, found), table]
+
+
+def scores(distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return g_U and g_T: utility of an event released so far away, and privacy of one guessed so far away.
+
+    >>> scores(np.array([0.0, 1.0, 3.0]))[0].tolist()
+    [1.0, 0.5, 0.0]
+    """
+    places = Places(np.zeros(len(distances) + 1), [0, *distances], km_per_degree=(1, 1))
+    original = Traces.from_dense([[0]], places, Clock(instants_per_day=1))
+    useful, private = [], []
+    for at in range(1, len(places)):
+        released = ObfuscatedTraces.like(original, [at])
+        useful.append(utility_score(original, released, limit_km=LIMIT_KM).utility)
+        private.append(trace_inference_score(original, original.with_places([at])).trace_inference)
+    return np.array(useful), np.array(private)
+
+
+def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.float64]) -> list[Finding]:
+    """Test that the two are what [contest] section 3.4 defines: 1 - d / 2 km and d / 2 km, then flat."""
+    wanted = np.minimum(DISTANCES_KM / LIMIT_KM, 1)
+    error = float(max(np.abs(useful - (1 - wanted)).max(), np.abs(private - wanted).max()))
+    return [
+        Finding(
+            "both scores are straight lines up to 2 km and flat beyond",
+            error < 1e-9,
+            f"largest difference {error:.1e}, it takes less than 1e-9",
+            error,
+        )
+    ]
+
+
+def _draw(
+    path: Path, useful: NDArray[np.float64], private: NDArray[np.float64], found: list[Finding]
+) -> Path:
+    panels = (
+        (useful, "utility g_U of an event", "distance of the released place (km)"),
+        (private, "privacy g_T of an event", "distance of the inferred place (km)"),
+    )
+    with canvas(9, 3.4, ncols=2) as (figure, both):
+        for number, (axes, (values, name, distance)) in enumerate(zip(both, panels, strict=True)):
+            axes.plot(DISTANCES_KM, values, color=COLOURS[number], linewidth=2)
+            axes.set(xlabel=distance, ylabel=f"{name} (1 is best)", ylim=(-0.03, 1.03))
+        figure.subplots_adjust(wspace=0.3)
+        head(figure, "Scores over distances", found)
+        return save(figure, path)
+
+
+# [contest] Figure 8: privacy scores of the sample algorithms.
+
+
+def draw_contest_figure_8(
+    out: Path, source: Source, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
+) -> list[Path]:
+    """Write contest-8.svg and contest-8.csv, of a team of virtual users."""
+    (team,) = virtual_teams(source, iterations=iterations)
+    rows = succeeded(run_sweep(*team, seed=source.seed))
+    write_table(rows, out / "contest-8.csv")
+    found = check_contest_8_claims(rows)
+    announce(found, tell)
+    title = "The sample defences, by both kinds of privacy"
+    return [style.draw_found(rows, out / "contest-8.svg", title, found), out / "contest-8.csv"]
+
+
+def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[Finding]:
+    """Say what the picture is for: re-identification alone is not enough as a measure."""
+    return [shuffling_hides_names_only(rows)]
+
+
+# [contest] Figure 9: privacy of the teams' releases, ours with a defence for each team.
+
+
+RESULTS = "pwscup2019-results"
+TABLES = ("final_reidentification.csv", "final_trace_inference.csv", "final_utility.csv")
+
+
+def draw_contest_figure_9(
+    out: Path, source: Source, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
+) -> list[Path]:
+    """Write contest-9.svg and contest-9.csv, and contest-9-2019.csv where the published final is at hand."""
+    tables = published_final(source.data)
+    # A folder with the published scores alone has no traces: ours are then virtual users.
+    ours = source if tables is None or tables[0].parent != source.data else replace(source, data=None)
+    (team,) = virtual_teams(ours, iterations=iterations)
+    rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=source.seed)
+    succeeded(rows)
+    write_table(rows, out / "contest-9.csv")
+    points = [] if tables is None else compared(read_score_tables(*tables).board())
+    found = check_contest_9_claims(rows, points)
+    announce(found, tell)
+    picture, numbers = out / "contest-9.svg", [out / "contest-9.csv"]
+    title = f"{len(rows)} releases by both kinds of privacy"
+    if not points:
+        return [style.draw_found(rows, picture, title, found), *numbers]
+    numbers.append(write_records(out / "contest-9-2019.csv", [row.to_dict() for row in points]))
+    return [_draw_both(picture, title, rows, points, found), *numbers]
+
+
+def published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
+    """Return the published tables of scores, if they lie in the folder or beside it."""
+    for folder in () if data is None else (data, data.resolve().parent / RESULTS):
+        found = tuple(folder / name for name in TABLES)
+        if all(path.is_file() for path in found):
+            return found[0], found[1], found[2]
+    return None
+
+
+def check_contest_9_claims(rows: Sequence[SweepRow], published: Sequence[BoardRow] = ()) -> list[Finding]:
+    """Say whether the two kinds of privacy go together over the valid releases ([contest] Figure 9).
+
+    The same is asked of the published points, where they are at hand.
+    """
+    found = [privacies_together(row.scores.minima for row in rows if row.valid)]
+    if published:
+        theirs = privacies_together((row.s_R_min, row.s_T_min) for row in published)
+        found.append(replace(theirs, statement=f"{theirs.statement}, in the published final"))
+    return found
+
+
+def correlation(rows: Sequence[SweepRow]) -> float:
+    """Return the correlation of s_R,min and s_T,min over the valid releases."""
+    return correlation_of([row.scores.minima for row in rows if row.valid])
+
+
+def _draw_both(
+    path: Path, title: str, rows: Sequence[SweepRow], points: Sequence[BoardRow], found: Sequence[Finding]
+) -> Path:
+    with canvas(14, 6, ncols=2) as (figure, axes):
+        style.scatter(axes[0], rows)
+        axes[0].set_title(titled(title, found[:1]), fontsize=10, loc="left", pad=24)
+        where = [(row.s_R_min, row.s_T_min) for row in points]
+        for role, marker in ((Role.TEAM, "o"), (Role.PSEUDONYMISED, "x")):
+            own = [pair for row, pair in zip(points, where, strict=True) if row.role is role]
+            axes[1].scatter([x for x, _ in own], [y for _, y in own], marker=marker, color=BLUE, zorder=3)
+        label_points(axes[1], where, [row.team for row in points], size=6.5)
+        axes[1].set(xlabel=style.NAMES.title, ylabel=style.WHEREABOUTS.title)
+        theirs = f"{len(points)} data sets of the published final (x: pseudonymised only)"
+        axes[1].set_title(titled(theirs, found[1:]), fontsize=10, loc="left", pad=24)
+        for one in axes:
+            one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        return save(figure, path)
+
+
+# [contest] Table 2: spread of the privacy scores over the teams' data.
+
+
+TABLE_2_TEAMS = 17
+ITERATIONS = 100
+PLAN = ContestPlan()
+LARGEST_SPREAD = 0.015
+
+
+def draw_contest_table_2(
+    out: Path,
+    source: Source,
+    tell: Tell | None,
+    *,
+    count: int = TABLE_2_TEAMS,
+    plan: ContestPlan = PLAN,
+    iterations: int = ITERATIONS,
+) -> list[Path]:
+    """Write contest-table2.csv and contest-table2.svg: 17 teams of 2,000 virtual users, 40 days."""
+    training = generator_training(source)
+    root = seed_sequence(source.seed)
+    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+
+    def teams() -> Iterator[tuple[Traces, Traces]]:
+        for team in tracked(range(count), count):
+            yield team_traces(model, plan, child_seed(root, 1, team))
+
+    found = measure_fairness(teams(), seed=child_seed(root, 2))
+    rows = [row.to_dict() for row in found]
+    said = check_contest_table_2_claims(found)
+    announce(said, tell)
+    return [
+        _plot_contest_table_2(out / "contest-table2.svg", found, said),
+        write_records(out / "contest-table2.csv", rows),
+    ]
+
+
+def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[Finding]:
+    """Ask whether the spread over the teams is small.
+
+    [contest] appendix E and Table 2: "about 0.01 or less", 0.011 at most. It takes a standard deviation
+    below 0.015, which rounds to that, for every defence and both scores.
+    """
+    spread = max(max(row.reidentification_sd, row.trace_inference_sd) for row in found)
+    return [
+        Finding(
+            "whose data a team gets hardly matters",
+            spread < LARGEST_SPREAD,
+            f"largest standard deviation {spread:.4f}, it takes less than {LARGEST_SPREAD:g}",
+            spread,
+        )
+    ]
+
+
+def _plot_contest_table_2(path: Path, found: list[Fairness], said: list[Finding]) -> Path:
+    with canvas(6.5, 4) as (figure, axes):
+        for number, (name, side) in enumerate((("reidentification", -0.15), ("trace_inference", 0.15))):
+            values = [getattr(row, f"{name}_mean") for row in found]
+            spread = [getattr(row, f"{name}_sd") for row in found]
+            at = [place + side for place in range(len(found))]
+            label = ("s_R,min", "s_T,min")[number]
+            axes.errorbar(
+                at, values, yerr=spread, fmt="os"[number], capsize=4, color=COLOURS[number], label=label
+            )
+        axes.set_xticks(range(len(found)), [row.defence for row in found])
+        axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best)\nmean ± standard deviation over teams")
+        title = "Privacy scores over the teams' data"
+        axes.set_title(titled(title, said, width=75), fontsize=10, loc="left")
+        axes.legend(frameon=False)
+        return save(figure, path)
+
+
+# [contest] appendix E: more users, smaller spread of the scores over the teams.
+
+
+USERS = (50, 100, 200, 400)
+TEAMS = 8
+DAYS = 20
+SCORES = (("reidentification_sd", "s_R,min"), ("trace_inference_sd", "s_T,min"))
+
+
+def draw_contest_spread(
+    out: Path,
+    source: Source,
+    tell: Tell | None,
+    *,
+    users: Sequence[int] = USERS,
+    count: int = TEAMS,
+    days: int = DAYS,
+    iterations: int = TEAM_ITERATIONS,
+) -> list[Path]:
+    """Write contest-spread.svg and contest-spread.csv: teams of ever more virtual users."""
+    sizes = [size for size in users for _ in range(count)]
+    teams = list(tracked(made_teams(source, sizes, days, iterations=iterations), len(sizes)))
+    found = [
+        (size, row)
+        for number, size in enumerate(users)
+        for row in _spread(teams[number * count : (number + 1) * count], source.seed, number)
+    ]
+    said = check_contest_spread_claims(found)
+    announce(said, tell)
+    rows = [{"users": size, **row.to_dict()} for size, row in found]
+    return [
+        _plot_contest_spread(out / "contest-spread.svg", found, said),
+        write_records(out / "contest-spread.csv", rows),
+    ]
+
+
+def _spread(teams: Sequence[Team], seed: int, number: int) -> list[Fairness]:
+    return measure_fairness(teams, seed=child_seed(seed_sequence(seed), 2, number))
+
+
+def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[Finding]:
+    """Ask whether the spread falls as the users grow.
+
+    [contest] appendix E: "To improve the fairness (i.e., to further reduce the SD), we should increase the
+    number m of virtual users." It takes a fall of the mean spread, over defences and both scores, with an
+    exponent of the users of -0.25 or less; independent people would give -0.5.
+    """
+    mean = _mean_spreads(found)
+    slope = float(np.polyfit(np.log(list(mean)), np.log(list(mean.values())), 1)[0])
+    first, last = min(mean), max(mean)
+    return [
+        Finding(
+            "the more users a team has, the smaller is the spread over the teams",
+            slope <= -0.25,
+            f"mean standard deviation {mean[first]:.4f} of {first:,} users, {mean[last]:.4f} of {last:,}: "
+            f"users to the power of {slope:.2f}, it takes -0.25",
+            slope,
+        )
+    ]
+
+
+def _mean_spreads(found: Sequence[tuple[int, Fairness]]) -> dict[int, float]:
+    sizes = dict.fromkeys(size for size, _ in found)
+    return {
+        size: float(np.mean([getattr(row, name) for own, row in found if own == size for name, _ in SCORES]))
+        for size in sizes
+    }
+
+
+def _plot_contest_spread(path: Path, found: Sequence[tuple[int, Fairness]], said: Sequence[Finding]) -> Path:
+    defences = dict.fromkeys(row.defence for _, row in found)
+    with canvas(10, 4, ncols=2, sharey=True) as (figure, both):
+        for axes, (name, score) in zip(both, SCORES, strict=True):
+            for number, defence in enumerate(defences):
+                points = [(size, getattr(row, name)) for size, row in found if row.defence == defence]
+                style = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
+                axes.plot(*zip(*points, strict=True), label=defence, **style)
+            sizes = list(dict.fromkeys(size for size, _ in found))
+            axes.set(xscale="log", yscale="log", xlabel="virtual users of a team")
+            axes.set_xticks(sizes, [str(size) for size in sizes])
+            axes.minorticks_off()
+            axes.set_title(score, fontsize=10, loc="left")
+        both[0].set_ylabel("standard deviation over teams")
+        both[1].legend(frameon=False, fontsize=8)
+        head(figure, "Spread of the scores over the users of a team", said)
+        return save(figure, path)
+
+
+# [samples] Figure 4: the sample programs with and without the utility threshold.
+
+
+def draw_samples_figure_4(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+    """Write samples-4.svg and samples-4.csv."""
+    (team,) = teams(source)
+    scoring = Scoring(utility_rule="2019")
+    rows = succeeded(run_sweep(*team, scoring=scoring, legacy_2019=True, seed=source.seed))
+    write_table(rows, out / "samples-4.csv")
+    threshold = Rules().utility_threshold
+    with canvas(15, 6, ncols=2) as (figure, (everything, valid)):
+        style.scatter(everything, rows)
+        everything.set_title("all releases (threshold 0)", fontsize=10, loc="left", pad=24)
+        style.scatter(valid, [row for row in rows if row.valid])
+        valid.set_title(f"only useful releases (threshold {threshold:g})", fontsize=10, loc="left", pad=24)
+        picture = save(figure, out / "samples-4.svg")
+    return [picture, out / "samples-4.csv"]
+
+
+# [contest] sections 1 and 5.2: what k-anonymity of traces hides, and what it does not.
+
+
+PEOPLE = Size(500, 10)
+KS = (2, 3, 5, 10, 20, 50)
+SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
+TOGETHER = 10
+"""How many people share their days in the second panel, and the k that hides them there."""
+FALLS = -0.9
+ATTACKS = ("samples", "FuzzyCount-R", "Replay-T")
+"""Attackers who read the release, and one who goes by habits alone."""
+
+
+class Point(NamedTuple):
+    """One release: how alike people are made, how many traces are equal, and what attackers leave.
+
+    Attributes
+    ----------
+    together
+        Share of the times of day at which ten people are made to be where the first of them is.
+    homogeneity
+        Share of the events at which a person is where the common trace of her group is.
+    identified, known
+        Share of people identified by whoever knows the reference, and the originals themselves.
+    chance
+        Standard deviation of a share that is found by guessing within the groups.
+    s_T, habits
+        What is left by the strongest trace inference that reads the release, and by habits alone.
+    """
+
+    together: float
+    k: int
+    homogeneity: float
+    s_U: float
+    identified: float
+    known: float
+    chance: float
+    s_T: float
+    habits: float
+
+
+def draw_contest_k_anonymity(
+    out: Path,
+    source: Source,
+    tell: Tell | None,
+    *,
+    ks: Sequence[int] = KS,
+    shares: Sequence[float] = SHARES,
+) -> list[Path]:
+    """Write contest-k-anonymity.svg and contest-k-anonymity.csv."""
+    (team,) = teams(replace(source, size=source.sized(PEOPLE)))
+    work = [*((0.0, k) for k in ks), *((share, TOGETHER) for share in shares)]
+    points = [
+        measured(companions(team, TOGETHER, share, source.seed), share, k, source.seed)
+        for share, k in tracked(work, len(work))
+    ]
+    over_k, over_share = points[: len(ks)], sorted(points[len(ks) :], key=lambda point: point.homogeneity)
+    found = check_k_anonymity_claims(over_k, over_share)
+    announce(found, tell)
+    rows = [point._asdict() for point in points]
+    return [
+        _plot_k_anonymity(out / "contest-k-anonymity.svg", over_k, over_share, found),
+        write_records(out / "contest-k-anonymity.csv", rows),
+    ]
+
+
+def companions(team: Team, together: int, share: float, seed: SeedLike) -> Team:
+    """Make people alike: at some times of the day every so many people are where the first of them is.
+
+    The times are the same on all days, so that people stay as regular as they were.
+
+    >>> from tracearena.papers.data import Source
+    >>> (team,) = teams(Source(size=Size(4, 1)))
+    >>> one = companions(team, 2, 1.0, 1).original.dense()
+    >>> bool((one[0] == one[1]).all() and (one[2] == one[3]).all())
+    True
+    """
+    times = team.original.clock.instants_per_day
+    shared = generator(seed).permutation(times)[: round(share * times)]
+    return Team(*(_alike(traces, together, shared) for traces in team))
+
+
+def _alike(traces: Traces, together: int, shared: NDArray[np.int64]) -> Traces:
+    first = traces.user_index // together * together
+    led = traces.dense()[first, traces.instants - traces.span[0]]
+    follows = np.isin(traces.clock.time_of_day(traces.instants), shared) & (led >= 0)
+    return traces.with_places(np.where(follows, led, traces.place_index))
+
+
+def measured(team: Team, share: float, k: int, seed: int) -> Point:
+    """Release a team k-anonymously, and attack it with what attackers know and with all there is to know."""
+    chosen = {"defences": [f"KAnonymous({k})"], "seed": seed}
+    (partial,) = succeeded(run_sweep(*team, attacks=ATTACKS, **chosen))  # type: ignore[arg-type]
+    (known,) = succeeded(run_sweep(*team, attacks=["samples"], knowledge="maximum", **chosen))  # type: ignore[arg-type]
+    assert partial.utility is not None
+    assert known.scores.s_R_min is not None
+    left = dict(partial.scores.trace_inference)
+    habits = left.pop("Replay-T")
+    s_R = min(partial.scores.reidentification.values())
+    released = KAnonymous(k=k).transform(team.original)
+    alike = float((released.codes == team.original.place_index).mean())
+    groups = int(equal_groups(team.original, k).max()) + 1
+    chance = groups**0.5 / team.original.n_users
+    return Point(
+        share,
+        k,
+        alike,
+        partial.utility,
+        1 - s_R,
+        1 - known.scores.s_R_min,
+        chance,
+        min(left.values()),
+        habits,
+    )
+
+
+def check_k_anonymity_claims(over_k: Sequence[Point], over_share: Sequence[Point]) -> list[Finding]:
+    """Test what [contest] says of k-anonymity.
+
+    Nobody is re-identified with more than 1/k (section 1): the shares found may be three standard
+    deviations of a guess above it. But it is "vulnerable to attribute (location) inference" (section 4.2)
+    where members are alike: s_T must fall with homogeneity (R below -0.9), and end below a fifth of
+    where it began. And it "requires too much noise for long traces" (section 5.2): s_U stays below 0.7.
+    """
+    everywhere = [*over_k, *over_share]
+    first, last = over_share[0].s_T, over_share[-1].s_T
+    fall = correlation_of([(point.homogeneity, point.s_T) for point in over_share])
+    best = max(point.s_U for point in over_k)
+    return [
+        counted(
+            "k-anonymity lets at most one in k be re-identified, whatever is known",
+            [max(point.identified, point.known) <= 1 / point.k + 3 * point.chance for point in everywhere],
+            "releases stay within three standard deviations of 1/k",
+        ),
+        Finding(
+            "it does not prevent trace inference where people are alike",
+            fall < FALLS and last < first / 5,
+            f"s_T,min goes from {first:.3f} to {last:.3f} with homogeneity, R = {fall:.3f}",
+            fall,
+        ),
+        Finding(
+            "long traces lose their use to it",
+            best < 0.7,
+            f"s_U {best:.3f} at best, a contest takes 0.7",
+            best,
+        ),
+    ]
+
+
+def _plot_k_anonymity(
+    path: Path, over_k: Sequence[Point], over_share: Sequence[Point], found: Sequence[Finding]
+) -> Path:
+    lines = (
+        ("identified", "share identified"),
+        ("known", "share identified by who knows the originals"),
+        ("s_T", "s_T,min of who reads the release (1 = no place found)"),
+        ("habits", "the same by habits alone"),
+        ("s_U", "utility s_U"),
+    )
+    with canvas(12, 4.8, ncols=2) as (figure, (left, right)):
+        for axes, points, field in ((left, over_k, "k"), (right, over_share, "homogeneity")):
+            at = [getattr(point, field) for point in points]
+            for number, (name, label) in enumerate(lines):
+                values = [getattr(point, name) for point in points]
+                style = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
+                axes.plot(at, values, label=label, **style)
+            axes.plot(at, [1 / point.k for point in points], ":", color="black", label="1/k")
+            axes.set(ylim=(-0.03, 1.03), ylabel="share, or score")
+        left.set(xscale="log", xlabel="traces that are equal, k")
+        left.set_xticks([point.k for point in over_k], [str(point.k) for point in over_k], minor=False)
+        left.minorticks_off()
+        left.set_title("traces of unchanged people", fontsize=10, loc="left")
+        right.set_xlabel("homogeneity: share of events equal to the group trace")
+        right.set_title(f"traces of people made alike, k = {TOGETHER}", fontsize=10, loc="left")
+        lines_of = left.get_legend_handles_labels()
+        figure.legend(*lines_of, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
+        head(figure, "k-anonymity of whole traces", found)
+        return save(figure, path)

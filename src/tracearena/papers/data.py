@@ -1,0 +1,509 @@
+"""What is drawn: published data, or people of the simulated city in its place, and what is made of both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.arena.evaluation import halves
+from tracearena.cities import pois, simulate, simulate_gps
+from tracearena.contest import ContestPlan, contest_training, team_traces
+from tracearena.engine import child_seed, generator, report, seed_sequence, use
+from tracearena.errors import DataError
+from tracearena.files import write_csv
+from tracearena.formats import peopleflow, ppmtf, pwscup, read
+from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
+from tracearena.mobility import MobilityProfiles
+from tracearena.synthesis import PPMTF
+from tracearena.synthesis.sglt import SGLT, PassRates
+from tracearena.traces import GpsTraces, Places, Traces
+from tracearena.traces.box import Box
+from tracearena.traces.gridding import default_area
+
+
+class Size(NamedTuple):
+    """How many people of the simulated city, and days of each, stand in for published data."""
+
+    users: int
+    days: int = 1
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a figure is drawn from.
+
+    Attributes
+    ----------
+    data
+        Folder of published data; None for people of the simulated city.
+    seed
+        Seed of all randomness.
+    size
+        How much of the city; None for as much as the paper's data has.
+    """
+
+    data: Path | None = None
+    seed: int = 1
+    size: Size | None = None
+
+    def sized(self, usual: Size) -> Size:
+        """Return how much of the city is asked for, the usual size if nothing is said."""
+        return usual if self.size is None else self.size
+
+
+PEOPLE_FLOW = Size(500)
+"""Training users of [ppmtf] section 4.4, and as many testing users."""
+CHECK_INS = Size(2_500, 60)
+"""Training and testing users together."""
+TEAM = Size(2_000, 20)
+"""A team of 2019: its users, and days of reference and as many of original traces."""
+GENERATOR = Size(2_000, 10)
+"""Whom the generator of a contest learns from."""
+SAME_PEOPLE = Size(300)
+"""The users of [sglt], and days of training and as many of testing traces."""
+RECEIVERS = Size(40, 30)
+"""People with a GPS receiver."""
+
+TEST_SHARE = 0.2
+PLACES_PER_CLASS = 20
+"""As in [sglt], which has 20 classes of 400 places."""
+FAKES_PER_USER = 10
+BEIJING = Box(39.85, 116.25, 40.05, 116.5)
+"""The box of [geo-ind]."""
+NOISE_M = (50, 100, 250, 500, 1000)
+
+_AVERAGED = ("0.7,100,0.5", "0.7,50,0.5", "0.7,200,0.5", "0.8,100,0.5", "0.9,100,0.5")
+DEFENCES = (
+    *(f"ClusterAveraging({setting})" for setting in _AVERAGED),
+    *(f"PL({level},1)" for level in ("3.5", "4", "5", "6", "7")),
+    *(f"MRLH(0,0,{deletion})" for deletion in ("0.1", "0.2", "0.25")),
+    *(f"MRLH(1,1,{deletion})" for deletion in ("0", "0.1")),
+    *(f"RR({epsilon})" for epsilon in ("8", "10")),
+)
+"""17 defences that stand for the 17 teams with valid traces of 2019."""
+
+
+# People flow and check-ins
+
+
+def people_flow(source: Source) -> tuple[Traces, Traces]:
+    """Return training users and as many testing users, ten hours every 20 minutes.
+
+    Published data has ``POI_*.csv``, ``traintraces_*.csv`` and ``testtraces_*.csv``.
+    """
+    if source.data is None:
+        users, days = source.sized(PEOPLE_FLOW)
+        city = simulate(2 * users, days, clock=ppmtf.people_flow_clock(), seed=source.seed)
+        return city.take_users(np.arange(users)), city.take_users(np.arange(users, 2 * users))
+    places = ppmtf.read_places(_only(source.data, "POI_*.csv"))
+    training, testing = (
+        ppmtf.read_traces(_only(source.data, f"{kind}traces_*.csv"), places) for kind in ("train", "test")
+    )
+    return training, testing
+
+
+def published_results(data: Path | None, method: str) -> list[dict[str, Any]]:
+    """Return the authors' table of a method, if ``published-results`` lies beside the data."""
+    if data is None:
+        return []
+    found = sorted((data.resolve().parent / "published-results").glob(f"PF_utilpriv_{method}_*.csv"))
+    return ppmtf.read_utility_and_privacy(found[0]) if found else []
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if not found:
+        raise DataError(f"{folder} holds no {pattern}")
+    return found[0]
+
+
+def check_ins(source: Source, usual: Size = CHECK_INS, **habits: Any) -> tuple[Traces, Traces]:
+    """Return training and testing users with hourly check-ins in slots of two hours.
+
+    Published data is as of `people_flow`. Without it people of the city check in, with `habits` as of
+    `simulate`.
+    """
+    if source.data is not None:
+        return people_flow(source)
+    return parted(simulate(*source.sized(usual), mode="checkins", seed=source.seed, **habits), source.seed)
+
+
+def parted(people: Traces, seed: int) -> tuple[Traces, Traces]:
+    """Return users for training, and a fifth for testing, as in [ppmtf] section 4.1."""
+    order = generator(seed).permutation(people.n_users)
+    cut = round(TEST_SHARE * people.n_users)
+    return people.take_users(np.sort(order[cut:])), people.take_users(np.sort(order[:cut]))
+
+
+def kept_days(made: Traces, passed: Any) -> Traces:
+    """Return the days that passed; users none of whose days did are kept without events."""
+    return made.keep(np.repeat(passed, made.clock.instants_per_day))
+
+
+# Teams of a contest
+
+
+class Team(NamedTuple):
+    """What everybody knows of a team's users, and what the team protects."""
+
+    reference: Traces
+    original: Traces
+
+
+def teams(source: Source, count: int = 1) -> list[Team]:
+    """Return the data of several teams, of different people of the simulated city.
+
+    Published data is a folder of contest files: as many of its teams as there are, at most `count`.
+    """
+    if source.data is not None:
+        return published_teams(source.data, count)
+    users, days = source.sized(TEAM)
+    city = simulate(count * users, 2 * days, clock=pwscup.PWS_CLOCK, seed=source.seed)
+    parts = [city.take_users(np.arange(users) + team * users) for team in range(count)]
+    return [Team(*part.with_user_ids(np.arange(1, users + 1)).split_days(days)) for part in parts]
+
+
+def published_teams(folder: Path, count: int | None = None) -> list[Team]:
+    """Read the reference and original traces of the first teams, or all, in a folder of contest files."""
+    places = pwscup.read_places(folder / "info_region.csv")
+    files = [sorted(folder.glob(f"{kind}_*.csv*")) for kind in ("reftraces", "orgtraces")]
+    if not files[0] or len(files[0]) != len(files[1]):
+        raise DataError(f"{folder} does not hold a reftraces_*.csv and an orgtraces_*.csv of each team")
+    pairs = list(zip(*files, strict=True))[:count]
+    return [Team(*(pwscup.read_traces(path, places) for path in pair)) for pair in pairs]
+
+
+def generator_training(source: Source) -> Traces:
+    """Return what a contest's generator learns from: people of the city, or a team's official files.
+
+    Published data has ``info_region.csv``, ``reftraces_*`` and ``orgtraces_*`` of one team.
+    """
+    data = source.data
+    if data is None:
+        return contest_training(simulate(*source.sized(GENERATOR), seed=source.seed))
+    places = pwscup.read_places(data / "info_region.csv")
+    found = [sorted(data.glob(f"{kind}traces_team*_IDP.csv")) for kind in ("ref", "org")]
+    if not all(found):
+        raise DataError(f"{data} holds no reftraces_team*_IDP.csv and orgtraces_team*_IDP.csv")
+    return Traces.joined([pwscup.read_traces(paths[0], places) for paths in found])
+
+
+def points_of_interest(data: Path | None) -> Places | None:
+    """Return the POIs of the city, or those of a POI_*.csv in the folder, if there is one."""
+    if data is None:
+        return pois()
+    found = sorted(data.glob("POI_*.csv"))
+    return peopleflow.read_pois(found[0]) if found else None
+
+
+# GPS
+
+
+@dataclass(frozen=True)
+class GpsData:
+    """Traces cut to an area, and what to call them."""
+
+    traces: GpsTraces
+    area: Box
+    name: str
+
+
+def gps_data(source: Source) -> GpsData:
+    """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there."""
+    if source.data is None:
+        size = source.sized(RECEIVERS)
+        traces, name = simulate_gps(*size, seed=source.seed), f"simulated city, {size.users} users"
+    else:
+        archive = _archive(source.data)
+        traces = read(archive).as_points().traces
+        name = f"{archive.name}, {traces.n_users} users"
+    inside = traces.take_box(BEIJING)
+    area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
+    return GpsData(traces.take_box(area), area, name)
+
+
+def _archive(data: Path) -> Path:
+    """Return the path itself, or the GeoLife archive in a folder of published data."""
+    if data.is_dir():
+        packed = sorted([*data.glob("*eolife*.tar.gz"), *data.glob("*eolife*.zip")])
+        if packed:
+            return packed[0]
+    elif not data.exists():
+        raise DataError(f"{data} does not exist")
+    return data
+
+
+# Fakes
+
+
+@dataclass(frozen=True, eq=False)
+class FakesExperiment:
+    """Real traces, a trained model, and its fakes.
+
+    Attributes
+    ----------
+    training, testing
+        Real traces.
+    model
+        `SGLT` trained on the training traces.
+    fakes
+        Fakes that passed the tests; each is a user of its own.
+    seeds
+        Row of ``model.seeds_`` of each fake.
+    rates
+        How many passed.
+    """
+
+    training: Traces
+    testing: Traces
+    model: SGLT
+    fakes: Traces
+    seeds: NDArray[np.int64]
+    rates: PassRates
+
+    def data_sets(self) -> list[Traces]:
+        """Return fake data sets with one fake for each seed that has so many."""
+        order = np.argsort(self.seeds, kind="stable")
+        ordered = self.seeds[order]
+        number = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+        return [
+            self.fakes.take_users(order[number == k])
+            for k in range(FAKES_PER_USER)
+            if (number == k).sum() > 1
+        ]
+
+    def profiles(self, traces: Traces) -> MobilityProfiles:
+        """Return the profiles of one period, as the paper's evaluation has it."""
+        return MobilityProfiles.of(traces)
+
+
+def same_people(source: Source, usual: Size = SAME_PEOPLE) -> tuple[Traces, Traces]:
+    """Return training and testing traces of the same people of the city, or published ones."""
+    if source.data is not None:
+        return people_flow(source)
+    users, days = source.sized(usual)
+    return simulate(users, 2 * days, seed=source.seed).split_days(days)
+
+
+def classes_of(traces: Traces) -> int:
+    """Return the number of classes for so many places."""
+    return max(len(traces.places) // PLACES_PER_CLASS, 1)
+
+
+def fakes_experiment(source: Source) -> FakesExperiment:
+    """Train and make ten fakes a user."""
+    training, testing = same_people(source)
+    root = seed_sequence(source.seed)
+    model = SGLT(classes=classes_of(training)).fit(training, seed=child_seed(root, 0))
+    report(1, 3)
+    with use(progress=None):
+        made, rows, verdicts = model.pool(FAKES_PER_USER, seed=child_seed(root, 1))
+    report(2, 3)
+    assert verdicts is not None
+    good = verdicts.passed
+    fakes = Traces.from_dense(made.places[good], training.places, model.clock_)
+    return FakesExperiment(training, testing, model, fakes, rows[good], PassRates.of([verdicts]))
+
+
+# Check-ins of several cities: how [contest] appendix B and [ppmtf] section 4.1 look at a
+# synthesizer.
+
+
+SIMULATED: dict[str, dict[str, Any]] = {
+    "city": {},
+    "quiet city": {"checkins_per_user": 12.0},
+    "town": {"top": 200},
+}
+"""Name of a simulated city → how it differs from the usual one (30 check-ins a person, 1,000 places).
+
+The map is always the same; the cities of the papers differ in how much their people tell as well.
+"""
+_FILES = ("gowalla*", "brightkite*", "*gowalla*totalCheckins*", "*brightkite*totalCheckins*")
+_PLACES = 1_000
+
+
+class City(NamedTuple):
+    """A city's training and testing users."""
+
+    name: str
+    training: Traces
+    testing: Traces
+
+
+def check_in_cities(source: Source) -> list[City]:
+    """Return the cities of a folder of published data, or three simulated ones.
+
+    A city is a folder with the files of `people_flow`, the folder itself or a ``ppmtf-*`` within, or a file
+    of check-ins of Gowalla or Brightkite, of which the 1,000 most visited places are taken, hours in slots
+    of two, and a fifth of the people for testing.
+    """
+    data = source.data
+    if data is None:
+        return [City(name, *check_ins(source, **habits)) for name, habits in SIMULATED.items()]
+    if data.is_file():
+        return [_of_file(data, source.seed)]
+    folders = [one for one in (data, *sorted(data.glob("ppmtf-*"))) if any(one.glob("traintraces_*.csv"))]
+    found = [City(one.resolve().name, *people_flow(Source(one))) for one in folders]
+    files = sorted({path for pattern in _FILES for path in data.glob(pattern) if path.is_file()})
+    found += [_of_file(path, source.seed) for path in files]
+    if not found:
+        raise DataError(
+            f"{data} holds no city: neither POI_*.csv with traintraces_*.csv and testtraces_*.csv, nor a "
+            "folder ppmtf-* with them, nor check-ins of Gowalla or Brightkite"
+        )
+    return found
+
+
+def _of_file(path: Path, seed: int) -> City:
+    people = read(path, top=_PLACES, interval="1h", slot="2h").as_events().traces
+    return City(path.name.partition(".")[0], *parted(people, seed))
+
+
+# Teams of virtual users, as the contest of 2019 had them, where there is no published data.
+
+
+TEAM_ITERATIONS = 100
+
+
+def virtual_teams(source: Source, count: int = 1, *, iterations: int = TEAM_ITERATIONS) -> list[Team]:
+    """Return the data of several teams: virtual users (PPMTF+) learned from people of the simulated city.
+
+    Published data is a folder of contest files: as many of its teams as there are, at most `count`.
+    """
+    if source.data is not None:
+        return teams(source, count)
+    users, days = source.sized(TEAM)
+    return list(made_teams(source, [users] * count, 2 * days, iterations=iterations))
+
+
+def made_teams(
+    source: Source, sizes: list[int], days: int, *, iterations: int = TEAM_ITERATIONS
+) -> Iterator[Team]:
+    """Make teams of so many virtual users each, one by one, learned from what the source has."""
+    root = seed_sequence(source.seed)
+    training = generator_training(source)
+    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    for number, users in enumerate(sizes):
+        plan = ContestPlan(users=users, days=days)
+        yield Team(*team_traces(model, plan, child_seed(root, 1, number)))
+
+
+# The numbers behind a picture: rows and their files, and sums of them.
+
+
+T = TypeVar("T")
+
+HALVES = "halves"
+"""Half of the training users against the other half."""
+
+TITLES = {
+    "tp_tv": "TP-TV",
+    "tp_tv_top50": "TP-TV-Top50",
+    "tm_emd_x": "TM-EMD-X",
+    "tm_emd_y": "TM-EMD-Y",
+    "tm_emd_sliced": "TM-EMD",
+    "vf_tv": "VF-TV",
+    "reidentification_rate": "re-identification rate",
+    "membership_advantage": "membership advantage",
+}
+
+
+def write_records(
+    path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
+) -> Path:
+    """Write one line a row; the first row names the columns, unless they are given.
+
+    What a row does not have is an empty cell.
+    """
+    names = list(rows[0]) if columns is None else columns
+    return write_csv(path, names, ([row.get(name) for name in names] for row in rows))
+
+
+def six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
+    """Return rows for a file, every float with six significant digits.
+
+    >>> six_digits([["a", 1, 2 / 3]])
+    [['a', 1, '0.666667']]
+    """
+    return [
+        [f"{value:.6g}" if isinstance(value, (float, np.floating)) else value for value in row]
+        for row in rows
+    ]
+
+
+def correlation_of(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return the correlation coefficient, 0 where fewer than two pairs differ.
+
+    >>> correlation_of([(1, 2), (2, 4), (3, 6)])
+    1.0
+    """
+    values = np.array(pairs)
+    if len(values) < 2 or (values.std(axis=0) < 1e-12).any():
+        return 0.0
+    return float(np.corrcoef(values.T)[0, 1].round(12))
+
+
+def growth(points: Sequence[tuple[float, float]]) -> float | None:
+    """Return the exponent of a power law of seconds over size; None for fewer than two sizes.
+
+    >>> round(growth([(1, 3.0), (2, 6.0), (4, 12.0)]) or 0, 6)
+    1.0
+    """
+    if len({size for size, _ in points}) < 2:
+        return None
+    size, seconds = np.log(np.array(points, float)).T
+    return float(np.polyfit(size, seconds, 1)[0])
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Do the work; return its result and the processor seconds it took.
+
+    Of all cores together, so that other work on the machine does not count, and as those of a program
+    with one thread.
+    """
+    begin = time.process_time()
+    result = work()
+    return result, max(time.process_time() - begin, 1e-6)
+
+
+def utility(
+    reference: Traces,
+    traces: Traces | None,
+    names: Sequence[str],
+    *,
+    by_day: bool,
+    other: Traces | None = None,
+) -> dict[str, Any]:
+    """Return the named metrics of traces (None: uniform) against the reference.
+
+    `other` are further real traces: places without visits in them do not count for VF-TV.
+    """
+    known: dict[str, Callable[[], float | None]] = {
+        "tp_tv": lambda: tp_tv(reference, traces, by_day=by_day),
+        "tp_tv_top50": lambda: tp_tv(reference, traces, top=50, by_day=by_day),
+        "tm_emd_x": lambda: tm_emd(reference, traces, "x", by_day=by_day),
+        "tm_emd_y": lambda: tm_emd(reference, traces, "y", by_day=by_day),
+        "tm_emd_sliced": lambda: tm_emd_sliced(reference, traces, by_day=by_day),
+        "vf_tv": lambda: vf_tv(reference, traces, training=other, by_day=by_day),
+    }
+    return {name: known[name]() for name in names}
+
+
+def halved(
+    training: Traces, testing: Traces, names: Sequence[str]
+) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
+    """Return a row of the training users against each other, half by half, and its spread.
+
+    No row if there are fewer than two training users. What is not a metric of utility stays empty.
+    """
+    parted = halves(training, testing)
+    if parted is None:
+        return [], {}
+    mean, spread = parted.mean.to_dict(), parted.spread.to_dict()
+    return [{"method": HALVES, **{name: mean.get(name) for name in names}}], spread

@@ -1,0 +1,343 @@
+"""One style for all pictures: their canvas, titles, maps, and labels that keep out of each other's way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tracearena.arena.claims import Finding, titled
+from tracearena.arena.sweep import SweepRow
+from tracearena.errors import ParameterError
+from tracearena.files import replacing
+from tracearena.pages.html import COLOURS, GREY, MARKERS, scale_length
+from tracearena.traces.geodesy import metres_per_degree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tracearena.traces.box import Box
+
+
+_SETTINGS: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "savefig.bbox": "tight",
+    "savefig.dpi": 160,
+    "svg.hashsalt": "tracearena",
+    "svg.fonttype": "none",
+}
+
+
+@contextmanager
+def canvas(width: float = 7.0, height: float = 5.0, **layout: Any) -> Iterator[tuple[Figure, Any]]:
+    """Open a matplotlib figure (inches) in the house style, and close it again."""
+    import matplotlib
+
+    with matplotlib.rc_context(_SETTINGS):
+        from tracearena.papers.bars import Picture
+
+        figure = Picture(figsize=(width, height))
+        yield figure, figure.subplots(**layout)
+
+
+def head(
+    figure: Figure, title: str, findings: Iterable[Finding] = (), *, width: int = 110, top: float = 0.94
+) -> None:
+    """Write a neutral title above the axes, whose upper end is `top`, and below it what was found."""
+    text = titled(title, findings, width=width)
+    figure.suptitle(text, fontsize=10.5, x=0.06, y=top, ha="left", va="bottom", linespacing=1.35)
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write a picture in the format of its suffix, the same bytes for the same data."""
+    import matplotlib
+
+    kind = path.suffix.lstrip(".")
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with matplotlib.rc_context(_SETTINGS), replacing(path) as file:
+        figure.savefig(file, format=kind, metadata=metadata)
+    return path
+
+
+def draw_ground(axes: Axes, area: Box) -> None:
+    """Give a map in degrees the shape of the ground, its borders and a scale bar."""
+    north, east = (float(metres) for metres in metres_per_degree((area.south + area.north) / 2))
+    axes.set(xlim=(area.west, area.east), ylim=(area.south, area.north))
+    axes.set_aspect(north / east)
+    axes.grid(False)
+    axes.ticklabel_format(useOffset=False)
+    axes.locator_params(axis="x", nbins=4)
+    scale_bar(axes, east / 1000)
+
+
+def scale_bar(axes: Axes, km_per_unit: float) -> None:
+    """Draw a bar of a round length in the south-west corner of a map that is drawn; north is up."""
+    axes.autoscale(False)
+    (west, east), (south, north) = axes.get_xlim(), axes.get_ylim()
+    length_km, words = scale_length((east - west) * km_per_unit)
+    x, y = west + 0.04 * (east - west), south + 0.04 * (north - south)
+    for colour, width in (("white", 4.5), ("black", 2)):
+        ends = [x, x + length_km / km_per_unit], [y, y]
+        axes.plot(*ends, color=colour, linewidth=width, solid_capstyle="butt", zorder=4)
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
+    axes.annotate(
+        words, (x, y), xytext=(0, 5), textcoords="offset points", fontsize=7.5, bbox=ground, zorder=4
+    )
+
+
+def families(names: Iterable[str]) -> dict[str, int]:
+    """Number the families of algorithms (the name before the parenthesis), in order of appearance.
+
+    >>> families(["No", "PL(1,1)", "PL(2,1)", "RR(1)"])
+    {'No': 0, 'PL': 1, 'RR': 2}
+    """
+    return {
+        family: number
+        for number, family in enumerate(dict.fromkeys(name.partition("(")[0] for name in names))
+    }
+
+
+def label_points(
+    axes: Axes, points: Sequence[tuple[float, float]], labels: Sequence[str], *, size: float = 7.5
+) -> None:
+    """Write a label beside each point, where it covers neither a point nor another label."""
+    figure: Any = axes.get_figure()
+    renderer = figure.canvas.get_renderer()
+    points_per_pixel = 72 / figure.dpi
+    pixels = axes.transData.transform(np.asarray(points))
+    taken: list[tuple[float, float, float, float]] = [(x - 4, y - 4, x + 4, y + 4) for x, y in pixels]
+    for (x, y), point, label in zip(pixels, points, labels, strict=True):
+        probe = axes.annotate(label, point, xytext=(0, 0), textcoords="offset points", fontsize=size)
+        box = probe.get_window_extent(renderer)
+        dx, dy, area = _free_place(x, y, box.width, box.height, taken)
+        taken.append(area)
+        probe.set_position((dx * points_per_pixel, dy * points_per_pixel))
+        probe.set_annotation_clip(False)
+
+
+def _free_place(
+    x: float, y: float, width: float, height: float, taken: list[tuple[float, float, float, float]]
+) -> tuple[float, float, tuple[float, float, float, float]]:
+    candidates = []
+    for distance in (7, 16, 28, 42):
+        for ux, uy in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)):
+            left = ux * distance + (0 if ux > 0 else -width if ux < 0 else -width / 2)
+            low = uy * distance + (0 if uy > 0 else -height if uy < 0 else -height / 2)
+            area = (x + left, y + low, x + left + width, y + low + height)
+            overlap = sum(_overlap(area, other) for other in taken)
+            if overlap == 0:
+                return left, low, area
+            candidates.append((overlap, left, low, area))
+    _, left, low, area = min(candidates, key=lambda one: one[0])
+    return left, low, area
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+
+
+# Privacy against re-identification × privacy against trace inference, one point a defence.
+
+
+class Scale(NamedTuple):
+    """What an axis shows of a row: in words, in short, and the number; None where there is none."""
+
+    title: str
+    symbol: str
+    of: Callable[[SweepRow], Any]
+
+
+NAMES = Scale(
+    "privacy against re-identification, s_R,min (1 = nobody identified)",
+    "s_R,min",
+    lambda row: row.scores.s_R_min,
+)
+WHEREABOUTS = Scale(
+    "privacy against trace inference, s_T,min (1 = no place found)",
+    "s_T,min",
+    lambda row: row.scores.s_T_min,
+)
+_ESTIMATE = "told who is who"
+USEFULNESS = Scale("usefulness, s_U (1 = nothing was changed)", "s_U", lambda row: row.utility)
+
+
+def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Path:
+    """Write the picture: SVG, PNG or PDF, or an HTML page to move about in.
+
+    Hollow points are defences whose utility is below the threshold. Where the rows have bands, a line marks
+    the ceiling, and a stroke joins each point to its estimate for an attacker who is told who is who.
+    """
+    check_suffix(path)
+    if path.suffix == ".html":
+        figure = interactive(rows, threshold=threshold)
+        with replacing(path) as file:
+            # A name of our own: Plotly's would be drawn at random, and no two pages alike.
+            file.write(figure.to_html(include_plotlyjs=True, div_id="privacy").encode())
+        return path
+    return save(static(rows, threshold=threshold), path)
+
+
+def static(
+    rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS, *, threshold: float = 0.7
+) -> Figure:
+    """Return the picture as a figure of Matplotlib."""
+    with canvas(8, 6) as (figure, axes):
+        scatter(axes, rows, x, y)
+        axes.set_title(
+            f"{len(_shown(rows, x, y))} defences; hollow: utility below {threshold:g}{_left_out(rows, x, y)}",
+            fontsize=9,
+            loc="left",
+            pad=24,
+        )
+        drawn: Figure = figure
+        return drawn
+
+
+def draw_bands(axes: Axes, rows: Sequence[SweepRow], x: Scale, y: Scale = WHEREABOUTS) -> None:
+    """Draw between which values the rows must lie, where they know it: ceiling, and estimates below."""
+    if y is not WHEREABOUTS:
+        return
+    banded = [(x.of(row), y.of(row), row.band) for row in rows if row.band is not None]
+    if not banded:
+        return
+    ceiling = max(band.ceiling for _, _, band in banded)
+    axes.axhline(ceiling, color=GREY, linewidth=1.2, linestyle="--", zorder=1)
+    axes.annotate(
+        _ceiling(ceiling), (1, ceiling), xycoords=("axes fraction", "data"), xytext=(-4, 3),
+        textcoords="offset points", ha="right", fontsize=7.5, color="#555555",
+    )  # fmt: skip
+    for across, height, band in banded:
+        axes.plot([across, across], [height, band.estimate], color=GREY, linewidth=0.9, zorder=2)
+    axes.scatter(
+        [across for across, _, _ in banded], [band.estimate for _, _, band in banded],
+        marker="_", color=GREY, s=36, linewidths=1.2, zorder=2, label=_ESTIMATE,
+    )  # fmt: skip
+    bottom, top = axes.get_ylim()
+    axes.axhspan(ceiling, top, color=GREY, alpha=0.12, linewidth=0, zorder=0)
+    axes.set_ylim(bottom, top)
+
+
+def _ceiling(value: float) -> str:
+    return f"habits alone leave {value:.3f}: no defence is worth more"
+
+
+def _strokes(rows: Sequence[SweepRow]) -> dict[str, Any]:
+    """Return strokes from each point to its estimate, for Plotly."""
+    gaps = [0.0 if row.band is None else (row.scores.s_T_min or 0.0) - row.band.estimate for row in rows]
+    if not any(gaps):
+        return {}
+    return {
+        "error_y": {
+            "type": "data", "symmetric": False, "color": GREY, "thickness": 1, "width": 3,
+            "array": [max(-gap, 0.0) for gap in gaps], "arrayminus": [max(gap, 0.0) for gap in gaps],
+        }
+    }  # fmt: skip
+
+
+def interactive(
+    rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS, *, threshold: float = 0.7
+) -> Any:
+    """Return the picture as a figure of Plotly."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    left_out, rows = _left_out(rows, x, y), _shown(rows, x, y)
+    if not rows:
+        figure.add_annotation(text=_nothing(x), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    for family, k in families(row.defence for row in rows).items():
+        own = [row for row in rows if row.defence.partition("(")[0] == family]
+        symbol = MARKERS[k % len(MARKERS)].plotly
+        figure.add_scatter(
+            **(_strokes(own) if y is WHEREABOUTS else {}),
+            x=[x.of(row) for row in own],
+            y=[y.of(row) for row in own],
+            name=family,
+            mode="markers",
+            text=[f"{row.defence}<br>utility {row.utility:.3f}" for row in own],
+            hovertemplate=f"%{{text}}<br>{x.symbol} %{{x:.4f}}<br>{y.symbol} %{{y:.4f}}<extra></extra>",
+            marker={
+                "size": 10,
+                "color": COLOURS[k % len(COLOURS)],
+                "symbol": [symbol if row.valid else f"{symbol}-open" for row in own],
+            },
+        )
+    ceilings = [row.band.ceiling for row in rows if row.band is not None and y is WHEREABOUTS]
+    if ceilings:
+        text = f"{_ceiling(max(ceilings))}; strokes: to the estimate, {_ESTIMATE}"
+        figure.add_hline(y=max(ceilings), line_dash="dash", line_color=GREY, annotation_text=text)
+    figure.update_layout(
+        title=f"Privacy of {len(rows)} defences (hollow: utility below {threshold:g}{left_out})",
+        xaxis_title=x.title,
+        yaxis_title=y.title,
+        template="plotly_white",
+    )
+    return figure
+
+
+def draw_found(rows: Sequence[SweepRow], path: Path, title: str, found: Sequence[Finding]) -> Path:
+    """Write the picture of a paper's figure: its title, and below it what was found."""
+    with canvas(8, 6) as (figure, axes):
+        scatter(axes, rows)
+        axes.set_title(titled(title, found), fontsize=10, loc="left", pad=24)
+        return save(figure, path)
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a file name from which no format follows."""
+    if path.suffix not in (".svg", ".png", ".pdf", ".html"):
+        raise ParameterError(f"{path}: a picture ends in .svg, .png, .pdf or .html")
+
+
+def scatter(axes: Axes, rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS) -> None:
+    """Draw the points, their labels and the legend of families; nothing for what has no score."""
+    rows = _shown(rows, x, y)
+    axes.set(xlabel=x.title, ylabel=y.title)
+    if not rows:
+        axes.text(0.5, 0.5, _nothing(x), transform=axes.transAxes, ha="center", va="center", wrap=True)
+        return
+    number = families(row.defence for row in rows)
+    for family, k in number.items():
+        own = [row for row in rows if row.defence.partition("(")[0] == family]
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)].matplotlib
+        axes.scatter(
+            [x.of(row) for row in own],
+            [y.of(row) for row in own],
+            marker=marker,
+            edgecolors=colour,
+            facecolors=[colour if row.valid else "none" for row in own],
+            label=family,
+            zorder=3,
+        )
+    axes.margins(0.08)
+    draw_bands(axes, rows, x, y)
+    axes.legend(
+        frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=8, fontsize=8, borderaxespad=0.2
+    )
+    points: Any = [(x.of(row), y.of(row)) for row in rows]
+    label_points(axes, points, [row.defence for row in rows], size=6.5)
+
+
+def _shown(rows: Sequence[SweepRow], x: Scale, y: Scale) -> list[SweepRow]:
+    """Return the rows that have both scores: no attack of a kind is no score of 1."""
+    return [row for row in rows if x.of(row) is not None and y.of(row) is not None]
+
+
+def _nothing(x: Scale) -> str:
+    both = "by both kinds of attack (-R and -T)" if x is NAMES else "by any attack"
+    return f"no defence was attacked {both}"
+
+
+def _left_out(rows: Sequence[SweepRow], x: Scale, y: Scale) -> str:
+    missing = len(rows) - len(_shown(rows, x, y))
+    return f"; {missing} without both scores are left out" if missing else ""
