@@ -24,7 +24,7 @@ import polars as pl
 
 from tracearena.contest.rules import Rules
 from tracearena.files.io import Held
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server.sandbox.child import checked
 from tracearena.server.sandbox.messages import Checked, Frame, Verdict
 from tracearena.server.sandbox.parent import FORK_SERVER, Usage, check_upload, score_checked

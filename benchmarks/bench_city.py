@@ -21,7 +21,7 @@ from typing import Any
 
 from tracearena import cities
 from tracearena.engine import thread_count
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io.pwscup import PWS_CLOCK
 
 SIZES: dict[str, dict[str, Any]] = {
     "city: 40 days of 48 instants": {"users": 4_000, "days": 40},

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from typer.testing import CliRunner
 
-from tracearena import formats
+from tracearena import io
 from tracearena.arena import pseudonymise, run_sweep
 from tracearena.attacks import VisitMatcher
 from tracearena.cities import simulate
@@ -146,7 +146,7 @@ def obfuscation(walks: Traces, folder: Path) -> Work:
         latitude=rng.uniform(35, 36, n),
         longitude=rng.uniform(139, 140, n),
     )
-    formats.write(points, folder / "points.parquet")
+    io.write(points, folder / "points.parquet")
 
     def done(cluster: Cluster | None) -> str:
         out = Path(tempfile.mkdtemp(dir=folder)) / "out"

@@ -15,7 +15,7 @@ from functools import partial
 
 from tracearena.arena import Ensemble, Release, all_attacks, make_attacks, pseudonymise
 from tracearena.cities import simulate
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import Traces
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tracearena.arena import Evaluation, baselines, evaluate
-from tracearena.formats import ppmtf
+from tracearena.io import ppmtf
 from tracearena.traces import Grid, Places, Traces
 
 AUTHORS_S = 291.0

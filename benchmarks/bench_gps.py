@@ -21,7 +21,7 @@ from tracearena.arena import uniqueness
 from tracearena.arena.unicity import _codes
 from tracearena.cities import simulate_gps
 from tracearena.engine import use
-from tracearena.formats import geolife
+from tracearena.io.formats import geolife
 from tracearena.metrics.applications import bayesian_update, gossip
 from tracearena.obfuscation import GeoInd
 from tracearena.traces import GpsTraces

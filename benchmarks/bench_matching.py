@@ -31,7 +31,7 @@ from tracearena.attacks.fuzzy_counting import counts_of
 from tracearena.attacks.visit_probability import UNSEEN, distinct_codes
 from tracearena.cities import simulate
 from tracearena.engine import thread_count
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import ObfuscatedTraces
 
 DAYS = 2

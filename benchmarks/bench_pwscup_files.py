@@ -23,7 +23,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Grid, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 

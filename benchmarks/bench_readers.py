@@ -21,7 +21,7 @@ import pandas as pd
 import polars as pl
 
 from bench_gps import some_traces, with_pandas
-from tracearena.formats import read, write
+from tracearena.io import read, write
 from tracearena.traces import Clock, Places, Traces
 
 REPEATS = 3

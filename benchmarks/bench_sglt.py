@@ -21,7 +21,7 @@ from scipy.optimize import linear_sum_assignment
 
 from tracearena import cities
 from tracearena.engine import thread_count
-from tracearena.formats.ppmtf import people_flow_clock
+from tracearena.io.ppmtf import people_flow_clock
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis import SGLT
 from tracearena.synthesis.sglt import find_classes, semantic_graph

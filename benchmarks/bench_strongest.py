@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tracearena.arena import ATTACKS_2019, STRONGEST_ATTACKS, run_sweep, succeeded
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.papers.data import Size, Source, Team, teams
 
 DEFENCES = (

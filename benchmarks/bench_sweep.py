@@ -20,7 +20,7 @@ from pathlib import Path
 from tracearena.arena import run_sweep
 from tracearena.cities import simulate
 from tracearena.engine import thread_count
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 
 ORGANISERS_S = 1140.0
 OSAKA = Path(__file__).resolve().parents[2] / "shared" / "data" / "pwscup2019-osaka"

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tracearena.cities import simulate
 from tracearena.engine import use
-from tracearena.formats import read
+from tracearena.io import read
 from tracearena.obfuscation import ClusterAveraging, _cluster_kernels
 from tracearena.traces import Clock, Grid, Places, Traces
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tracearena.intake.columns import NAMES, OPTIONS
+from tracearena.io.fields.columns import NAMES, OPTIONS
 
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "reference" / "layouts.md"
-MODULES = ("tests.formats.layouts", "tests.formats.json_layouts")
+MODULES = ("tests.io.formats.layouts", "tests.io.formats.json_layouts")
 """Where the layouts stand: tables, and files beyond plain tables."""
 LONGEST = 90
 

@@ -12,7 +12,7 @@ import pytest
 import tests.examples  # noqa: F401 - which loads the profile of Hypothesis
 
 from tracearena.engine import Cluster
-from tracearena.formats.ppmtf import read_places, read_traces
+from tracearena.io.ppmtf import read_places, read_traces
 from tracearena.traces import Clock, Grid, Places, Traces
 
 SHARED_DATA = Path(

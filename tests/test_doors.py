@@ -32,7 +32,7 @@ DOORS = sorted(
 )
 WITH_STUBS = [door for door in DOORS if (SOURCE.parent / door.replace(".", "/") / "__init__.pyi").is_file()]
 
-NEEDS_POLARS = {"tracearena", "tracearena.formats", "tracearena.streams"}
+NEEDS_POLARS = {"tracearena", "tracearena.io", "tracearena.io.large", "tracearena.jobs"}
 """Doors that load Polars when they are opened; no other loads a heavy package."""
 
 FRONT = {

@@ -8,22 +8,21 @@ from . import (
     engine,
     errors,
     files,
-    formats,
-    intake,
+    io,
+    jobs,
     metrics,
     mobility,
     obfuscation,
     pages,
     papers,
     plots,
-    streams,
     synthesis,
     traces,
 )
 from .algorithms import create
 from .arena import evaluate, pseudonymise, run_sweep
 from .cities import simulate
-from .formats import read, write
+from .io import read, write
 from .obfuscation import Pipeline
 from .traces import Box, Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
 
@@ -51,8 +50,8 @@ __all__ = [
     "errors",
     "evaluate",
     "files",
-    "formats",
-    "intake",
+    "io",
+    "jobs",
     "metrics",
     "mobility",
     "obfuscation",
@@ -63,7 +62,6 @@ __all__ = [
     "read",
     "run_sweep",
     "simulate",
-    "streams",
     "synthesis",
     "traces",
     "write",

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracearena import formats
+from tracearena import io
 from tracearena.arena import baselines, evaluate
-from tracearena.formats import ppmtf
+from tracearena.io import ppmtf
 from tracearena.metrics import tm_emd_sliced, tm_tv, tp_emd_sliced
 from tracearena.traces import Clock, Places, Traces
 
@@ -128,7 +128,7 @@ def test_evaluation_does_not_depend_on_threads(
 
 def test_check_ins_of_new_york_are_nearer_to_their_like_than_to_chance(shared_data: Path) -> None:
     path = shared_data / "gowalla-nyc.txt.gz"
-    people, _ = formats.read(path, top=1000, slot="2h", timezone="America/New_York")
+    people, _ = io.read(path, top=1000, slot="2h", timezone="America/New_York")
     aside = np.random.default_rng(0).random(people.n_users) < 0.2
     found = baselines(people.take_users(~aside), people.take_users(aside))
     near, far = found["training"].to_dict(), found["uniform"].to_dict()

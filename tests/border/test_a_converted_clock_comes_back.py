@@ -12,7 +12,7 @@ import pytest
 from tests.border.command_line import tracearena as run
 
 from tracearena.errors import TracearenaError
-from tracearena.formats import pwscup, read
+from tracearena.io import pwscup, read
 from tracearena.traces import Clock, Traces
 
 HOURS = Clock(instants_per_day=24)
@@ -27,7 +27,7 @@ def done(*arguments: object) -> str:
 def test_hours_of_many_days_come_back_as_they_were(
     make_check_ins: Callable[..., Traces], tmp_path: Path
 ) -> None:
-    from tracearena.formats import write
+    from tracearena.io import write
 
     write(make_check_ins(events=3000), tmp_path / "in.csv")
     box = ("--grid", "8x8", "--bounds", "40.5,-74.3,41.0,-73.7", "--timezone", "America/New_York")
@@ -51,7 +51,7 @@ def test_hours_of_many_days_come_back_as_they_were(
 def test_the_first_day_is_told_because_the_files_hold_no_dates(
     make_check_ins: Callable[..., Traces], tmp_path: Path
 ) -> None:
-    from tracearena.formats import write
+    from tracearena.io import write
 
     write(make_check_ins(), tmp_path / "in.csv")
     _, _, err = run("convert", tmp_path / "in.csv", tmp_path / "out.csv", "--to", "pwscup", "--grid", "4x4")
@@ -135,7 +135,7 @@ def test_every_command_finds_the_times_beside_the_traces(
 
 
 def test_times_that_end_too_early_are_refused(team: Path) -> None:
-    pwscup.write_times(pwscup.Times(HOURS, 2, 1), team / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(HOURS, 2, 1), team / "info_time.csv")
     status, _, err = run("describe", team / "org.csv", "--places", team / "places.csv")
     assert status == 2
     assert "ends with time 72" in err
@@ -153,7 +153,7 @@ def test_public_traces_take_their_times_to_another_folder(team: Path) -> None:
 
 def test_times_of_another_clock_are_not_replaced(tmp_path: Path, make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=3)
-    pwscup.write_times(pwscup.Times(pwscup.PWS_CLOCK, 1, 1), tmp_path / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(pwscup.PWS_CLOCK, 1, 1), tmp_path / "info_time.csv")
     before = (tmp_path / "info_time.csv").read_bytes()
     hourly = Traces.from_dense(walks.dense()[:, :24], walks.places, HOURS)
     with pytest.raises(TracearenaError, match="20 times a day every 30 min from 08:00"):
@@ -197,10 +197,10 @@ def test_a_first_user_with_35_events_does_not_make_people_flow(
 def test_times_have_no_meaning_for_other_formats(
     tmp_path: Path, make_check_ins: Callable[..., Traces]
 ) -> None:
-    from tracearena.formats import write
+    from tracearena.io import write
 
     write(make_check_ins(), tmp_path / "in.csv")
-    pwscup.write_times(pwscup.Times(HOURS, 0, 1), tmp_path / "t.csv")
+    pwscup.write_times(pwscup.ContestTimes(HOURS, 0, 1), tmp_path / "t.csv")
     status, _, err = run("describe", tmp_path / "in.csv", "--times", tmp_path / "t.csv")
     assert status == 2
     assert "pwscup" in err

@@ -10,8 +10,8 @@ import pytest
 from tests.border.command_line import tracearena
 from tests.border.made_files import check_ins, commuters, travellers
 
-from tracearena import formats
-from tracearena.formats.pseudonyms import read_pseudonyms
+from tracearena import io
+from tracearena.io.places import read_pseudonyms
 
 
 def answer(*arguments: object) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def test_every_command_counts_the_same_users_and_points_abroad(tmp_path: Path) -
     released = answer("obfuscate", "GeoInd(100m)", source, tmp_path / "r.parquet", "--seed", 1)
     renamed = answer("pseudonymise", source, tmp_path / "p.csv", "--id-table", tmp_path / "t.csv")
     error = answer("applications", "error", "--original", source, "--released", tmp_path / "r.parquet")
-    hidden = formats.read(tmp_path / "p.csv").traces
+    hidden = io.read(tmp_path / "p.csv").traces
     assert (described["users"], described["events"]) == everything
     assert (converted["users"], converted["points"]) == everything
     assert (released["users"], released["points"]) == everything
@@ -141,7 +141,7 @@ def test_a_release_of_single_places_is_converted_and_scored(tmp_path: Path, suff
     for release in (obfuscated, public):
         converted = answer("convert", release, plain)
         assert (converted["format"], converted["users"], converted["dropped_rows"]) == ("released", 12, 0)
-        assert formats.read(plain).traces.n_events == formats.read(release).traces.n_events == 576
+        assert io.read(plain).traces.n_events == io.read(release).traces.n_events == 576
     kept = answer("score", "utility", "--original", original, "--obfuscated", obfuscated)
     named = answer("score", "utility", "--original", original, "--obfuscated", public, "--id-table", secret)
     assert kept["utility"] == named["utility"]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tracearena import formats
+from tracearena import io
 from tracearena.cities.gps import simulate_gps
 from tracearena.files.io import replacing, replacing_folder
-from tracearena.formats import pwscup, write
+from tracearena.io import pwscup, write
 from tracearena.traces import Traces
 
 KILLED = """
@@ -68,7 +68,7 @@ def check(tmp_path: Path, moments: list[tuple[str, int]], *arguments: object) ->
 
 @pytest.fixture
 def check_ins(tmp_path: Path, make_check_ins: Callable[..., Traces]) -> Path:
-    formats.write(make_check_ins(30, 500), tmp_path / "in.csv")
+    io.write(make_check_ins(30, 500), tmp_path / "in.csv")
     return tmp_path / "in.csv"
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.border.command_line import tracearena as run
 
 from tracearena.errors import FileError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena.formats import read, recognise
+from tracearena.io import read, recognise
 
 EVENTS = "user,time,place,lat,lng\n" + "".join(
     f"{user},2012-04-0{day}T1{hour}:00:00,{place},{lat},-74.0\n"

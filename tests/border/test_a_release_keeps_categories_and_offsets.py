@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena.formats import read
+from tracearena.io import read
 
 CATEGORIES = ["Coffee Shop", "Bar | Pub", "", "100% Ramen"]
 LATITUDE, LONGITUDE = [40.71, 40.72, 40.73, 40.74], [-74.0, -73.99, -73.98, -73.97]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.border.command_line import Done, tracearena
 
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Places, Traces
 
 

@@ -18,7 +18,7 @@ from tracearena.arena import best_defences, run_sweep, write_table
 from tracearena.arena.ensemble import AttackScores
 from tracearena.arena.sweep import SweepRow
 from tracearena.engine import Cluster, use
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.papers import style
 from tracearena.traces import Traces
 

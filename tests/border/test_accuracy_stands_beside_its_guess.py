@@ -11,7 +11,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 import tracearena as ta
-from tracearena import formats
+from tracearena import io
 from tracearena.errors import ParameterError
 from tracearena.synthesis import SGD
 from tracearena.traces import Clock, Grid, Places, Traces
@@ -23,7 +23,7 @@ MEMBERS, OTHERS = 863, 215
 def gowalla(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sample of New York in files: 863 training and 215 testing users, synthetic traces of SGD."""
     folder = tmp_path_factory.mktemp("gowalla")
-    people, _ = formats.read(
+    people, _ = io.read(
         shared_data / "gowalla-nyc.txt.gz", top=1000, interval="1h", slot="2h", timezone="America/New_York"
     )
     rng = np.random.default_rng(0)
@@ -32,7 +32,7 @@ def gowalla(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     training, testing = some.take_users(~aside), some.take_users(aside)
     made = SGD().fit(training).synthesize(2, seed=1)
     for name, traces in (("train", training), ("test", testing), ("synthetic", made)):
-        formats.write(traces, folder / f"{name}.csv", to="table", places_out=folder / "places.csv")
+        io.write(traces, folder / f"{name}.csv", to="table", places_out=folder / "places.csv")
     return folder
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.border.command_line import Done, tracearena
 
 from tracearena import arena
-from tracearena.formats import pwscup, write
+from tracearena.io import pwscup, write
 from tracearena.traces import ObfuscatedTraces, Traces
 
 USERS, TIMES = 10, 40
@@ -28,7 +28,7 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     for folder in ("given", "judge"):
         (tmp_path / folder).mkdir()
         pwscup.write_places(original.places, tmp_path / folder / "info_region.csv")
-        pwscup.write_times(pwscup.Times(original.clock, 2, 2), tmp_path / folder / "info_time.csv")
+        pwscup.write_times(pwscup.ContestTimes(original.clock, 2, 2), tmp_path / folder / "info_time.csv")
     pwscup.write_traces(reference, tmp_path / "given" / "ref.csv")
     pwscup.write_anonymized(public, tmp_path / "given" / "pub.csv")
     pwscup.write_traces(original, tmp_path / "judge" / "org.csv")

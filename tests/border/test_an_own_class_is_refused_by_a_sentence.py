@@ -13,7 +13,7 @@ from tests.border.command_line import tracearena as run
 from tracearena.arena import Ensemble, run_sweep
 from tracearena.engine import use
 from tracearena.errors import AlgorithmError, ParameterError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Traces
 
 HEAD = """
@@ -99,7 +99,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[...,
     pwscup.write_places(walks.places, folder / "places.csv")
     pwscup.write_traces(reference, folder / "ref.csv")
     pwscup.write_traces(original, folder / "org.csv")
-    pwscup.write_times(pwscup.Times(original.clock, 2, 2), folder / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(original.clock, 2, 2), folder / "info_time.csv")
     (folder / "points.csv").write_text(POINTS)
     places = ["--places", "places.csv"]
     assert run("obfuscate", "No", "org.csv", "ano.csv", *places, "--seed", "1", folder=folder).status == 0

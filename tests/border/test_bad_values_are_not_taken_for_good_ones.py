@@ -12,7 +12,7 @@ import pytest
 
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
-from tracearena.formats import read_released
+from tracearena.io import read_released
 from tracearena.traces import zones
 
 HOURS = [f"2012-04-03T{hour}:00:00Z" for hour in (18, 19, 20)]

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from tests.border.command_line import tracearena as run
 
-from tracearena import formats
+from tracearena import io
 from tracearena.errors import ParameterError
-from tracearena.formats import read
+from tracearena.io import read
 from tracearena.traces import GpsTraces
 
 CITIES = [(39.9, 116.4), (52.5, 13.4), (34.7, 135.5), (-33.9, 151.2)]
@@ -70,7 +70,7 @@ def test_every_command_counts_the_same_users_and_points(points: Path, tmp_path: 
     released = answer("obfuscate", "GeoInd(100m)", points, tmp_path / "r.parquet", "--seed", 1)
     error = answer("applications", "error", "--original", points, "--released", tmp_path / "r.parquet")
     traces = read(points).traces
-    assert formats.recognise(points) == "points"
+    assert io.recognise(points) == "points"
     everything = (USERS, USERS * POINTS)
     assert (described["format"], described["places"]) == ("gps", None)
     assert (described["users"], described["events"]) == everything
@@ -94,14 +94,14 @@ def test_a_grid_makes_events_of_them_and_resampling_thins_them(points: Path, tmp
     assert 0 < every["users"] == hourly["users"] < USERS
     assert every["events"] == inside
     assert hourly["events"] < inside / 10
-    traces, report = formats.read(points, grid="8x8", bounds="39.5,116,40.3,116.8")
+    traces, report = io.read(points, grid="8x8", bounds="39.5,116,40.3,116.8")
     assert (traces.n_users, traces.n_events, report.format) == (USERS, inside, "points")
 
 
 def test_without_a_grid_nobody_puts_them_on_one(points: Path) -> None:
     with pytest.raises(ParameterError, match=r"holds GPS points, .* name a grid"):
-        formats.read(points).as_events()
-    assert isinstance(formats.read(points).traces, GpsTraces)
+        io.read(points).as_events()
+    assert isinstance(io.read(points).traces, GpsTraces)
 
 
 def test_place_ids_make_events_and_a_format_can_be_forced(frame: pl.DataFrame, tmp_path: Path) -> None:

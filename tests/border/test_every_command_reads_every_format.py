@@ -13,7 +13,7 @@ from tests.border.command_line import tracearena
 from tests.border.made_files import check_ins, commuters
 
 from tracearena.cli import build
-from tracearena.formats import pwscup, read
+from tracearena.io import pwscup, read
 from tracearena.traces import Traces
 
 ALL = {"--from", "--columns", "--no-header", "--delimiter", "--decimal", "--time-format", "--one-user"}

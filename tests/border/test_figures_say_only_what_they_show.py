@@ -56,8 +56,6 @@ from tracearena.papers import ppmtf_utility as ppmtf_12
 from tracearena.papers import sglt as sglt_classes
 from tracearena.papers import sglt as sglt_published
 from tracearena.papers import sglt as sglt_quantiles
-from tracearena.papers import sglt_service as sglt_similarity
-from tracearena.papers import sglt_service as sglt_tables
 from tracearena.papers.contest_board import Point
 from tracearena.traces import Grid, Places
 
@@ -427,18 +425,18 @@ CASES: dict[str, Pair] = {
         lambda: sglt_service.check_sglt_service_claims(service(0.2, 6.0, 6.0)),
     ),
     "sglt-similarity": (
-        lambda: sglt_similarity.check_sglt_similarity_claims(likeness(0.8, 0.1, 0.05)),
-        lambda: sglt_similarity.check_sglt_similarity_claims(likeness(0.1, 0.8, 0.5)),
+        lambda: sglt_service.check_sglt_similarity_claims(likeness(0.8, 0.1, 0.05)),
+        lambda: sglt_service.check_sglt_similarity_claims(likeness(0.1, 0.8, 0.5)),
     ),
     "sglt-published": (
         lambda: sglt_published.check_sglt_published_claims(published_table(0.61, 0.45)),
         lambda: sglt_published.check_sglt_published_claims(published_table(0.7, 0.69)),
     ),
     "sglt-tables": (
-        lambda: sglt_tables.check_sglt_table_claims(
+        lambda: sglt_service.check_sglt_table_claims(
             [("visits", "fakes", 0.1, 0.0), ("visits", "uniform", 0.8, 0.0)]
         ),
-        lambda: sglt_tables.check_sglt_table_claims(
+        lambda: sglt_service.check_sglt_table_claims(
             [("visits", "fakes", 0.9, 0.0), ("visits", "uniform", 0.8, 0.0)]
         ),
     ),

@@ -12,7 +12,7 @@ from tests.border.command_line import tracearena
 import tracearena as ta
 from tracearena.arena import run_sweep
 from tracearena.cities import simulate_gps
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Traces
 
 BROKEN = """

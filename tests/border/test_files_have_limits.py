@@ -16,7 +16,8 @@ from tests.border.command_line import tracearena
 
 from tracearena.errors import FileError
 from tracearena.files.io import FREE_BYTES, LONGEST_LINE, MOST_COLUMNS
-from tracearena.formats import geolife, gpx, read, read_places
+from tracearena.io import read, read_places
+from tracearena.io.formats import geolife, gpx
 
 HEAD = b"user,time,lat,lng,place\n"
 POINT = b'<trkpt lat="40" lon="1"><time>2012-01-01T00:00:00Z</time></trkpt>'

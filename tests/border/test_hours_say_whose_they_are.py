@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena import formats
-from tracearena.formats import read
-from tracearena.intake.periods import within_hours
-from tracearena.intake.positions import local_time
+from tracearena import io
+from tracearena.io import read
+from tracearena.io.alignment import within_hours
+from tracearena.io.fields.coordinates import local_time
 
 GUESSED = "times are local to America/New_York, guessed from the coordinates; --timezone says otherwise"
 HEADER = "user,time,lat,lng,place\n"
@@ -28,7 +28,7 @@ def test_check_ins_of_new_york_are_in_the_time_of_new_york(shared_data: Path) ->
     """In UTC the busiest hour is 23:00; in New York it is 19:00."""
     by_hour = {}
     for zone in (None, "UTC", "America/New_York"):
-        traces, report = formats.read(shared_data / "gowalla-nyc.txt.gz", timezone=zone)
+        traces, report = io.read(shared_data / "gowalla-nyc.txt.gz", timezone=zone)
         hour = traces.clock.time_of_day(traces.instants)
         by_hour[zone] = np.bincount(hour, minlength=24)
         assert report.clock is not None
@@ -107,7 +107,7 @@ def test_parts_of_a_data_set_go_by_the_clock_of_its_places(tmp_path: Path) -> No
     places.write_text("place,lat,lng\na,40.7,-74\nb,40.8,-74\nc,35.7,139.7\n")
     for name, row in (("x", "1,2012-04-03T17:00:00Z,a"), ("y", "2,2012-04-03T17:00:00Z,c")):
         (tmp_path / f"{name}.csv").write_text(f"user,time,place\n{row}\n")
-        _, report = formats.read(tmp_path / f"{name}.csv", places=places)
+        _, report = io.read(tmp_path / f"{name}.csv", places=places)
         assert report.clock is not None
         assert report.clock.zone == "America/New_York"
 

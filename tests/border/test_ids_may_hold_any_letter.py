@@ -8,7 +8,7 @@ import pytest
 
 import tracearena as ta
 from tracearena.errors import FileError
-from tracearena.formats.pseudonyms import read_pseudonyms
+from tracearena.io.places import read_pseudonyms
 from tracearena.traces import Clock, Places, Traces
 
 SEPARATORS = ["\u2028", "\x85", "\x0b", "\x1c"]

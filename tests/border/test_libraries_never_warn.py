@@ -17,7 +17,7 @@ from tracearena.algorithms import catalogue
 from tracearena.arena import make_attacks, pseudonymise
 from tracearena.cities.gps import simulate_gps
 from tracearena.errors import TracearenaError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.metrics import utility_score
 from tracearena.traces import Box, GpsTraces, Traces
 

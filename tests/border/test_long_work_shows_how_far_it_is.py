@@ -66,7 +66,7 @@ def test_a_terminal_sees_a_bar_and_a_file_does_not(
 HANGING = """
 import time
 from pathlib import Path
-import tracearena.formats as formats
+import tracearena.io as formats
 def hang(*arguments, **options):
     Path(READY).touch()
     time.sleep(600)

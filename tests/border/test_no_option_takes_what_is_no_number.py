@@ -11,7 +11,7 @@ import typer
 from tests.border.command_line import tracearena
 
 from tracearena.cli import build
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 
@@ -106,7 +106,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, make_walks: Callable[..., T
     walks = make_walks(users=4, days=2)
     pwscup.write_places(walks.places, folder / "places.csv")
     pwscup.write_traces(walks, folder / "org.csv")
-    pwscup.write_times(pwscup.Times(walks.clock, 0, 2), folder / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(walks.clock, 0, 2), folder / "info_time.csv")
     (folder / "points.csv").write_text(POINTS)
     PPMTF(factors=2, iterations=2).fit(walks, seed=1).save(folder / "model.npz")
     return folder

@@ -12,7 +12,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.cli._output import print_result
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.metrics.applications import gossip
 from tracearena.traces import GpsTraces
 

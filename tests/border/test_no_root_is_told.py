@@ -16,7 +16,7 @@ from tests.border.command_line import tracearena
 from tracearena.contest import ContestPlan, write_contest_data
 from tracearena.engine import SecretRoot, seed_sequence
 from tracearena.errors import ParameterError
-from tracearena.formats import pwscup, write
+from tracearena.io import pwscup, write
 from tracearena.synthesis import PPMTF
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 

@@ -22,7 +22,7 @@ from tests.border.command_line import tracearena
 
 import tracearena as ta
 from tracearena.algorithms import catalogue
-from tracearena.formats import pwscup, read, write
+from tracearena.io import pwscup, read, write
 from tracearena.traces import Clock, GpsTraces, Grid, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import metres_per_degree
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from tests.border.command_line import tracearena as run
 
-from tracearena import formats
+from tracearena import io
 from tracearena.files.atomic import make_folder, replacing_all
 from tracearena.files.io import replacing, replacing_folder
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Traces
 
 
@@ -27,8 +27,8 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     pwscup.write_places(walks.places, tmp_path / "places.csv")
     pwscup.write_traces(reference, tmp_path / "ref.csv")
     pwscup.write_traces(original, tmp_path / "org.csv")
-    pwscup.write_times(pwscup.Times(walks.clock, 2, 2), tmp_path / "info_time.csv")
-    formats.write(original, tmp_path / "table.csv", places_out=tmp_path / "table_places.csv")
+    pwscup.write_times(pwscup.ContestTimes(walks.clock, 2, 2), tmp_path / "info_time.csv")
+    io.write(original, tmp_path / "table.csv", places_out=tmp_path / "table_places.csv")
     (tmp_path / "out").mkdir()
     return tmp_path
 

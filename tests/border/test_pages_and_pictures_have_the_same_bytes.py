@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tracearena import formats
+from tracearena import io
 from tracearena.cities.gps import simulate_gps
-from tracearena.formats import pwscup, write
+from tracearena.io import pwscup, write
 from tracearena.traces import Traces
 
 HERE = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C", "TRACEARENA_THREADS": "1", "SOURCE_DATE_EPOCH": ""}
@@ -63,7 +63,7 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
 
 @pytest.mark.slow
 def test_pages_and_pictures(team: Path, tmp_path: Path, make_check_ins: Callable[..., Traces]) -> None:
-    formats.write(make_check_ins(20, 300), tmp_path / "in.csv")
+    io.write(make_check_ins(20, 300), tmp_path / "in.csv")
     sweep = (
         "sweep", "table.csv", "--places", team / "places.csv", "--reference", team / "ref.csv", "--original",
         team / "org.csv", "--defences", "No", "--defences", "RR(1)", "--attacks", "Random-R", "--attacks",

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from tests.border.command_line import tracearena as run
 
-from tracearena.formats import pwscup, read, write
+from tracearena.io import pwscup, read, write
 from tracearena.traces import GpsTraces, Traces
 
 

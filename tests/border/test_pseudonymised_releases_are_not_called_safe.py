@@ -13,7 +13,7 @@ from tests.border.command_line import tracearena
 import tracearena as ta
 from tracearena.arena import uniqueness
 from tracearena.errors import DataError
-from tracearena.formats import read, write
+from tracearena.io import read, write
 from tracearena.metrics.applications import compare_homes, distance_error, hotspots
 from tracearena.traces import GpsTraces
 

@@ -11,7 +11,7 @@ from tests.border.command_line import tracearena
 
 from tracearena.algorithms import catalogue
 from tracearena.errors import ParameterError
-from tracearena.formats import read, write
+from tracearena.io import read, write
 from tracearena.obfuscation import GeoInd, Snapping, Thinning
 from tracearena.obfuscation.gps import rounded
 from tracearena.traces import GpsTraces

@@ -12,7 +12,7 @@ from tests.border.command_line import tracearena
 
 from tracearena.files.atomic import replacing_all
 from tracearena.files.io import replacing
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import IdTable, Traces
 
 QUICK = ("--factors", 2, "--iterations", 2)

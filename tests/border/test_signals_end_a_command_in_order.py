@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Traces
 
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}

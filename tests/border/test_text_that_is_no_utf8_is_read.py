@@ -11,8 +11,8 @@ import pytest
 
 import tracearena as ta
 from tracearena.errors import FileError
-from tracearena.formats import read_places, read_released
-from tracearena.formats.pseudonyms import read_pseudonyms
+from tracearena.io import read_places, read_released
+from tracearena.io.places import read_pseudonyms
 
 HALF = r"\ud800"
 TIME = "2012-04-03T18:00:00Z"

@@ -14,7 +14,7 @@ from tests.border.command_line import tracearena as run
 
 from tracearena.attacks import ReferenceReplay
 from tracearena.contest.data import ContestPlan, write_contest_data
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.metrics import trace_inference_score
 from tracearena.traces import Clock, ObfuscatedTraces, Traces
 
@@ -141,7 +141,7 @@ def test_two_clocks_are_refused_with_the_option_that_settles_it(made: Path, tmp_
     other = tmp_path / "other"
     other.mkdir()
     shutil.copy(reference, other)
-    pwscup.write_times(pwscup.Times(pwscup.PWS_CLOCK, 4, 4), other / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(pwscup.PWS_CLOCK, 4, 4), other / "info_time.csv")
     swept = run(
         "sweep", tmp_path / "table.csv", "--reference", other / reference.name, "--original", original,
         "--defences", "No", "--attacks", "Replay-T", "--places", tmp_path / "common" / "info_region.csv",

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena import formats
+from tracearena import io
 from tracearena.errors import ParameterError
-from tracearena.formats import read
+from tracearena.io import read
 
 POINTS = "user,time,lat,lng\na,2010-03-14 01:30:00,40.7,-74\na,2010-03-14 02:30:00,40.7,-74\n"
 EVENTS = "user,time,lat,lng,place\na,2010-03-14 02:30:00,40.7,-74,x\na,2010-11-07 01:30:00,40.7,-74,x\n"
@@ -69,7 +69,7 @@ def test_the_nearest_zone_is_suggested(folder: Path, zone: str, meant: str) -> N
     with pytest.raises(ParameterError, match=rf"\(perhaps {meant}\)"):
         read(folder / "points.csv", timezone=zone)
     with pytest.raises(ParameterError, match=rf"\(perhaps {meant}\)"):
-        formats.read(folder / "events.csv", timezone=zone)
+        io.read(folder / "events.csv", timezone=zone)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -16,7 +16,7 @@ from tests.server.visitors import PASSWORD, served
 
 from tracearena.algorithms import catalogue
 from tracearena.files.io import Held as InMemory
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import clock
 
 pytestmark = pytest.mark.slow

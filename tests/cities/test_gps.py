@@ -11,7 +11,7 @@ from tracearena.cities import gps as receivers
 from tracearena.cities import simulate_gps
 from tracearena.engine import use
 from tracearena.errors import ParameterError
-from tracearena.formats import geolife
+from tracearena.io.formats import geolife
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
 

@@ -7,7 +7,7 @@ import pytest
 from tracearena import cities, metrics
 from tracearena.algorithms import catalogue
 from tracearena.arena import pseudonymise
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.traces import Traces
 
 

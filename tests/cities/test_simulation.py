@@ -12,7 +12,7 @@ from tracearena import cities
 from tracearena.cities.people import ARCHETYPES
 from tracearena.engine import use
 from tracearena.errors import ParameterError
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.mobility import statistics
 from tracearena.traces import Clock, Traces
 

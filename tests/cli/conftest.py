@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.border.command_line import Done, tracearena
 
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Traces
 
 
@@ -26,5 +26,5 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     pwscup.write_places(walks.places, tmp_path / "places.csv")
     pwscup.write_traces(reference, tmp_path / "ref.csv")
     pwscup.write_traces(original, tmp_path / "org.csv")
-    pwscup.write_times(pwscup.Times(walks.clock, 2, 2), tmp_path / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(walks.clock, 2, 2), tmp_path / "info_time.csv")
     return tmp_path

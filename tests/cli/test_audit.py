@@ -12,7 +12,7 @@ import pytest
 from tests.border.command_line import Done, tracearena
 
 from tracearena.cities import simulate
-from tracearena.formats import write
+from tracearena.io import write
 
 Run = Callable[..., Done]
 

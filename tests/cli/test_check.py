@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tracearena.cli import main
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
 
@@ -20,7 +20,7 @@ from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 def contest(make_walks: Callable[..., Traces], tmp_path: Path) -> Traces:
     walks = make_walks(users=5, days=1)
     pwscup.write_places(walks.places, tmp_path / "places.csv")
-    pwscup.write_times(pwscup.Times(walks.clock, 0, 1), tmp_path / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(walks.clock, 0, 1), tmp_path / "info_time.csv")
     pwscup.write_traces(walks, tmp_path / "original.csv")
     return walks
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tracearena import cities, formats
+from tracearena import cities, io
 from tracearena.cli import build
 from tracearena.errors import ParameterError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 
 
 def run(*arguments: str | Path) -> dict[str, object]:
@@ -36,7 +36,7 @@ def test_a_regular_city_is_written_as_contest_files(tmp_path: Path) -> None:
 def test_check_ins_are_written_as_a_table_of_events(tmp_path: Path) -> None:
     out = tmp_path / "checkins.csv"
     result = run(out, "--users", "20", "--days", "60", "--mode", "checkins", "--seed", "1", "--json")
-    traces, report = formats.read(out, timezone="Etc/GMT-10")
+    traces, report = io.read(out, timezone="Etc/GMT-10")
     assert result["format"] == report.format == "table"
     assert traces.n_users == 20
     assert traces.n_events == result["events"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tracearena import formats
+from tracearena import io
 from tracearena.cities import simulate
-from tracearena.intake.tables import files_of
+from tracearena.io.tables import list_parquet_files
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"
 SEED = ("--seed", 1)
@@ -78,7 +78,7 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
 @pytest.mark.slow
 def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str) -> None:
     people = simulate(16_400, 2, mode="checkins", top=30, checkins_per_user=1.0, seed=1)  # two files
-    formats.write(people, tmp_path / "in", to="partitions", places_out=tmp_path / "places.csv")
+    io.write(people, tmp_path / "in", to="partitions", places_out=tmp_path / "places.csv")
     made = {}
     for name, given in {"here": (), "there": ("--cluster", address)}.items():
         done = run(
@@ -86,14 +86,14 @@ def test_folders_of_files_go_in_and_out(run, tmp_path: Path, address: str) -> No
             "--traces-per-user", 1, *SEED, *given,
         )  # fmt: skip
         assert done.status == 0, done.err
-        made[name] = [file.read_bytes() for file in files_of(tmp_path / name)]
+        made[name] = [file.read_bytes() for file in list_parquet_files(tmp_path / name)]
     assert len(made["here"]) == 2
     assert made["there"] == made["here"]
 
 
 def test_a_folder_that_is_there_is_refused_before_the_work(run, tmp_path: Path) -> None:
     people = simulate(50, 5, mode="checkins", top=30, seed=1)
-    formats.write(people, tmp_path / "in", to="partitions")
+    io.write(people, tmp_path / "in", to="partitions")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "notes.txt").touch()
     done = run("synthesize", "PPMTF", tmp_path / "in", tmp_path / "out", "--model", tmp_path / "m.npz")

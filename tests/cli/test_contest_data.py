@@ -10,7 +10,7 @@ import pytest
 
 from tracearena.contest import ContestPlan, contest_training, team_traces
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 

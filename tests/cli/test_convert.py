@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tracearena.cli import build
 from tracearena.errors import ParameterError
-from tracearena.formats import read, write
+from tracearena.io import read, write
 from tracearena.traces import Traces
 
 

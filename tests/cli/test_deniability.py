@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracearena.formats import pwscup, write
+from tracearena.io import pwscup, write
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.deniability import Scan
 from tracearena.synthesis.ppmtf.tally import Tally

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tracearena.cli import build, main
-from tracearena.formats import read, write
+from tracearena.io import read, write
 from tracearena.pages.describe import description_page, summarise
 from tracearena.traces import Traces
 

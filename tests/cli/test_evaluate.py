@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tracearena import formats
+from tracearena import io
 from tracearena.cli import build
 from tracearena.errors import FileError, ParameterError
-from tracearena.formats import ppmtf, pwscup
+from tracearena.io import ppmtf, pwscup
 from tracearena.traces import Clock, Grid, Places, Traces
 
 UTILITY = ["tp_tv", "tp_tv_top50", "tp_emd_sliced", "tm_tv", "tm_emd_x", "tm_emd_y", "tm_emd_sliced", "vf_tv"]
@@ -145,9 +145,7 @@ def test_other_formats_are_found_out_and_give_the_same(tmp_path: Path) -> None:
         for name, first, days in (("train", 1, 1), ("test", 1, 1), ("syn", 1, 2)):
             table = rng.integers(0, 20, size=(10, 20 * days))
             traces = Traces.from_dense(table, places, clock, user_ids=np.arange(first, first + 10))
-            formats.write(
-                traces, tmp_path / f"{name}.{kind}.csv", to=kind, places_out=tmp_path / f"{kind}.csv"
-            )
+            io.write(traces, tmp_path / f"{name}.{kind}.csv", to=kind, places_out=tmp_path / f"{kind}.csv")
         options = [
             ("--places", f"{kind}.csv"),
             *((f"--{option}", f"{name}.{kind}.csv") for option, name in NAMES),

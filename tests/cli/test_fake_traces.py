@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracearena.formats import ppmtf
+from tracearena.io import ppmtf
 from tracearena.traces import Traces
 
 CELLS = ["user", "trace_no", "time_period", "time_instant", "poi_index", "category"]

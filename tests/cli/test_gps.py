@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from tracearena.cities import simulate_fleet, simulate_gps
 from tracearena.cli import build
 from tracearena.errors import TracearenaError
-from tracearena.formats import geolife, read
+from tracearena.io import read
+from tracearena.io.formats import geolife
 
 
 def run(*arguments: str | Path) -> dict[str, Any]:

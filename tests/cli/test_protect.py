@@ -23,7 +23,7 @@ from tracearena.audit import Settings
 from tracearena.cities import simulate
 from tracearena.cli import _output
 from tracearena.cli.audit import MeasuringOptions
-from tracearena.formats import read
+from tracearena.io import read
 from tracearena.traces import Places
 
 Run = Callable[..., Done]

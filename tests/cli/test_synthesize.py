@@ -17,7 +17,7 @@ from tracearena.cli import build
 from tracearena.cli._reading import ReadingOptions
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import ParameterError
-from tracearena.formats import ppmtf, pwscup
+from tracearena.io import ppmtf, pwscup
 
 QUICK = "PPMTF(2,iterations=3)"
 

@@ -9,7 +9,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.cities import simulate, simulate_gps
-from tracearena.formats import pwscup, write
+from tracearena.io import pwscup, write
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracearena import cities
 from tracearena.engine import SeedLike
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.traces import Traces
 
 

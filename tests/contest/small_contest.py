@@ -10,7 +10,7 @@ from tests.contest.residents import Residents
 from tracearena.algorithms import catalogue
 from tracearena.contest import Charter, ContestPlan, Rules, Schedule, write_contest_data
 from tracearena.contest.data import official
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Traces
 
 USERS = 12

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tracearena.contest import commit, verify
 from tracearena.errors import DataError, ParameterError
-from tracearena.formats.pwscup import write_id_table
+from tracearena.io.pwscup import write_id_table
 from tracearena.traces import IdTable
 
 FIGURE_6 = IdTable([2001, 2002, 2003], [2, 3, 1])

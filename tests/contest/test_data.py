@@ -13,7 +13,7 @@ from tracearena.contest.data import check_regions
 from tracearena.contest.virtual_days import contest_days, contest_training
 from tracearena.engine import use
 from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Clock, Grid, Places, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE

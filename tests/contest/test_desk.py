@@ -28,7 +28,7 @@ from tracearena.contest import (
 from tracearena.contest import file_judge as desk_module
 from tracearena.contest.data import read_commitments
 from tracearena.errors import FileError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
 from tracearena.traces import IdTable
 

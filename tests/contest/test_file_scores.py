@@ -20,7 +20,7 @@ from tracearena.contest.file_judge import (
     utility_of,
 )
 from tracearena.errors import DataError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Clock, IdTable, ObfuscatedTraces, Places, Traces
 
 PLACES = Places(

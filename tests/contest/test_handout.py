@@ -12,7 +12,7 @@ from tests.contest.small_contest import SCHEDULE, charter, hashes, make_contest
 from tracearena.contest import ContestPlan, data, read_charter, verify, write_contest_data
 from tracearena.contest.data import read_commitments
 from tracearena.errors import FileError, ParameterError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 
 
 @pytest.fixture(scope="module")

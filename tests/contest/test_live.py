@@ -43,7 +43,7 @@ from tracearena.contest.commitments import (
 )
 from tracearena.contest.data import read_commitments
 from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import IdTable
 
 TABLE = IdTable([4, 5, 6], [2, 3, 1])

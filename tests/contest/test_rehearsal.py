@@ -14,7 +14,7 @@ from tracearena.arena import run_sweep
 from tracearena.contest import CAST, AttackKind, Rehearsal, rehearse, verify
 from tracearena.contest.simulation import CHEATING, PSEUDONYMISED
 from tracearena.errors import ParameterError
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io.pwscup import PWS_CLOCK
 
 SMALL = {"teams": 3, "users": 40, "days": 4, "maker": Residents()}
 

@@ -11,7 +11,7 @@ from tests.threads import on_threads
 from tracearena import contest
 from tracearena.contest.virtual_days import ShortWalk, WalkingUsers, pace_of
 from tracearena.errors import ParameterError
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Clock, Grid, Places, Traces
 

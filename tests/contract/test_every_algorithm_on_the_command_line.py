@@ -11,7 +11,7 @@ from tests.border.command_line import Done, tracearena
 from tracearena.algorithms import catalogue, describe, overview
 from tracearena.algorithms.base import KINDS, WORDING
 from tracearena.cities import simulate
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 
 PLACES = ("--places", "places.csv")
 FILES = {

@@ -22,8 +22,8 @@ from tracearena.algorithms.base import kinds_of
 from tracearena.arena import pseudonymise
 from tracearena.cities import simulate, simulate_fleet, simulate_gps
 from tracearena.contest import rehearse
-from tracearena.formats import FORMATS, write
-from tracearena.formats.recognition import EITHER
+from tracearena.io import FORMATS, write
+from tracearena.io.recognition import EITHER
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.conftest import SHARED_DATA
 
 import tracearena as ta
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 
 
 def contest(folder: Path) -> None:
@@ -21,7 +21,7 @@ def contest(folder: Path) -> None:
     pwscup.write_places(original.places, folder / "info_region.csv")
     pwscup.write_traces(reference, folder / "reftraces.csv")
     pwscup.write_traces(original, folder / "orgtraces.csv")
-    pwscup.write_times(pwscup.Times(city.clock, 2, 2), folder / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(city.clock, 2, 2), folder / "info_time.csv")
     pwscup.write_obfuscated(obfuscated, folder / "anotraces.csv")
     pwscup.write_anonymized(release.anonymized, folder / "pubtraces.csv")
     pwscup.write_id_table(release.id_table, folder / "ptable.csv")

@@ -69,7 +69,7 @@ def test_untouched_traces_have_all_their_utility(make_walks: Callable[..., Trace
 def test_rules_differ_once_blocks_reach_beyond_two_km(
     bits: int, paper: float | None, official: float | None, osaka: object
 ) -> None:
-    from tracearena.formats import pwscup
+    from tracearena.io import pwscup
 
     places = pwscup.read_places(osaka / "info_region.csv")  # type: ignore[operator]
     original = pwscup.read_traces(osaka / "orgtraces_team001_data01_IDP.csv", places)  # type: ignore[operator]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.formats import ppmtf
+from tracearena.io import ppmtf
 from tracearena.metrics import (
     category_fractions,
     cluster_populations,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import DataError
-from tracearena.formats import peopleflow
+from tracearena.io.formats import peopleflow
 from tracearena.metrics import poi_accuracy_score
 from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces

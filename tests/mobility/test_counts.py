@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracearena.formats.ppmtf import read_transition_tensor, read_visit_tensor
+from tracearena.io.ppmtf import read_transition_tensor, read_visit_tensor
 from tracearena.mobility import transition_counts, visit_counts
 from tracearena.traces import Clock, Places, Traces
 

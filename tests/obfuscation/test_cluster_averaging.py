@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.examples import examples
 
 from tracearena.errors import ParameterError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import ClusterAveraging
 from tracearena.obfuscation._cluster_kernels import transport

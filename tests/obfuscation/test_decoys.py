@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from tests.examples import examples
 
 from tracearena.errors import ParameterError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import Decoy, Impostor
 from tracearena.obfuscation.mimicry import moves_to_partners, partners, parts_of_day

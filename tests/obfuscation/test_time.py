@@ -17,8 +17,8 @@ from tracearena.arena import pseudonymise, run_sweep
 from tracearena.cities import simulate, simulate_gps
 from tracearena.engine import seed_sequence
 from tracearena.errors import DataError, ParameterError
-from tracearena.formats import read_released, write
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io import read_released, write
+from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import (
     MRLH,

@@ -11,7 +11,7 @@ from tracearena import create
 from tracearena.arena import AttackScores, SweepRow
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.metrics import tm_emd_sliced
 from tracearena.papers import contest_scores as contest_13
 from tracearena.papers import figure

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tracearena.formats import ppmtf
+from tracearena.io import ppmtf
 from tracearena.papers import figure
 from tracearena.papers import ppmtf_utility as ppmtf_7
 from tracearena.papers.data import Size, Source, people_flow, published_results

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import polars as pl
 from tests.border.made_files import check_ins, commuters, travellers
-from tests.formats import json_layouts
+from tests.io.formats import json_layouts
 
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.traces import Traces
 
 HEADER = "user,time,venue,lat,lng\n"
@@ -73,7 +73,7 @@ def make_files(folder: Path, walks: Traces) -> None:
     pwscup.write_places(walks.places, folder / "info_region.csv")
     pwscup.write_traces(reference, folder / "ref.csv")
     pwscup.write_traces(original, folder / "org.csv")
-    pwscup.write_times(pwscup.Times(walks.clock, 2, 2), folder / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(walks.clock, 2, 2), folder / "info_time.csv")
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
     bad = folder / "bad"

@@ -17,7 +17,7 @@ from tracearena.algorithms import catalogue
 from tracearena.contest import Rules
 from tracearena.contest.data import official
 from tracearena.files.io import Held as InMemory
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import clock, submissions
 from tracearena.server.judge import scoring
 from tracearena.server.models import DataSet, State, Submission, Team, UploadKind

@@ -11,7 +11,7 @@ from tests.server.conftest import Held
 
 from tracearena.contest.data import COMMITMENTS
 from tracearena.errors import ParameterError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import results, submissions
 from tracearena.server.judge import scoring, worker
 from tracearena.server.judge.scoring import Bench

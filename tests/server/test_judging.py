@@ -11,7 +11,7 @@ from tests.server.conftest import USERS, Held
 
 from tracearena.contest import verify
 from tracearena.contest.data import COMMITMENTS, SALTS
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import clock, results
 from tracearena.server.models import AuditEntry, Contest, DataSet, Job, Score, State, Submission
 from tracearena.server.store import queue

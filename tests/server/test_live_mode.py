@@ -15,7 +15,7 @@ from tests.server.visitors import joined
 
 from tracearena.contest import verify
 from tracearena.contest.commitments import read_live
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import clock, results, submissions
 from tracearena.server.judge.scoring import Bench
 from tracearena.server.models import Contest, DataSet, Job, Link, Score, Snapshot, State, Submission

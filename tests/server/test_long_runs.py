@@ -18,7 +18,7 @@ from tests.server.test_judge_process import running
 
 from tracearena.contest.file_judge import utility_of
 from tracearena.files.io import Held as InMemory
-from tracearena.formats.pwscup import read_obfuscated
+from tracearena.io.pwscup import read_obfuscated
 from tracearena.server.models import Contest, Job, JobState, Score, State, Submission, Worker
 
 JUDGES = ("judge 1", "judge 2")

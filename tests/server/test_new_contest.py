@@ -60,7 +60,7 @@ def test_people_of_the_organisers_own_traces_are_never_given_away(
     tmp_path: Path, make_walks: Callable[..., Any]
 ) -> None:
     """They are learned from, and the contest knows that they are real."""
-    from tracearena.formats import pwscup
+    from tracearena.io import pwscup
 
     walks = make_walks(users=30, days=4)
     pwscup.write_places(walks.places, tmp_path / "info_region.csv")

@@ -17,7 +17,7 @@ from tests.server.conftest import Held
 from tracearena.contest import verify
 from tracearena.contest.data import COMMITMENTS
 from tracearena.contest.file_judge import is_release
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server.judge import worker
 from tracearena.server.judge.publish import handed_in
 from tracearena.server.judge.scoring import Bench, file_name

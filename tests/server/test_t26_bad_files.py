@@ -11,7 +11,7 @@ from tests.server.uploads import BAD, FRAME, GOOD, ORIGINAL, Bad
 
 from tracearena.contest.rules import Rules
 from tracearena.files.io import Held
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server.sandbox.child import checked
 from tracearena.server.sandbox.messages import Checked, Kind, Verdict
 from tracearena.server.sandbox.parent import check_upload

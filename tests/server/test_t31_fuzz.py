@@ -14,7 +14,7 @@ from tests.server.uploads import FRAME, GOOD
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, TracearenaError
 from tracearena.files.io import Held
-from tracearena.formats.pwscup import VERDICTS
+from tracearena.io.pwscup import VERDICTS
 from tracearena.server.sandbox.child import checked
 from tracearena.server.sandbox.messages import Checked, Frame, Verdict
 from tracearena.server.store.crypto import SealError, new_pair, seal, unseal

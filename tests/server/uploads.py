@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from tests.formats.pwscup.small_contest import PSEUDONYMS, VALID
-from tests.formats.pwscup.test_bad_files import BAD_CELLS, BAD_FILES
+from tests.io.pwscup.small_contest import PSEUDONYMS, VALID
+from tests.io.pwscup.test_bad_files import BAD_CELLS, BAD_FILES
 
 from tracearena.server.sandbox.messages import Frame, Kind
 from tracearena.traces import Clock, Grid, Places, Traces

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import ParameterError
-from tracearena.formats import ppmtf
+from tracearena.io import ppmtf
 from tracearena.metrics import population, tm_tv, tp_tv
 from tracearena.synthesis import PPMTF, SGD
 from tracearena.synthesis.ppmtf import measure_deniability

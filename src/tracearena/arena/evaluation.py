@@ -271,7 +271,7 @@ class _Yardstick:
     """What is true of a reference, in all the forms in which others are compared with it."""
 
     def __init__(self, reference: Counted, other: Counted, bounds: Box | None) -> None:
-        from tracearena.formats.ppmtf import is_people_flow
+        from tracearena.io.ppmtf import is_people_flow
 
         self.truth = reference.on_day(0)
         self.top = most_visited(self.truth.population, _TOP)

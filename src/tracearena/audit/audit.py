@@ -25,9 +25,9 @@ from tracearena.audit.texts import PEOPLE_TRIED, circle_choice, proof_choice
 from tracearena.audit.usefulness import assess_usefulness
 from tracearena.engine import child_seed, fresh_seed, report, seed_sequence
 from tracearena.errors import DataError, ParameterError
-from tracearena.intake.alignment import aligned
-from tracearena.intake.local_time import LocalTime
+from tracearena.io.alignment import aligned
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+from tracearena.traces.time import LocalTime
 
 DEFENCES: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 _SINGLING, _LINKING, _INFERRING, _USING, _SYNTHETIC = range(5)
@@ -307,6 +307,6 @@ def taken(given: Any, *, released: bool = False) -> Any:
         return given
     if isinstance(given, ObfuscatedTraces):
         raise DataError("an audit starts from original traces; obfuscated ones are a release of them")
-    from tracearena.formats import read
+    from tracearena.io import read
 
     return read(given).traces

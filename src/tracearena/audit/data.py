@@ -13,8 +13,7 @@ from tracearena.attacks.linking.observations import best_cut
 from tracearena.audit import texts
 from tracearena.audit.settings import Choice, Settings
 from tracearena.errors import DataError
-from tracearena.intake.alignment import aligned
-from tracearena.intake.local_time import LocalTime, asked_for, guessed
+from tracearena.io.alignment import aligned
 from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces._arrays import begins, different, positions
 from tracearena.traces.clock import DAY_S
@@ -25,7 +24,7 @@ from tracearena.traces.geodesy import (
     metres_per_degree,
     rows_of_keys,
 )
-from tracearena.traces.time import EPOCH, local_seconds
+from tracearena.traces.time import EPOCH, LocalTime, asked_for, guessed, local_seconds
 
 AnyTraces = Traces | GpsTraces | ObfuscatedTraces
 

@@ -33,9 +33,9 @@ from tracearena.audit.usefulness import kept_of, kept_of_file, plain_events
 from tracearena.checks import require_number
 from tracearena.engine import child_seed, fresh_seed, generator, report, seed_sequence
 from tracearena.errors import DataError, TracearenaError
-from tracearena.intake.local_time import LocalTime
 from tracearena.obfuscation.gps import rounded
 from tracearena.traces import GpsTraces, IdTable, Traces
+from tracearena.traces.time import LocalTime
 
 MOST_PROOFS = 3
 """So many of the most useful are put to the proof; more would let luck decide."""

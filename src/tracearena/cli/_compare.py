@@ -19,10 +19,12 @@ from tracearena.files.atomic import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
-    from tracearena.intake import Reading
+    from tracearena.io import Reading
+    from tracearena.io.large import EventSurvey, Table
+    from tracearena.io.large.first_pass import Survey
+    from tracearena.jobs.comparison import Together
+    from tracearena.jobs.description import CountedTable
     from tracearena.metrics.applications.paired import Walk
-    from tracearena.streams import CountedTable, EventSurvey, Table, Together
-    from tracearena.streams.survey import Survey
     from tracearena.traces import GpsTraces, Traces
     from tracearena.traces.row_table import EventTable
 
@@ -35,7 +37,7 @@ def read_halves(reading: ReadingOptions, reference: Path | None, original: Path)
 
     Files of two clocks, or whose users were numbered apart, are refused.
     """
-    from tracearena.intake.user_key import refuse_numbered_apart
+    from tracearena.io.id_mapping import refuse_numbered_apart
 
     if reference is None:
         if not reading.is_split:
@@ -57,7 +59,7 @@ def read_halves(reading: ReadingOptions, reference: Path | None, original: Path)
 
 def on_common_ground(first: tuple[Path, Traces], second: tuple[Path, _Other]) -> tuple[Traces, _Other]:
     """Return both with the same places and instants; where they cannot have them, name the files."""
-    from tracearena.intake.alignment import aligned
+    from tracearena.io.alignment import aligned
 
     with naming(first[0], second[0]):
         return aligned(first[1], second[1])
@@ -75,7 +77,7 @@ def compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int
 
 def at_common_places(files: list[tuple[Path, Reading[Traces]]]) -> list[Traces]:
     """Return the traces of several files at the same places."""
-    from tracearena.intake.alignment import at_common_places
+    from tracearena.io.alignment import at_common_places
 
     with naming(*(path for path, _ in files)):
         return at_common_places([reading.traces for _, reading in files])
@@ -121,7 +123,7 @@ class Files:
         """Read the table of who is who, if there is one."""
         if self.id_table is None:
             return None
-        from tracearena.formats.pseudonyms import read_pseudonyms
+        from tracearena.io.places import read_pseudonyms
 
         return read_pseudonyms(self.id_table)
 
@@ -179,7 +181,7 @@ def _together(
     by_id: bool,
 ) -> Together:
     """Look at all rows of both tables, and bring their users together."""
-    from tracearena.streams import walk_together
+    from tracearena.jobs.comparison import walk_together
 
     is_shared = cluster is None or cluster.reaches(scratch)
     before = _opened(reading, files.original, scratch / "original", cluster)
@@ -233,7 +235,7 @@ def opened(
     cluster: Cluster | None,
 ) -> Iterator[tuple[CountedTable, CountedTable, list[CountedTable]]]:
     """Look at all rows of the tables, and hand out what can be counted as long as the block runs."""
-    from tracearena.streams import counted_together
+    from tracearena.jobs.description import counted_together
 
     paths, options = (train, test, *synthetic), reading
     known: list[tuple[Table[Traces], EventSurvey]] = []
@@ -260,7 +262,7 @@ def prepare(reading: Reading[Traces], *, fill_gaps: bool, merge_places: int | No
     """Fill gaps first, then merge places, as [sglt] section 5.1 does; say what was done."""
     if not fill_gaps and merge_places is None:
         return reading
-    from tracearena.intake import Reading
+    from tracearena.io import Reading
     from tracearena.synthesis import sglt
 
     traces, report = reading

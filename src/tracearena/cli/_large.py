@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from tracearena.algorithms import GpsObfuscator, Obfuscator
     from tracearena.cli.pseudonymise import Pseudonyms
     from tracearena.engine import Cluster
-    from tracearena.intake.report import Report
+    from tracearena.io.large import EventSurvey, Table, Unfinished
+    from tracearena.io.large.first_pass import Survey
+    from tracearena.io.report import Report
+    from tracearena.jobs.transformation import Change, Written
     from tracearena.metrics import UtilityScore
     from tracearena.pages.describe import Summary
-    from tracearena.streams import EventSurvey, Table, Unfinished, Written
-    from tracearena.streams.survey import Survey
-    from tracearena.streams.transforming import Change
     from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 
@@ -64,8 +64,8 @@ Problem = Callable[[ReadingOptions, Path], str | None]
 
 def problem_of_points(reading: ReadingOptions, path: Path) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
-    from tracearena.intake.layout import Layout
-    from tracearena.streams import unstreamable
+    from tracearena.io.large import unstreamable
+    from tracearena.io.options import Layout
 
     if reading.format not in (None, "points"):
         return f"is read as {reading.format}"
@@ -74,8 +74,8 @@ def problem_of_points(reading: ReadingOptions, path: Path) -> str | None:
 
 def problem_of_events(reading: ReadingOptions, path: Path) -> str | None:
     """Return what keeps a table of events from being worked on a few users at a time."""
-    from tracearena.intake.layout import Layout
-    from tracearena.streams import unstreamable_events
+    from tracearena.io.large import unstreamable_events
+    from tracearena.io.options import Layout
 
     if reading.format not in (None, "table", "partitions"):
         return f"is read as {reading.format}"
@@ -146,7 +146,7 @@ def is_processed_in_chunks(
 def is_large(path: Path) -> bool:
     """Whether a table has too many rows to be read whole, or folders that name a column."""
     from tracearena.engine import current_chunk_rows
-    from tracearena.streams import are_many, folders_name_columns
+    from tracearena.io.large import are_many, folders_name_columns
 
     return folders_name_columns(path) or are_many(path, current_chunk_rows(_STREAMED_FROM))
 
@@ -157,25 +157,25 @@ def can_go_through(reading: ReadingOptions, path: Path, out: Path | None, to: st
 
 
 def _is_table(out: Path | None, to: str | None) -> bool:
-    from tracearena.formats.writing import TABLE_NAMES
+    from tracearena.io.writers import TABLE_NAMES
 
     return to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
 
 
 def are_points(reading: ReadingOptions, path: Path) -> bool:
     """Whether a table that goes through has coordinates and no places."""
-    from tracearena import streams
-    from tracearena.intake.layout import Layout
+    from tracearena.io import large
+    from tracearena.io.options import Layout
 
-    return streams.are_points(path, Layout.parse(**reading.layout()))
+    return large.are_points(path, Layout.parse(**reading.layout()))
 
 
 def open_point_table(
     reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = True, is_shared: bool = True
 ) -> tuple[Table[GpsTraces], Survey]:
     """Look at all rows of a table of points; sort them by user and time, if that is wanted."""
-    from tracearena.intake.layout import Layout
-    from tracearena.streams import table_of
+    from tracearena.io.large import table_of
+    from tracearena.io.options import Layout
 
     reading.refuse_for(is_gps=True)
     return table_of(
@@ -191,7 +191,7 @@ def open_point_table(
 
 def describe_point_table(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Summary:
     """Describe a table of points."""
-    from tracearena import streams
+    from tracearena import jobs
 
     with scratch_folder() as scratch:
         with working(f"reading {path.name}", cluster):
@@ -199,7 +199,7 @@ def describe_point_table(reading: ReadingOptions, path: Path, cluster: Cluster |
             table, found = open_point_table(reading, found_by, scratch, is_shared=False)
         found.report.path = str(path)
         with working("counting", None if table.is_in_scratch else cluster):
-            return streams.describe(table, found)
+            return jobs.describe(table, found)
 
 
 def write_changed(
@@ -232,10 +232,10 @@ def write_changed(
     sealed
         Called when all is written, before a folder of parts gets its name.
     """
-    from tracearena import streams
+    from tracearena import jobs
 
     def writing(table: Table[Any], found: Survey, change: Change[Any], parts: Unfinished | None) -> Written:
-        return streams.write_changed(table, found, out, change, unfinished=parts)
+        return jobs.write_changed(table, found, out, change, unfinished=parts)
 
     return through(
         path,
@@ -286,8 +286,9 @@ def through(
     --------
     write_changed : the same of a table of points, with the other parameters.
     """
-    from tracearena import streams
-    from tracearena.streams.unfinished import refuse_unfinished, scratch_beside
+    from tracearena import jobs
+    from tracearena.io import large
+    from tracearena.io.large.checkpoint import refuse_unfinished, scratch_beside
 
     in_parts = to == PARTS
     if cluster is not None:  # workers may have been started elsewhere
@@ -309,7 +310,7 @@ def through(
             if sealed is not None:
                 sealed()
             return written
-        parts = streams.Unfinished(out, streams.depends_on(table, *depends_on))
+        parts = large.Unfinished(out, jobs.depends_on(table, *depends_on))
         parts.begin(resume=resume)
         try:
             with unhurried(), working(rows, cluster):
@@ -377,9 +378,9 @@ def open_event_table(
     reading: ReadingOptions, path: Path, scratch: Path, **how: Any
 ) -> tuple[Table[Traces], EventSurvey]:
     """Look at all rows of a table of events."""
-    from tracearena.formats.place_files import read_places
-    from tracearena.intake.layout import Layout
-    from tracearena.streams import event_table_of
+    from tracearena.io.large import event_table_of
+    from tracearena.io.options import Layout
+    from tracearena.io.places import read_places
 
     return event_table_of(
         path,
@@ -393,14 +394,14 @@ def open_event_table(
 
 def describe_event_table(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Summary:
     """Describe a table of events."""
-    from tracearena import streams
+    from tracearena import jobs
 
     with scratch_folder() as scratch:
         with working(f"reading {path.name}", cluster):
             found_by = path if cluster is None else path.resolve()
             table, found = open_event_table(reading, found_by, scratch, is_shared=False)
         with working("counting", None if table.is_in_scratch else cluster):
-            return streams.describe_events(table, found)
+            return jobs.describe_events(table, found)
 
 
 def obfuscate_event_table(
@@ -415,7 +416,7 @@ def obfuscate_event_table(
     resume: bool,
 ) -> dict[str, int]:
     """Obfuscate a table of events; return what became of them."""
-    from tracearena import streams
+    from tracearena import jobs
     from tracearena.engine import seed_sequence
 
     reading.say_unread_columns(original, "table")
@@ -423,12 +424,12 @@ def obfuscate_event_table(
         reading,
         original,
         out,
-        lambda table, root: streams.obfuscating(table, obfuscator, root),
-        partial(streams.write_released, keeps_times=obfuscator.keeps_times),
+        lambda table, root: jobs.obfuscating(table, obfuscator, root),
+        partial(jobs.write_released, keeps_times=obfuscator.keeps_times),
         to=to,
         cluster=cluster,
         resume=resume,
-        depends_on=(*streams.identity_of(obfuscator), seed),
+        depends_on=(*jobs.identity_of(obfuscator), seed),
         root=seed_sequence(release_seed(seed)),
     )
     names = ("kept", "moved", "withheld", "generalised", "deleted")
@@ -450,9 +451,9 @@ def convert(
     resume: bool,
 ) -> dict[str, Any]:
     """Write a table of events as another, and its places if that is asked for; return what was written."""
-    from tracearena import streams
+    from tracearena import jobs
     from tracearena.files.atomic import replacing_all
-    from tracearena.formats.place_files import write_places
+    from tracearena.io.places import write_places
 
     known: list[EventSurvey] = []
 
@@ -466,8 +467,8 @@ def convert(
             reading,
             file,
             out,
-            lambda table, root: streams.unchanged,
-            streams.write_events,
+            lambda table, root: jobs.unchanged,
+            jobs.write_events,
             to=to,
             cluster=cluster,
             resume=resume,
@@ -489,10 +490,10 @@ def write_pseudonymised_events(
     reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
 ) -> None:
     """Write a table of events under pseudonyms."""
-    from tracearena import streams
+    from tracearena import jobs
 
     reading.say_unread_columns(file, "table")
-    _written(reading, file, out, lambda table, root: streams.under(pseudonyms()), streams.write_events, **how)
+    _written(reading, file, out, lambda table, root: jobs.under(pseudonyms()), jobs.write_events, **how)
 
 
 def release_goes_through(reading: ReadingOptions, path: Path, out: Path, to: str | None, **how: Any) -> bool:
@@ -509,7 +510,7 @@ def release_goes_through(reading: ReadingOptions, path: Path, out: Path, to: str
 
 
 def _problem_of_release(reading: ReadingOptions, path: Path) -> str | None:
-    from tracearena.streams import is_streamable
+    from tracearena.jobs.comparison import is_streamable
 
     if reading.times is not None:
         return "is read with a table of times (--times)"
@@ -520,8 +521,8 @@ def write_release_renamed(
     reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
 ) -> None:
     """Write a table of released traces under pseudonyms."""
-    from tracearena import streams
-    from tracearena.formats.place_files import read_places
+    from tracearena import jobs
+    from tracearena.io.places import read_places
 
     places = None if reading.places is None else read_places(reading.places)
 
@@ -531,13 +532,13 @@ def write_release_renamed(
         change: Change[ObfuscatedTraces],
         parts: Unfinished | None,
     ) -> None:
-        streams.write_anonymized(table, out, change, unfinished=parts)
+        jobs.write_anonymized(table, out, change, unfinished=parts)
 
     through(
         file,
         out,
-        lambda path, scratch: streams.release_table_of(path, places=places),
-        lambda table, root: streams.under(pseudonyms()),
+        lambda path, scratch: jobs.release_table_of(path, places=places),
+        lambda table, root: jobs.under(pseudonyms()),
         writing,
         rows="events",
         **how,
@@ -548,7 +549,7 @@ def utility(
     reading: ReadingOptions, original: Path, obfuscated: Path, cluster: Cluster | None
 ) -> UtilityScore:
     """Score the utility of a released table beside the table it was made from."""
-    from tracearena import streams
+    from tracearena import jobs
     from tracearena.metrics.contest_scores import UtilitySum
 
     if cluster is not None:  # workers may have been started elsewhere
@@ -561,7 +562,7 @@ def utility(
         below = scratch / "released"
         below.mkdir()
         with working(f"reading {obfuscated.name}", cluster):
-            both = streams.beside(table, found, obfuscated, below)
+            both = jobs.beside(table, found, obfuscated, below)
         with working("scoring", cluster):
             return both.fold(UtilitySum.of).score
 
@@ -593,7 +594,7 @@ def _written(
 
 def _notice(found: EventSurvey, counts: dict[str, int]) -> None:
     """Report and say what is odd about events that were written."""
-    from tracearena.intake.discretise import ODDITIES
+    from tracearena.io.discretisation import ODDITIES
 
     for reason in ODDITIES:
         if counts.get(reason):
@@ -627,8 +628,8 @@ def refuse_places(reading: ReadingOptions, what: str) -> None:
 
 def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
     """Write GPS traces, and say which users a table cannot hold."""
-    from tracearena.formats import write
-    from tracearena.formats.writing import format_of_name
+    from tracearena.io import write
+    from tracearena.io.writers import format_of_name
 
     write(traces, out, to=to)
     silent = int((traces.offsets[1:] == traces.offsets[:-1]).sum())
@@ -658,7 +659,7 @@ def obfuscate_points(
 ) -> None:
     """Run a defence of GPS traces from file to file."""
     from tracearena.algorithms import catalogue
-    from tracearena.formats.writing import form_of_points
+    from tracearena.io.writers import form_of_points
     from tracearena.obfuscation.gps import DIGITS
 
     out, digits = asked.out, asked.digits
@@ -714,7 +715,7 @@ def _obfuscate_any_size(
 ) -> dict[str, Any]:
     """Obfuscate a few users at a time, with the bytes of all at once."""
     from tracearena.engine import seed_sequence
-    from tracearena.streams import identity_of, obfuscation
+    from tracearena.jobs.transformation import identity_of, obfuscation
 
     root = seed_sequence(release_seed(asked.seed))
     reading.say_unread_columns(original, "points")
@@ -737,7 +738,7 @@ def write_pseudonymised_points(
     reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
 ) -> None:
     """Write a table of points under pseudonyms, a few users at a time."""
-    from tracearena.streams import renaming
+    from tracearena.jobs.transformation import renaming
 
     reading.say_unread_columns(file, "points")
     written = write_changed(reading, file, out, lambda table, root: renaming(table, pseudonyms()), **how)
@@ -764,7 +765,7 @@ def convert_any_size(
     as_json: bool,
 ) -> None:
     """Write a table of points as another."""
-    from tracearena.streams import unchanged
+    from tracearena.jobs.transformation import unchanged
 
     written = write_changed(
         reading,

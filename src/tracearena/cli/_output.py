@@ -255,7 +255,7 @@ def form_of(out: Path, to: str | None, *, contest: bool) -> str:
     contest
         Whether what was read is of the contest.
     """
-    from tracearena.formats.writing import TABLE_NAMES, format_of_name
+    from tracearena.io.writers import TABLE_NAMES, format_of_name
 
     if to not in (None, "table", "pwscup"):
         raise ParameterError.of("--to", to, "table or pwscup")
@@ -271,37 +271,40 @@ def form_of(out: Path, to: str | None, *, contest: bool) -> str:
 
 def write_obfuscated(released: ObfuscatedTraces, out: Path, form: str) -> None:
     """Write obfuscated traces; the contest's files of them name no users."""
-    from tracearena.formats import pwscup, released_table
+    from tracearena.io import pwscup
+    from tracearena.io.formats import released_table
 
     (released_table.write if form == "table" else pwscup.write_obfuscated)(released, out)
 
 
 def write_anonymized(released: ObfuscatedTraces, out: Path, form: str) -> None:
     """Write traces of pseudonyms."""
-    from tracearena.formats import pwscup, released_table
+    from tracearena.io import pwscup
+    from tracearena.io.formats import released_table
 
     (released_table.write if form == "table" else pwscup.write_anonymized)(released, out)
 
 
 def write_inferred_table(table: IdTable, out: Path, form: str) -> None:
     """Write a guess at who is who."""
-    from tracearena.formats import pwscup
-    from tracearena.formats.pseudonyms import write_who_is_who
+    from tracearena.io import pwscup
+    from tracearena.io.places import write_who_is_who
 
     (write_who_is_who if form == "table" else pwscup.write_inferred_table)(table, out)
 
 
 def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
     """Write a guess at who was where."""
-    from tracearena.formats import pwscup, table
+    from tracearena.io import pwscup
+    from tracearena.io.formats import checkins
 
-    (table.write if form == "table" else pwscup.write_inferred_traces)(traces, out)
+    (checkins.write_event_table if form == "table" else pwscup.write_inferred_traces)(traces, out)
 
 
 def is_who_is_who(path: Path) -> bool:
     """Whether a table names pseudonyms beside users, which the contest's guesses do not."""
-    from tracearena.formats.recognition import first_line
-    from tracearena.intake.tables import columns_of_parquet, is_parquet
+    from tracearena.io.recognition import first_line
+    from tracearena.io.tables import columns_of_parquet, is_parquet
 
     if is_parquet(path):
         return columns_of_parquet(path) != ["user_id"]

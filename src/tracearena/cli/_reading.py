@@ -16,9 +16,9 @@ from tracearena.cli._output import note, refuse
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.intake import Choices, Reading, Report
-    from tracearena.intake.sampling import Sample
-    from tracearena.intake.user_key import UserKey
+    from tracearena.io import Choices, Reading, Report
+    from tracearena.io.id_mapping import UserKey
+    from tracearena.io.suggestions import Sample
     from tracearena.traces import Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
 
 
@@ -93,7 +93,7 @@ class ReadingOptions:
 
     def choices(self) -> Choices:
         """Return which places and instants to make."""
-        from tracearena.intake import Choices
+        from tracearena.io import Choices
 
         return Choices.parse(
             grid=self.grid,
@@ -122,22 +122,22 @@ class ReadingOptions:
 
     def format_of(self, path: Path) -> str:
         """Return the format of a file, as it is said or as it looks."""
-        from tracearena.formats import recognise
-        from tracearena.intake.layout import Layout
+        from tracearena.io import recognise
+        from tracearena.io.options import Layout
 
         return self.format or recognise(path, Layout.parse(**self.layout()))
 
     def is_gps(self, path: Path) -> bool:
         """Whether a file holds GPS points: coordinates without places."""
-        from tracearena.formats import recognition
-        from tracearena.intake.layout import Layout
+        from tracearena.io import recognition
+        from tracearena.io.options import Layout
 
         return recognition.is_gps(path, self.format, Layout.parse(**self.layout()))
 
     def say_unread_columns(self, path: Path, format: str) -> None:
         """Say which columns of a table of events or points are left out."""
-        from tracearena.formats.recognition import unread_columns
-        from tracearena.intake.layout import Layout
+        from tracearena.io.options import Layout
+        from tracearena.io.recognition import unread_columns
 
         others = unread_columns(path, format, Layout.parse(**self.layout()))
         if others:
@@ -145,16 +145,16 @@ class ReadingOptions:
 
     def other_columns(self, path: Path, format: str, sample: Sample | None = None) -> dict[str, Any]:
         """Return who has which value when in the columns of a table that are left out."""
-        from tracearena.formats.recognition import unread_columns
-        from tracearena.intake.layout import Layout
-        from tracearena.intake.other_columns import values_of_columns
+        from tracearena.io.options import Layout
+        from tracearena.io.recognition import unread_columns
+        from tracearena.io.tables import values_of_columns
 
         layout = Layout.parse(**self.layout())
         return values_of_columns(path, unread_columns(path, format, layout), layout, sample)
 
     def for_another(self, path: Path) -> ReadingOptions:
         """Return the options for a further file: one that we wrote has our own columns."""
-        from tracearena.formats import recognition
+        from tracearena.io import recognition
 
         if not self.layout() or path.is_dir() or not recognition.is_own_table(path):
             return self
@@ -170,8 +170,8 @@ class ReadingOptions:
 
     def read(self, path: Path, sample: Sample | None = None) -> Reading[Traces | GpsTraces]:
         """Read a file of any format, or a sample of it: events at places, or GPS points without a grid."""
-        from tracearena.formats import read
-        from tracearena.intake.periods import parse_hours, within_dates, within_hours
+        from tracearena.io import read
+        from tracearena.io.alignment import parse_hours, within_dates, within_hours
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
@@ -199,8 +199,8 @@ class ReadingOptions:
 
     def read_points(self, path: Path) -> Reading[GpsTraces]:
         """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
-        from tracearena.formats import recognition
-        from tracearena.intake.layout import Layout
+        from tracearena.io import recognition
+        from tracearena.io.options import Layout
 
         options = self
         formats = recognition.look_at(path, Layout.parse(**self.layout())).formats
@@ -233,7 +233,7 @@ class ReadingOptions:
 
     def _times_of(self, path: Path, first: Reading[Traces]) -> Path | None:
         """Return the table of times of a further file of the contest: that of the first, if it has none."""
-        from tracearena.formats import pwscup
+        from tracearena.io import pwscup
 
         own = self.times or pwscup.found_times(path, self.places)
         is_known = own is None and first.report.format == "pwscup"
@@ -253,11 +253,10 @@ class ReadingOptions:
         is who, anonymized traces.
         """
         from tracearena.errors import FileError
-        from tracearena.formats import read_released
-        from tracearena.formats.released import is_released, of_events
-        from tracearena.formats.released_table import is_released_table
-        from tracearena.intake import Reading
-        from tracearena.intake.alignment import aligned
+        from tracearena.io import Reading, read_released
+        from tracearena.io.alignment import aligned
+        from tracearena.io.formats.released_table import is_released_table
+        from tracearena.io.released import is_released, of_events
         from tracearena.traces import ObfuscatedTraces
         from tracearena.traces._arrays import positions
 
@@ -291,9 +290,8 @@ class ReadingOptions:
 
         It is a file of anonymized traces, or traces of any format as they are.
         """
-        from tracearena.formats import read_released
-        from tracearena.formats.released import contest_header, is_released
-        from tracearena.intake import Reading
+        from tracearena.io import Reading, read_released
+        from tracearena.io.released import contest_header, is_released
         from tracearena.traces import ObfuscatedTraces
 
         traces = known.traces
@@ -310,7 +308,7 @@ class ReadingOptions:
     ) -> tuple[Reading[Traces | GpsTraces], Reading[Traces | GpsTraces]]:
         """Cut one file into reference and original traces."""
         from tracearena.errors import ParameterError
-        from tracearena.intake.periods import split_after, split_at
+        from tracearena.io.alignment import split_after, split_at
 
         if self.split_at is not None and self.reference_days is not None:
             raise ParameterError("--split-at and --reference-days exclude each other")
@@ -320,7 +318,7 @@ class ReadingOptions:
 
     def _makes_instants(self, path: Path) -> bool:
         """Whether the instants of a file are chosen here: it has none of its own, and may get some."""
-        from tracearena.formats import recognition
+        from tracearena.io import recognition
 
         name = self.format_of(path)
         if name in recognition.GPS_FORMATS:
@@ -570,7 +568,7 @@ MaxListedIdsOption = Annotated[
 
 def user_numbers(file: Path | None, to: str | None) -> UserKey:
     """Read the key of users if one is named and there; refuse it for formats that keep all ids."""
-    from tracearena.intake.user_key import LOWEST, UserKey
+    from tracearena.io.id_mapping import LOWEST, UserKey
 
     if file is None:
         return UserKey()
@@ -599,7 +597,7 @@ def regions_file(out: Path, to: str | None, places_out: Path | None, traces: Tra
         return places_out
     import numpy as np
 
-    from tracearena.formats import read_places
+    from tracearena.io import read_places
 
     beside = out.with_name("info_region.csv")
     if not beside.is_file():

@@ -72,7 +72,7 @@ def attack(
     from tracearena.cli import _large
     from tracearena.cli._compare import compare_users, on_common_ground
     from tracearena.errors import ParameterError
-    from tracearena.intake.user_key import carrying, refuse_stale_key
+    from tracearena.io.id_mapping import carrying, refuse_stale_key
 
     if catalogue.is_kind(name, "gps-attack"):
         refuse(
@@ -125,8 +125,8 @@ def attack(
 
 def _has_points(reading: ReadingOptions, path: Path) -> bool:
     """Whether a file holds GPS points that no grid makes events of."""
-    from tracearena.formats.recognition import is_gps
-    from tracearena.intake.layout import Layout
+    from tracearena.io.options import Layout
+    from tracearena.io.recognition import is_gps
 
     return reading.grid is None and is_gps(path, reading.format, Layout.parse(**reading.layout()))
 

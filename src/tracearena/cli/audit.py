@@ -28,8 +28,8 @@ from tracearena.cli._reading import ReadingOptions, reads_traces, say
 
 if TYPE_CHECKING:
     from tracearena.audit import Audit, Protection, Settings
-    from tracearena.intake import Reading
-    from tracearena.intake.sampling import Sample, Sampled
+    from tracearena.io import Reading
+    from tracearena.io.suggestions import Sample, Sampled
     from tracearena.traces import IdTable
 
 
@@ -115,7 +115,7 @@ class MeasuringOptions:
 
     def sample(self, file: Path, seed: int) -> Sample | None:
         """Return how many people are read of a large file; None for all of them."""
-        from tracearena.intake.sampling import Sample
+        from tracearena.io.suggestions import Sample
 
         if self.quick:
             return Sample(seed=seed)
@@ -267,7 +267,7 @@ def _read(
     say(original)
     given: dict[str, Any] = {"traces": original.traces, "source": file, "synthetic": synthetic}
     if isinstance(original.traces, GpsTraces):
-        from tracearena.intake.positions import local_time
+        from tracearena.io.fields.coordinates import local_time
 
         given["timezone"] = local_time(original.traces, original.report)
     columns = reading.other_columns(file, original.report.format, sample)
@@ -312,7 +312,7 @@ def _alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Readi
 def _who(path: Path | None) -> IdTable | None:
     if path is None:
         return None
-    from tracearena.formats.pseudonyms import read_who_is_who
+    from tracearena.io.places import read_who_is_who
 
     return read_who_is_who(path)
 
@@ -377,7 +377,7 @@ def protect(
     """
     from tracearena.audit.page import PAGE, outcome
     from tracearena.errors import ParameterError
-    from tracearena.intake.positions import local_time
+    from tracearena.io.fields.coordinates import local_time
     from tracearena.traces import GpsTraces
 
     check_outputs(safer, id_table, inputs=(file, *reading.files))
@@ -558,7 +558,7 @@ def _useful(found: Protection) -> dict[str, str]:
 
 def _write_secret(who: IdTable, path: Path) -> None:
     from tracearena.files import csv_text, replacing
-    from tracearena.formats.pseudonyms import HEADER
+    from tracearena.io.places import HEADER
 
     rows = zip(who.pseudonyms.tolist(), who.user_ids.tolist(), strict=True)
     with replacing(path, private=True) as out:

@@ -18,7 +18,7 @@ from tracearena.errors import DataError, FileError, ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tracearena.intake import Reading
+    from tracearena.io import Reading
     from tracearena.traces import IdTable, Traces
 
 
@@ -52,7 +52,7 @@ def obfuscated(
     """Check obfuscated traces: one cell for each row of the original."""
 
     def check(truth: Reading[Traces]) -> dict[str, int]:
-        from tracearena.formats.pwscup import read_obfuscated
+        from tracearena.io.pwscup import read_obfuscated
 
         if reading.format == "pwscup":
             most_bytes, most_ids = reading.max_bytes, reading.max_listed_ids
@@ -89,7 +89,7 @@ def inferred_table(
         import numpy as np
 
         from tracearena.cli._output import is_who_is_who
-        from tracearena.formats.pwscup import read_inferred_table
+        from tracearena.io.pwscup import read_inferred_table
 
         if reading.format != "pwscup" and is_who_is_who(file):
             reading.refuse_limits()
@@ -119,8 +119,8 @@ def inferred_traces(
     def check(known: _Known) -> dict[str, int]:
         import numpy as np
 
-        from tracearena.formats.pwscup import read_inferred_traces
-        from tracearena.formats.released import OBFUSCATED, contest_header
+        from tracearena.io.pwscup import read_inferred_traces
+        from tracearena.io.released import OBFUSCATED, contest_header
 
         if reading.format == "pwscup" or contest_header(file) == OBFUSCATED:
             inferred = read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
@@ -195,7 +195,7 @@ def _known(
 def _who_is_who(file: Path, known: _Known) -> IdTable:
     """Read a guess that names its pseudonyms; refuse users and pseudonyms that there are not."""
     from tracearena.errors import Fault
-    from tracearena.formats.pseudonyms import read_who_is_who
+    from tracearena.io.places import read_who_is_who
 
     table = read_who_is_who(file, one_to_one=False)
     users = set(map(str, known.frame.user_ids.tolist()))

@@ -67,9 +67,9 @@ def city(
     Files of the pwscup format hold the contest's 20 half-hours a day from 8:00 on; other regular
     files hold all 48.
     """
-    from tracearena import cities, formats
+    from tracearena import cities, io
     from tracearena.errors import ParameterError
-    from tracearena.formats.pwscup import PWS_CLOCK
+    from tracearena.io.pwscup import PWS_CLOCK
 
     users = users or (500 if mode is Mode.fleet else 4_000)
     days = days or (14 if mode is Mode.fleet else 40)
@@ -78,8 +78,8 @@ def city(
         return
     check_outputs(out, places_out)
     target = to or _format_of(out, mode)
-    if target not in formats.FORMATS:
-        raise ParameterError.of("to", target, f"one of {', '.join(formats.FORMATS)}")
+    if target not in io.FORMATS:
+        raise ParameterError.of("to", target, f"one of {', '.join(io.FORMATS)}")
     if target in ("pwscup", "peopleflow") and mode is Mode.checkins:
         raise ParameterError(f"{target} files hold one event per instant: check-ins need another format")
     used = chosen_seed(seed)
@@ -91,7 +91,7 @@ def city(
             clock=PWS_CLOCK if target == "pwscup" else None,
             seed=used,
         )
-    written = formats.write(traces, out, to=target, places_out=places_out)
+    written = io.write(traces, out, to=target, places_out=places_out)
     if target == "pwscup" and places_out is None:
         note("other commands need the regions with it: --places-out info_region.csv writes them")
     print_result(
@@ -114,8 +114,8 @@ def _points(
 ) -> None:
     """Write points of receivers: a GeoLife folder, or a table or GPX by the name of `out`."""
     from tracearena.cities import simulate_fleet, simulate_gps
-    from tracearena.formats import write
-    from tracearena.formats.writing import format_of_name
+    from tracearena.io import write
+    from tracearena.io.writers import format_of_name
 
     used = chosen_seed(seed)
     with working("people" if mode is Mode.gps else "vehicles"):
@@ -127,6 +127,6 @@ def _points(
 
 
 def _format_of(out: Path, mode: Mode) -> str:
-    from tracearena.formats.writing import format_of_name
+    from tracearena.io.writers import format_of_name
 
     return format_of_name(out, like="pwscup" if mode is Mode.regular else "table")

@@ -309,7 +309,7 @@ def _own_team(folder: Path) -> str:
     """Return the number of the team whose original traces were fetched with the letter."""
     from tracearena.contest import read_charter
     from tracearena.contest.contest_file import NAME
-    from tracearena.formats.pwscup import PwsName
+    from tracearena.io.pwscup import PwsName
 
     samples = set(read_charter(folder / NAME).sample_numbers) if (folder / NAME).is_file() else set()
     found = {f"{PwsName.parse(path).team:03d}" for path in folder.glob("orgtraces_team*.csv")} - samples

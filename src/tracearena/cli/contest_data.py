@@ -60,7 +60,7 @@ def planned(charter: Charter, *, homes: bool = True, only_seen: bool = True) -> 
 def training_traces(reading: ReadingOptions, file: Path, reference: Path | None) -> Traces:
     """Read the traces to learn from, and more of the same users where there are any."""
     from tracearena.cli._compare import on_common_ground
-    from tracearena.intake.user_key import refuse_numbered_apart
+    from tracearena.io.id_mapping import refuse_numbered_apart
     from tracearena.traces import Traces
 
     learned = reading.read_events(file)
@@ -121,7 +121,7 @@ def with_sensitive_regions(
 
 def _points(reading: ReadingOptions, file: Path, pois: Path | None) -> Places:
     if pois is not None:
-        from tracearena.formats import read_places
+        from tracearena.io import read_places
 
         return read_places(pois)
     if reading.is_gps(file):
@@ -175,7 +175,7 @@ def learned_people(
     """Train on the traces; return what makes virtual users, and what the manifest says of it."""
     from tracearena.contest import contest_training
     from tracearena.contest.virtual_days import STEP_S, ShortWalk
-    from tracearena.intake.choices import seconds
+    from tracearena.io.options import seconds
 
     step_s = seconds(walk, "walk")
     if step_s == contest_training(training).clock.interval_s and step_s > STEP_S:

@@ -215,7 +215,7 @@ class _Looking:
 
 def _owner(intake: Intake, name: str) -> str:
     """Return whose ID table a file is, as people see it."""
-    from tracearena.formats.pwscup import PwsName
+    from tracearena.io.pwscup import PwsName
 
     found = PwsName.parse(name)
     number = 1 if found.purpose == "IDP" else 2

@@ -34,8 +34,8 @@ from tracearena.cli._reading import (
 )
 
 if TYPE_CHECKING:
-    from tracearena.intake import Reading
-    from tracearena.intake.user_key import UserKey
+    from tracearena.io import Reading
+    from tracearena.io.id_mapping import UserKey
     from tracearena.traces import GpsTraces, Traces
 
 
@@ -95,7 +95,7 @@ def convert(
     as_json: JsonOption = False,
 ) -> None:
     """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
-    from tracearena.formats.writing import form_of_points
+    from tracearena.io.writers import form_of_points
     from tracearena.traces import GpsTraces
 
     asked = _Asked(out, to, places_out, reference, test, test_share, user_key, seed)
@@ -192,10 +192,9 @@ def _convert_events(
     import numpy as np
 
     from tracearena.files.atomic import replacing_all
-    from tracearena.formats import GPS_FORMATS, write
-    from tracearena.formats.writing import format_of_name
-    from tracearena.intake import Reading, fitted
-    from tracearena.intake.user_key import LOWEST, keeping
+    from tracearena.io import GPS_FORMATS, Reading, fitted, write
+    from tracearena.io.id_mapping import LOWEST, keeping
+    from tracearena.io.writers import format_of_name
 
     out, places_out = asked.out, asked.places_out
     to = asked.to or format_of_name(out)
@@ -276,7 +275,7 @@ def _n_present(traces: Traces | GpsTraces) -> int:
 def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _Asked, as_json: bool) -> None:
     """Write GPS points as other GPS points."""
     from tracearena.files.atomic import replacing_all
-    from tracearena.formats.writing import format_of_name
+    from tracearena.io.writers import format_of_name
 
     out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole

@@ -98,7 +98,7 @@ def _cell(number: float | None) -> str:
 def _write_team(held: Rehearsal, folder: Path) -> None:
     """Write what the first team got and what it handed in, under the names of 2019."""
     from tracearena.files.atomic import make_folder
-    from tracearena.formats import pwscup
+    from tracearena.io import pwscup
 
     team = held.teams[0]
     make_folder(folder)
@@ -106,7 +106,7 @@ def _write_team(held: Rehearsal, folder: Path) -> None:
     pwscup.write_traces(team.reference, folder / "reftraces_team001.csv")
     pwscup.write_traces(team.original, folder / "orgtraces_team001.csv")
     days = [traces.n_instants // traces.clock.instants_per_day for traces in (team.reference, team.original)]
-    pwscup.write_times(pwscup.Times(team.original.clock, *days), folder / "info_time.csv")
+    pwscup.write_times(pwscup.ContestTimes(team.original.clock, *days), folder / "info_time.csv")
     pwscup.write_obfuscated(team.obfuscated, folder / "obftraces_team001.csv")
 
 

@@ -74,7 +74,7 @@ def deniability(
     finished verifiers have counted is kept in FILE.unfinished until all are: --resume goes on there.
     """
     from tracearena.errors import ParameterError
-    from tracearena.formats import read
+    from tracearena.io import read
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability as test
 

@@ -49,7 +49,7 @@ def describe(
     Of obfuscated or anonymized traces it says how many events are kept, moved, generalised to sets
     and deleted, at every time of day. For a table of unknown columns it proposes which may be which.
     """
-    from tracearena.formats.released import is_released
+    from tracearena.io.released import is_released
     from tracearena.pages.describe import summarise
 
     check_outputs(html, inputs=(file, original, *reading.files))
@@ -108,7 +108,7 @@ def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: boo
     unknown = any(fault.code in ("format", "columns") for fault in error.faults)
     if not unknown or reading.format is not None or reading.layout():
         return
-    from tracearena.formats.bundles import propose
+    from tracearena.io.formats.archives import propose
 
     proposal = propose(file)
     if proposal is None:
@@ -153,7 +153,7 @@ def _describe_release(
     reading: ReadingOptions, file: Path, original: Path | None, html: Path | None, as_json: bool
 ) -> None:
     """Describe obfuscated or anonymized traces."""
-    from tracearena.formats import read_released
+    from tracearena.io import read_released
     from tracearena.pages.describe import release_page, summarise_release
 
     truth = None

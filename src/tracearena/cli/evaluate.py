@@ -126,7 +126,7 @@ def _read(
     reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     from tracearena.cli._compare import at_common_places
-    from tracearena.formats import recognise
+    from tracearena.io import recognise
 
     if (reading.format or recognise(train)) == "ppmtf":
         return _read_ppmtf(reading, train, test, synthetic, slots)
@@ -144,7 +144,7 @@ def _read_ppmtf(
     reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     """Read files of the PPMTF tools, whose synthetic traces go by the clock of the training traces."""
-    from tracearena.formats import ppmtf
+    from tracearena.io import ppmtf
 
     training, testing = (reading.read_events(path, quietly=True).traces for path in (train, test))
     if slots is not None:

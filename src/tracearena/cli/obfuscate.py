@@ -145,7 +145,7 @@ def _at_once(
     """Obfuscate traces of any format, all users together; return what became of the events."""
     from tracearena.algorithms import validation
     from tracearena.errors import ParameterError
-    from tracearena.streams import count_fates
+    from tracearena.jobs.transformation import count_fates
 
     with shown(f"reading {original.name}"):
         traces, report = reading.read_events(original)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracearena.contest import Commitment
-    from tracearena.streams import Table
-    from tracearena.streams.survey import Survey
+    from tracearena.io.large import Table
+    from tracearena.io.large.first_pass import Survey
     from tracearena.traces import IdTable, ObfuscatedTraces
 
 
@@ -131,7 +131,7 @@ def pseudonymise(
 
 def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
     """Tell obfuscated traces from GPS traces and from events; beside an original, --from is its format."""
-    from tracearena.formats.released import is_released
+    from tracearena.io.released import is_released
 
     if (reading.format is None or original is not None) and is_released(file):
         return _OBFUSCATED
@@ -142,9 +142,9 @@ def _obfuscated(
     context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked, original: Path | None
 ) -> dict[str, Any]:
     from tracearena.files.atomic import replacing_all
-    from tracearena.formats import read_released
-    from tracearena.formats.released import contest_header
-    from tracearena.intake.user_key import carrying, refuse_stale_key
+    from tracearena.io import read_released
+    from tracearena.io.id_mapping import carrying, refuse_stale_key
+    from tracearena.io.released import contest_header
 
     out, id_table, contest = asked.out, asked.id_table, contest_header(file) is not None
     result: dict[str, Any] = {}
@@ -179,7 +179,7 @@ def _scored(
 ) -> tuple[ObfuscatedTraces, dict[str, Any]]:
     """Return obfuscated traces, and whether a contest would accept them."""
     from tracearena import contest
-    from tracearena.formats import pwscup
+    from tracearena.io import pwscup
     from tracearena.metrics import utility_score
 
     known: Any = reading.places
@@ -222,8 +222,9 @@ def _points(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
 def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked) -> dict[str, Any]:
     from tracearena.errors import ParameterError
     from tracearena.files.atomic import replacing_all
-    from tracearena.formats import foursquare, pwscup, write
-    from tracearena.formats.writing import format_of_name
+    from tracearena.io import pwscup, write
+    from tracearena.io.formats import checkins
+    from tracearena.io.writers import format_of_name
     from tracearena.traces import ObfuscatedTraces
 
     out = asked.out
@@ -237,7 +238,7 @@ def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
     to = format_of_name(out, like=report.format)
-    venues = out.parent / foursquare.POI_NAME
+    venues = out.parent / checkins.POI_NAME
     if to == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
     released, secret = arena.pseudonymise_users(traces, seed=release_seed(asked.seed))
@@ -253,7 +254,7 @@ def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
 def _check_outputs(asked: Asked, kind: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     from tracearena.errors import ParameterError
-    from tracearena.formats.writing import format_of_name
+    from tracearena.io.writers import format_of_name
 
     out, id_table = asked.out, asked.id_table
     is_folder = inputs[0] is not None and inputs[0].is_dir() and not out.suffix
@@ -389,10 +390,10 @@ def pseudonymise_in_chunks(
     users
         Every part but the last has a multiple of so many users.
     """
-    from tracearena import streams
     from tracearena.arena.pseudonyms import shuffled_ids
     from tracearena.engine import seed_sequence
     from tracearena.files.atomic import replacing_all
+    from tracearena.io import large
 
     drawn: list[IdTable] = []
     kept: dict[str, Any] = {}
@@ -404,7 +405,7 @@ def pseudonymise_in_chunks(
         if not (kept or asked.again):
             refuse_to_replace(asked.id_table)
         drawn.append(secret)
-        return streams.shuffled(table, found, order, scratch, users=users)
+        return large.shuffled(table, found, order, scratch, users=users)
 
     def sealed() -> None:
         if kept:

@@ -62,7 +62,7 @@ def utility(
     as_json: JsonOption = False,
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
-    from tracearena.formats.pseudonyms import read_who_is_who
+    from tracearena.io.places import read_who_is_who
     from tracearena.metrics import utility_score
 
     if rule is Rule.paper and id_table is None and _are_any_size(reading, original, obfuscated, cluster):
@@ -89,7 +89,7 @@ def utility(
 
 def _are_any_size(reading: ReadingOptions, original: Path, obfuscated: Path, cluster: str | None) -> bool:
     """Whether original and release are tables that are walked through together, a few users at a time."""
-    from tracearena.streams import is_streamable
+    from tracearena.jobs.comparison import is_streamable
 
     if not is_streamable(obfuscated) or not _large.are_events(reading, original):
         return False
@@ -106,9 +106,9 @@ def reidentification(
 ) -> None:
     """Score privacy against re-identification (s_R, 1 is nobody identified)."""
     from tracearena.cli._output import is_who_is_who
-    from tracearena.formats import pwscup
-    from tracearena.formats.pseudonyms import read_who_is_who
-    from tracearena.intake.user_key import refuse_numbered_apart
+    from tracearena.io import pwscup
+    from tracearena.io.id_mapping import refuse_numbered_apart
+    from tracearena.io.places import read_who_is_who
     from tracearena.metrics import reidentification_score
 
     refuse_numbered_apart(id_table, inferred)
@@ -136,9 +136,9 @@ def trace_inference(
     """Score privacy against trace inference (s_T, 1 is no place found)."""
     from tracearena.cli._compare import on_common_ground
     from tracearena.cli._output import sensitive_places
-    from tracearena.formats import pwscup
-    from tracearena.formats.released import OBFUSCATED, contest_header
-    from tracearena.intake.user_key import refuse_numbered_apart
+    from tracearena.io import pwscup
+    from tracearena.io.id_mapping import refuse_numbered_apart
+    from tracearena.io.released import OBFUSCATED, contest_header
     from tracearena.metrics import trace_inference_score
 
     refuse_numbered_apart(original, inferred, same_users=True)

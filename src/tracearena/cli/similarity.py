@@ -21,7 +21,7 @@ from tracearena.cli._output import (
 from tracearena.cli._reading import ReadingOptions, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.intake import Reading
+    from tracearena.io import Reading
     from tracearena.traces import Traces
 
 
@@ -62,7 +62,7 @@ def similarity(
 ) -> None:
     """Compare each user of A with the user of B who has the same id: from 0 to 1, 1 is alike."""
     from tracearena.cli._compare import at_common_places
-    from tracearena.intake.user_key import refuse_numbered_apart
+    from tracearena.io.id_mapping import refuse_numbered_apart
     from tracearena.metrics import similarity as metrics
 
     refuse_numbered_apart(first, second)
@@ -87,10 +87,10 @@ def similarity(
 
 def _other(reading: ReadingOptions, path: Path, one: Reading[Traces]) -> Reading[Traces]:
     """Read the other file; synthetic traces of the PPMTF tools go by the clock of the first."""
-    from tracearena.formats import ppmtf, recognition
-    from tracearena.intake import Reading, Report
+    from tracearena.io import Reading, Report, ppmtf
+    from tracearena.io.recognition import is_synthetic
 
-    if not path.is_dir() and recognition.is_synthetic(path):
+    if not path.is_dir() and is_synthetic(path):
         traces = ppmtf.read_synthetic(path, one.traces.places, one.traces.clock).traces
         return Reading(traces, Report(str(path), "ppmtf", traces.n_events))
     return reading.read_alike(path, one)

@@ -213,7 +213,7 @@ def _check_meaning(name: str, factorises: bool, own: dict[str, Any], virtual: di
 
 def _format_of(out: Path, known: str) -> str:
     """Return the format of OUT: as its name says, or as the training traces if synthetic ones can be so."""
-    from tracearena.formats.writing import format_of_name
+    from tracearena.io.writers import format_of_name
 
     return format_of_name(out, like=known if known in _OF_SYNTHETIC else "table")
 
@@ -232,7 +232,7 @@ def _left_to_workers(
     folder: Path, reading: ReadingOptions, places: Path, cluster: Cluster
 ) -> PartitionedTraces:
     """Have the workers read the files; without a file of places nobody would know them all."""
-    from tracearena.formats import read_places
+    from tracearena.io import read_places
     from tracearena.synthesis.ppmtf import PartitionedTraces
 
     cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
@@ -297,7 +297,7 @@ def _about_fakes(model: SGLT) -> dict[str, Any]:
 
 def _write(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name: str) -> None:
     """Write synthetic traces, in the columns of the PPMTF tools where that is the format."""
-    from tracearena.formats import ppmtf, write
+    from tracearena.io import ppmtf, write
 
     if format == "ppmtf":
         ppmtf.write_synthetic(ppmtf.SyntheticTraces(synthetic, likelihood), out, slot_name=slot_name)

@@ -332,8 +332,7 @@ class DataSource:
 
     def _require_readable(self) -> None:
         """Refuse what no reader can do. The readers are loaded only where there is something to read."""
-        from tracearena.formats import FORMATS, GPS_FORMATS
-        from tracearena.intake import Choices
+        from tracearena.io import FORMATS, GPS_FORMATS, Choices
 
         if self.format is not None:
             require_choice("format", self.format, (*FORMATS, *GPS_FORMATS))

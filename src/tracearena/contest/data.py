@@ -28,8 +28,8 @@ from tracearena.contest.virtual_days import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.files import csv_text, read_bytes, replacing, replacing_folder
-from tracearena.formats import pwscup
-from tracearena.formats.pwscup import PwsName
+from tracearena.io import pwscup
+from tracearena.io.pwscup import PwsName
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 _HIGHEST = 999
@@ -306,7 +306,7 @@ def write_traces(
     """Write the traces of one data set into the judge's folder, with regions and times beside them."""
     if not (judge / REGIONS).exists():
         pwscup.write_places(original.places, judge / REGIONS)
-        pwscup.write_times(pwscup.Times(original.clock, *days), judge / TIMES)
+        pwscup.write_times(pwscup.ContestTimes(original.clock, *days), judge / TIMES)
     kinds = {"reference": "reftraces", "original": "orgtraces"}
     names = {what: str(official(kind, team, number)) for what, kind in kinds.items()}
     pwscup.write_traces(reference, judge / names["reference"])

@@ -33,8 +33,8 @@ from tracearena.contest.rules import Rules
 from tracearena.contest.submissions import LEDGER, Intake, Ledger, Refusal
 from tracearena.engine import report
 from tracearena.errors import DataError, FileError
-from tracearena.formats import pwscup
-from tracearena.formats.pwscup import PwsName
+from tracearena.io import pwscup
+from tracearena.io.pwscup import PwsName
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces._arrays import positions
@@ -128,7 +128,7 @@ class Desk:
         return pwscup.read_places(own) if own.is_file() else pwscup.contest_regions()
 
     @cached_property
-    def times(self) -> pwscup.Times | None:
+    def times(self) -> pwscup.ContestTimes | None:
         """What the times mean, if a table says so."""
         own = self.intake.judge / TIMES
         return pwscup.read_times(own) if own.is_file() else None

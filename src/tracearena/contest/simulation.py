@@ -39,7 +39,7 @@ from tracearena.contest.submissions import Intake, answer_path, read_submissions
 from tracearena.contest.virtual_days import contest_training
 from tracearena.engine import child_seed, report, seed_sequence, use
 from tracearena.files.atomic import make_folder
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.metrics import UtilityScore, utility_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 

@@ -43,7 +43,7 @@ from tracearena.contest.phases import Gate, phase_at
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, Fault, FileError, ParameterError
 from tracearena.files import read_bytes
-from tracearena.formats.pwscup import PwsName
+from tracearena.io.pwscup import PwsName
 
 ANSWERS = "answers"
 

@@ -49,7 +49,7 @@ from tracearena.contest.report_data import read_totals, write_results
 from tracearena.contest.submissions import Intake, read_submissions
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files import read_bytes
-from tracearena.formats.pwscup import PwsName
+from tracearena.io.pwscup import PwsName
 from tracearena.traces import Traces
 
 _AGAIN = ".again"

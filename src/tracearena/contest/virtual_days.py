@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, use
 from tracearena.errors import ParameterError
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.mobility.transitions import departures
 from tracearena.traces import Clock, Traces
 

@@ -14,12 +14,11 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.intake.local_time import guessed
 from tracearena.obfuscation.gps import rounded
 from tracearena.traces import GpsTraces, ObfuscatedTraces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import cell_keys
-from tracearena.traces.time import DAY_ZERO, EPOCH, exact_local_seconds, local_seconds, utc_ms
+from tracearena.traces.time import DAY_ZERO, EPOCH, exact_local_seconds, guessed, local_seconds, utc_ms
 
 T = TypeVar("T", ObfuscatedTraces, GpsTraces)
 Ints = NDArray[np.int64]

@@ -11,16 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.intake.local_time import LocalTime
-from tracearena.intake.positions import local_time
-from tracearena.intake.report import Report
+from tracearena.io.fields.coordinates import local_time
+from tracearena.io.report import Report
 from tracearena.pages.html import BLUE, GREY, ORANGE, SKY, Page, capital, shown
 from tracearena.pages.maps import place_map
 from tracearena.traces import Box, Clock, GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.gridding import default_area, tessellation
 from tracearena.traces.row_table import EventTable
-from tracearena.traces.time import EPOCH, local_seconds
+from tracearena.traces.time import EPOCH, LocalTime, local_seconds
 
 _TOP_PLACES = 500
 _WEEK = 7

@@ -15,7 +15,7 @@ from tracearena.arena.claims import STRONG, Finding, Tell, announce, counted
 from tracearena.attacks import MarkovIdentification, MembershipInference, ReferenceReplay
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, tracked
 from tracearena.files import write_csv
-from tracearena.formats.ppmtf import read_synthetic
+from tracearena.io.ppmtf import read_synthetic
 from tracearena.metrics import (
     Diversity,
     measure_diversity,

@@ -17,7 +17,8 @@ from tracearena.contest import ContestPlan, contest_training, team_traces
 from tracearena.engine import child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.files import write_csv
-from tracearena.formats import peopleflow, ppmtf, pwscup, read
+from tracearena.io import ppmtf, pwscup, read
+from tracearena.io.formats import peopleflow
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis import PPMTF

@@ -10,7 +10,6 @@ import numpy as np
 from tracearena.arena.evaluation import Evaluation, Utility
 from tracearena.arena.sweep import Sweep
 from tracearena.errors import DataError, ParameterError, shorten
-from tracearena.intake.local_time import guessed
 from tracearena.pages.describe import Times, times_of_events, times_of_points
 from tracearena.pages.html import BLUE, MARKERS, ORANGE, SKY, VERMILION
 from tracearena.papers import style
@@ -18,7 +17,7 @@ from tracearena.papers.style import NAMES, USEFULNESS, WHEREABOUTS, canvas
 from tracearena.plots import panels, person
 from tracearena.plots.panels import moving
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
-from tracearena.traces.time import require_zone
+from tracearena.traces.time import guessed, require_zone
 
 
 class Panel(NamedTuple):

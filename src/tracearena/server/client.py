@@ -34,7 +34,7 @@ from tracearena.contest.data import REGIONS, TIMES, official
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files import make_folder, read_bytes, replacing
 from tracearena.files.io import Held
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server.sandbox.child import checked
 from tracearena.server.sandbox.messages import Frame, Verdict
 

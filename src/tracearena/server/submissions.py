@@ -24,8 +24,8 @@ from tracearena.contest.data import DATA_SETS, official
 from tracearena.errors import FileError
 from tracearena.files.archives import Member as Packed
 from tracearena.files.archives import open_members
-from tracearena.formats.pwscup import PwsName
 from tracearena.i18n import marked
+from tracearena.io.pwscup import PwsName
 from tracearena.server import clock
 from tracearena.server.errors import Refused, not_found
 from tracearena.server.models import Contest, DataSet, Member, Quota, State, Submission, Team, UploadKind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -245,3 +246,69 @@ def piece_starts(traces: GpsTraces, window_s: float) -> NDArray[np.int64]:
     starts = np.empty(len(order), np.int64)
     starts[order] = order[kernel(traces.time_ms[order], traces.trajectory_offsets, window_s * 1000.0)]
     return starts
+
+
+# Whose clocks the hours of a file are shown by, and how that is known.
+
+
+@dataclass(frozen=True)
+class LocalTime:
+    """The local time of traces.
+
+    Attributes
+    ----------
+    zone
+        Its zone by name, ``UTC`` where none can be told; None where the file has local times.
+    sentence
+        The same for people, with the reason.
+    was_asked_for
+        Whether the caller named it.
+    """
+
+    zone: str | None
+    sentence: str
+    was_asked_for: bool = False
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def axis(self) -> str:
+        """What stands beside hours: the zone, or that they are those of the file."""
+        return "local, as in the file" if self.zone is None else self.zone
+
+
+AS_WRITTEN = LocalTime(
+    None, "times name no zone; they are taken as local, as they are written; --timezone names the zone"
+)
+BARE_AS_UTC = LocalTime(
+    "UTC", "times name no zone; they are taken as UTC, as they are written; --timezone says otherwise"
+)
+BY_OFFSETS = LocalTime(None, "times are local by the file's own offsets from UTC")
+IN_UTC = LocalTime("UTC", "times are UTC, as asked for", was_asked_for=True)
+UNKNOWN = LocalTime("UTC", "times are UTC: no zone can be told from the coordinates; --timezone names one")
+
+
+def asked_for(zone: str) -> LocalTime:
+    """Return the local time of a zone that the caller named."""
+    return LocalTime(zone, f"times are local to {zone}, as asked for", was_asked_for=True)
+
+
+def guessed(latitude: NDArray[np.float64], longitude: NDArray[np.float64], what: str = "points") -> LocalTime:
+    """Return the local time where most of the points (or other things, by `what`) lie.
+
+    >>> print(guessed(np.array([40.7, 35.7, 35.7]), np.array([-74.0, 139.7, 139.7])))
+    times are local to Asia/Tokyo, where 66.6 % of the points lie, guessed from the coordinates; --timezone
+    says otherwise
+    """
+    return by_guess(guess_zone(latitude, longitude), what)
+
+
+def by_guess(guess: ZoneGuess | None, what: str = "points") -> LocalTime:
+    """Return the local time of a zone that was guessed."""
+    if guess is None:
+        return UNKNOWN
+    # Cut, not rounded: 100 % is said of nothing but all.
+    share = "" if guess.share == 1 else f", where {int(guess.share * 1000) / 10:g} % of the {what} lie"
+    reason = "guessed from the coordinates; --timezone says otherwise"
+    return LocalTime(guess.name, f"times are local to {guess.name}{share}, {reason}")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.examples import examples
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.formats import geolife
+from tracearena.io.formats import geolife
 from tracearena.metrics.applications import bayesian_update, hotspots
 from tracearena.metrics.applications.offloading import released_counts, served_share
 from tracearena.obfuscation import GeoInd, Thinning

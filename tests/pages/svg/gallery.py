@@ -26,7 +26,7 @@ from tracearena.contest import (
     make_board,
 )
 from tracearena.contest.report_data import margin
-from tracearena.formats.pwscup import PWS_CLOCK
+from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.pages import svg
 from tracearena.pages.svg import Picture
 from tracearena.pages.team_styles import team_styles

@@ -94,7 +94,7 @@ def test_weights_are_checked_and_have_no_meaning_for_sampled_zeros():
 @pytest.mark.slow
 def test_tokyo_keeps_its_utility_with_all_zeros(tokyo_training, tokyo):
     """Within the spread of the paper's way over seeds, in a tenth of its time."""
-    from tracearena.formats.ppmtf import read_traces
+    from tracearena.io.ppmtf import read_traces
     from tracearena.metrics import tm_emd, tp_tv
 
     testing = read_traces(tokyo / "testtraces_TK.csv", tokyo_training.places)

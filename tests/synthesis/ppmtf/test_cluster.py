@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracearena import formats
+from tracearena import io
 from tracearena.arena import run_sweep
 from tracearena.arena.evaluation import evaluate
 from tracearena.cities import simulate
 from tracearena.engine import Cluster, use
 from tracearena.errors import FileError, ParameterError
-from tracearena.formats import partitions
+from tracearena.io.formats import checkins
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import PartitionedTraces, measure_deniability
 from tracearena.traces import Traces
@@ -162,14 +162,14 @@ def folder(people, tmp_path_factory) -> Path:
     where = tmp_path_factory.mktemp("parts")
     for number, first in enumerate(range(0, people.n_users, 1_024)):
         part = people.take_users(slice(first, first + 1_024))
-        formats.write(part, where / f"part-{number}.parquet")
+        io.write(part, where / f"part-{number}.parquet")
     return where
 
 
 @pytest.mark.parametrize("zeros", ["all", "sampled"])
 def test_files_that_workers_read_train_the_same_model(people, folder, cluster, tmp_path, zeros):
     parameters = ALL_ZEROS | {"zeros": zeros, "zero_transitions": 50, "zero_visits": 50}
-    whole, _ = formats.read(folder, places=people.places)
+    whole, _ = io.read(folder, places=people.places)
     parts = PartitionedTraces(folder, people.places, cluster)
     assert parts.report.rows == people.n_events
     here = PPMTF(**parameters).fit(whole, seed=7)
@@ -190,7 +190,7 @@ def test_files_that_do_not_follow_each_other_are_refused(people, cluster, tmp_pa
         where = tmp_path / f"{len(list(tmp_path.iterdir()))}"
         where.mkdir()
         for number, limits in enumerate(ranges):
-            formats.write(people.take_users(slice(*limits)), where / f"{number}.parquet")
+            io.write(people.take_users(slice(*limits)), where / f"{number}.parquet")
         with pytest.raises(FileError) as error:
             PartitionedTraces(where, people.places, cluster)
         return str(error.value)
@@ -201,14 +201,14 @@ def test_files_that_do_not_follow_each_other_are_refused(people, cluster, tmp_pa
 
 
 def test_a_broken_file_is_named_by_who_reads_it(people, cluster, tmp_path):
-    formats.write(people.take_users(slice(0, 1_024)), tmp_path / "0.parquet")
+    io.write(people.take_users(slice(0, 1_024)), tmp_path / "0.parquet")
     (tmp_path / "1.parquet").write_bytes(b"PAR1 and nothing more")
     with pytest.raises(FileError, match=r"1\.parquet: .*broken Parquet file"):
         PartitionedTraces(tmp_path, people.places, cluster)
 
 
 def test_a_file_that_a_worker_does_not_find_is_named(people, cluster, tmp_path):
-    formats.write(people.take_users(slice(0, 1_024)), tmp_path / "0.parquet")
+    io.write(people.take_users(slice(0, 1_024)), tmp_path / "0.parquet")
     parts = PartitionedTraces(tmp_path, people.places, cluster)
     (tmp_path / "0.parquet").unlink()
     with pytest.raises(FileError, match=r"0\.parquet: is not where a worker looks"), use(cluster=cluster):
@@ -217,6 +217,6 @@ def test_a_file_that_a_worker_does_not_find_is_named(people, cluster, tmp_path):
 
 def test_files_with_numbers_for_times_are_refused(make_walks, cluster, tmp_path):
     walks = make_walks(20, 2)
-    partitions.write(walks, tmp_path / "walks")
+    checkins.write(walks, tmp_path / "walks")
     with pytest.raises(FileError, match=r"part-00000\.parquet: has numbers for times"):
         PartitionedTraces(tmp_path / "walks", walks.places, cluster)

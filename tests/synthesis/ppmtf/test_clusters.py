@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import ParameterError
-from tracearena.formats.ppmtf import read_parameters
+from tracearena.io.ppmtf import read_parameters
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import cluster_features
 from tracearena.traces import Clock, Places, Traces

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.formats.ppmtf import read_parameters, read_synthetic
+from tracearena.io.ppmtf import read_parameters, read_synthetic
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.generation import TraceModel
 

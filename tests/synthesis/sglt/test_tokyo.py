@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from tracearena.arena.evaluation import evaluate
-from tracearena.formats import ppmtf
+from tracearena.io import ppmtf
 from tracearena.synthesis import SGLT
 
 

@@ -25,7 +25,7 @@ from tracearena.contest.differences import refused_name
 from tracearena.contest.submissions import ARRIVALS, HEADER, answer_path
 from tracearena.errors import DataError, FileError
 from tracearena.files import write_csv
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import clock, results
 from tracearena.server.judge.scoring import ANSWERS, Bench, kinds_of
 from tracearena.server.models import Contest, DataSet, Job, State, Submission, Team, UploadKind

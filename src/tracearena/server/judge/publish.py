@@ -30,7 +30,7 @@ from tracearena.contest.commitments import (
 from tracearena.contest.data import COMMITMENTS, SALTS, live_file
 from tracearena.errors import DataError
 from tracearena.files import csv_text, replacing
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import clock, results
 from tracearena.server.accounts import PURPOSE
 from tracearena.server.judge.scoring import Bench, Secret, checked, file_name

@@ -24,7 +24,7 @@ from tracearena.contest.simulation import SEED
 from tracearena.errors import DataError
 from tracearena.files import replacing
 from tracearena.files.io import Held
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import clock, results, submissions
 from tracearena.server.models import Contest, DataSet, Job, JobState, State, Submission, UploadKind
 from tracearena.server.operations.create import out_of_sight

@@ -19,8 +19,8 @@ from tracearena.contest.contest_file import PSEUDONYMISED
 from tracearena.contest.data import REGIONS, TIMES
 from tracearena.errors import DataError, FileError
 from tracearena.files import replacing, replacing_folder
-from tracearena.formats import pwscup
-from tracearena.formats.pwscup import PwsName
+from tracearena.io import pwscup
+from tracearena.io.pwscup import PwsName
 from tracearena.server.settings import configure
 from tracearena.server.store.crypto import new_pair, seal
 from tracearena.server.store.folder import Folder, Secrets

@@ -26,7 +26,7 @@ from tracearena.contest.data import REGIONS, TIMES, official
 from tracearena.contest.sample_teams import CAST
 from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.errors import DataError
-from tracearena.formats import pwscup
+from tracearena.io import pwscup
 from tracearena.server import clock, results
 from tracearena.server.accounts import Account, new_account
 from tracearena.server.client import Client, ServerRefused, download, download_bundle, upload

@@ -16,8 +16,7 @@ from tracearena.contest.file_judge import reidentification_of, trace_inference_o
 from tracearena.contest.rules import Rules
 from tracearena.errors import FileError
 from tracearena.files.io import Held
-from tracearena.formats.pwscup.id_tables import read_inferred_table
-from tracearena.formats.pwscup.traces import read_inferred_traces, read_obfuscated
+from tracearena.io.pwscup.files import read_inferred_table, read_inferred_traces, read_obfuscated
 from tracearena.server.sandbox.messages import (
     Arrays,
     Checked,

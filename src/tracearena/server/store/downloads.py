@@ -19,7 +19,7 @@ from django.utils.http import content_disposition_header, parse_etags
 from tracearena.contest import Role
 from tracearena.contest.data import COMMITMENTS
 from tracearena.files import replacing
-from tracearena.formats.pwscup import PwsName
+from tracearena.io.pwscup import PwsName
 from tracearena.server import clock
 from tracearena.server.errors import not_found
 from tracearena.server.models import Contest, Team

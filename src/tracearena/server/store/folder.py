@@ -35,8 +35,8 @@ from tracearena.contest.contest_file import NAME as CHARTER
 from tracearena.contest.data import EVERYBODY, REGIONS, TIMES
 from tracearena.errors import DataError, FileError
 from tracearena.files import read_bytes, replacing
-from tracearena.formats import pwscup
-from tracearena.formats.pwscup.times import Times
+from tracearena.io import pwscup
+from tracearena.io.pwscup.official_times import ContestTimes
 from tracearena.traces import Places
 
 SETTINGS, DATABASE = "server.json", "database.sqlite3"
@@ -274,7 +274,7 @@ def _command_of(process: int) -> str:
 _Version = tuple[int, int]
 
 
-def grid_of(folder: Folder) -> tuple[Places, Times]:
+def grid_of(folder: Folder) -> tuple[Places, ContestTimes]:
     """Return the regions and the instants of a contest, read anew only where a file has changed."""
     regions, times = folder.everybody / REGIONS, folder.everybody / TIMES
     return _read(regions, times, _version(regions), _version(times))
@@ -286,5 +286,5 @@ def _version(path: Path) -> _Version:
 
 
 @lru_cache(maxsize=2)
-def _read(regions: Path, times: Path, *versions: _Version) -> tuple[Places, Times]:
+def _read(regions: Path, times: Path, *versions: _Version) -> tuple[Places, ContestTimes]:
     return pwscup.read_places(regions), pwscup.read_times(times)

@@ -24,9 +24,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from tracearena.contest import Role, Rules, phase_at
 from tracearena.contest.data import REGIONS, SALTS, TIMES, official
 from tracearena.files.io import Held
-from tracearena.formats import pwscup
-from tracearena.formats.pwscup import PwsName
 from tracearena.i18n import marked
+from tracearena.io import pwscup
+from tracearena.io.pwscup import PwsName
 from tracearena.pages.contest_data import liveliest_day
 from tracearena.pages.svg import Picture, crowd_pictures, gauge_picture, losses_picture
 from tracearena.pages.svg.maps import ground_data, true_day_picture

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena import formats, intake
+from tracearena import io
 from tracearena.engine import Cluster, PairwiseSum, block_ranges
 from tracearena.engine.blocks import Node, S
 from tracearena.engine.cluster import even_ranges, task, worker_threads
@@ -229,16 +229,16 @@ class Files:
 
     paths: tuple[str, ...]
     places: Places
-    choices: intake.Choices
+    choices: io.Choices
 
-    def read(self) -> list[tuple[Traces, intake.Report]]:
+    def read(self) -> list[tuple[Traces, io.Report]]:
         """Read one after the other."""
         return [self._read(path) for path in self.paths]
 
-    def _read(self, path: str) -> tuple[Traces, intake.Report]:
+    def _read(self, path: str) -> tuple[Traces, io.Report]:
         if not Path(path).exists():
             raise FileError.whole(path, "is not where a worker looks for it", "missing")
-        return formats.read(path, "table", places=self.places, choices=self.choices).as_events()
+        return io.read(path, "table", places=self.places, choices=self.choices).as_events()
 
 
 class PartitionedTraces:
@@ -275,14 +275,14 @@ class PartitionedTraces:
         places: Places,
         cluster: Cluster,
         *,
-        choices: intake.Choices | None = None,
+        choices: io.Choices | None = None,
     ) -> None:
-        from tracearena.intake.tables import files_of
+        from tracearena.io.tables import list_parquet_files
 
-        paths = files_of(folder)
+        paths = list_parquet_files(folder)
         if not paths:
             raise FileError.whole(folder, "holds no .parquet files", "empty")
-        self.files = Files(tuple(str(path.resolve()) for path in paths), places, choices or intake.Choices())
+        self.files = Files(tuple(str(path.resolve()) for path in paths), places, choices or io.Choices())
         found = cluster.run(_look(self.files), block_ranges(len(paths), 1), report=True)
         parts = [part for part, _ in found]
         _check(paths, parts)
@@ -301,8 +301,8 @@ class PartitionedTraces:
         return Files(self.files.paths[first:stop], self.files.places, self.files.choices)
 
 
-def _look(files: Files) -> Callable[..., tuple[TrainingFrame, intake.Report]]:
-    def work(block: int, first: int, stop: int) -> tuple[TrainingFrame, intake.Report]:
+def _look(files: Files) -> Callable[..., tuple[TrainingFrame, io.Report]]:
+    def work(block: int, first: int, stop: int) -> tuple[TrainingFrame, io.Report]:
         [(traces, report)] = Files(files.paths[first:stop], files.places, files.choices).read()
         return TrainingFrame.of(traces), report
 
@@ -324,9 +324,9 @@ def _check(paths: list[Path], parts: list[TrainingFrame]) -> None:
             raise FileError.whole(path, f"{problem}: users must ascend from file to file", "users")
 
 
-def _summed(folder: str | PathLike[str], reports: list[intake.Report]) -> intake.Report:
+def _summed(folder: str | PathLike[str], reports: list[io.Report]) -> io.Report:
     """Add up what was read and dropped."""
-    total = intake.Report(str(folder), "partitions", sum(report.rows for report in reports))
+    total = io.Report(str(folder), "partitions", sum(report.rows for report in reports))
     for report in reports:
         total.add(report)
     return total

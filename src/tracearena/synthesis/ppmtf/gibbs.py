@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import PairwiseSum, block_ranges, fold_blocks, run_blocks, stream, sum_blocks
-from tracearena.formats.ppmtf import Parameters
+from tracearena.io.ppmtf import Parameters
 from tracearena.synthesis.ppmtf.tensors import USERS_PER_BLOCK, Arrangement, Cells, LeanCells
 from tracearena.traces import Traces
 

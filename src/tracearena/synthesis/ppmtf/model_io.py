@@ -21,7 +21,7 @@ from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.engine import SeedLike, is_secret, seed_sequence
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files.io import read_bytes, replacing
-from tracearena.formats.ppmtf import read_parameters, write_parameters
+from tracearena.io.ppmtf import read_parameters, write_parameters
 from tracearena.synthesis.ppmtf.gibbs import Factors, Gaussian
 from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Grid, Places, Traces

@@ -1,0 +1,29 @@
+from . import large, places, points, ppmtf, pwscup
+from .options import Choices
+from .places import read_places, write_places
+from .readers import read
+from .recognition import FORMATS, GPS_FORMATS, recognise
+from .released import read_released
+from .report import Example, Reading, Report
+from .writers import fitted, write
+
+__all__ = [
+    "FORMATS",
+    "GPS_FORMATS",
+    "Choices",
+    "Example",
+    "Reading",
+    "Report",
+    "fitted",
+    "large",
+    "places",
+    "points",
+    "ppmtf",
+    "pwscup",
+    "read",
+    "read_places",
+    "read_released",
+    "recognise",
+    "write",
+    "write_places",
+]

@@ -1,0 +1,233 @@
+"""Data frames of any library, as the rows that readers take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena.dataframes import WGS84
+from tracearena.errors import DataError, ParameterError
+from tracearena.io.fields.columns import EVENTS, POINTS, are_enough, rivals, roles
+from tracearena.io.options import AS_NAMED, Layout
+
+FRAME = "data frame"
+"""What stands in the place of a path in reports and errors."""
+
+_ACCEPTED = (
+    "a path, a pandas, Polars, GeoPandas or Arrow table, columns by name, or a NumPy array with named fields"
+)
+
+
+_USEFUL = ("columns", "decimal", "time_format", "one_user")
+
+Choice = Callable[[list[str]], list[str]]
+"""Says which of the columns are wanted."""
+
+
+def event_rows(frame: Any, layout: Layout = AS_NAMED) -> pl.DataFrame:
+    """Return what readers of events or points may use of a table of any library."""
+    layout.refuse_all_but(_USEFUL, FRAME, "a data frame, whose columns have names")
+    return rows_of_frame(frame, partial(_candidates, layout=layout))
+
+
+def rows_of_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
+    """Return a table of any library as a Polars frame, with those of its columns that are wanted.
+
+    Of pandas, the levels of the index that have a name become columns, and so does an index of
+    moments without one (``time``). Of GeoPandas, the points become ``lat`` and ``lng`` on WGS84.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        return _collected(frame, chosen)
+    if _is_of("pandas", frame) and hasattr(frame, "columns"):
+        return _of_pandas(frame, chosen)
+    if hasattr(frame, "__arrow_c_stream__") and not _is_of("pandas", frame):
+        made = frame if isinstance(frame, pl.DataFrame) else _of_arrow(frame)
+        return made.select(chosen(made.columns))
+    if isinstance(frame, np.ndarray) and frame.dtype.names is not None:
+        frame = {name: frame[name] for name in frame.dtype.names}
+    if isinstance(frame, Mapping):
+        wanted = set(chosen([str(name) for name in frame]))
+        return _of_columns({name: values for name, values in frame.items() if str(name) in wanted})
+    raise ParameterError.of("frame", type(frame).__name__, _ACCEPTED)
+
+
+def _candidates(names: list[str], layout: Layout) -> list[str]:
+    """The columns with a role and those that might have it; all where the roles are not all found."""
+    found: set[str] = set()
+    for wanted in (EVENTS, POINTS):
+        chosen = layout.roles(names, wanted)
+        if not are_enough(chosen):
+            return names
+        found |= {
+            *chosen.values(),
+            *(other for more in rivals(names, chosen, wanted).values() for other in more),
+        }
+    return [name for name in names if name in found]
+
+
+def _is_of(library: str, frame: Any) -> bool:
+    """Whether the class of a frame, or one it is derived from, is of a library that need not be there."""
+    return any(kind.__module__.partition(".")[0] == library for kind in type(frame).__mro__)
+
+
+def _collected(frame: pl.LazyFrame, chosen: Choice) -> pl.DataFrame:
+    try:
+        return frame.select(chosen(frame.collect_schema().names())).collect()
+    except pl.exceptions.PolarsError as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise DataError(f"the lazy frame cannot be collected: {said[:200]}") from None
+
+
+def _of_arrow(frame: Any) -> pl.DataFrame:
+    try:
+        made = pl.DataFrame(frame)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise DataError(f"the Arrow table cannot be read: {said[:200]}") from None
+    return made
+
+
+def _of_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
+    made = {str(name): _of_values(name, values) for name, values in columns.items()}
+    lengths = {name: len(column) for name, column in made.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])
+        raise DataError(f"columns must have as many values as each other, not {shown}")
+    return pl.DataFrame(made)
+
+
+def _of_values(name: Any, values: Any) -> pl.Series:
+    if isinstance(values, pl.Series):
+        return values
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.empty((0, 0))
+    if array.ndim != 1:
+        raise DataError(f"column {name} must be a list of values, one a row")
+    return _of_array(array)
+
+
+def _of_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
+    names = [str(name) for name in frame.columns]
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise DataError(f"the frame has two columns of the name {repeated[0]!r}; rename one")
+    geometry = _geometry_of(frame)
+    series = {
+        name: frame.iloc[:, at]
+        for at, name in enumerate(names)
+        if geometry is None or name != str(geometry.name)
+    }
+    places = {} if geometry is None else _coordinates(geometry)
+    series = {name: column for name, column in series.items() if name not in places}
+    series |= _index_columns(frame.index, [*series, *places])
+    return pl.DataFrame(
+        {
+            name: places[name] if name in places else _of_series(series[name])
+            for name in chosen([*series, *places])
+        }
+    )
+
+
+def _index_columns(index: Any, columns: list[str]) -> dict[str, Any]:
+    """Return the levels of an index that say something: those with a name, and moments."""
+    found: dict[str, Any] = {}
+    for level, given in enumerate(index.names):
+        values = index.get_level_values(level)
+        name = given
+        if name is None and values.dtype.kind == "M" and "time" not in roles(columns):
+            name = "time"
+        if name is not None and str(name) not in columns:
+            found[str(name)] = values.to_series()
+    return found
+
+
+def _geometry_of(frame: Any) -> Any:
+    """Return the points of a frame of GeoPandas; None of any other frame."""
+    if not _is_of("geopandas", frame):
+        return None
+    try:
+        geometry = frame.geometry
+    except AttributeError:
+        raise DataError("the GeoDataFrame has no active geometry; frame.set_geometry names one") from None
+    if geometry.crs is None:
+        raise DataError(
+            "the points have no coordinate reference system; frame.set_crs(4326) says that they are "
+            "longitude and latitude on WGS84"
+        )
+    return geometry
+
+
+def _coordinates(geometry: Any) -> dict[str, pl.Series]:
+    there = (~(geometry.isna() | geometry.is_empty)).to_numpy()
+    kinds = geometry.geom_type.to_numpy(dtype=object)
+    other = np.flatnonzero(there & (kinds != "Point"))
+    if other.size:
+        raise DataError(
+            f"row {other[0] + 1}, column {geometry.name}: a {kinds[other[0]]}; every row must hold a Point "
+            f"(frame.explode makes points of a MultiPoint; {other.size:,} rows are no points)"
+        )
+    points = geometry[there].to_crs(WGS84)
+    columns = {}
+    for name, values in (("lat", points.y), ("lng", points.x)):
+        degrees = np.full(len(geometry), np.nan)
+        degrees[there] = values.to_numpy()
+        columns[name] = pl.Series(degrees, nan_to_null=True)
+    return columns
+
+
+def _of_series(column: Any) -> pl.Series:
+    """Return a column of pandas; by Arrow where pandas itself keeps it so, and without it elsewhere."""
+    kind = column.dtype
+    if getattr(kind, "storage", None) == "pyarrow" or hasattr(kind, "pyarrow_dtype"):
+        made = pl.from_arrow(column.array.__arrow_array__())
+        assert isinstance(made, pl.Series)
+        return made
+    if getattr(kind, "tz", None) is not None:
+        moments = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        return _of_array(moments.to_numpy()).dt.replace_time_zone("UTC")
+    if hasattr(kind, "categories"):
+        return _of_series(kind.categories.to_series()).gather(_codes(column.cat.codes.to_numpy()))
+    if kind.name.startswith("period"):
+        return _of_series(column.dt.to_timestamp())
+    if isinstance(kind, np.dtype) and kind.kind != "O":
+        return _of_array(column.to_numpy())
+    # Text and numbers that may be missing: whatever pandas keeps them in, objects with None hold all.
+    values = column.to_numpy(dtype=object, na_value=None)
+    try:
+        import pyarrow
+
+        return pl.Series(pyarrow.array(values, from_pandas=True))
+    except (ImportError, ValueError, TypeError):
+        # It need not be there; its errors, of a column of mixed values, are ValueError and TypeError.
+        return _of_array(values)
+
+
+def _codes(codes: NDArray[Any]) -> pl.Series:
+    return pl.Series(np.where(codes < 0, 0, codes).astype(np.uint32)).set(pl.Series(codes < 0), None)
+
+
+def _of_array(values: NDArray[Any]) -> pl.Series:
+    """Return an array without missing values other than None, NaN and NaT."""
+    kind = values.dtype
+    if kind.kind == "M":
+        unit = np.datetime_data(kind)[0]
+        finer = {"s": "ms", "m": "ms", "h": "ms"}.get(unit, "D" if unit in "YMW" else unit)
+        return pl.Series(values.astype(f"datetime64[{finer}]"))
+    if kind.kind == "U":
+        return pl.Series(values.tolist(), dtype=pl.String)
+    if kind.kind != "O":
+        return pl.Series(np.ascontiguousarray(values))
+    present = values.tolist()
+    if any(isinstance(value, float) for value in present):
+        present = [None if value != value else value for value in present]
+    try:
+        return pl.Series(present, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        # Objects of several kinds, such as moments of several zones, are what they look like.
+        return pl.Series([None if value is None else str(value) for value in present], dtype=pl.String)

@@ -1,0 +1,1 @@
+"""The fields of a row: columns and what they are called, times, coordinates."""

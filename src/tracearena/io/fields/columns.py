@@ -1,0 +1,289 @@
+"""Which column of a table is which: one table of the names people use, one matcher.
+
+Names are matched without regard to case, accents, blanks, ``_``, ``-``, ``.``, ``:``, ``/`` and ``#``. A name
+that means something else in some table is not among them: ``id`` numbers rows as often as people.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import Fault
+from tracearena.traces.row_table import distinct
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "user": (
+        "userid", "uid", "user", "username", "personid", "person", "participantid", "participant",
+        "subjectid", "individuallocalidentifier", "individualid", "animalid", "taglocalidentifier",
+        "deviceid", "device", "imei", "mmsi", "vehicleid", "vehicleref", "vehicle", "taxiid", "taxi",
+        "cabid", "busid", "callerid", "caller", "msisdn", "imsi", "subscriberid", "phoneid", "mobileid",
+        "driverid", "riderid", "trackerid", "tracker", "icao24", "maid", "adid", "caid",
+        "ユーザid", "ユーザーid", "ユーザ", "ユーザー", "利用者id", "個人id", "端末id",
+        "nutzerid", "nutzer", "benutzerid", "benutzer", "fahrzeugid", "gerateid",
+        "utilisateurid", "idutilisateur", "utilisateur", "usager", "vehicule",
+    ),
+    "time": (
+        "trackedat", "datetime", "time", "timestamp", "ts", "utctimestamp", "unixtime", "basedatetime",
+        "fixtime", "recordedattime", "recordedat", "gpstime", "utctime", "datetimeutc", "timestamputc",
+        "tsutc", "timeutc", "utcdatetime", "utc",
+        "eventtime", "checkintime", "calldatetime", "calltime", "devicetime", "servertime",
+        "日時", "測位日時", "時刻", "タイムスタンプ",
+        "zeitpunkt", "zeitstempel", "zeit", "uhrzeit", "horodatage", "dateheure", "heure", "t",
+    ),
+    "date": ("date", "calldate", "eventdate", "日付", "年月日", "datum"),
+    "lat": (
+        "lat", "latitude", "locationlat", "gpslat", "gpslatitude", "latdeg", "latitudedeg",
+        "decimallatitude", "vehiclelocationlatitude", "緯度", "breite", "breitengrad", "geobreite", "y",
+    ),
+    "lon": (
+        "lng", "lon", "long", "longitude", "locationlong", "locationlon", "gpslon", "gpslong", "gpslng",
+        "gpslongitude", "londeg", "longitudedeg", "decimallongitude",
+        "vehiclelocationlongitude", "経度", "lange", "laenge",
+        "langengrad", "laengengrad", "geolange", "x",
+    ),
+    "venue": (
+        "place", "placeid", "regid", "poiid", "venue", "venueid", "locationid",
+        "antennaid", "antenna", "cellid", "towerid", "tower", "siteid", "btsid", "基地局id",
+    ),
+    "category": ("category", "venuecategory", "venuecategoryname", "カテゴリ", "kategorie", "categorie"),
+    "offset_min": ("utcoffsetmin", "timezoneoffset", "utcoffsetminutes"),
+    "trajectory": ("traj", "tid", "trajid", "trajectoryid", "trajectory", "tripid", "trackid"),
+}  # fmt: skip
+"""The roles of columns, and the names of each in order of preference."""
+
+INSTANTS = "timeid"
+"""The name of a column of times that numbers instants: the last choice of events, no time of points."""
+
+MAPS = ("x", "y")
+"""Names of coordinates that may be degrees, metres or cells: the values must tell."""
+
+_ANTENNAS = NAMES["venue"][NAMES["venue"].index("antennaid") :]
+_WEAK = (*MAPS, "t")
+
+EVENTS = ("user", "time", "date", "lat", "lon", "venue", "category", "offset_min")
+POINTS = ("user", "time", "date", "lat", "lon", "trajectory")
+PLACES = ("lat", "lon", "venue", "category")
+"""The roles that a reader of events, of GPS points, or of places looks for."""
+
+OPTIONS: Mapping[str, str] = {
+    "user": "user",
+    "time": "time",
+    "date": "date",
+    "lat": "lat",
+    "latitude": "lat",
+    "lng": "lon",
+    "lon": "lon",
+    "long": "lon",
+    "longitude": "lon",
+    "place": "venue",
+    "venue": "venue",
+    "category": "category",
+    "offset": "offset_min",
+    "trajectory": "trajectory",
+}
+"""What ``--columns`` calls the roles."""
+
+WORDS: Mapping[str, str] = {
+    "lat": "latitude",
+    "lon": "longitude",
+    "venue": "place",
+    "offset_min": "offset from UTC",
+}
+"""What people call the roles whose short names are not words."""
+
+_NUMBER = re.compile(r"-?\d+([.,]\d+)?")
+_HEADLESS = (
+    "no names of columns; if the first line is no header, --no-header and the numbers of the columns say so: "
+    "--columns user=1,time=2,lat=3,lng=4 (header=False, columns=)"
+)
+_SHOWN_COLUMNS = 12
+_SHOWN_NAMES = 8
+
+
+def option_of(role: str) -> str:
+    """Return what ``--columns`` calls a role.
+
+    >>> option_of("lon"), option_of("venue")
+    ('lng', 'place')
+    """
+    return next(name for name, meant in OPTIONS.items() if meant == role)
+
+
+def roles(
+    columns: Sequence[str], wanted: Sequence[str] = EVENTS, chosen: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return which column has which role: as `chosen`, and otherwise by its name.
+
+    Antennas are places only where no coordinates stand beside them: those of a phone are GPS points.
+
+    >>> roles(["userId", "Latitude", "lng", "ts", "speed"])
+    {'user': 'userId', 'time': 'ts', 'lat': 'Latitude', 'lon': 'lng'}
+    >>> roles(["MMSI", "BaseDateTime", "LAT", "LON"], chosen={"user": "LON"})
+    {'user': 'LON', 'time': 'BaseDateTime', 'lat': 'LAT'}
+    """
+    found = dict(chosen or {})
+    plain = {plain_name(name): name for name in reversed(columns) if name not in found.values()}
+    for role in wanted:
+        if role not in found and (name := next((n for n in NAMES[role] if n in plain), None)) is not None:
+            found[role] = plain[name]
+    if "time" not in found and "venue" in wanted and INSTANTS in plain:
+        found["time"] = plain[INSTANTS]
+    is_antenna = "venue" not in (chosen or {}) and plain_name(found.get("venue", "")) in _ANTENNAS
+    if is_antenna and {"user", "lat", "lon"} <= set(found):
+        del found["venue"]
+    return {role: found[role] for role in wanted if role in found}
+
+
+def rivals(columns: Sequence[str], found: Mapping[str, str], wanted: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each role the columns that have a name of it too, and were not chosen."""
+    taken = set(found.values())
+    others = {
+        role: [
+            column
+            for column in columns
+            if column not in taken and (plain := plain_name(column)) in NAMES[role] and plain not in _WEAK
+        ]
+        for role in wanted
+        if role in found
+    }
+    return {role: names for role, names in others.items() if names}
+
+
+def are_enough(found: Mapping[str, str]) -> bool:
+    """Whether the columns tell who, when and where."""
+    return not _lacking(found)
+
+
+def are_points(found: Mapping[str, str]) -> bool:
+    """Whether the columns tell where by coordinates alone: GPS points, not events at places.
+
+    Instants (``time_id``) are no times, so that what has them is no GPS.
+    """
+    return are_enough(found) and "venue" not in found and plain_name(found.get("time", "")) != INSTANTS
+
+
+def plain_name(column: str) -> str:
+    """Return a column's name without case, accents, blanks and what joins or adorns words.
+
+    >>> plain_name("individual-local-identifier"), plain_name("# Länge")
+    ('individuallocalidentifier', 'lange')
+    """
+    apart = unicodedata.normalize("NFKD", column).casefold()
+    letters = (
+        letter for letter in apart if letter not in " _-.:/#\"'\ufeff" and not "\u0300" <= letter <= "\u036f"
+    )
+    return unicodedata.normalize("NFC", "".join(letters))
+
+
+def names_utc(column: str) -> bool:
+    """Whether the name of a column of times, or of a date and a time, says that they are UTC.
+
+    >>> names_utc("ts_utc"), names_utc("UTC time"), names_utc("date_utc, time"), names_utc("time")
+    (True, True, True, False)
+    """
+    names = map(plain_name, column.split(","))
+    return any(name.startswith("utc") or name.endswith("utc") for name in names)
+
+
+def missing(
+    columns: Sequence[str], found: Mapping[str, str], wanted: Sequence[str] = EVENTS, header: bool = True
+) -> list[Fault]:
+    """Return a fault for every role without a column, with the names it may have and what to write."""
+    shown = ", ".join(columns[:_SHOWN_COLUMNS]) or "none"
+    if header and any(_NUMBER.fullmatch(column.strip()) for column in columns):
+        return [Fault(0, None, shown, _HEADLESS, "columns")]
+    return [Fault(0, None, shown, _cure(role, wanted, header), "columns") for role in _lacking(found)]
+
+
+def _lacking(found: Mapping[str, str]) -> list[str]:
+    needed = ["user"] if "user" not in found else []
+    needed += ["time"] if not {"time", "date"} & set(found) else []
+    return needed + [role for role in ("lat", "lon") if "venue" not in found and role not in found]
+
+
+def _cure(role: str, wanted: Sequence[str], header: bool) -> str:
+    option = option_of(role)
+    problem = f"no column for the {WORDS.get(role, role)}"
+    if header:
+        names = NAMES[role]
+        more = f" and {len(names) - _SHOWN_NAMES} more names" if len(names) > _SHOWN_NAMES else ""
+        problem += f"; it may be called {', '.join(names[:_SHOWN_NAMES])}{more}"
+        if role in ("lat", "lon") and "venue" in wanted:
+            problem += f", or a place stands in its stead ({', '.join(NAMES['venue'][:_SHOWN_NAMES])})"
+    example = "NAME" if header else "3"
+    cure = f"--columns {option}={example} (columns={{'{option}': '{example}'}}) says which it is"
+    if role == "user":
+        cure += ", --one-user NAME (one_user='NAME') that all rows are of one person"
+    return f"{problem}; {cure}"
+
+
+# Ids as files hold them: of users, places and trajectories.
+
+
+LONGEST_ID = 256
+"""Letters of an id or a category: arrays of text are as wide as their longest entry."""
+
+NUL = "\0"
+"""What no id may hold: arrays of text drop it at the end of an entry."""
+
+
+def identifiers(column: pl.Series) -> pl.Series:
+    """Return ids as whole numbers if all of them are, written the plain way, and as text otherwise.
+
+    >>> import polars as pl
+    >>> identifiers(pl.Series(["7", "12"])).to_list(), identifiers(pl.Series(["007", "12"])).to_list()
+    ([7, 12], ['007', '12'])
+    """
+    import polars as pl
+
+    if column.dtype.is_integer():
+        return column.cast(pl.Int64)
+    if column.dtype.is_float():
+        whole = column.drop_nulls()
+        if bool((whole == whole.floor()).all()):
+            return column.cast(pl.Int64, strict=False)
+    text = column.cast(pl.String)
+    if _is_text(text):
+        return text
+    number = text.cast(pl.Int64, strict=False)
+    plain = number.null_count() == text.null_count() and not bool(text.str.contains(r"^(0.|\+|-0)").any())
+    return number if plain else text
+
+
+def numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the number of each id, from 0 in their order, and the ids; none is missing.
+
+    >>> import polars as pl
+    >>> [part.tolist() for part in numbered(pl.Series(["b", "a", "b"]))]
+    [[1, 0, 1], ['a', 'b']]
+    """
+    import polars as pl
+
+    if column.dtype.is_integer():
+        known, number = distinct(column.to_numpy())
+        return number, known
+    words = column.unique().sort()
+    number = column.cast(pl.Enum(words)).to_physical().to_numpy().astype(np.int64)
+    return number, array_of(words)
+
+
+def array_of(ids: pl.Series) -> NDArray[Any]:
+    """Return ids as an array of whole numbers or of text."""
+    import polars as pl
+
+    return np.array(ids.to_list(), np.str_) if ids.dtype == pl.String else ids.to_numpy()
+
+
+def _is_text(text: pl.Series) -> bool:
+    """Whether the first id is no number, so that none needs to be tried."""
+    first = text.first()
+    return isinstance(first, str) and not first.lstrip("-").isdigit()

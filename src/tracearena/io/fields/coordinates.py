@@ -1,0 +1,144 @@
+"""Rules for GPS points, whatever their file: where on earth, in which order, from which year."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import Fault, FileError
+from tracearena.io.report import Report
+from tracearena.traces import GpsTraces
+from tracearena.traces.time import BARE_AS_UTC, LocalTime, asked_for, guessed
+
+OLDEST_MS = int(np.datetime64("2005-01-01", "ms").astype(np.int64))
+
+
+def local_time(traces: GpsTraces, report: Report) -> LocalTime:
+    """Return whose clocks the hours of the day of GPS points go by."""
+    if report.timezone is not None:
+        return asked_for(report.timezone)
+    if report.all_unzoned:
+        return BARE_AS_UTC
+    return guessed(traces.latitude, traces.longitude)
+
+
+def misplaced(
+    path: str,
+    latitude: NDArray[np.float64],
+    longitude: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    report: Report,
+    header_lines: int | None = 1,
+) -> NDArray[np.bool_]:
+    """Find positions that are not on earth, report them, and return where they are.
+
+    A latitude beyond ±90 beside a longitude within ±90 is reported as swapped. A file most of
+    whose positions are so is refused: exchanging its columns is the cure, not dropping them.
+    """
+    bad_latitude = ~(np.abs(latitude) <= 90)
+    bad_longitude = ~(np.abs(longitude) <= 180)
+    swapped = bad_latitude & (np.abs(latitude) <= 180) & (np.abs(longitude) <= 90)
+    at = np.flatnonzero(swapped)
+    if 2 * len(at) > len(latitude):
+        raise FileError(
+            path,
+            [_swapped(rows[at[0]], latitude[at[0]], longitude[at[0]], header_lines)],
+            total=len(at),
+        )
+    for i in at:
+        report.drop_fault(_swapped(rows[i], latitude[i], longitude[i], header_lines), path=path)
+    for i in np.flatnonzero(bad_latitude & ~swapped):
+        report.drop_fault(_beyond("latitude", rows[i], latitude[i], 90, header_lines), path=path)
+    for i in np.flatnonzero(bad_longitude & ~bad_latitude):
+        report.drop_fault(_beyond("longitude", rows[i], longitude[i], 180, header_lines), path=path)
+    return np.asarray(bad_latitude | bad_longitude)
+
+
+def _swapped(row: int, latitude: float, longitude: float, header_lines: int | None) -> Fault:
+    return Fault(
+        int(row), "latitude", f"{latitude}, {longitude}",
+        "latitude and longitude look swapped; exchange the columns", "swapped", header_lines,
+    )  # fmt: skip
+
+
+def _beyond(column: str, row: int, value: float, limit: int, header_lines: int | None) -> Fault:
+    return Fault(
+        int(row), column, str(value), f"must be from -{limit} to {limit}", f"bad-{column}", header_lines
+    )
+
+
+def oddly_dated(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
+                header_lines: int | None = 1) -> None:  # fmt: skip
+    """Report points from before there were such files (a receiver that had not found its satellites)."""
+    odd = np.flatnonzero(time_ms < OLDEST_MS)
+    if odd.size:
+        shown = str(np.datetime64(int(time_ms[odd[0]]), "ms").astype("datetime64[s]"))
+        problem = "is dated before 2005, as by a receiver without a fix"
+        fault = Fault(int(rows[odd[0]]), "time", shown, problem, "odd-date", header_lines)
+        report.notice_fault(fault, int(odd.size), path=path)
+
+
+def unsorted(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
+             header_lines: int | None = 1) -> None:  # fmt: skip
+    """Report times that fall; the points are sorted later."""
+    falls = np.flatnonzero(np.diff(time_ms) < 0)
+    if falls.size:
+        first = int(falls[0]) + 1
+        shown = str(np.datetime64(int(time_ms[first]), "ms").astype("datetime64[s]"))
+        problem = "comes after a later time; the points are sorted by time"
+        fault = Fault(int(rows[first]), "time", shown, problem, "unsorted", header_lines)
+        report.notice_fault(fault, int(falls.size), path=path)
+
+
+def odd_users(path: str, traces: GpsTraces, report: Report) -> None:
+    """Report users without points, and points of one user at the same time."""
+    for user in np.flatnonzero(np.diff(traces.offsets) == 0):
+        fault = Fault(None, "user", str(traces.user_ids[user]), "has no points", "empty-user")
+        report.notice_fault(fault, path=path)
+    same = np.flatnonzero(traces.time_ms[1:] == traces.time_ms[:-1])
+    same = same[~np.isin(same + 1, traces.offsets)]
+    if same.size:
+        at = int(same[0])
+        user = np.searchsorted(traces.offsets, at, "right") - 1
+        shown = str(np.datetime64(int(traces.time_ms[at]), "ms").astype("datetime64[s]"))
+        problem = f"user {traces.user_ids[user]} has two points at the same time"
+        report.notice_fault(Fault(None, "time", shown, problem, "same-time"), int(same.size))
+
+
+# Positions of any coordinate system to latitudes and longitudes on WGS84, and a word about it.
+
+
+_WGS84 = ("EPSG:4326", "OGC:CRS84", "EPSG:4979")
+_Degrees = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def degrees(x: NDArray[np.float64], y: NDArray[np.float64], system: Any, report: Report) -> _Degrees:
+    """Return latitude and longitude of positions with x to the east and y to the north.
+
+    Parameters
+    ----------
+    system
+        Whatever pyproj takes for a coordinate system: a name, a number, its text; None is WGS84.
+    report
+        Is told of a change from one system to another.
+    """
+    if system is None:
+        return y, x
+    from pyproj import CRS, Transformer
+    from pyproj.exceptions import CRSError, ProjError
+
+    try:
+        known = CRS.from_user_input(system)
+        if any(known.equals(CRS.from_user_input(name), ignore_axis_order=True) for name in _WGS84):
+            return y, x
+        change = Transformer.from_crs(known, "EPSG:4326", always_xy=True)
+        longitude, latitude = change.transform(x, y)
+    except (CRSError, ProjError) as error:
+        said = str(error).splitlines()[0][:200]
+        problem = f"has a coordinate system that cannot be changed to WGS84: {said}"
+        raise FileError.whole(report.path, problem, "coordinate-system", str(system)) from None
+    problem = f"is of the coordinate system {known.name}, and changed to WGS84"
+    report.notice_fault(Fault(None, "geometry", None, problem, "coordinate-system", None), len(x))
+    return np.asarray(latitude), np.asarray(longitude)

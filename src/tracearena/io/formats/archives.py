@@ -1,0 +1,220 @@
+"""Folders and archives of files: many files, read as one.
+
+The first file that is recognised says whether they hold GPS points or events; files that hold something
+else are left out, and the report names them. A file that names nobody holds one person, called like the
+file, or like the folder that it is in if there are several folders. GPS points of all files are joined, and
+tables of events too, whose rows are counted through in the order of the names. Of the other formats of
+events there can be one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracearena.engine import tracked
+from tracearena.errors import Fault, FileError, TracearenaError
+from tracearena.files import archives
+from tracearena.io.options import Layout
+from tracearena.io.recognition import Look
+from tracearena.io.report import Reading, Report
+from tracearena.io.tables import ROW, files_of, hidden_files_of, is_hidden
+from tracearena.traces import GpsTraces
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tracearena.io.suggestions import Proposal
+
+
+HIDDEN = Fault(
+    None, None, None,
+    "the file is passed over, since its name or its folder's begins with _ or .; rename that to have it read",
+    "hidden-files",
+)  # fmt: skip
+"""What is said of a file that holds traces and is not read for its name."""
+
+_MOST_LOOKS = 100
+_MOST_PROPOSALS = 10
+_NAMES = {"venue": "place", "offset_min": "utc_offset_min"}
+
+
+def look_into(path: Path, look_at: Callable[[Path], Look], wanted: str | None) -> Look:
+    """Look at the files of a folder or an archive until one is recognised, as what is wanted if possible."""
+    what, first, seen = "a folder" if path.is_dir() else "an archive", None, 0
+    for file in files_of(path) if path.is_dir() else archives.one_by_one(path):
+        look = Look((), "") if is_hidden(file.parts[-1:]) else look_at(file)
+        if look.formats and (wanted is None or wanted in look.formats):
+            return _inside(what, look)
+        first, seen = first or (look if look.formats else None), seen + 1
+        if seen == _MOST_LOOKS:
+            break
+    if first is not None:
+        return _inside(what, first)
+    return Look(
+        (), f"{what} of files, the first {seen:,} of them no traces" if seen else f"{what} without files"
+    )
+
+
+def propose(path: Path) -> Proposal | None:
+    """Return a layout by which a table, or the tables of a folder, may be read; None if none is found."""
+    from tracearena.io import suggestions
+
+    if path.is_file():
+        return suggestions.propose(path)
+    for file in files_of(path)[:_MOST_PROPOSALS] if path.is_dir() else ():
+        found = suggestions.propose(file)
+        if found is not None and found.layout.one_user is None:
+            return found
+        if found is not None:
+            whose = "each file is then one person, called like the file"
+            return replace(found, layout=replace(found.layout, one_user=None), whose=whose)
+    return None
+
+
+def _inside(what: str, look: Look) -> Look:
+    return replace(look, words=f"{what} of files, one of them {look.words}")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Give the folder that an archive unpacks to, and what to read: it, or its one file.
+
+    Errors name the archive.
+    """
+    with archives.unpacked(path) as folder:
+        files = files_of(folder)
+        if not files:
+            raise FileError.whole(path, "is an archive without files", "empty")
+        inside = files[0] if len(files) == 1 else folder
+        try:
+            yield folder, inside
+        except FileError as error:
+            raise FileError(_renamed(error.path, folder, path), error.faults, error.total) from None
+        except TracearenaError as error:
+            raise type(error)(str(error).replace(str(inside), str(path))) from None
+
+
+@contextmanager
+def saying_how_to_go_on(folder: Path) -> Iterator[None]:
+    """Say of a file that stops its whole folder how the others can be read without it."""
+    try:
+        yield
+    except FileError as error:
+        stops = Path(error.path)
+        whole = all(fault.row is None for fault in error.faults)
+        if not whole or stops == folder or folder not in stops.parents or len(files_of(folder)) == 1:
+            raise
+        advice = f"to read the others without it, move it away or call it _{stops.name}"
+        faults = [replace(fault, problem=f"{fault.problem}; {advice}") for fault in error.faults]
+        raise FileError(error.path, faults, error.total) from None
+
+
+def rename(report: Report, folder: Path, path: Path) -> None:
+    """Let a report of what an archive unpacked to name the archive."""
+    report.path = str(path)
+    report.examples[:] = [
+        replace(example, path=_renamed(example.path, folder, path)) for example in report.examples
+    ]
+
+
+def _renamed(name: str, folder: Path, path: Path) -> str:
+    inside = name.removeprefix(str(folder)).lstrip("/")
+    return f"{path}: {inside}" if name.startswith(str(folder)) and inside else str(path)
+
+
+def sorted_out(
+    folder: Path, fits: Callable[[Look], bool], look_at: Callable[[Path], tuple[Look, Layout]]
+) -> tuple[dict[Path, tuple[Look, Layout]], list[tuple[Path, Fault]]]:
+    """Return the files that fit with what they look like, and of the others what is to be said of them."""
+    files, others = {}, []
+    for file in files_of(folder):
+        look, layout = look_at(file)
+        if fits(look):
+            files[file] = look, layout
+        else:
+            others.append((file, left_out(look)))
+    return files, others
+
+
+def left_out(look: Look) -> Fault:
+    """Say of a file that it is left out, and what it looks like."""
+    return Fault(None, None, None, f"the file is left out: it looks like {look.words}", "other-files")
+
+
+def hidden_traces(folder: Path, look_at: Callable[[Path], Look]) -> Iterator[Path]:
+    """Give, by their paths inside, those of the first hidden files of a folder that hold traces."""
+    for file in hidden_files_of(folder)[:_MOST_LOOKS]:
+        try:
+            look = look_at(file)
+        except FileError:
+            continue
+        if look.formats:
+            yield file.relative_to(folder)
+
+
+def joined(
+    folder: Path, files: Sequence[Path], format: str, read: Callable[[Path], Reading[GpsTraces]]
+) -> Reading[GpsTraces]:
+    """Read GPS points of all files, and put them together with their reports."""
+    report = Report(str(folder), format)
+    parts = []
+    for file in tracked(files, len(files)):
+        try:
+            traces, found = read(file)
+        except FileError as error:
+            if error.faults[0].code not in ("empty", "no-points") or len(files) == 1:
+                raise
+            report.notice_fault(
+                Fault(None, None, None, error.faults[0].problem, "empty-file"), path=str(file)
+            )
+            continue
+        if found.format == "gpx":
+            parts.append(_named_tracks(traces, str(file.relative_to(folder))))
+        else:
+            parts.append(_one_trajectory(traces))
+        report.header_lines, report.strict, report.timezone = found.header_lines, found.strict, found.timezone
+        report.unzoned += found.unzoned
+        report.all_unzoned = found.all_unzoned and (report.all_unzoned or len(parts) == 1)
+        report.add(found)
+    report.refuse_if_nothing_is_left(len(parts), "holds no points", "no-points")
+    traces = parts[0] if len(parts) == 1 else GpsTraces.joined(parts)
+    report.rows = traces.n_points + report.dropped_rows
+    return Reading(traces, report)
+
+
+def one_table(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put together rows by role as one table, whose rows are counted through all parts."""
+    import polars as pl
+
+    kinds: dict[str, set[pl.DataType]] = {}
+    for part in parts:
+        for name, kind in part.schema.items():
+            kinds.setdefault(name, set()).add(kind)
+    mixed = [name for name, found in kinds.items() if len(found) > 1]
+    whole = pl.concat([part.with_columns(pl.col(mixed).cast(pl.String)) if mixed else part for part in parts],
+                      how="diagonal")  # fmt: skip
+    number = pl.int_range(1, whole.height + 1, eager=True)
+    return whole.drop("row").rename(_NAMES, strict=False).with_columns(number.alias(ROW))
+
+
+def _one_trajectory(traces: GpsTraces) -> GpsTraces:
+    """Let trajectories that are only the points of a user be one through all files."""
+    import numpy as np
+
+    ids, owners = traces.trajectory_ids, traces.trajectory_user
+    if len(np.unique(owners)) < len(owners) or ids.tolist() != list(range(len(ids))):
+        return traces
+    return traces.with_trajectory_ids(np.zeros(len(ids), np.int64))
+
+
+def _named_tracks(traces: GpsTraces, name: str) -> GpsTraces:
+    """Let the tracks of a file be its own, though a file elsewhere may have the same name."""
+    import numpy as np
+
+    return traces.with_trajectory_ids(
+        np.array([f"{name}-{i}" for i in range(traces.n_trajectories)], np.str_)
+    )

@@ -1,0 +1,277 @@
+"""Foursquare's global check-ins (WWW 2019), the data of both PPMTF papers.
+
+Two files, tab separated, no header. ``raw_Checkins_anonymized.txt``: user, venue, UTC time
+``Tue Apr 03 18:00:06 +0000 2012``, offset in minutes. ``raw_POIs.txt``: venue, latitude, longitude,
+category, country code. Some categories hold broken UTF-8.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from tracearena.errors import FileError
+from tracearena.files.atomic import replacing_all
+from tracearena.files.io import replacing, replacing_folder
+from tracearena.io.discretisation import traces_of
+from tracearena.io.options import AS_NAMED, Choices, Layout
+from tracearena.io.report import Reading, Report, Rule
+from tracearena.io.rows import CheckIns, check_ins
+from tracearena.io.tables import by_role, read_headless, rows_of_file, write_tabs
+from tracearena.traces import Places, Traces
+from tracearena.traces.time import offset_minutes, utc_text
+
+if TYPE_CHECKING:
+    from tracearena.io.suggestions import Sample
+
+
+FOURSQUARE_COLUMNS = ("user", "venue", "time", "offset_min")
+POI_COLUMNS = ("venue", "lat", "lon", "category", "country")
+POI_NAME = "raw_POIs.txt"
+
+
+def read_foursquare(
+    path: str | PathLike[str], *, choices: Choices | None = None, pois: str | PathLike[str] | None = None
+) -> Reading[Traces]:
+    """Read the check-ins and their venues, packed or not.
+
+    Parameters
+    ----------
+    pois
+        The file of venues; by default ``raw_POIs.txt`` (or ``raw_POIs.txt.gz``) beside `path`.
+
+    Notes
+    -----
+    The PPMTF authors' program takes hours of UTC; ``Choices(utc_hours=True)`` does the same.
+    With `bounds` and `top` this is their preparation of the data: venues inside the box, then the
+    most visited ones, ties in file order.
+    """
+    chosen = choices or Choices()
+    report = Report(str(path), "foursquare", header_lines=0)
+    venues = _venues(pois_beside(path) if pois is None else Path(pois), report)
+    raw = read_headless(path, FOURSQUARE_COLUMNS, FOURSQUARE_COLUMNS, report)
+    raw = raw.join(venues, on="venue", how="left", maintain_order="left")
+    rule = Rule(reason="not in the file of venues", bad=pl.col("lat").is_null(), column="venue")
+    raw = report.sift(raw, [rule])
+    report.refuse_if_nothing_is_left(raw.height)
+    return Reading(traces_of(check_ins(raw, report, chosen), report, chosen), report)
+
+
+def write_foursquare(
+    traces: Traces, path: str | PathLike[str], *, pois: str | PathLike[str] | None = None
+) -> Path:
+    """Write check-ins and venues; return where the venues went (``raw_POIs.txt`` beside, by default)."""
+    places, at = traces.places, traces.place_index
+    target = Path(path).parent / POI_NAME if pois is None else Path(pois)
+    category = np.full(len(places), "") if places.categories is None else places.categories
+    about = {
+        "venue": places.ids,
+        "lat": places.latitude,
+        "lon": places.longitude,
+        "category": category,
+        "country": np.full(len(places), "-"),
+    }
+    events = {
+        "user": traces.user_ids[traces.user_index],
+        "venue": places.ids[at],
+        "time": utc_text(traces, TIME),
+        "offset_min": offset_minutes(traces),
+    }
+    with replacing_all():
+        write_tabs(pl.DataFrame(about), target)
+        write_tabs(pl.DataFrame(events), path)
+    return target
+
+
+def pois_beside(path: str | PathLike[str]) -> Path:
+    """Return the file of venues in the folder of the check-ins."""
+    folder = Path(path).parent
+    for name in (POI_NAME, f"{POI_NAME}.gz"):
+        if (folder / name).is_file():
+            return folder / name
+    raise FileError.whole(
+        path, f"needs its file of venues: give it with --places or put {POI_NAME} beside it", "no-places"
+    )
+
+
+def _venues(path: Path, report: Report) -> pl.DataFrame:
+    """Venues with good coordinates, once each; the faults of this file are counted with the others."""
+    own = Report(str(path), "foursquare", header_lines=0)
+    raw = read_headless(path, POI_COLUMNS, POI_COLUMNS[:3], own).unique(
+        "venue", keep="first", maintain_order=True
+    )
+    number = raw.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
+    good = number["lat"].is_between(-90, 90) & number["lon"].is_between(-180, 180)
+    good = good.fill_null(False)
+    report.notice("venues with bad coordinates", int((~good).sum()))
+    report.notice("lines of the file of venues that cannot be read", own.dropped_rows)
+    return raw.filter(good).select("venue", "lat", "lon", "category")
+
+
+# Check-ins of Gowalla and Brightkite as SNAP publishes them.
+
+
+GOWALLA_COLUMNS = ("user", "time", "lat", "lon", "venue")
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def read_gowalla(
+    path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
+) -> Reading[Traces]:
+    """Read a file of check-ins, packed or not."""
+    chosen = choices or Choices()
+    report = Report(str(path), "gowalla", header_lines=0)
+    raw = read_headless(path, GOWALLA_COLUMNS, GOWALLA_COLUMNS[:4], report)
+    return Reading(traces_of(check_ins(raw, report, chosen, places), report, chosen, places=places), report)
+
+
+def write_gowalla(traces: Traces, path: str | PathLike[str]) -> None:
+    """Write the events with the coordinates of their places, by user and time."""
+    places = traces.places
+    write_tabs(
+        pl.DataFrame(
+            {
+                "user": traces.user_ids[traces.user_index],
+                "time": utc_text(traces, _TIME),
+                "lat": places.latitude[traces.place_index],
+                "lon": places.longitude[traces.place_index],
+                "venue": places.ids[traces.place_index],
+            }
+        ),
+        path,
+    )
+
+
+# Foursquare check-ins of New York and Tokyo (TSMC 2014).
+
+
+COLUMNS = ("user", "venue", "category_id", "category", "lat", "lon", "offset_min", "time")
+TIME = "%a %b %d %H:%M:%S +0000 %Y"
+
+
+def read_tsmc(
+    path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
+) -> Reading[Traces]:
+    """Read a file of check-ins, packed or not; broken letters in categories survive as �."""
+    chosen = choices or Choices()
+    report = Report(str(path), "tsmc", header_lines=0)
+    raw = read_headless(path, COLUMNS, ("user", "venue", "lat", "lon", "offset_min", "time"), report)
+    return Reading(traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report)
+
+
+def write_tsmc(traces: Traces, path: str | PathLike[str]) -> None:
+    """Write the events by user and time; the category stands in for the category id, which we lack."""
+    places, at = traces.places, traces.place_index
+    category = np.full(len(places), "") if places.categories is None else places.categories
+    write_tabs(
+        pl.DataFrame(
+            {
+                "user": traces.user_ids[traces.user_index],
+                "venue": places.ids[at],
+                "category_id": category[at],
+                "category": category[at],
+                "lat": places.latitude[at],
+                "lon": places.longitude[at],
+                "offset_min": offset_minutes(traces),
+                "time": utc_text(traces, TIME),
+            }
+        ),
+        path,
+    )
+
+
+# Events in a CSV or Parquet file, under the column names people use.
+
+
+def read_event_table(
+    path: str | PathLike[str],
+    *,
+    choices: Choices | None = None,
+    places: Places | None = None,
+    format: str = "table",
+    layout: Layout = AS_NAMED,
+    sample: Sample | None = None,
+) -> Reading[Traces]:
+    """Read a Parquet file or a folder of them, or a CSV file (comma, semicolon or tab; packed or not)."""
+    report = Report(str(path), format)
+    raw = rows_of_file(path, report, layout=layout, sample=sample)
+    return events_of(raw, report, choices or Choices(), places, layout)
+
+
+def events_of(
+    raw: pl.DataFrame,
+    report: Report,
+    choices: Choices,
+    places: Places | None = None,
+    layout: Layout = AS_NAMED,
+) -> Reading[Traces]:
+    """Make traces of rows."""
+    checkins = check_ins_of(raw, report, choices, places, layout)
+    return Reading(traces_of(checkins, report, choices, places=places), report)
+
+
+def check_ins_of(
+    raw: pl.DataFrame,
+    report: Report,
+    choices: Choices,
+    places: Places | None = None,
+    layout: Layout = AS_NAMED,
+) -> CheckIns:
+    """Turn rows under any of the known names into check-ins, without places and instants."""
+    frame, names = by_role(raw, report, layout=layout)
+    report.rows = report.rows or frame.height
+    report.refuse_if_nothing_is_left(frame.height)
+    return check_ins(frame, report, choices, places, layout=layout, names=names)
+
+
+def write_event_table(traces: Traces, path: str | PathLike[str]) -> None:
+    """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
+    with replacing(path) as out:
+        if Path(path).suffix == ".parquet":
+            traces.to_frame().write_parquet(out)
+        else:
+            out.write(text(traces).encode())
+
+
+def text(traces: Traces, has_header: bool = True) -> str:
+    """Return events as CSV."""
+    style = "%Y-%m-%dT%H:%M:%S" if traces.timestamps is None else "%Y-%m-%dT%H:%M:%SZ"
+    made: str = traces.to_frame().write_csv(datetime_format=style, include_header=has_header)
+    return made
+
+
+# Events in a folder of Parquet files, with the users of one range each: what clusters read and
+# write.
+
+
+USERS_PER_FILE = 16_384
+"""A multiple of every block of users, so that a worker can read the files of its own blocks."""
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    choices: Choices | None = None,
+    places: Places | None = None,
+    layout: Layout = AS_NAMED,
+    sample: Sample | None = None,
+) -> Reading[Traces]:
+    """Read a folder of Parquet files with the same columns as one table; rows are counted through."""
+    return read_event_table(
+        path, choices=choices, places=places, format="partitions", layout=layout, sample=sample
+    )
+
+
+def write(traces: Traces, path: str | PathLike[str], *, users_per_file: int = USERS_PER_FILE) -> None:
+    """Write a folder of files ``part-00000.parquet``, …, each with the next users.
+
+    The folder appears when all of it is written; one that has something in it is never replaced.
+    """
+    with replacing_folder(path) as folder:
+        for number, first in enumerate(range(0, max(traces.n_users, 1), users_per_file)):
+            part = traces.take_users(slice(first, first + users_per_file))
+            write_event_table(part, folder / f"part-{number:05}.parquet")

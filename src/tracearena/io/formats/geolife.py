@@ -1,0 +1,405 @@
+"""Reading GeoLife: many small text files, from a folder, a tar or a zip archive."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from os import PathLike
+from os.path import join
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tracearena.engine import block_ranges, run_blocks
+from tracearena.errors import DataError, Fault
+from tracearena.files import archives
+from tracearena.files.io import replacing_folder, require_short_lines
+from tracearena.io.fields.coordinates import OLDEST_MS, misplaced, odd_users, oddly_dated, unsorted
+from tracearena.io.report import Reading, Report
+from tracearena.traces import GpsTraces
+
+MAX_FILE_BYTES = 512 * 2**20
+_FILES_PER_BLOCK = 64
+
+
+def looks_like_geolife(path: str | PathLike[str]) -> bool:
+    """Whether a path is a PLT file, or a folder or an archive with PLT files."""
+    place = Path(path)
+    if place.is_dir():
+        return next(place.rglob("*.plt"), None) is not None
+    if archives.is_archive(place):
+        return any(member.name.endswith(".plt") for member in archives.members(place))
+    return place.name.endswith(".plt")
+
+
+def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTraces]:
+    """Read a GeoLife folder, archive or single PLT file.
+
+    Each PLT file is a trajectory; the user is the folder above ``Trajectory``. Archives are read
+    as a stream, never unpacked to disk.
+
+    Parameters
+    ----------
+    path
+        Folder, ``.tar[.gz|.bz2|.xz]``, ``.zip`` or ``.plt``.
+    strict
+        Refuse input with a row that cannot be used, instead of leaving it out and reporting it.
+
+    Notes
+    -----
+    Altitudes are not kept. Points dated before 2005, falling times, several points of a user in
+    one second and users without points are kept and reported.
+    """
+    place = Path(path)
+    if place.is_dir():
+        recordings, report, users = _from_folder(place, strict)
+    else:
+        recordings, report = _from_archive(place, strict)
+        users = set()
+    traces = joined(recordings, users)
+    nothing = "holds no PLT file with points (Data/NNN/Trajectory/*.plt)"
+    report.refuse_if_nothing_is_left(len(traces), nothing, "no-points")
+    odd_users(str(place), traces, report)
+    report.rows = traces.n_points + report.dropped_rows
+    return Reading(traces, report)
+
+
+def _from_folder(root: Path, strict: bool) -> tuple[list[Recording], Report, set[str]]:
+    names, users = _found_in(root)
+
+    def work(block: int, first: int, stop: int) -> tuple[list[Recording], Report]:
+        found = _report(root, strict)
+        return parsed(((name, _limited(join(root, name))) for name in names[first:stop]), found), found
+
+    results = run_blocks(work, block_ranges(len(names), _FILES_PER_BLOCK), report=True)
+    report = _report(root, strict)
+    for _, found in results:
+        report.add(found)
+    return [recording for recordings, _ in results for recording in recordings], report, users
+
+
+def _found_in(root: Path) -> tuple[list[str], set[str]]:
+    """Return the PLT files below a folder, in order, and the users who have a folder, empty or not."""
+    names: list[str] = []
+    users: set[str] = set()
+    for folder, folders, files in os.walk(root):
+        place = Path(folder)
+        if "Trajectory" in folders:
+            users.add(place.name)
+        below = "".join(f"{part}/" for part in place.relative_to(root).parts)
+        names.extend(below + file for file in files if file.endswith(".plt"))
+    return sorted(names, key=lambda name: name.split("/")), users
+
+
+def _from_archive(place: Path, strict: bool) -> tuple[list[Recording], Report]:
+    report = _report(place, strict)
+    return parsed(_members(place), report), report
+
+
+def _report(place: Path, strict: bool) -> Report:
+    return Report(str(place), "geolife", header_lines=HEADER_LINES, strict=strict)
+
+
+def _limited(path: str | Path) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+            raise archives.too_large(path, MAX_FILE_BYTES)
+        return file.readall()
+
+
+def _members(place: Path) -> Iterator[tuple[str, bytes]]:
+    """Give name and content of each PLT file of an archive, or the file itself."""
+    if place.suffix == ".plt":
+        yield place.name, _limited(place)
+        return
+    for member in archives.members(place):
+        if member.name.endswith(".plt"):
+            yield member.name, member.read(place, MAX_FILE_BYTES)
+
+
+# What PLT files say: their rows to columns, and a word about every row that cannot be used.
+
+
+HEADER_LINES = 6
+_BYTES_AT_A_TIME = 4 * 2**20
+_BOM = b"\xef\xbb\xbf"
+
+_Columns: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def parsed(
+    files: Iterable[tuple[str, bytes]], report: Report, *, bytes_at_a_time: int = _BYTES_AT_A_TIME
+) -> list[Recording]:
+    """Parse PLT files, some at a time; rows that cannot be used are reported and left out."""
+    recordings: list[Recording] = []
+    held: list[tuple[str, bytes]] = []
+    size = 0
+    for name, text in files:
+        if held and size + len(text) > bytes_at_a_time:
+            recordings += _parsed_together(held, report)
+            held, size = [], 0
+        held.append((name, text))
+        size += len(text)
+    if held:
+        recordings += _parsed_together(held, report)
+    return recordings
+
+
+def _parsed_together(files: list[tuple[str, bytes]], report: Report) -> list[Recording]:
+    """Parse files in one go; look again at those of which something has to be said."""
+    from tracearena.io.formats import _geolife_kernels as kernels
+
+    texts = [text for _, text in files]
+    headers = [0 if _begins_with_a_point(text) else HEADER_LINES for text in texts]
+    sizes = np.array([len(text) for text in texts], np.int64)
+    stops = np.cumsum(sizes)
+    starts = stops - sizes + [len(_BOM) if text.startswith(_BOM) else 0 for text in texts]
+    data = np.frombuffer(b"".join(texts), np.uint8)
+    size = int(kernels.count_lines(data)) + len(files)
+    latitude, longitude = np.empty(size), np.empty(size)
+    time_ms, state = np.empty(size, np.int64), np.empty(size, np.int8)
+    rows, plain = np.empty(len(files) + 1, np.int64), np.empty(len(files), np.bool_)
+    kernels.parse_files(
+        data, starts, stops, np.array(headers), OLDEST_MS, latitude, longitude, time_ms, state, rows, plain
+    )
+    recordings = []
+    for number, (path, text) in enumerate(files):
+        own = slice(rows[number], rows[number + 1])
+        columns = time_ms[own], latitude[own], longitude[own]
+        require_short_lines(path, text)
+        if not (plain[number] and headers[number]):
+            columns = _sifted(path, text, headers[number], columns, state[own], report)
+        folder, _, name = path.rpartition("/")
+        stem = name.removesuffix(".plt") or name
+        recordings.append(Recording(_user_of(folder) or stem, stem, *columns))
+    return recordings
+
+
+def _begins_with_a_point(text: bytes) -> bool:
+    """Whether a file has no header."""
+    end = text.find(b"\n")
+    first = text[: end if end >= 0 else None].lstrip(_BOM)
+    return first.count(b",") == 6 and first[:1] in b"+-.0123456789"
+
+
+def _sifted(
+    path: str,
+    text: bytes,
+    skip: int,
+    columns: _Columns,
+    state: NDArray[np.int8],
+    report: Report,
+) -> _Columns:
+    """Return the rows of a file that can be used, and report the others and whatever is odd."""
+    from tracearena.io.formats import _geolife_kernels as kernels
+
+    if not skip:
+        problem = "the six header lines are missing; the first line is read as a point"
+        report.notice_fault(Fault(None, None, None, problem, "no-header"), path=path)
+    time_ms, latitude, longitude = columns
+    bad = np.flatnonzero(state != kernels.GOOD)
+    if bad.size:
+        _mend(path, text, skip, bad, (latitude, longitude, state), report)
+    good = np.flatnonzero(state == kernels.GOOD)
+    off = misplaced(path, latitude[good], longitude[good], good + 1, report, skip)
+    good = good[~off]
+    time_ms = time_ms[good]
+    oddly_dated(path, time_ms, good + 1, report, skip)
+    unsorted(path, time_ms, good + 1, report, skip)
+    return time_ms, latitude[good], longitude[good]
+
+
+def _mend(
+    path: str,
+    text: bytes,
+    skip: int,
+    bad: NDArray[np.int64],
+    columns: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int8]],
+    report: Report,
+) -> None:
+    """Read long numbers the slow way; report the rest."""
+    from tracearena.io.formats import _geolife_kernels as kernels
+
+    latitude, longitude, state = columns
+    lines = text.removeprefix(_BOM).split(b"\n")
+    wrong = {
+        kernels.FIELDS: (None, "must have 7 fields separated by commas", "bad-row"),
+        kernels.LATITUDE: (0, "must be a number", "bad-latitude"),
+        kernels.LONGITUDE: (1, "must be a number", "bad-longitude"),
+        kernels.DATE: (5, "must be a date such as 2008-11-03", "bad-date"),
+        kernels.TIME: (6, "must be a time such as 10:13:36", "bad-time"),
+    }
+    names = ("latitude", "longitude", "", "", "", "date", "time")
+    for row in bad.tolist():
+        line = lines[skip + row].rstrip(b"\r ").decode("utf-8", "replace")
+        fields = line.split(",")
+        kind = int(state[row])
+        if kind == kernels.SLOW:
+            try:
+                latitude[row], longitude[row] = float(fields[0]), float(fields[1])
+                state[row] = kernels.GOOD
+                continue
+            except ValueError:
+                kind = kernels.LATITUDE if not _is_number(fields[0]) else kernels.LONGITUDE
+        if kind == kernels.BLANK:
+            continue
+        column, problem, code = wrong[kind]
+        value = line if column is None else fields[column]
+        name = None if column is None else names[column]
+        report.drop_fault(Fault(row + 1, name, value, problem, code, skip), path=path)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache(64)
+def _user_of(folder: str) -> str:
+    """Return the user whose recordings a folder holds; nobody's name if it is no folder."""
+    parts = PurePosixPath(folder).parts
+    if parts and parts[-1] == "Trajectory":
+        parts = parts[:-1]
+    return parts[-1] if parts else ""
+
+
+# Recordings, one a PLT file, joined to traces.
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One PLT file, parsed."""
+
+    user: str
+    name: str
+    time_ms: NDArray[np.int64]
+    latitude: NDArray[np.float64]
+    longitude: NDArray[np.float64]
+
+
+def joined(recordings: list[Recording], users: set[str]) -> GpsTraces:
+    """Join the recordings, user by user, each user's points sorted by time."""
+    by_user: dict[str, list[Recording]] = {user: [] for user in users}
+    for recording in recordings:
+        by_user.setdefault(recording.user, []).append(recording)
+    names = sorted(by_user)
+    kept: list[Recording] = []
+    counts: list[int] = []
+    for user in names:
+        own = [r for r in by_user[user] if len(r.time_ms)]
+        kept += sorted(own, key=lambda r: (int(r.time_ms[0]), r.name))
+        counts.append(sum(len(r.time_ms) for r in own))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    number = np.arange(len(kept), dtype=np.int32)
+    trajectory = np.repeat(number, [len(r.time_ms) for r in kept])
+    time_ms = _concatenated([r.time_ms for r in kept], np.int64)
+    latitude = _concatenated([r.latitude for r in kept], np.float64)
+    longitude = _concatenated([r.longitude for r in kept], np.float64)
+    _sort_users(offsets, time_ms, (latitude, longitude, trajectory))
+    return GpsTraces.of_checked(
+        user_ids=np.array(names, np.str_),
+        offsets=offsets,
+        time_ms=time_ms,
+        latitude=latitude,
+        longitude=longitude,
+        trajectory=trajectory,
+        trajectory_ids=np.array([r.name for r in kept], np.str_),
+    )
+
+
+def _concatenated(parts: list[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, kind), *parts])
+
+
+def _sort_users(
+    offsets: NDArray[np.int64], time_ms: NDArray[np.int64], others: tuple[NDArray[Any], ...]
+) -> None:
+    """Sort the points of those users by time whose recordings overlap, or are not sorted themselves."""
+    falls = np.flatnonzero(time_ms[1:] < time_ms[:-1]) + 1
+    within = falls[~np.isin(falls, offsets)]
+    for user in np.unique(np.searchsorted(offsets, within, "right") - 1):
+        own = slice(offsets[user], offsets[user + 1])
+        order = np.argsort(time_ms[own], kind="stable")
+        for column in (time_ms, *others):
+            column[own] = column[own][order]
+
+
+# Writing GeoLife: a folder of PLT files that appears whole or not at all.
+
+
+_HEADER = (
+    b"Geolife trajectory\r\nWGS 84\r\nAltitude is in Feet\r\nReserved 3\r\n"
+    b"0,2,255,My Track,0,0,2,8421376\r\n0\r\n"
+)
+_BYTES_PER_ROW = 80
+_SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
+
+def write(
+    traces: GpsTraces,
+    path: str | PathLike[str],
+) -> None:
+    """Write ``Data/NNN/Trajectory/*.plt`` under a new folder.
+
+    Notes
+    -----
+    Coordinates have seven decimals (1 cm), times whole seconds, the altitude is -777 (unknown):
+    the format has no more. A trajectory's file is named by its first point's time.
+    """
+    folders = [_folder_name(user) for user in traces.user_ids.tolist()]
+    if len(set(folders)) != len(folders):
+        raise DataError("two user ids give the same folder name")
+    with replacing_folder(path) as root:
+        for folder in folders:
+            (root / "Data" / folder / "Trajectory").mkdir(parents=True)
+        targets = _targets(traces, folders)
+
+        def work(block: int, first: int, stop: int) -> None:
+            for trajectory in range(first, stop):
+                (root / targets[trajectory]).write_bytes(_text(traces, trajectory))
+
+        # Computed before the threads start, because a cached value is not.
+        _ = traces.trajectory_order, traces.trajectory_offsets
+        run_blocks(work, block_ranges(traces.n_trajectories, _FILES_PER_BLOCK), report=True)
+
+
+def _folder_name(user: int | str) -> str:
+    name = f"{user:03d}" if isinstance(user, int) else user
+    if not _SAFE.fullmatch(name):
+        raise DataError(f"user id {user!r} cannot be a folder's name; letters, digits, '.', '_' and '-' can")
+    return name
+
+
+def _targets(traces: GpsTraces, folders: list[str]) -> list[Path]:
+    """Name the file of each trajectory; a second one that starts in the same second gets a number."""
+    starts = traces.time_ms[traces.trajectory_order[traces.trajectory_offsets[:-1]]]
+    seconds = starts.astype("datetime64[ms]").astype("datetime64[s]").astype(str)
+    targets, used = [], set()
+    for user, moment in zip(traces.trajectory_user.tolist(), seconds.tolist(), strict=True):
+        stem = re.sub(r"\D", "", moment)
+        place = Path("Data", folders[user], "Trajectory", f"{stem}.plt")
+        number = 2
+        while place in used:
+            place = place.with_name(f"{stem}_{number}.plt")
+            number += 1
+        used.add(place)
+        targets.append(place)
+    return targets
+
+
+def _text(traces: GpsTraces, trajectory: int) -> bytes:
+    from tracearena.io.formats._geolife_kernels import format_rows
+
+    first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
+    points = traces.trajectory_order[first:stop]
+    out = np.empty(_BYTES_PER_ROW * len(points), np.uint8)
+    size = format_rows(traces.latitude[points], traces.longitude[points], traces.time_ms[points], out)
+    return _HEADER + out[:size].tobytes()

@@ -1,0 +1,5 @@
+"""Tables larger than memory: files read a few users at a time."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

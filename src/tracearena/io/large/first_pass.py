@@ -1,0 +1,539 @@
+"""One look at all rows of a table: who is in it, how often, in which order, and what cannot be used."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, reduce
+from itertools import pairwise
+from operator import add
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena.engine import block_ranges, fold_blocks, run_blocks
+from tracearena.errors import Fault
+from tracearena.io.discretisation import APART, APART_DEGREES, places_of
+from tracearena.io.fields import times
+from tracearena.io.fields.columns import array_of, names_utc
+from tracearena.io.fields.coordinates import unsorted
+from tracearena.io.large.sources import FORMAT, EventFiles, PointFiles, parsed
+from tracearena.io.large.table_files import Chunk, TableFiles
+from tracearena.io.options import HOUR_S, Choices, Extent
+from tracearena.io.report import Report
+from tracearena.io.rows import Hours, ZonesNamed, refuse_unread_times, settled
+from tracearena.traces import Clock, Places
+from tracearena.traces.time import (
+    UNKNOWN,
+    LocalTime,
+    by_guess,
+    guessed,
+    joined_cells,
+    zone_cells,
+    zone_of_cells,
+)
+
+_MERGED_AT = 1 << 20
+_NO_ZONE = "no zone"
+NO_POINT = ("holds no point", "no-points")
+"""What is said of a table without points, and the code of that fault."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of a table after one look at its rows.
+
+    Attributes
+    ----------
+    users, counts
+        Ids of all users, ascending, and how many points or events each has.
+    kept
+        How many rows of each chunk can be used.
+    is_sorted
+        Whether the rows are sorted by user and time already, as `users` are.
+    other_ids
+        Type of the ids beside those of users, of trajectories or places; None where there are none.
+    whole_seconds
+        Whether no time has a fraction of a second.
+    report
+        What was dropped and noticed.
+    outside
+        Ids of further users, ascending, all of whose points lie outside the bounds.
+    """
+
+    users: pl.Series
+    counts: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    is_sorted: bool
+    other_ids: Any
+    whole_seconds: bool
+    report: Report
+    outside: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.Int64), kw_only=True)
+
+    @property
+    def n_users(self) -> int:
+        """All users, also those of whom no point lies within the bounds."""
+        return len(self.users) + len(self.outside)
+
+    @property
+    def points_of_users(self) -> NDArray[np.int64]:
+        """How many points each of all users has, in no order."""
+        return np.append(self.counts, np.zeros(len(self.outside), np.int64))
+
+    @property
+    def user_ids(self) -> NDArray[Any]:
+        """Ids of all users as an array."""
+        return array_of(self.users)
+
+    @property
+    def n_points(self) -> int:
+        """Points that can be used."""
+        return int(self.counts.sum())
+
+
+@dataclass
+class Seen:
+    """What one chunk holds."""
+
+    users: pl.DataFrame | None
+    kept: int
+    is_sorted: bool
+    ends: tuple[tuple[Any, int, int], tuple[Any, int, int]] | None
+    kinds: tuple[Any, Any]
+    whole_seconds: bool
+    timed: int
+    report: Report
+    outside: pl.Series | None = field(default=None, kw_only=True)
+
+
+@dataclass
+class Gathering(ABC):
+    """Rows of a small table about the chunks that have been seen so far, in any order."""
+
+    waiting: list[pl.DataFrame] = field(default_factory=list)
+    rows: int = 0
+
+    def put(self, frame: pl.DataFrame | None) -> None:
+        """Take what one chunk adds; merge when much has come together."""
+        if frame is not None and frame.height:
+            self.waiting.append(frame)
+            self.rows += frame.height
+        if self.rows > _MERGED_AT and self.rows > self.waiting[0].height:
+            self.waiting, self.rows = [self.merged()], 0
+
+    def join(self, other: Gathering) -> None:
+        """Add what others have gathered."""
+        self.waiting += other.waiting
+        self.rows += other.rows
+
+    def _parts(self, column: str, are_text: bool) -> pl.DataFrame:
+        """Return all that was put in; numbers are text where some ids are."""
+        are_text = are_text or any(part.schema[column] == pl.String for part in self.waiting)
+        return pl.concat([part.cast({column: pl.String}) if are_text else part for part in self.waiting])
+
+    @abstractmethod
+    def merged(self, are_text: bool = False) -> pl.DataFrame:
+        """Return one row for each id, ascending; ids are text if that is asked for, or if some are."""
+
+
+class Counts(Gathering):
+    """How many points or events each user has."""
+
+    def take(self, number: int, block: Sequence[Seen]) -> None:
+        """Take the counts out of what was seen."""
+        for seen in block:
+            self.put(seen.users)
+            seen.users = None
+
+    def merged(self, are_text: bool = False) -> pl.DataFrame:
+        """Return the counts by user."""
+        return self._parts("user", are_text).group_by("user").agg(pl.col("len").sum()).sort("user")
+
+
+def survey(files: PointFiles, report: Report, chunks: list[Chunk]) -> Survey:
+    """Look at all rows once; `report` is told what was found."""
+    counts = Counts()
+
+    def work(block: int, first: int, stop: int) -> list[Seen]:
+        return [seen_of(*files.points(chunk)) for chunk in chunks[first:stop]]
+
+    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=counts.take)
+    seen = [one for block in blocks for one in block]
+    return summed_up(seen, counts, report, files.table.roles["time"], files.table.layout.time_format)
+
+
+def summed_up(
+    seen: Sequence[Seen],
+    counts: Counts,
+    report: Report,
+    times: str,
+    time_format: str | None,
+    nothing: tuple[str, str] = NO_POINT,
+) -> Survey:
+    """Return what is known of a table when all chunks have been seen, in their order.
+
+    Parameters
+    ----------
+    times, time_format
+        The column of times, and how they are said to be written.
+    nothing
+        What is said of a table without rows, and the code of that fault.
+    """
+    _add_reports(report, seen)
+    report.doubts.refuse()
+    refuse_unread_times(report, times, time_format)
+    report.refuse_if_nothing_is_left(sum(one.kept for one in seen), *nothing)
+    users = counts.merged(are_text=any(one.kinds[0] == pl.String for one in seen))
+    kinds = {one.kinds[1] for one in seen if one.kinds[1] is not None}
+    return Survey(
+        users=users["user"],
+        counts=users["len"].cast(pl.Int64).to_numpy(),
+        kept=np.array([one.kept for one in seen], np.int64),
+        is_sorted=_is_sorted(seen, report),
+        other_ids=None if not kinds else pl.String() if pl.String() in kinds else pl.Int64(),
+        whole_seconds=all(one.whole_seconds for one in seen),
+        report=report,
+        outside=_outside(seen, users["user"]),
+    )
+
+
+def _outside(seen: Sequence[Seen], users: pl.Series) -> pl.Series:
+    """Return who has no point within the bounds, ascending."""
+    found = [one.outside.cast(users.dtype) for one in seen if one.outside is not None and len(one.outside)]
+    if not found:
+        return users.clear()
+    everybody = pl.concat(found).unique()
+    return everybody.filter(~everybody.is_in(users.implode())).sort()
+
+
+def seen_of(frame: pl.DataFrame, report: Report, outside: pl.Series | None = None) -> Seen:
+    """Return what the usable points of a chunk are, and the report of the others.
+
+    Parameters
+    ----------
+    outside
+        Who has points outside the bounds.
+    """
+    report.noticed.pop(_NO_ZONE, None)
+    kind = frame.schema.get("trajectory")
+    timed = report.rows - report.dropped.get("unparsable time", 0)
+    if not frame.height:
+        return Seen(None, 0, True, None, (frame.schema["user"], kind), True, timed, report, outside=outside)
+    runs = frame.select(pl.col("user").rle()).unnest("user")
+    ids, users, rises = runs["value"], *counted(runs)
+    at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
+    in_time = _report_falls(at, row, np.cumsum(runs["len"].to_numpy())[:-1], report)
+    ends = ((ids[0], int(at[0]), int(row[0])), (ids[-1], int(at[-1]), int(row[-1])))
+    whole = bool((at % 1000 == 0).all())
+    is_sorted, kinds = rises and in_time, (ids.dtype, kind)
+    return Seen(users, frame.height, is_sorted, ends, kinds, whole, timed, report, outside=outside)
+
+
+def counted(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
+    """Return how many rows each user has, of runs of rows, and whether the users ascend."""
+    ids = runs["value"]
+    rises = runs.height < 2 or bool((ids.slice(1) > ids.slice(0, runs.height - 1)).all())
+    users = runs.select(user="value", len="len")
+    return users if rises else users.group_by("user").agg(pl.col("len").sum()), rises
+
+
+def _report_falls(
+    at: NDArray[np.int64], row: NDArray[np.int64], begins: NDArray[Any], report: Report
+) -> bool:
+    """Report times that fall within the consecutive rows of a user; return whether none does."""
+    falls = at[1:] < at[:-1]
+    if falls.any():
+        falls[begins.astype(np.int64) - 1] = False
+    where = np.flatnonzero(falls)
+    if len(where):
+        pair = slice(where[0], where[0] + 2)
+        unsorted(report.path, at[pair], row[pair], report, report.header_lines)
+        report.notice("unsorted", len(where) - 1)
+    return not len(where)
+
+
+def _is_sorted(seen: Sequence[Seen], report: Report) -> bool:
+    """Whether all chunks are sorted, and each goes on where the one before ended."""
+    known = [(one, one.ends) for one in seen if one.ends is not None]
+    if len({one.kinds[0] for one in seen}) > 1:  # numbers here, text there: ordered as text
+        return False
+    is_sorted = all(one.is_sorted for one, _ in known)
+    for (_, (_, (last, at, _))), (one, ((first, then, row), _)) in pairwise(known):
+        if last == first and then < at:
+            pair = np.array([at, then]), np.array([row - 1, row])
+            unsorted(one.report.path, *pair, report, report.header_lines)
+        is_sorted = is_sorted and (last < first or (last == first and at <= then))
+    return is_sorted
+
+
+def _add_reports(report: Report, seen: Sequence[Seen]) -> None:
+    timed = 0
+    for one in seen:
+        report.add(one.report)
+        report.rows += one.report.rows
+        report.unzoned += one.report.unzoned
+        timed += one.timed
+    report.all_unzoned = 0 < report.unzoned == timed
+    if report.unzoned and report.timezone is None and not report.all_unzoned:
+        problem = "some times name no zone; these are taken as UTC"
+        report.notice_fault(Fault(None, "time", None, problem, "no-zone"), report.unzoned)
+
+
+# One look at all rows of a table of events: who, from when to when, and at which places.
+
+
+NO_EVENT = ("holds no rows", "empty")
+"""What is said of a table without events, and the code of that fault."""
+
+
+@dataclass(frozen=True)
+class EventSurvey(Survey):
+    """What is known of a table of events after one look at its rows.
+
+    Attributes
+    ----------
+    places, clock
+        What all events share.
+    extent
+        From when to when they are.
+    is_stamped
+        Whether times tell more than instants.
+    """
+
+    places: Places
+    clock: Clock
+    extent: Extent
+    is_stamped: bool
+
+    @property
+    def n_events(self) -> int:
+        """Events that can be used."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What some rows say about the hours of all: the zones that times name, and where events are."""
+
+    named: ZonesNamed
+    cells: NDArray[np.float64]
+
+    def __add__(self, other: Glance) -> Glance:
+        return Glance(self.named + other.named, joined_cells(self.cells, other.cells))
+
+
+def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks: Sequence[Chunk]) -> Hours:
+    """Settle how the times of a table become local ones; rows are looked at where columns do not tell.
+
+    Parameters
+    ----------
+    places
+        Where events can be, if that is given.
+    """
+    are_utc = names_utc(table.roles["time"])
+    first = times.parse(table.first_times, style=table.layout.time_format, are_utc=are_utc)
+    roles, is_text = table.roles, table.schema[table.roles["time"]] == pl.String
+
+    @cache
+    def looked() -> Glance:
+        def work(block: int, begin: int, stop: int) -> Glance:
+            return reduce(add, (_glance(table, chunk) for chunk in chunks[begin:stop]))
+
+        return fold_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True)
+
+    def guess() -> LocalTime:
+        if places is not None:
+            return guessed(places.latitude, places.longitude, "places")
+        if not {"lat", "lon"} <= set(roles):
+            return UNKNOWN
+        return by_guess(zone_of_cells(looked().cells), "events")
+
+    if first.are_instants or not is_text or choices.timezone is not None:
+        known = first.offset_s.filter(first.at.is_not_null())
+        named = ZonesNamed(len(known), known.null_count(), bool((known != 0).any()))
+        kind = table.schema[roles["time"]]
+        if not len(known) and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
+            named = ZonesNamed(1, int(kind.time_zone is None and not are_utc), False)
+    else:
+        named = looked().named
+    return settled(
+        named,
+        choices,
+        table.path,
+        are_instants=first.are_instants,
+        has_offsets="offset_min" in roles,
+        guess=guess,
+    )
+
+
+def _glance(table: TableFiles, chunk: Chunk) -> Glance:
+    rows = parsed(table, chunk, table.empty_report(chunk, FORMAT))
+    cells = np.zeros((0, 4))
+    if "_lat" in rows.frame.columns:
+        degrees = rows.frame.select("_lat", "_lon").drop_nulls()
+        cells = zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
+    return Glance(ZonesNamed.of(rows), cells)
+
+
+@dataclass
+class SeenEvents(Seen):
+    """What one chunk holds.
+
+    Attributes
+    ----------
+    venues
+        Its places, by the first event at each; None where places are known already.
+    extent
+        From when to when its events are.
+    rises
+        Whether the users ascend, and both local time and UTC within each.
+    edges
+        User, local time and UTC of its first and last event.
+    """
+
+    venues: pl.DataFrame | None = None
+    extent: Extent | None = None
+    rises: bool = True
+    edges: tuple[tuple[Any, int, int], tuple[Any, int, int]] | None = None
+
+
+class HasVenues(Protocol):
+    """What was seen of a chunk, its places among it."""
+
+    venues: pl.DataFrame | None
+
+
+class Venues(Gathering):
+    """The places of the events, with the position of the first event at each and the reach of all."""
+
+    def take(self, block: Sequence[HasVenues]) -> None:
+        """Take the places out of what was seen."""
+        for seen in block:
+            self.put(seen.venues)
+            seen.venues = None
+
+    def merged(self, are_text: bool = False) -> pl.DataFrame:
+        """Return the places by id."""
+        rows = self._parts("venue", are_text).sort("first")
+        kept = [name for name in ("first", "lat", "lon", "category") if name in rows.columns]
+        ends = [pl.col("south", "west").min(), pl.col("north", "east").max()]
+        return rows.group_by("venue").agg(pl.col(kept).first(), *ends).sort("venue")
+
+
+def survey_events(files: EventFiles, report: Report, chunks: list[Chunk]) -> EventSurvey:
+    """Look at all rows once; `report` is told what was found."""
+    counts, venues = Counts(), Venues()
+    is_numbered = files.hours.way == "numbers"
+    unit = 1 if is_numbered else files.choices.interval_s or HOUR_S
+
+    def work(block: int, first: int, stop: int) -> list[SeenEvents]:
+        return [
+            _seen(*files.events(chunk), number, unit, files.hours.zone)
+            for number, chunk in enumerate(chunks[first:stop], start=first)
+        ]
+
+    def finished(block: int, seen: list[SeenEvents]) -> None:
+        counts.take(block, seen)
+        venues.take(seen)
+
+    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
+    seen = [one for block in blocks for one in block]
+    table = files.table
+    found = summed_up(seen, counts, report, table.roles["time"], table.layout.time_format, NO_EVENT)
+    report.clock = files.hours.clock
+    extent = reduce(add, (one.extent for one in seen if one.extent is not None))
+    clock = extent.clock(files.choices, are_numbered=is_numbered)
+    places = files.places
+    if places is None:
+        places = _places(venues.merged(are_text=found.other_ids == pl.String), report)
+    exactly = not is_numbered and clock.interval_s != unit
+    own = {"is_sorted": found.is_sorted and _are_sorted(seen, unit, exactly=exactly)}
+    return EventSurvey(
+        **vars(found) | own,
+        places=places,
+        clock=clock,
+        extent=extent,
+        is_stamped=not extent.says_all(clock, are_local=files.hours.are_local),
+    )
+
+
+def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int, zone: str | None) -> SeenEvents:
+    """Return what the usable events of a chunk are, and the report of the others."""
+    timed = report.rows - report.dropped.get("unparsable time", 0)
+    kinds = frame.schema["user"], frame.schema.get("venue")
+    if not frame.height:
+        return SeenEvents(None, 0, True, None, kinds, True, timed, report)
+    runs = frame.select(pl.col("user").rle()).unnest("user")
+    users, ascend = counted(runs)
+    at = frame["at"].to_numpy()
+    local = frame["local"].to_numpy() if "local" in frame.columns else at
+    instant = local // unit
+    within = np.ones(len(at) - 1, bool)
+    within[np.cumsum(runs["len"].to_numpy().astype(np.int64))[:-1] - 1] = False
+    falls = (instant[1:] < instant[:-1]) | ((instant[1:] == instant[:-1]) & (at[1:] < at[:-1]))
+    sinks = (local[1:] < local[:-1]) | (at[1:] < at[:-1])
+    ids = runs["value"]
+    edges = ((ids[0], int(local[0]), int(at[0])), (ids[-1], int(local[-1]), int(at[-1])))
+    return SeenEvents(
+        users,
+        frame.height,
+        ascend and not (falls & within).any(),
+        None,
+        kinds,
+        True,
+        timed,
+        report,
+        venues=None if "place" in frame.columns else venues_of(frame, number),
+        extent=Extent.of(local, frame["at"], zone),
+        rises=ascend and not (sinks & within).any(),
+        edges=edges,
+    )
+
+
+def _are_sorted(seen: Sequence[SeenEvents], unit: int, *, exactly: bool) -> bool:
+    """Whether all chunks are sorted by user, instant and UTC, and each goes on where the one before ended.
+
+    Where instants are shorter than the unit by which they were looked at, both times must rise `exactly`.
+    """
+    if not all(one.rises if exactly else one.is_sorted for one in seen):
+        return False
+    edges = [one.edges for one in seen if one.edges is not None]
+    for (_, (last, local, at)), ((first, then_local, then), _) in pairwise(edges):
+        if last == first and exactly and (then_local < local or then < at):
+            return False
+        if (last, local // unit, at) > (first, then_local // unit, then) and not exactly:
+            return False
+        if last > first:
+            return False
+    return True
+
+
+def venues_of(frame: pl.DataFrame, number: int) -> pl.DataFrame:
+    """Return the places of a chunk, numbered by their first events among all chunks."""
+    lat, lon = pl.col("lat"), pl.col("lon")
+    kept = ["lat", "lon", *(["category"] if "category" in frame.columns else [])]
+    return (
+        frame.with_columns(first=pl.int_range(pl.len(), dtype=pl.Int64) + (number << 32))
+        .group_by("venue")
+        .agg(
+            pl.col("first").min(),
+            pl.col(kept).first(),
+            south=lat.min(),
+            north=lat.max(),
+            west=lon.min(),
+            east=lon.max(),
+        )
+    )
+
+
+def _places(venues: pl.DataFrame, report: Report) -> Places:
+    """Return the places by their ids, each where its first event is; report those of several positions."""
+    lat, lon = pl.col("lat"), pl.col("lon")
+    away = pl.max_horizontal(
+        pl.col("north") - lat, lat - pl.col("south"), pl.col("east") - lon, lon - pl.col("west")
+    )
+    report.notice(APART, int(venues.select((away > APART_DEGREES).sum()).item()))
+    return places_of(array_of(venues["venue"]), venues)

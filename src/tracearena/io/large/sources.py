@@ -1,0 +1,348 @@
+"""Tables of GPS points on disk, read a chunk of rows at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tracearena.io.discretisation import at_known_places, in_cells, inside, with_venues
+from tracearena.io.fields.columns import (
+    EVENTS,
+    LONGEST_ID,
+    MAPS,
+    NUL,
+    POINTS,
+    identifiers,
+    names_utc,
+    plain_name,
+)
+from tracearena.io.fields.coordinates import OLDEST_MS, oddly_dated
+from tracearena.io.fields.degrees import Doubts
+from tracearena.io.large.table_files import Chunk, TableFiles, open_table
+from tracearena.io.options import AS_NAMED, ONE_USER, Choices, Layout
+from tracearena.io.points import utc_of
+from tracearena.io.report import Report
+from tracearena.io.rows import Hours, Rows, named, parsed_rows, timed_rows
+from tracearena.io.tables import by_role
+from tracearena.traces import Box, Places
+from tracearena.traces.time import LATEST_S, require_zone
+
+
+@dataclass(frozen=True)
+class PointFiles:
+    """Parquet files that are one table of points.
+
+    Attributes
+    ----------
+    table
+        The files.
+    timezone
+        The zone of times that name none.
+    box
+        Points outside of it are left out.
+    """
+
+    table: TableFiles
+    timezone: str | None
+    box: Box | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return self.table.files
+
+    @property
+    def options(self) -> tuple[object, ...]:
+        """How they are read."""
+        return self.table.layout, self.timezone, self.box
+
+    def report(self, chunk: Chunk) -> Report:
+        """Return an empty report of the file of a chunk."""
+        report = self.table.empty_report(chunk, "points")
+        report.timezone = self.timezone
+        return report
+
+    @property
+    def _is_zoned(self) -> bool:
+        kind = self.table.schema[self.table.roles["time"]]
+        is_zoned = isinstance(kind, pl.Datetime) and kind.time_zone is not None
+        return is_zoned or names_utc(self.table.roles["time"])
+
+    def points(self, chunk: Chunk) -> tuple[pl.DataFrame, Report, pl.Series | None]:
+        """Return the points of a chunk that can be used, the report of the others, and who is outside.
+
+        Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
+        ``trajectory``, and ``row``.
+        """
+        clean = self._clean(chunk)
+        report = self.report(chunk)
+        if clean is not None:
+            report.rows = clean.height
+            report.unzoned = 0 if self._is_zoned else clean.height
+            report.doubts = Doubts(clean.height)
+            return clean, report, None
+        raw, like = self.table.read(chunk), self.table.first_times
+        points, outside = usable_points(raw, report, self.table.layout, like, self.box)
+        return points, report, outside
+
+    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
+        """Return the points of a chunk that can be used, without the numbers of their rows."""
+        return self.points(chunk)[0].drop("row")
+
+    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+        """Return the points of rows that are known to be good, with ids of known types."""
+        if self._types() == (kinds["user"], kinds.get("trajectory")):
+            return self._plain(chunk)
+        raw, report = self.table.read(chunk), self.report(chunk)
+        return columns(parsed_points(raw, report, self.table.layout, self.table.first_times)).drop("row")
+
+    def _types(self) -> tuple[Any, Any] | None:
+        """Return the types of ids where all columns can be taken as they are; None where they cannot."""
+        found, layout = self.table.roles, self.table.layout
+        types = {role: self.table.schema.get(name) for role, name in found.items()}
+        time, ids = types["time"], (types["user"], types.get("trajectory"))
+        as_it_is = (
+            found["user"] != ONE_USER
+            and layout.time_format is None
+            and layout.decimal == "."
+            and isinstance(time, pl.Datetime)
+            and (self._is_zoned or self.timezone in (None, "UTC"))
+            and types["lat"] == types["lon"] == pl.Float64
+            and not {plain_name(found[role]) for role in ("lat", "lon")} & set(MAPS)
+        )
+        return ids if as_it_is and all(kind in (None, pl.Int64, pl.String) for kind in ids) else None
+
+    def _plain(self, chunk: Chunk) -> pl.DataFrame:
+        """Return columns that need no more than their names."""
+        found = self.table.roles
+        wanted = [
+            pl.col(found["user"]).alias("user"),
+            pl.col(found["time"]).dt.epoch("ms").alias("at"),
+            pl.col(found["lat"]).alias("lat"),
+            pl.col(found["lon"]).alias("lon"),
+        ]
+        if "trajectory" in found:
+            name = pl.col(found["trajectory"])
+            is_text = self.table.schema[found["trajectory"]] == pl.String
+            wanted.append(
+                (name.str.slice(0, LONGEST_ID).fill_null("") if is_text else name.fill_null(-1)).alias(
+                    "trajectory"
+                )
+            )
+        return self.table.read(chunk).select(wanted)
+
+    def _clean(self, chunk: Chunk) -> pl.DataFrame | None:
+        """Return the points of a chunk of which nothing needs to be said; None of any other."""
+        types = self._types()
+        if types is None or self.box is not None:
+            return None
+        frame = self._plain(chunk)
+        if not frame.height or any(frame[name].null_count() for name in ("user", "at", "lat", "lon")):
+            return None
+        least: Any = frame["at"].min()
+        latest: Any = frame["at"].max()
+        if least < OLDEST_MS or latest > LATEST_S * 1000:
+            return None
+        for name, most in (("lat", 90), ("lon", 180)):
+            if not frame[name].is_between(-most, most).all():
+                return None
+        texts = [name for name, kind in zip(("user", "trajectory"), types, strict=True) if kind == pl.String]
+        if not all(_is_plain_text(frame[name]) for name in texts):
+            return None
+        if "trajectory" in texts and (frame["trajectory"] == "").any():
+            return None  # a missing name among numbers is a number too
+        return frame.with_columns(
+            row=pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True)
+        )
+
+
+def _is_plain_text(ids: pl.Series) -> bool:
+    """Whether ids are text that is no number, and good; each run of one id is looked at once."""
+    runs = ids.filter(ids.ne_missing(ids.shift()))
+    longest: Any = runs.str.len_chars().max()
+    return (
+        identifiers(runs).dtype == pl.String
+        and longest <= LONGEST_ID
+        and not runs.str.contains(NUL, literal=True).any()
+    )
+
+
+def open_points(
+    path: str | PathLike[str],
+    report: Report,
+    *,
+    layout: Layout = AS_NAMED,
+    timezone: str | None = None,
+    box: Box | None = None,
+) -> PointFiles:
+    """Look at the files of a table of points, without reading its rows; refuse those that are none."""
+    if timezone is not None:
+        require_zone(timezone)
+    table = open_table(path, report, POINTS, layout, nothing=("holds no point", "no-points"))
+    return PointFiles(table, timezone, box)
+
+
+# Rows as they stand in a file to points that can be used, some rows after the others.
+
+
+def usable_points(
+    raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series, box: Box | None
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Return the points that can be used, and who has points outside the box; the report is told why.
+
+    Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
+    ``trajectory``, and ``row``.
+
+    Parameters
+    ----------
+    first_times
+        The first times of the table, which tell how all are written.
+    box
+        Points outside of it are left out.
+    """
+    rows = _parsed(raw, report, layout, first_times)
+    frame = report.sift(rows.frame, [*rows.who(), *rows.when(), *rows.where()])
+    oddly_dated(report.path, frame["_at"].to_numpy(), frame["row"].to_numpy(), report, report.header_lines)
+    return _inside(columns(frame), box, report)
+
+
+def parsed_points(raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series) -> pl.DataFrame:
+    """Return rows with what was read of them, whether they can be used or not."""
+    return _parsed(raw, report, layout, first_times).frame
+
+
+def columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return what was read of rows under the names of points."""
+    wanted = {"user": frame["user"], "at": frame["_at"], "lat": frame["_lat"], "lon": frame["_lon"]}
+    if "trajectory" in frame.columns:
+        ids = identifiers(frame["trajectory"])
+        is_text = ids.dtype == pl.String
+        wanted["trajectory"] = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
+    return pl.DataFrame({**wanted, "row": frame["row"]})
+
+
+def _parsed(raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series) -> Rows:
+    given, names = by_role(raw, report, POINTS, layout)
+    report.rows = given.height
+    rows = parsed_rows(given, report, unit="ms", layout=layout, names=names, first_times=first_times)
+    return replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report)))
+
+
+def _inside(frame: pl.DataFrame, box: Box | None, report: Report) -> tuple[pl.DataFrame, pl.Series]:
+    if box is None:
+        return frame, frame["user"].clear()
+    south, west, north, east = box
+    inside = pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east)
+    outside = frame.filter(~inside)["user"]
+    if len(outside):
+        report.drop("outside the bounds", len(outside))
+    return frame.filter(inside), outside.unique()
+
+
+# Tables of events at places on disk, read a chunk of rows at a time.
+
+
+FORMAT = "table"
+
+
+@dataclass(frozen=True)
+class EventFiles:
+    """Files that are one table of events.
+
+    Attributes
+    ----------
+    table
+        The files.
+    hours
+        How times become local ones.
+    choices
+        Which places and instants are made.
+    places
+        Where events can be, if that is known before they are read: the places of a file, or of a grid.
+    """
+
+    table: TableFiles
+    hours: Hours
+    choices: Choices
+    places: Places | None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the user named."""
+        return self.table.files
+
+    @property
+    def options(self) -> tuple[object, ...]:
+        """How they are read."""
+        return self.table.layout, self.choices, None if self.places is None else digest_of(self.places)
+
+    def events(self, chunk: Chunk) -> tuple[pl.DataFrame, Report]:
+        """Return the events of a chunk that can be used, and the report of the others.
+
+        Columns are ``row``, ``user``; ``at``, seconds of UTC or numbers of instants; ``local``, seconds, of
+        times; ``lat``, ``lon`` and ``category`` where there are some; and ``place`` where places are known,
+        ``venue`` otherwise.
+        """
+        report = self.table.empty_report(chunk, FORMAT)
+        rows, rules = timed_rows(parsed(self.table, chunk, report), self.hours, report)
+        frame = self._named(report.sift(rows.frame, rules))
+        if self.choices.bounds is not None:
+            frame = inside(frame, self.choices.bounds, report)
+        return self._placed(frame, report), report
+
+    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
+        """Return whose, when and where the events of a chunk are that can be used."""
+        return _slender(self.events(chunk)[0])
+
+    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+        """Return the same of rows that are known to be good; no more columns are read than that takes."""
+        report = self.table.empty_report(chunk, FORMAT)
+        rows, _ = timed_rows(parsed(self.table, chunk, report, self._needed), self.hours, report)
+        return _slender(self._placed(self._named(rows.frame), report))
+
+    @property
+    def _needed(self) -> list[str] | None:
+        """The columns without which nothing is known of a good row; None for all."""
+        roles = self.table.roles
+        if self.table.layout.columns:  # all that were named are asked for
+            return None
+        by_position = self.choices.grid is not None or "venue" not in roles
+        wanted = ("user", "time", "offset_min", *(("lat", "lon") if by_position else ("venue",)))
+        return [roles[role] for role in wanted if roles.get(role, ONE_USER) != ONE_USER]
+
+    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
+        return named(frame, self.hours).rename({"utc": "at", "instant": "at"}, strict=False)
+
+    def _placed(self, frame: pl.DataFrame, report: Report) -> pl.DataFrame:
+        if self.places is None:
+            named_places = with_venues(frame, report)
+            return named_places.with_columns(venue=identifiers(named_places["venue"]))
+        if self.choices.grid is not None and self.places.grid is not None:
+            return in_cells(frame, self.places.grid, report)
+        return at_known_places(frame, self.places, report)
+
+
+def parsed(table: TableFiles, chunk: Chunk, report: Report, columns: list[str] | None = None) -> Rows:
+    """Return rows of a chunk with what was read of their ids, times and coordinates."""
+    given, names = by_role(table.read(chunk, columns), report, EVENTS, table.layout)
+    report.rows = given.height
+    return parsed_rows(
+        given, report, unit="s", layout=table.layout, names=names, first_times=table.first_times
+    )
+
+
+def _slender(frame: pl.DataFrame) -> pl.DataFrame:
+    where = "place" if "place" in frame.columns else "venue"
+    return frame.select([name for name in ("user", "at", "local", where) if name in frame.columns])
+
+
+def digest_of(places: Places) -> str:
+    """Return a digest of what places are and where they lie."""
+    arrays = (places.latitude, places.longitude, places.ids, places.sensitive)
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()

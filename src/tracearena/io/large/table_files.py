@@ -1,0 +1,416 @@
+"""Tables on disk, read a chunk of rows at a time: a Parquet file, a folder of parts, partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from urllib.parse import unquote
+
+import polars as pl
+
+from tracearena.errors import Fault, FileError
+from tracearena.files import archives
+from tracearena.files.io import MAX_TABLE_EXPANSION, require_columns, require_expansion
+from tracearena.io import recognition
+from tracearena.io.fields.columns import EVENTS, POINTS, are_enough, missing
+from tracearena.io.fields.columns import are_points as are_columns_of_points
+from tracearena.io.formats import released_table
+from tracearena.io.options import ONE_USER, Layout
+from tracearena.io.report import Report
+from tracearena.io.tables import (
+    ROW,
+    UNDELIMITED,
+    broken,
+    header_fields,
+    is_parquet,
+    notice_rivals,
+    parquet_schema,
+    read_parquet,
+)
+from tracearena.io.text_rows import Text, estimated_lines
+
+ROWS_PER_CHUNK = 1 << 20
+_FIRST_ROWS = 1 << 16
+_BYTES_A_VALUE = 8
+_MISSING = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows `first` up to but not including `stop` of a file, by its number."""
+
+    file: int
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """Parquet files that are one table, in the order of their names.
+
+    Attributes
+    ----------
+    path
+        What the user named: a file or a folder.
+    files, rows
+        The files, and how many rows each has.
+    schema
+        The columns that are read, and their types.
+    said
+        What the names of a file's folders say (``day=2024-01-31``), for each file.
+    layout, wanted
+        How columns are named, and the roles that are looked for.
+    first_times
+        The first times of the table, which tell how all are written.
+    """
+
+    path: str
+    files: tuple[Path, ...]
+    rows: tuple[int, ...]
+    schema: Mapping[str, pl.DataType]
+    said: tuple[Mapping[str, str | None], ...]
+    layout: Layout
+    wanted: tuple[str, ...]
+    first_times: pl.Series
+
+    def chunks(self, size: int | None = None) -> list[Chunk]:
+        """Cut every file into consecutive chunks of rows."""
+        step = size or ROWS_PER_CHUNK
+        return [
+            Chunk(number, first, min(first + step, count))
+            for number, count in enumerate(self.rows)
+            for first in range(0, count, step)
+        ]
+
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        """The column of each role."""
+        return self.layout.roles(list(self.schema), self.wanted)
+
+    def read(self, chunk: Chunk, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return rows as they stand in their file, all columns or some, with the numbers of the rows."""
+        path = self.files[chunk.file]
+        said = self.said[chunk.file]
+        wanted = list(self.schema) if columns is None else list(columns)
+        own = [name for name in wanted if name not in said]
+        try:
+            rows = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(own)
+            frame = rows.slice(chunk.first, chunk.stop - chunk.first).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise broken(path, error) from None
+        added = [pl.lit(said[name], pl.String).alias(name) for name in wanted if name in said]
+        number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
+        return frame.with_columns(*added, number)
+
+    def empty_report(self, chunk: Chunk, format: str) -> Report:
+        """Return an empty report of the file of a chunk."""
+        return Report(str(self.files[chunk.file]), format, header_lines=None)
+
+
+def open_table(
+    path: str | PathLike[str],
+    report: Report,
+    wanted: tuple[str, ...],
+    layout: Layout,
+    *,
+    nothing: tuple[str, str],
+) -> TableFiles:
+    """Look at the files of a table, without reading its rows; refuse those that are none.
+
+    A folder holds ``.parquet`` files, also in folders below it, whose names (``uid=7``) are a column.
+
+    Parameters
+    ----------
+    nothing
+        What is said of a table without rows, and the code of that fault.
+    """
+    place = Path(path)
+    report.header_lines = None  # rows of Parquet are no lines
+    layout.refuse_all_but(UNDELIMITED, place, "Parquet, whose columns have names")
+    layout.require_roles(wanted, place)
+    files = parquet_files(place)
+    if not files:
+        raise FileError.whole(place, "holds no .parquet files", "empty")
+    said = [said_by_folders(place, file) for file in files]
+    schema = _chosen(files[0], said[0], report, wanted, layout)
+    rows = []
+    for file, also in zip(files, said, strict=True):
+        _require_alike(file, also, files[0], schema)
+        rows.append(count_rows(file, len(schema)))
+    times = layout.roles(list(schema), wanted)["time"]
+    first = next((at for at, count in enumerate(rows) if count), None)
+    if first is None:
+        raise FileError.whole(place, *nothing)
+    if times in said[first]:
+        first_times = pl.Series([said[first][times]], dtype=pl.String)
+    else:
+        first_times = read_parquet(files[first], lambda _: [times], _FIRST_ROWS)[times]
+    return TableFiles(str(place), tuple(files), tuple(rows), schema, tuple(said), layout, wanted, first_times)
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
+    return visible_files(path, "*.parquet") if path.is_dir() else [path]
+
+
+def visible_files(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder and of those below it, by name; hidden ones are left out."""
+    found = (file for file in folder.rglob(pattern) if file.is_file())
+    return sorted(
+        (file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)),
+        key=lambda file: file.relative_to(folder).parts,
+    )
+
+
+def named_folders(root: Path, file: Path) -> dict[str, str | None]:
+    """Return what the names of the folders between a root and a file say: ``day=2024-01-31``.
+
+    Other signs than letters and digits are written as in addresses, and a missing value by a name of its own.
+    """
+    folders = file.relative_to(root).parts[:-1] if root.is_dir() else ()
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    return {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
+
+
+def said_by_folders(root: Path, file: Path) -> dict[str, str | None]:
+    """Return what the names of folders say of a Parquet file; a column of its own is not asked of them."""
+    said = named_folders(root, file)
+    own = parquet_schema(file) if said else {}
+    return {name: value for name, value in said.items() if name not in own}
+
+
+def _chosen(
+    file: Path, said: Mapping[str, str | None], report: Report, wanted: tuple[str, ...], layout: Layout
+) -> dict[str, pl.DataType]:
+    schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
+    require_columns(file, len(schema))
+    layout.require_columns(list(schema), file)
+    found = layout.roles(list(schema), wanted)
+    if not are_enough(found):
+        raise FileError(file, missing(list(schema), found, wanted, layout.header))
+    notice_rivals(list(schema), found, report, layout)
+    return {name: schema[name] for name in found.values() if name != ONE_USER}
+
+
+def _require_alike(
+    file: Path, said: Mapping[str, str | None], first: Path, wanted: Mapping[str, pl.DataType]
+) -> None:
+    schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
+    for name, kind in wanted.items():
+        if name not in schema:
+            problem = f"has no column {name}, which {first.name} has"
+        elif schema[name] != kind:
+            problem = f"has {schema[name]} in the column {name}, and {first.name} has {kind}"
+        else:
+            continue
+        raise FileError(file, [Fault(None, name, None, problem, "columns")])
+
+
+def count_rows(file: Path, columns: int) -> int:
+    """Return how many rows a Parquet file has; refuse one that would unpack to more than it may."""
+    try:
+        rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise broken(file, error) from None
+    require_expansion(file, file.stat().st_size, rows * columns * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
+    return rows
+
+
+# Text files that are one table of points: a file, or those of a folder and of the folders below it.
+
+
+TWO_COLUMNS = "has date and time in two columns"
+ENDINGS = (".csv", ".csv.gz")
+"""How the names of text files in a folder end."""
+
+
+def is_text(path: Path) -> bool:
+    """Whether a path is read as text if it is a table: a file, packed or not, or a folder of CSV alone."""
+    if path.is_dir():
+        files = visible_files(path, "*")
+        return bool(files) and all(file.name.endswith(ENDINGS) for file in files)
+    return path.is_file() and not is_parquet(path) and not archives.is_archive(path)
+
+
+def paths_of(path: Path) -> list[Path]:
+    """Return the files of a table that is text, by name."""
+    return visible_files(path, "*") if path.is_dir() else [path]
+
+
+def texts_of(path: Path, layout: Layout) -> tuple[Text, ...]:
+    """Return the files of a table that is text, each with its layout."""
+    return tuple(Text(file, _layout_of(path, file, layout)) for file in paths_of(path))
+
+
+def unstreamable_text(path: Path, layout: Layout) -> str | None:
+    """Return why the rows of text cannot be read one chunk after the other; None where they can."""
+    for file in paths_of(path):
+        problem = _problem(path, file, layout)
+        if problem is not None:
+            return problem if file == path else f"holds {file.name}, which {problem}"
+    return None
+
+
+def lacking(found: dict[str, str]) -> str | None:
+    """Return what the columns of a table lack, by their roles, to be read some rows after the others."""
+    roles = [role for role in ("user", "time", "lat", "lon") if role not in found]
+    if "date" in found:
+        return TWO_COLUMNS
+    return f"has no column of the {', '.join(roles)}" if roles else None
+
+
+def _problem(root: Path, file: Path, layout: Layout) -> str | None:
+    names, _ = header_fields(recognition.first_line(file), layout)
+    said = {name: value for name, value in named_folders(root, file).items() if name not in names}
+    found = layout.roles([*names, *said], POINTS)
+    others = [role for role, name in found.items() if name in said and role != "user"]
+    if others:
+        return f"has its {others[0]} in the name of a folder, which only Parquet may have there"
+    if found.get("user") in said and not said[found["user"]]:
+        problem = f"lies in a folder that names nobody: {found['user']}= must be followed by a user"
+        raise FileError.whole(file, problem, "missing-user")
+    try:
+        formats = recognition.look_at(file, _layout_of(root, file, layout)).formats
+    except FileError:
+        formats = ()
+    if "points" not in formats:
+        return f"is read as {formats[0]}" if formats else "is no table of points"
+    return lacking(found)
+
+
+def _layout_of(root: Path, file: Path, layout: Layout) -> Layout:
+    """Return the layout of a file: all rows are of one user where a folder says whose they are."""
+    said = named_folders(root, file)
+    if not said:
+        return layout
+    names, _ = header_fields(recognition.first_line(file), layout)
+    user = layout.roles([*names, *said], POINTS).get("user")
+    if user is None or user in names or not said.get(user):
+        return layout
+    columns = {role: name for role, name in layout.columns.items() if role != "user"}
+    return replace(layout, columns=columns, one_user=said[user])
+
+
+# Which tables can be read some rows after the others, and which are large.
+
+
+def unstreamable(path: Path, layout: Layout) -> str | None:
+    """Return why the points of a path cannot be read one chunk after the other; None where they can.
+
+    A date and a time in two columns, and ids with decimals, are told from all rows together.
+    """
+    if is_text(path):
+        return unstreamable_text(path, layout)
+    problem = _unlike_parquet(path)
+    if problem is not None:
+        return problem
+    schema = _columns_of(path)
+    found = layout.roles(list(schema), POINTS)
+    if _have_decimals(schema, found, ("user", "trajectory")) and not lacking(found):
+        return "has ids with decimals"
+    return lacking(found)
+
+
+def unstreamable_events(path: Path, layout: Layout, *, needs_places: bool) -> str | None:
+    """Return why the events of a path cannot be read one chunk after the other; None where they can.
+
+    Parameters
+    ----------
+    needs_places
+        Whether nothing but the table tells where events can be.
+    """
+    if is_text(path):
+        if path.is_dir():
+            return "is a folder of text files"
+        names, _ = header_fields(recognition.first_line(path), layout)
+        schema: dict[str, pl.DataType] = dict.fromkeys(names, pl.String())
+    else:
+        problem = _unlike_parquet(path)
+        if problem is not None:
+            return problem
+        schema = _columns_of(path)
+    problem = _read_otherwise(path, layout)
+    if problem is not None:
+        return problem
+    if path.is_dir() and are_columns_of_points(layout.roles(list(schema))):
+        return "is read as points"
+    found = layout.roles(list(schema), EVENTS)
+    if not are_enough(found) or "time" not in found:
+        return "has no columns of users, times and places"
+    if needs_places and "venue" not in found:
+        return "has no column of places"
+    if "date" in found:
+        return TWO_COLUMNS
+    return "has ids with decimals" if _have_decimals(schema, found, ("user", "venue")) else None
+
+
+def _read_otherwise(path: Path, layout: Layout) -> str | None:
+    """Return what a file is read as, if that is no table of events."""
+    try:
+        look = recognition.look_at(path, layout) if path.is_file() else None
+    except FileError:
+        return "is no table of events"
+    if look is None or look.formats[:1] == ("table",):
+        return None
+    return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
+
+
+def _unlike_parquet(path: Path) -> str | None:
+    """Return what keeps a path from being a Parquet file of rows, or a folder of nothing else."""
+    files = parquet_files(path)
+    others = visible_files(path, "*") if path.is_dir() else []
+    odd = [file.name for file in others if file.suffix != ".parquet"]
+    if odd:
+        texts = [file for file in others if file.name.endswith(ENDINGS)]
+        beside = "Parquet" if files else "CSV"
+        return f"holds {odd[0]} beside {beside} files" if files or texts else "holds no table"
+    if not files:
+        return "holds no files"
+    wrong = [file.name for file in files if not is_parquet(file)]
+    if wrong:
+        return "is no Parquet file" if path.is_file() else f"holds {wrong[0]}, which is no Parquet file"
+    return "holds released traces" if released_table.is_layout(list(_columns_of(path))) else None
+
+
+def _columns_of(path: Path) -> dict[str, pl.DataType]:
+    """Return the columns of the first file, with those that its folders name, and their types."""
+    first = parquet_files(path)[0]
+    return {**parquet_schema(first), **dict.fromkeys(said_by_folders(path, first), pl.String())}
+
+
+def _have_decimals(schema: dict[str, pl.DataType], found: dict[str, str], roles: tuple[str, ...]) -> bool:
+    ids = [found[role] for role in roles if found.get(role, ONE_USER) != ONE_USER]
+    return any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
+
+
+def folders_name_columns(path: Path) -> bool:
+    """Whether the folders around the files of a table name columns of it (``uid=7``)."""
+    if not path.is_dir():
+        return False
+    if is_text(path):
+        return any(named_folders(path, file) for file in paths_of(path))
+    return any(said_by_folders(path, file) for file in parquet_files(path))
+
+
+def are_points(path: Path, layout: Layout) -> bool:
+    """Whether a streamable table has coordinates and no places."""
+    if is_text(path):
+        first_text = texts_of(path, layout)[0]
+        return recognition.look_at(first_text.path, first_text.layout).formats[:1] == ("points",)
+    return are_columns_of_points(layout.roles(list(_columns_of(path))))
+
+
+def are_many(path: Path, rows: int) -> bool:
+    """Whether a table has at least so many rows; of text, by the length of its first lines."""
+    are_lines = is_text(path)
+    found = 0.0
+    for file in paths_of(path) if are_lines else parquet_files(path):
+        found += estimated_lines(file) if are_lines else count_rows(file, 0)
+        if found >= rows:
+            return True
+    return False

@@ -1,0 +1,310 @@
+"""Files of places, whichever format they go with."""
+
+from __future__ import annotations
+
+import csv
+import io
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError, Fault, FileError
+from tracearena.files.io import read_bytes, replacing, require_columns
+from tracearena.io import pwscup
+from tracearena.io.dataframes import FRAME, rows_of_frame
+from tracearena.io.fields.columns import LONGEST_ID, NUL, PLACES, identifiers, roles
+from tracearena.io.formats import peopleflow
+from tracearena.io.tables import (
+    expected,
+    header_fields,
+    is_parquet,
+    read_parquet,
+    read_rows,
+    split_header,
+    text_bytes,
+)
+from tracearena.traces import Box, Grid, IdTable, Places
+
+_REGIONS = "reg_id,y_id,x_id,y(center),x(center)"
+_POIS = "poi_id,y,x,category"
+
+
+def read_places(path: str | PathLike[str]) -> Places:
+    """Read places: regions, POIs of the PPMTF tools, or a table of places.
+
+    Regions without a column for hospitals get theirs from the ``POI_*.csv`` of the same city
+    beside them, if there is one.
+    """
+    if is_parquet(path):
+        return read(path)
+    header, _ = split_header(text_bytes(path))
+    if header == _REGIONS:
+        return peopleflow.read_regions(path, _pois_beside(Path(path)))
+    if header.startswith(_REGIONS):
+        return pwscup.read_places(path)
+    if header.startswith(_POIS):
+        from tracearena.io import ppmtf
+
+        return ppmtf.read_places(path)
+    return read(path)
+
+
+def write_places(places: Places, path: str | PathLike[str], *, to: str = "table") -> None:
+    """Write the file of places that goes with a format of traces."""
+    if to in ("pwscup", "peopleflow"):
+        pwscup.write_places(places, path)
+    elif to == "ppmtf":
+        from tracearena.io import ppmtf
+
+        ppmtf.write_places(places, path)
+    else:
+        write(places, path)
+
+
+def places_beside(path: Path, format: str) -> Places:
+    """Find and read the file of places in the folder of a file of traces."""
+    city = path.name.partition(".")[0].rpartition("_")[2]
+    names = {
+        "pwscup": ["info_region.csv"],
+        "peopleflow": [f"regions_{city}.csv", "info_region.csv"],
+        "ppmtf": [f"POI_{city}.csv"],
+    }[format]
+    folder = sorted(path.parent.glob("POI_*.csv")) if format == "ppmtf" else []
+    for candidate in [*(path.with_name(name) for name in names), *folder[: len(folder) == 1]]:
+        if candidate.is_file():
+            return read_places(candidate)
+    if format == "peopleflow":
+        return peopleflow.tokyo_regions()
+    raise FileError.whole(
+        path, f"needs its file of places: give it with --places or put {names[0]} beside it", "no-places"
+    )
+
+
+def _pois_beside(regions: Path) -> Path | None:
+    pois = regions.with_name(regions.name.replace("regions_", "POI_", 1))
+    return pois if pois.is_file() and pois != regions else None
+
+
+# Places in a CSV or Parquet file of our own: one row a place.
+
+
+_BOUND_DECIMALS = 9
+_OWN = ("sensitive", "row", "column")
+
+
+def write(places: Places, path: str | PathLike[str]) -> None:
+    """Write the columns of `Places.to_frame`, sensitive places as 1 and others as 0."""
+    frame = places.to_frame().with_columns(pl.col("sensitive").cast(pl.Int8))
+    with replacing(path) as out:
+        if Path(path).suffix == ".parquet":
+            frame.write_parquet(out)
+        else:
+            out.write(frame.write_csv().encode())
+
+
+def read(path: str | PathLike[str]) -> Places:
+    """Read places: an id, latitude and longitude under the names `table` knows; the rest if it is there.
+
+    With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
+    """
+    return _places_of(_parquet(path) if is_parquet(path) else _csv(path), path)
+
+
+def of_frame(frame: Any) -> Places:
+    """Make places of a data frame of any library with the columns of a file of places."""
+    return _places_of(_chosen(rows_of_frame(frame), FRAME), FRAME)
+
+
+def _places_of(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
+    found = roles(frame.columns, PLACES)
+    if not {"venue", "lat", "lon"} <= set(found):
+        names = ", ".join(frame.columns[:12])
+        raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
+    latitude, longitude = (_numbers(path, frame, found[role]) for role in ("lat", "lon"))
+    ids = identifiers(frame[found["venue"]])
+    if ids.null_count() or (ids.dtype == pl.String and bool((ids.str.len_chars() > LONGEST_ID).any())):
+        raise FileError.whole(
+            path, f"has places without an id, or with one beyond {LONGEST_ID} letters", "id"
+        )
+    if ids.dtype == pl.String and bool(ids.str.contains(NUL, literal=True).any()):
+        raise FileError.whole(path, "has places whose id holds U+0000", "id")
+    sensitive = frame["sensitive"].cast(pl.Int8, strict=False).fill_null(0) if "sensitive" in frame else None
+    try:
+        return Places(
+            latitude,
+            longitude,
+            ids=np.asarray(ids.to_list()),
+            sensitive=None if sensitive is None else sensitive.to_numpy() > 0,
+            categories=_categories(frame[found["category"]]) if "category" in found else None,
+            grid=_grid(path, frame, latitude, longitude) if {"row", "column"} <= set(frame.columns) else None,
+        )
+    except DataError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError.whole(path, str(error), "places") from None
+
+
+def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+    raw = read_parquet(
+        path, lambda names: [*roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
+    )
+    return _chosen(raw, path)
+
+
+def _chosen(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
+    kinds = {column: role for role, column in roles(raw.columns, PLACES).items()}
+    if not {"venue", "lat", "lon"} <= set(kinds.values()):
+        return raw
+    # A frame may have columns of its own under names that events have, such as a time.
+    known = [name for name in raw.columns if name in kinds or name in _OWN]
+    return pl.DataFrame({name: expected(raw[name], kinds.get(name, name), path) for name in known})
+
+
+def _categories(column: pl.Series) -> list[str]:
+    return column.cast(pl.String).fill_null("").str.slice(0, LONGEST_ID).to_list()
+
+
+def _csv(path: str | PathLike[str]) -> pl.DataFrame:
+    header, rest = split_header(text_bytes(path))
+    names, separator = header_fields(header)
+    require_columns(path, len(names))
+    columns = [f"column {i}" for i in range(len(names))]
+    frame = read_rows(path, rest, columns, separator, quoted=True)
+    unique = dict(zip(columns, names, strict=True))
+    if len(set(names)) != len(names):
+        raise FileError.whole(path, "has two columns of one name", "columns", header)
+    return frame.select(columns).rename(unique)
+
+
+def _numbers(path: str | PathLike[str], frame: pl.DataFrame, column: str) -> Any:
+    numbers = frame[column].cast(pl.Float64, strict=False)
+    if numbers.null_count():
+        row = int(numbers.is_null().arg_true()[0])
+        raise FileError.whole(
+            path, f"row {row + 1}, column {column}: not a number", "number", str(frame[column][row])
+        )
+    return numbers.to_numpy()
+
+
+def _grid(path: str | PathLike[str], frame: pl.DataFrame, latitude: Any, longitude: Any) -> Grid:
+    row, column = (
+        frame[name].cast(pl.Int64, strict=False).fill_null(0).to_numpy() for name in ("row", "column")
+    )
+    rows, columns = int(row.max(initial=0)), int(column.max(initial=0))
+    expected = np.divmod(np.arange(len(row)), max(columns, 1))
+    whole = rows * columns == len(row) and np.array_equal(row - 1, expected[0])
+    if rows < 2 or columns < 2 or not whole or not np.array_equal(column - 1, expected[1]):
+        raise FileError.whole(
+            path, "rows and columns are not those of a whole grid of at least 2 × 2", "grid"
+        )
+    height, width = (latitude[-1] - latitude[0]) / (rows - 1), (longitude[-1] - longitude[0]) / (columns - 1)
+    # Rounded, because centres carry the noise of their own arithmetic.
+    south, west = latitude[0] - height / 2, longitude[0] - width / 2
+    north, east = latitude[-1] + height / 2, longitude[-1] + width / 2
+    box = Box(*(round(float(bound), _BOUND_DECIMALS) for bound in (south, west, north, east)))
+    return Grid.over(box, rows, columns)
+
+
+# Tables of who is behind which pseudonym, the secret or a guess, of any two columns and any ids.
+
+
+HEADER = ("pse_id", "user_id")
+_MOST_BYTES = 2**30
+_PSEUDONYM = ("pse_id", "pseudonym", "pseudonym_id", "released_id")
+_USER = ("user_id", "user", "uid", "original_id")
+
+
+def read_pseudonyms(path: str | PathLike[str]) -> dict[str, str]:
+    """Read a CSV table of pseudonyms and users (``pse_id,user_id``), the pseudonym first.
+
+    The first line is a header; where its names say so (``user_id,pse_id``) the user may stand first. Ids are
+    text here: the contest's tables of numbers and those of GPS users with names are read alike.
+    """
+    return _pairs(path, one_to_one=True)
+
+
+def read_who_is_who(path: str | PathLike[str], *, one_to_one: bool = True) -> IdTable:
+    """Read a table of pseudonyms and users, CSV or Parquet, by ascending pseudonym.
+
+    Parameters
+    ----------
+    one_to_one
+        Refuse a user who stands under two pseudonyms; a guess may name one twice.
+    """
+    pairs = _pairs(path, one_to_one=one_to_one)
+    pseudonyms, users = _ids(list(pairs)), _ids(list(pairs.values()))
+    order = np.argsort(pseudonyms, kind="stable")
+    return IdTable(pseudonyms[order], users[order])
+
+
+def write_who_is_who(table: IdTable, path: str | PathLike[str]) -> None:
+    """Write a guess at who is who: Parquet where the name ends so, and CSV otherwise."""
+    import polars as pl
+
+    frame = pl.DataFrame(dict(zip(HEADER, (table.pseudonyms, table.user_ids), strict=True)))
+    with replacing(path) as out:
+        if Path(path).suffix == ".parquet":
+            frame.write_parquet(out)
+        else:
+            out.write(frame.write_csv().encode())
+
+
+def _pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:
+    rows = _rows(path)
+    if not rows:
+        raise FileError.whole(path, "is empty; an id table has a header and a line a pseudonym", "empty")
+    header = [name.strip().lower() for name in rows[0]]
+    if len(header) != 2:
+        problem = f"has {len(header)} columns; an id table has two, pse_id,user_id"
+        raise FileError.whole(path, problem, "wrong-header", ",".join(rows[0]))
+    swapped = header[0] in _USER and header[1] in _PSEUDONYM
+    table: dict[str, str] = {}
+    users: set[str] = set()
+    for at, row in enumerate(rows[1:], start=1):
+        if len(row) != 2 or not all(value.strip() for value in row):
+            problem = "a line must hold a pseudonym and a user"
+            raise FileError(path, [Fault(at, None, ",".join(row), problem, "wrong-length")])
+        if any("\0" in value for value in row):
+            raise FileError(path, [Fault(at, None, ",".join(row), "ids must not hold U+0000", "bad-id")])
+        pseudonym, user = (value.strip() for value in (reversed(row) if swapped else row))
+        if pseudonym in table or (one_to_one and user in users):
+            column = rows[0][0 if (pseudonym in table) != swapped else 1]
+            problem = "stands there already" + ("; an id table is one to one" if one_to_one else "")
+            value = pseudonym if pseudonym in table else user
+            raise FileError(path, [Fault(at, column, value, problem, "repeated-id")])
+        table[pseudonym] = user
+        users.add(user)
+    if not table:
+        raise FileError.whole(path, "has a header and no line", "empty")
+    return table
+
+
+def _rows(path: str | PathLike[str]) -> list[list[str]]:
+    with open(path, "rb") as file:
+        packed = file.read(4) == b"PAR1"
+    if not packed:
+        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig", "replace")
+        # Ids may hold what `str.splitlines` takes for the end of a line.
+        try:
+            return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+        except csv.Error as error:
+            raise FileError.whole(path, f"is not a CSV table: {error}", "bad-csv") from None
+    from tracearena.io.tables import expected, read_parquet
+
+    frame = read_parquet(path, lambda names: names)
+    columns = [expected(column, "user", path).cast(str).fill_null("").to_list() for column in frame]
+    return [frame.columns, *map(list, zip(*columns, strict=True))]
+
+
+def _ids(texts: list[str]) -> NDArray[Any]:
+    """Return ids as numbers if all of them are, written the plain way, and as text otherwise."""
+    import polars as pl
+
+    from tracearena.io.fields.columns import identifiers
+
+    ids = identifiers(pl.Series(texts, dtype=pl.String))
+    return np.asarray(ids.to_list())

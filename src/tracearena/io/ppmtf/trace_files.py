@@ -1,0 +1,338 @@
+"""Training and testing traces, and the files that number their users.
+
+Two layouts are told apart by the column ``distance``. With it the file is people flow: one event
+every 20 minutes from 9:00 to 18:40, each its own slot. Without it the file holds check-ins at any
+time: an instant is an hour of the day, a slot two hours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.errors import DataError, FileError, ParameterError
+from tracearena.io.ppmtf._columns import Table, read_table, write_table
+from tracearena.io.ppmtf.poi_files import categories_of
+from tracearena.traces import Clock, Places, Traces
+from tracearena.traces.clock import DAY_S
+
+_CHECK_INS = ("user_index", "poi_index", "category", "unixtime", "dow", "hour", "min")
+_PEOPLE_FLOW = (*_CHECK_INS, "distance")
+_USERS = ("user_id", "user_index")
+_WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def people_flow_clock(interval_s: int = 1200, slot_s: int | None = None) -> Clock:
+    """Return the clock of the people-flow layout: ten hours from 9:00, by default 30 instants.
+
+    >>> people_flow_clock().slots_per_day
+    30
+    """
+    return _clock(9 * 3600, 10 * 3600, interval_s, interval_s if slot_s is None else slot_s)
+
+
+def check_in_clock(interval_s: int = 3600, slot_s: int | None = None) -> Clock:
+    """Return the clock of the check-in layout: the whole day, by default 24 instants in 12 slots.
+
+    >>> check_in_clock().slots_per_day
+    12
+    """
+    return _clock(0, DAY_S, interval_s, 2 * interval_s if slot_s is None else slot_s)
+
+
+def _clock(start_s: int, length_s: int, interval_s: int, slot_s: int) -> Clock:
+    if interval_s < 1 or length_s % interval_s:
+        raise ParameterError.of("interval", f"{interval_s} s", f"a divisor of {length_s} s")
+    if slot_s < 1 or slot_s % interval_s:
+        raise ParameterError.of("slot", f"{slot_s} s", f"a multiple of the interval, {interval_s} s")
+    return Clock(
+        instants_per_day=length_s // interval_s,
+        start_s=start_s,
+        interval_s=interval_s,
+        instants_per_slot=slot_s // interval_s,
+    )
+
+
+def is_people_flow(clock: Clock) -> bool:
+    """Whether a clock runs through the hours of the people-flow layout."""
+    return clock.start_s == 9 * 3600 and clock.instants_per_day * clock.interval_s == 10 * 3600
+
+
+def read_traces(
+    path: str | PathLike[str],
+    places: Places,
+    *,
+    interval_s: int | None = None,
+    slot_s: int | None = None,
+) -> Traces:
+    """Read ``traintraces_<city>.csv`` or ``testtraces_<city>.csv``.
+
+    Parameters
+    ----------
+    places
+        Their order is what ``poi_index`` means.
+    interval_s, slot_s
+        Seconds of an instant and of a slot; those of the layout by default.
+
+    Notes
+    -----
+    In the people-flow layout a trace is one day, whatever the dates of its events (its makers
+    joined events by their time of day alone), so a user's next day begins where the time of day
+    falls. In the check-in layout days are dates; they follow from ``unixtime`` and the time of
+    day, whatever time zone the two are apart.
+    """
+    table = read_table(path, _CHECK_INS, _PEOPLE_FLOW)
+    make_clock = people_flow_clock if "distance" in table else check_in_clock
+    given = {} if interval_s is None else {"interval_s": interval_s}
+    clock = make_clock(**given, slot_s=slot_s)
+    users = table.whole("user_index")
+    place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
+    moments = table.number("unixtime", -(2.0**53), 2.0**53).astype(np.int64)
+    second = table.whole("hour", 0, 23) * 3600 + table.whole("min", 0, 59) * 60
+    time_of_day = _times_of_day(table, second, clock)
+    table.close()
+    if "distance" in table:
+        days = _own_days(users, time_of_day)
+    else:
+        dates = _dates(moments - second)
+        days = dates - dates.min(initial=np.iinfo(np.int64).max)
+        clock = _dated(clock, dates)
+    instants = days * clock.instants_per_day + time_of_day
+    check_span(path, days, clock)
+    span = (0, (int(days.max(initial=0)) + 1) * clock.instants_per_day)
+    return Traces.from_events(users, instants, place_index, places, clock, timestamps=moments, span=span)
+
+
+def check_span(path: str | PathLike[str], days: NDArray[np.int64], clock: Clock) -> None:
+    """Refuse events so many days apart that instants cannot number them."""
+    last = int(days.max(initial=0))
+    if (last + 1) * clock.instants_per_day >= 2**31:
+        raise FileError.whole(
+            path, f"spreads its events over {last + 1:,} days, which is too many", "too-long"
+        )
+
+
+def _times_of_day(table: Table, second: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
+    time = (second - clock.start_s) // clock.interval_s
+    inside = (time >= 0) & (time < clock.instants_per_day)
+    last = (clock.start_s + clock.instants_per_day * clock.interval_s) // 3600 - 1
+    table.require(
+        "hour", inside, f"must be from {clock.start_s // 3600} to {last} in this layout", "bad-hour"
+    )
+    return time
+
+
+def _dates(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Days since 1970 of midnights that lie up to half a day away from those of UTC.
+
+    All are taken relative to the first, so that neither seconds nor summer time tip the rounding.
+    """
+    if not len(midnights):
+        return midnights
+    first = int(np.rint(midnights[0] / DAY_S))
+    return np.asarray((midnights - midnights[0] + DAY_S // 2) // DAY_S + first)
+
+
+def _own_days(users: NDArray[np.int64], time_of_day: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Days of each user: the next begins where the time of day falls, in the order of the file."""
+    order = np.argsort(users, kind="stable")
+    user, time = users[order], time_of_day[order]
+    falls = np.diff(time, prepend=0) < 0
+    falls[1:] &= user[1:] == user[:-1]
+    count = np.cumsum(falls)
+    first = np.searchsorted(user, user)
+    days = np.empty(len(users), np.int64)
+    days[order] = count - count[first]
+    return days
+
+
+def _dated(clock: Clock, dates: NDArray[np.int64]) -> Clock:
+    first = int(dates.min(initial=np.iinfo(np.int64).max)) + _EPOCH
+    return replace(clock, first_day=date.fromordinal(first)) if 1 <= first <= date.max.toordinal() else clock
+
+
+def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
+    """Write ``traintraces_<city>.csv``; people flow if the clock is, else check-ins.
+
+    Users are written by their ids if these are numbers, else by their positions.
+    """
+    clock = traces.clock
+    people_flow = is_people_flow(clock)
+    moments, second = _moments(traces, people_flow)
+    weekday = (_dates(moments - second) + _EPOCH - 1) % 7
+    columns: dict[str, Any] = {
+        "user_index": _numbered(traces.user_ids)[traces.user_index],
+        "poi_index": traces.place_index,
+        "category": categories_of(traces.places)[traces.place_index],
+        "unixtime": moments.astype(np.float64),
+        "dow": _WEEKDAYS[weekday],
+        "hour": second // 3600,
+        "min": second // 60 % 60,
+    }
+    if people_flow:
+        columns["distance"] = np.zeros(traces.n_events, np.int64)
+    write_table(path, columns)
+
+
+def _moments(traces: Traces, people_flow: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return timestamp and second of the day of each event."""
+    clock = traces.clock
+    second = clock.second_of_day(traces.instants)
+    if traces.timestamps is None:
+        first = 0 if clock.first_day is None else clock.first_day.toordinal() - _EPOCH
+        return (first + clock.day_of(traces.instants)) * DAY_S + second, second
+    if people_flow:
+        return traces.timestamps, second
+    return traces.timestamps, second + traces.timestamps % clock.interval_s
+
+
+def _numbered(user_ids: NDArray[Any]) -> NDArray[np.int64]:
+    return user_ids if user_ids.dtype.kind == "i" else np.arange(len(user_ids))
+
+
+def read_user_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """Read ``tuserindex_<city>.csv`` or ``euserindex_<city>.csv``: ids and numbers of the users."""
+    table = read_table(path, _USERS)
+    ids, numbers = table.text("user_id"), table.whole("user_index")
+    table.close()
+    return ids, numbers
+
+
+def write_user_index(user_ids: Any, path: str | PathLike[str], first: int = 0) -> None:
+    """Write a user index that counts from `first`: 0 for training, their number for testing users."""
+    ids = np.asarray(user_ids)
+    write_table(path, {"user_id": ids, "user_index": np.arange(first, first + len(ids))})
+
+
+# Synthetic traces: several one-day traces a user, numbered as days.
+
+
+_PLAIN = ("user", "trace_no", "time_slot", "time_instant", "poi_index", "category")
+_PPMTF = (*_PLAIN, "loglikeli")
+_SGLT = ("user", "trace_no", "time_period", "time_instant", "poi_index", "category")
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticTraces:
+    """Synthetic traces and what their synthesizer says of their likelihood.
+
+    Attributes
+    ----------
+    traces
+        User ``n``'s events are made from training user ``n``; day ``r`` is her trace number ``r``.
+    loglikelihood
+        Of each event, the natural logarithm of the probability of the trace up to it; None if the
+        synthesizer has none.
+    """
+
+    traces: Traces
+    loglikelihood: NDArray[np.float64] | None = None
+
+    def trace_loglikelihood(self) -> NDArray[np.float64]:
+        """Return the log-likelihood of each whole trace, users × days; NaN where there is no event."""
+        if self.loglikelihood is None:
+            raise DataError("these synthetic traces carry no log-likelihoods")
+        traces = self.traces
+        days = -(-traces.span[1] // traces.clock.instants_per_day)
+        whole = np.full((traces.n_users, days), np.nan)
+        # A later event of a trace overwrites an earlier one: the last holds the whole trace's value.
+        whole[traces.user_index, traces.clock.day_of(traces.instants)] = self.loglikelihood
+        return whole
+
+
+def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | None = None) -> SyntheticTraces:
+    """Read synthetic traces of PPMTF (with log-likelihoods), SGD or SGLT.
+
+    Parameters
+    ----------
+    places
+        Their order is what ``poi_index`` means.
+    clock
+        Instants and slots of a day, those of the training traces. Without it they are as many as
+        the file names, an hour each if they fit into a day.
+    """
+    table = read_table(path, _PPMTF, _PLAIN, _SGLT)
+    slot_name = "time_period" if "time_period" in table else "time_slot"
+    users, days = table.whole("user"), table.whole("trace_no", 0, 1_000_000)
+    slots_high = DAY_S - 1 if clock is None else clock.slots_per_day - 1
+    within_high = DAY_S - 1 if clock is None or clock.slots is not None else clock.instants_per_slot - 1
+    slots = table.whole(slot_name, 0, slots_high)
+    within = table.whole("time_instant", 0, within_high)
+    place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
+    likelihood = table.number("loglikeli") if "loglikeli" in table else None
+    clock = _clock_of(path, slots, within) if clock is None else clock
+    times = _times(days, slots, within, clock)
+    last = clock.instants_per_day - 1
+    table.require("time_instant", times <= last, f"lies beyond the day's last instant, {last}", "bad-instant")
+    table.close()
+    check_span(path, days, clock)
+    instants = days * clock.instants_per_day + times
+    span = (0, (int(days.max(initial=0)) + 1) * clock.instants_per_day)
+    traces = Traces.from_events(users, instants, place_index, places, clock, span=span)
+    if likelihood is not None:
+        likelihood = likelihood[np.lexsort([instants, users])]
+        likelihood.flags.writeable = False
+    return SyntheticTraces(traces, likelihood)
+
+
+def _times(
+    days: NDArray[np.int64], slots: NDArray[np.int64], within: NDArray[np.int64], clock: Clock
+) -> NDArray[np.int64]:
+    """Return the instant of the day; one that no slot of the day has lies beyond the day."""
+    if clock.slots is None:
+        return np.asarray(slots * clock.instants_per_slot + within)
+    every = np.arange(len(clock.slots))
+    longest = clock.instants_per_day
+
+    def key(day: NDArray[np.int64], slot: NDArray[np.int64], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray((day * clock.slots_per_day + slot) * longest + rank)
+
+    known = key(clock.day_of(every), clock.slot_of(every), clock.within_slot(every))
+    order = np.argsort(known)
+    asked = key(days % clock.days_per_cycle, slots, np.minimum(within, longest - 1))
+    at = np.minimum(np.searchsorted(known, asked, sorter=order), len(known) - 1)
+    good = (known[order][at] == asked) & (within < longest)
+    return np.where(good, clock.time_of_day(every[order][at]), clock.instants_per_day)
+
+
+def _clock_of(path: str | PathLike[str], slots: NDArray[np.int64], within: NDArray[np.int64]) -> Clock:
+    per_slot = int(within.max(initial=0)) + 1
+    per_day = (int(slots.max(initial=0)) + 1) * per_slot
+    if per_day > DAY_S:
+        raise FileError.whole(path, f"has {per_day:,} instants a day, more than seconds", "bad-instant")
+    interval = 3600 if per_day <= 24 else DAY_S // per_day
+    return Clock(instants_per_day=per_day, interval_s=interval, instants_per_slot=per_slot)
+
+
+def write_synthetic(
+    synthetic: SyntheticTraces | Traces, path: str | PathLike[str], *, slot_name: str = "time_slot"
+) -> None:
+    """Write synthetic traces, with log-likelihoods (6 decimals) where there are any.
+
+    Parameters
+    ----------
+    slot_name
+        ``time_slot``, or ``time_period`` as SGLT's files call it.
+    """
+    if isinstance(synthetic, Traces):
+        synthetic = SyntheticTraces(synthetic)
+    traces, clock = synthetic.traces, synthetic.traces.clock
+    if traces.user_ids.dtype.kind != "i":
+        raise DataError("synthetic users are numbers, those of their training users")
+    columns: dict[str, Any] = {
+        "user": traces.user_ids[traces.user_index],
+        "trace_no": clock.day_of(traces.instants),
+        slot_name: clock.slot_of(traces.instants),
+        "time_instant": clock.within_slot(traces.instants),
+        "poi_index": traces.place_index,
+        "category": categories_of(traces.places)[traces.place_index],
+    }
+    if synthetic.loglikelihood is not None:
+        columns["loglikeli"] = synthetic.loglikelihood
+    write_table(path, columns, decimals=6)

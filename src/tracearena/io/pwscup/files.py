@@ -1,0 +1,463 @@
+"""Traces of users (reference, original), of pseudonyms (public), and what teams submit about them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.checks import require_choice, require_whole
+from tracearena.errors import DataError, Fault, ParameterError
+from tracearena.io.pwscup.checker import (
+    ANONYMIZED,
+    DISTANCES,
+    ID_TABLE,
+    INFERRED_TABLE,
+    INFERRED_TRACES,
+    MAX_TIME_ID,
+    OBFUSCATED,
+    REGIONS,
+    REGIONS_WITHOUT_HOSPITALS,
+    TRACES,
+    Rows,
+    Sheet,
+    id_column,
+    open_sheet,
+    place_column,
+    region_ids,
+    scan,
+    write_lines,
+    write_rows,
+)
+from tracearena.io.pwscup.official_times import ContestTimes, keeping_times, settled_clock
+from tracearena.traces import Clock, Grid, IdTable, ObfuscatedTraces, Places, Traces
+from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
+from tracearena.traces.row_table import EventTable
+
+MAX_SUBMISSION_BYTES = 64 * 2**20
+MAX_LISTED_IDS = 16_000_000
+_CELLS_OF_FINAL_ROUND = 800_000
+
+
+def read_traces(
+    path: str | PathLike[str], places: Places, clock: Clock | ContestTimes | None = None
+) -> Traces:
+    """Read reference or original traces (``user_id,time_id,reg_id``).
+
+    Rows must ascend strictly by user and time. Users need not have an event at every time. Time
+    ids count from 1, instants from 0; the span reaches from the first time in the file to the last.
+
+    Parameters
+    ----------
+    places
+        The regions.
+    clock
+        What the time ids mean; by default what ``info_time.csv`` beside the file says, and without
+        one the contest's clock, which must fit.
+    """
+    sheet = open_sheet(path, TRACES.with_last(place_column(places, "id")))
+    rows = scan(sheet, places, n_keys=2)
+    sheet.refuse_faulty()
+    return Traces(places, _clock(path, clock, rows), place_index=rows.codes, **_frame(rows))
+
+
+def write_traces(traces: Traces, path: str | PathLike[str], *, with_times: bool = True) -> Path | None:
+    """Write reference or original traces.
+
+    With times, ``info_time.csv`` is written beside them where the contest's clock would not do;
+    where it went is returned.
+    """
+    keys = _keys(traces)
+    with keeping_times(path, traces) if with_times else nullcontext() as times:
+        write_rows(path, TRACES, keys, traces.place_index, places=traces.places)
+    return times
+
+
+def read_obfuscated(
+    path: str | PathLike[str],
+    original: Traces,
+    *,
+    allow_repetition: bool = False,
+    max_bytes: int | None = None,
+    max_listed_ids: int | None = None,
+) -> ObfuscatedTraces:
+    """Read obfuscated traces (``reg_id``), whose line i belongs to event i of the original.
+
+    Parameters
+    ----------
+    original
+        The traces that were obfuscated.
+    allow_repetition
+        Accept a region twice in a cell, as the scorer of 2019 did.
+    max_bytes, max_listed_ids
+        Limits of a submission; by default `MAX_SUBMISSION_BYTES` and `MAX_LISTED_IDS`, in
+        proportion more for originals of more than 800,000 events (the final round's).
+    """
+    sheet = open_sheet(
+        path,
+        OBFUSCATED.with_last(place_column(original.places, "list")),
+        max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(original)),
+        rows=len(original),
+    )
+    rows = scan(
+        sheet,
+        original.places,
+        expected_rows=len(original),
+        allow_repetition=allow_repetition,
+        max_listed_ids=_limit(max_listed_ids, MAX_LISTED_IDS, len(original)),
+    )
+    sheet.refuse_faulty()
+    return ObfuscatedTraces.like(original, rows.codes, rows.sets)
+
+
+def write_obfuscated(obfuscated: ObfuscatedTraces, path: str | PathLike[str]) -> None:
+    """Write obfuscated traces, without ids, in the order of the original's events."""
+    write_rows(path, OBFUSCATED, [], obfuscated.codes, obfuscated.sets, obfuscated.places)
+
+
+def read_anonymized(
+    path: str | PathLike[str],
+    places: Places,
+    clock: Clock | ContestTimes | None = None,
+    *,
+    allow_repetition: bool = False,
+) -> ObfuscatedTraces:
+    """Read public traces (``pse_id,time_id,reg_id``); the user ids of the result are pseudonyms.
+
+    The clock is found as in `read_traces`.
+    """
+    sheet = open_sheet(path, ANONYMIZED.with_last(place_column(places, "list")))
+    rows = scan(sheet, places, n_keys=2, allow_repetition=allow_repetition)
+    sheet.refuse_faulty()
+    clock = _clock(path, clock, rows)
+    return ObfuscatedTraces(places, clock, codes=rows.codes, sets=rows.sets, **_frame(rows))
+
+
+def write_anonymized(anonymized: ObfuscatedTraces, path: str | PathLike[str]) -> None:
+    """Write public traces, with times as in `write_traces`; the user ids must be pseudonyms."""
+    keys = _keys(anonymized)
+    with keeping_times(path, anonymized):
+        write_rows(path, ANONYMIZED, keys, anonymized.codes, anonymized.sets, anonymized.places)
+
+
+def read_inferred_traces(
+    path: str | PathLike[str], original_frame: Traces, *, max_bytes: int | None = None
+) -> Traces:
+    """Read inferred traces (``reg_id``): exactly one region for each event of the original.
+
+    Parameters
+    ----------
+    original_frame
+        Traces with the users and instants of the original; their places are not looked at. Where
+        they have gaps, an answer is expected for the gaps too: an attacker does not know them.
+    max_bytes
+        Limit of a submission, as in `read_obfuscated`.
+    """
+    frame = original_frame if original_frame.is_complete else _without_gaps(original_frame)
+    sheet = open_sheet(
+        path,
+        INFERRED_TRACES.with_last(place_column(frame.places, "id")),
+        max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(frame)),
+        rows=len(frame),
+    )
+    rows = scan(sheet, frame.places, expected_rows=len(frame))
+    sheet.refuse_faulty()
+    return frame.with_places(rows.codes)
+
+
+def _without_gaps(traces: Traces) -> Traces:
+    anywhere = np.zeros((traces.n_users, traces.n_instants), np.int32)
+    return Traces.from_dense(
+        anywhere, traces.places, traces.clock, user_ids=traces.user_ids, first_instant=traces.span[0]
+    )
+
+
+def write_inferred_traces(inferred: Traces, path: str | PathLike[str]) -> None:
+    """Write inferred traces, without ids, in the order of the original's events."""
+    write_rows(path, INFERRED_TRACES, [], inferred.place_index, places=inferred.places)
+
+
+def _limit(given: int | None, default: int, cells: int) -> int:
+    if given is not None:
+        return given
+    return max(default, default * cells // _CELLS_OF_FINAL_ROUND)
+
+
+def _clock(path: str | PathLike[str], clock: Clock | ContestTimes | None, rows: Rows) -> Clock:
+    times = rows.ids[1]
+    return settled_clock(path, clock, int(times.min()) - 1, int(times.max()))
+
+
+def _frame(rows: Rows) -> dict[str, Any]:
+    """Return users, offsets and instants of rows sorted by user and time."""
+    users, times = rows.ids
+    starts = np.flatnonzero(np.diff(users, prepend=0))
+    return {
+        "user_ids": users[starts].astype(np.int64),
+        "offsets": np.append(starts, len(users)),
+        "instants": times - 1,
+    }
+
+
+def _keys(table: EventTable) -> list[NDArray[np.int32]]:
+    """Return the id and time columns, which must ascend."""
+    ids = id_column(table.user_ids, "user ids")
+    if not (ids[:-1] < ids[1:]).all():
+        raise DataError("users must be in ascending order of their ids: use take_users(np.argsort(ids))")
+    if not table.is_regular:
+        raise DataError("some users have several events at one instant; PWS Cup files hold one")
+    if len(table) and int(table.instants.max()) >= MAX_TIME_ID:
+        raise DataError(f"PWS Cup files hold times up to {MAX_TIME_ID}")
+    return [ids[table.user_index], table.instants + np.int32(1)]
+
+
+# The regions (info_region.csv) and the distances between them.
+
+
+_TOLERANCE_DEGREES = 1e-6
+_BOUND_DECIMALS = 9
+
+
+def contest_regions() -> Places:
+    """Return the 1,024 regions of the contest by number, for work that needs no map."""
+    tokyo = Grid(rows=32, columns=32, south=35.65, west=139.68, north=35.75, east=139.80)
+    return Places.of_grid(tokyo, km_per_degree=CONTEST_KM_PER_DEGREE)
+
+
+def read_places(path: str | PathLike[str]) -> Places:
+    """Read the regions of a grid; hospitals are sensitive.
+
+    Regions must be numbered 1, 2, … row by row from the south-west, and their centres must lie
+    where those of equal cells lie. The column ``hospital`` may be missing: no region is sensitive
+    then. Distances are planar, with `CONTEST_KM_PER_DEGREE`.
+    """
+    sheet = open_sheet(path, REGIONS, REGIONS_WITHOUT_HOSPITALS)
+    rows = [cells for _, cells in sheet.lines()]
+    sheet.refuse_faulty()
+    latitude = np.array([float(cells[3]) for cells in rows])
+    longitude = np.array([float(cells[4]) for cells in rows])
+    grid = _grid_of(rows, latitude, longitude, sheet)
+    return Places(
+        latitude,
+        longitude,
+        ids=np.arange(1, len(rows) + 1),
+        sensitive=[cells[5:] == ["1"] for cells in rows],
+        grid=grid,
+        km_per_degree=CONTEST_KM_PER_DEGREE,
+    )
+
+
+def _grid_of(
+    rows: list[list[str]], latitude: NDArray[np.float64], longitude: NDArray[np.float64], sheet: Sheet
+) -> Grid:
+    columns = max(sum(cells[1] == "1" for cells in rows), 1)
+    n_rows = len(rows) // columns
+    for index, cells in enumerate(rows):
+        wanted = [str(index + 1), str(index // columns + 1), str(index % columns + 1)]
+        if cells[:3] != wanted:
+            problem = f"reg_id,y_id,x_id must be {','.join(wanted)}: regions run eastward, then northward"
+            sheet.add(Fault(index + 1, None, ",".join(cells[:3]), problem, "not-a-grid"))
+    if n_rows < 2 or columns < 2 or n_rows * columns != len(rows):
+        problem = f"{len(rows)} regions with {columns} in the first row are no grid of at least 2 × 2"
+        sheet.add(Fault(None, None, None, problem, "not-a-grid"))
+    sheet.refuse_faulty()
+    grid = _bounds(n_rows, columns, latitude, longitude, sheet)
+    expected = grid.centres()
+    for got, want, name in zip((latitude, longitude), expected, ("y(center)", "x(center)"), strict=True):
+        for index in np.flatnonzero(np.abs(got - want) > _TOLERANCE_DEGREES).tolist():
+            problem = f"cells must be equal: the centre must be near {want[index]:.7f}"
+            sheet.add(Fault(index + 1, name, str(got[index]), problem, "not-a-grid"))
+    sheet.refuse_faulty()
+    return grid
+
+
+def _bounds(
+    rows: int, columns: int, latitude: NDArray[np.float64], longitude: NDArray[np.float64], sheet: Sheet
+) -> Grid:
+    # Rounded, because centres are printed with the noise of their own arithmetic.
+    height = (latitude[-1] - latitude[0]) / (rows - 1)
+    width = (longitude[-1] - longitude[0]) / (columns - 1)
+    try:
+        return Grid(
+            rows=rows,
+            columns=columns,
+            south=round(float(latitude[0] - height / 2), _BOUND_DECIMALS),
+            west=round(float(longitude[0] - width / 2), _BOUND_DECIMALS),
+            north=round(float(latitude[-1] + height / 2), _BOUND_DECIMALS),
+            east=round(float(longitude[-1] + width / 2), _BOUND_DECIMALS),
+        )
+    except ParameterError as error:
+        sheet.add(Fault(None, None, None, f"the centres span no box: {error}", "not-a-grid"))
+        sheet.refuse_faulty()
+        raise
+
+
+def write_places(places: Places, path: str | PathLike[str]) -> None:
+    """Write the regions of a grid of at least 2 × 2 cells with ids 1, 2, …"""
+    grid = places.grid
+    if grid is None or min(grid.rows, grid.columns) < 2:
+        raise DataError("info_region.csv holds the cells of a grid of at least 2 × 2")
+    if not np.array_equal(region_ids(places), np.arange(1, len(places) + 1)):
+        raise DataError("info_region.csv numbers the regions 1, 2, … in the order of the grid")
+    lines = []
+    for index, (y, x, hospital) in enumerate(
+        zip(places.latitude, places.longitude, places.sensitive, strict=True)
+    ):
+        row, column = divmod(index, grid.columns)
+        lines.append(f"{index + 1},{row + 1},{column + 1},{_decimal(y)},{_decimal(x)},{int(hospital)}")
+    write_lines(path, REGIONS, lines)
+
+
+def _decimal(value: float) -> str:
+    """Return the shortest decimal that reads as this number, never with an exponent."""
+    return np.format_float_positional(value, trim="0")
+
+
+def write_distances(places: Places, path: str | PathLike[str]) -> None:
+    """Write the distance in km of every ordered pair of regions, unrounded."""
+    ids = region_ids(places).tolist()
+    lines = []
+    for index, (first, hospital) in enumerate(zip(ids, places.sensitive.tolist(), strict=True)):
+        distances = places.distance_km(index, np.arange(len(places))).tolist()
+        tail = int(hospital)
+        lines += [f"{first},{second},{km!r},{tail}" for second, km in zip(ids, distances, strict=True)]
+    write_lines(path, DISTANCES, lines)
+
+
+# Who is behind which pseudonym: the judge's table and what teams submit as a guess.
+
+
+def read_id_table(path: str | PathLike[str]) -> IdTable:
+    """Read an ID table (``pse_id,user_id``): ascending by pseudonym, no user twice."""
+    sheet = open_sheet(path, ID_TABLE)
+    pseudonyms, users = scan(sheet, n_keys=1).ids
+    _, first = np.unique(users, return_index=True)
+    again = users > 0
+    again[first] = False
+    problem = "the user stands under another pseudonym already; an ID table is one to one"
+    _note_users(sheet, users, again, problem, "repeated-user")
+    sheet.refuse_faulty()
+    return IdTable(pseudonyms, users)
+
+
+def write_id_table(table: IdTable, path: str | PathLike[str]) -> None:
+    """Write an ID table, for its owner's eyes alone."""
+    columns = [id_column(table.pseudonyms, "pseudonyms"), id_column(table.user_ids, "user ids")]
+    write_rows(path, ID_TABLE, columns, private=True)
+
+
+def read_inferred_table(
+    path: str | PathLike[str],
+    pseudonyms: Any,
+    *,
+    users: Any = None,
+    max_bytes: int | None = None,
+) -> IdTable:
+    """Read an inferred ID table (``user_id``): line i answers the i-th pseudonym.
+
+    Parameters
+    ----------
+    pseudonyms
+        The pseudonyms, ascending.
+    users
+        Ids of the users there are; others are refused. Without them any id is accepted.
+    max_bytes
+        Limit of a submission; by default `MAX_SUBMISSION_BYTES`.
+    """
+    limit = MAX_SUBMISSION_BYTES if max_bytes is None else max_bytes
+    sheet = open_sheet(path, INFERRED_TABLE, max_bytes=limit, rows=len(pseudonyms))
+    (guesses,) = scan(sheet, expected_rows=len(pseudonyms)).ids
+    if users is not None:
+        known = np.asarray(users)
+        problem = f"there is no such user; it must be one of the {len(known):,} users {_range(known)}"
+        _note_users(sheet, guesses, (guesses > 0) & ~np.isin(guesses, known), problem, "unknown-user")
+    sheet.refuse_faulty()
+    return IdTable(pseudonyms, guesses)
+
+
+def write_inferred_table(table: IdTable, path: str | PathLike[str]) -> None:
+    """Write the user ids of an inferred table, in the order of the pseudonyms."""
+    write_rows(path, INFERRED_TABLE, [id_column(table.user_ids, "user ids")])
+
+
+def _range(known: NDArray[Any]) -> str:
+    return f"from {known.min()} to {known.max()}" if len(known) else ""
+
+
+def _note_users(
+    sheet: Sheet, users: NDArray[np.int32], bad: NDArray[np.bool_], problem: str, code: str
+) -> None:
+    for row in np.flatnonzero(bad).tolist():
+        sheet.add(Fault(row + 1, "user_id", str(users[row]), problem, code))
+
+
+# How the contest names its files.
+
+
+KINDS = ("reftraces", "orgtraces", "anotraces", "pubtraces", "ptable", "etable", "etraces")
+_ATTACKS = ("etable", "etraces")
+_DATA = {"IDP": "01", "TRP": "02"}
+_NAME = re.compile(
+    rf"({'|'.join(KINDS)})_team(?:([0-9]{{3}})-)?([0-9]{{3}})_data([0-9]{{2}})_(IDP|TRP)\.csv(?:\.gz)?"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PwsName:
+    """The name of a file: its kind, whose data it is, and what the data is defended against.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    team
+        The team whose traces these are, 0 to 999; 0 is the organiser.
+    purpose
+        ``IDP`` (against re-identification, data 01) or ``TRP`` (against trace inference, data 02).
+    attacker
+        The attacking team, for etable and etraces only.
+
+    Examples
+    --------
+    >>> name = PwsName.parse("etable_team020-001_data01_IDP.csv")
+    >>> name.attacker, name.team, name.purpose
+    (20, 1, 'IDP')
+    >>> str(PwsName(kind="orgtraces", team=1, purpose="TRP"))
+    'orgtraces_team001_data02_TRP.csv'
+    """
+
+    kind: str
+    team: int
+    purpose: str
+    attacker: int | None = None
+
+    def __post_init__(self) -> None:
+        require_choice("kind", self.kind, KINDS)
+        require_choice("purpose", self.purpose, _DATA)
+        if (self.attacker is not None) != (self.kind in _ATTACKS):
+            raise ParameterError("etable and etraces name an attacking team, the other files none")
+        for name in ("team", "attacker"):
+            value = getattr(self, name)
+            if value is not None:
+                require_whole(name, value, at_least=0, at_most=999)
+
+    @classmethod
+    def parse(cls, path: str | PathLike[str]) -> PwsName:
+        """Take the name of a file apart; folders and a final ``.gz`` do not matter."""
+        name = PurePath(path).name
+        match = _NAME.fullmatch(name)
+        if match is None or _DATA[match[5]] != match[4]:
+            allowed = "like orgtraces_team001_data01_IDP.csv or etable_team020-001_data02_TRP.csv"
+            raise ParameterError.of("file name", name, allowed)
+        attacker = None if match[2] is None else int(match[2])
+        return cls(kind=match[1], team=int(match[3]), purpose=match[5], attacker=attacker)
+
+    def __str__(self) -> str:
+        teams = f"{self.team:03d}" if self.attacker is None else f"{self.attacker:03d}-{self.team:03d}"
+        return f"{self.kind}_team{teams}_data{_DATA[self.purpose]}_{self.purpose}.csv"

@@ -1,0 +1,618 @@
+"""Which format a file has: from its name where that tells, or else from its first lines."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from tracearena.errors import Fault, FileError
+from tracearena.files import archives
+from tracearena.files.io import MOST_COLUMNS, require_lasting
+from tracearena.io.fields.columns import EVENTS, INSTANTS, POINTS, are_enough, are_points, missing, plain_name
+from tracearena.io.fields.times import LARGEST_INSTANT
+from tracearena.io.formats import geo_tables, geojson, geolife, gpx, phones, released_table, trips
+from tracearena.io.formats.json_text import Piece, line_of, start_of
+from tracearena.io.options import AS_NAMED, Layout
+from tracearena.io.tables import (
+    header_fields,
+    is_parquet,
+    list_parquet_files,
+    parquet_schema,
+    read_parquet,
+    text_of_start,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_START = 2**16
+_TABLES = ("table", "points", "partitions")
+_OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
+_OWN_EVENTS = {"user_id", "place", "lat", "lng"}
+_OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
+_ENDINGS: Mapping[str, tuple[str, ...]] = {"geolife": (".plt",), "gpx": (".gpx", ".gpx.gz")}
+_IN_ONE_FILE = (("table",), ("points",))
+GPS_FORMATS = (
+    "geolife",
+    "gpx",
+    "points",
+    "google-records",
+    "google-timeline",
+    "owntracks",
+    "trips",
+    "porto",
+)
+"""Names of the formats that hold GPS traces."""
+
+EITHER = ("geojson", "jsonl", "gpkg", "geoparquet")
+"""Names of the formats that hold GPS traces or events, as a table does."""
+
+FORMATS = (
+    "pwscup",
+    "ppmtf",
+    "peopleflow",
+    "foursquare",
+    "tsmc",
+    "gowalla",
+    "table",
+    "partitions",
+    *EITHER,
+)
+"""Names of the formats that hold traces of events."""
+
+READABLE = (*FORMATS, released_table.FORMAT, *GPS_FORMATS)
+"""Names of all formats that traces are read from: also releases whose events have one place each."""
+
+ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
+"""Names of the formats that come down to rows of a table (`row_formats`)."""
+
+
+def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
+    """Return the format of a file of traces."""
+    look = look_at(path, layout)
+    if not look.formats:
+        from tracearena.io.formats import archives as bundles
+
+        problem = f"holds no traces that can be read: it looks like {look.words}"
+        proposal = None if layout.given else bundles.propose(Path(path))
+        faults = list(look.faults)
+        if proposal is not None:
+            problem = f"{problem}; {proposal.sentence}"
+            # How a table without a header may be read is an example there, and known better now.
+            faults = faults if proposal.layout.header else []
+        raise FileError(path, [Fault(None, None, None, problem, "format"), *faults])
+    return look.formats[0]
+
+
+def is_gps(path: str | PathLike[str], format: str | None = None, layout: Layout = AS_NAMED) -> bool:
+    """Whether a path holds GPS traces: as the format says, or else by its content.
+
+    Coordinates without places are GPS points, whatever the file is called; events at places are not.
+    """
+    if format is not None and format not in EITHER:
+        return format in GPS_FORMATS
+    require_lasting(path)
+    return holds_points(look_at(path, layout, format))
+
+
+def holds_points(look: Look) -> bool:
+    """Whether what a file looks like is GPS traces."""
+    return look.of_points or look.formats[:1] in [(name,) for name in GPS_FORMATS]
+
+
+def require(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> None:
+    """Refuse a file that is plainly of another format, and say of which."""
+    look = look_at(path, layout, format)
+    if format in _TABLES and look.faults:
+        raise FileError(path, look.faults)
+    if format not in look.formats:
+        advice = f" (--from {look.formats[0]})" if look.formats else ""
+        raise FileError.whole(path, f"is not a {format} file: it looks like {look.words}{advice}", "format")
+
+
+def is_read_whole(folder: Path, format: str, layout: Layout = AS_NAMED) -> bool:
+    """Whether the reader of a format takes a folder as it is, instead of one file after the other.
+
+    Where traces in another format lie beside, it would pass them over.
+    """
+    if format in ("geolife", "partitions", released_table.FORMAT):
+        return True
+    whole = format == "gpx" or (format == "points" and bool(list_parquet_files(folder)))
+    return whole and next(traces_beside(folder, format, layout), None) is None
+
+
+def traces_beside(folder: Path, format: str, layout: Layout = AS_NAMED) -> Iterator[tuple[Path, Look]]:
+    """Give the files of a folder that hold traces, and that a reader of the whole folder passes over."""
+    from tracearena.io import tables as folder_files
+
+    tables = (
+        set(list_parquet_files(folder))
+        if format in ("points", "partitions", released_table.FORMAT)
+        else set()
+    )
+    ending = _ENDINGS.get(format, ())
+    for file in folder_files.files_of(folder):
+        if file not in tables and not file.name.endswith(ending):
+            look = look_at_one(file, layout)[0]
+            if look.formats:
+                yield file, look
+
+
+def is_prepared(path: str | PathLike[str]) -> bool:
+    """Whether a file has the three columns of prepared people flow, not raw points."""
+    return "pwscup" in look_at(path).formats
+
+
+def is_synthetic(path: str | PathLike[str]) -> bool:
+    """Whether a file of the PPMTF tools holds synthetic traces."""
+    return _start(path).startswith(b"user,trace_no,")
+
+
+def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | None = None) -> Look:
+    """Look at the first lines, at the columns of a Parquet file, or into a folder of them.
+
+    What is said about the columns makes a table of a text file, whatever its first lines look like.
+    Of a folder or an archive of several files, one of the format that is `wanted` is looked for.
+    """
+    if not Path(path).exists():
+        raise FileError.whole(path, "No such file or directory", "missing-file")
+    if geolife.looks_like_geolife(path):
+        return Look(("geolife",), "GPS points of GeoLife")
+    if (wanted in (None, "gpx") or not Path(path).is_dir()) and gpx.looks_like_gpx(path):
+        return Look(("gpx",), "GPS points in GPX")
+    if (
+        Path(path).is_dir()
+        and (files := list_parquet_files(path))
+        and _are_partitions(Path(path), layout, wanted)
+    ):
+        inside = look_at(files[0], layout)
+        if inside.formats[:1] == ("points",):
+            return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
+        if inside.formats == (released_table.FORMAT,):
+            return inside
+        return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
+    if Path(path).is_dir() or archives.is_archive(path):
+        from tracearena.io.formats import archives as bundles
+
+        return bundles.look_into(Path(path), lambda file: look_at_one(file, layout)[0], wanted)
+    if is_parquet(path):
+        return parquet_look(path, layout)
+
+    start = _start(path)
+    if start.startswith(DATABASE):
+        return at_geopackage(path, layout)
+    if not start.strip():
+        return Look((), "an empty file")
+    if b"\0" in start:
+        return Look((), "a binary file or UTF-16 text")
+    lines = [line.rstrip("\r") for line in text_of_start(start).split("\n")]
+    if look := at_lines(lines, layout):
+        return look
+    if not {"columns", "header", "delimiter"} & set(layout.given):
+        look = known_layout(lines, path)
+        if look is not None:
+            return look
+    return table_look(lines, path, layout) or Look(
+        (), f"no format known here; its first line is {lines[0][:60]!a}"
+    )
+
+
+def _are_partitions(folder: Path, layout: Layout, wanted: str | None) -> bool:
+    """Whether the Parquet files of a folder are all its traces, or all that is wanted."""
+    return wanted == "partitions" or next(traces_beside(folder, "partitions", layout), None) is None
+
+
+def look_at_one(file: Path, layout: Layout) -> tuple[Look, Layout]:
+    """Look at a file among others, which may name nobody; return how its table is laid out too."""
+    if archives.is_archive(file):
+        return Look((), "an archive, which must be unpacked to be read beside other files"), layout
+    alone = replace(layout, one_user=layout.one_user or file.name) if "user" not in layout.columns else layout
+    look = Look((), "nothing known here")
+    for known in (layout, alone):
+        try:
+            look = look_at(file, known)
+        except FileError as error:
+            if error.faults[0].code != "columns":
+                raise
+            look = Look((), f"a table of other columns: {error.faults[0].problem}")
+        if look.formats:
+            return look, known
+    return look, layout
+
+
+def look_at_frame(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
+    """Return what a data frame holds: ``points`` or events (``table``)."""
+    found = layout.roles(frame.columns)
+    if not are_points(found):
+        return "table"
+    times = [str(time) for time in frame[time_of(found)].head(SAMPLE).to_list()]
+    return "table" if are_instants(times, found, layout) else "points"
+
+
+def are_trips(names: Sequence[str], layout: Layout) -> bool:
+    """Whether the columns of a data frame are those of trips with starts and ends."""
+
+    look = at_trips(names, layout)
+    return look is not None and look.formats == ("trips",)
+
+
+def first_line(path: str | PathLike[str]) -> str:
+    """Return the first line of a text file, packed or not."""
+    return text_of_start(_start(path)).partition("\n")[0].rstrip("\r")
+
+
+def unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> list[str]:
+    """Return the columns of a table of events or points that have no role and are left out."""
+    if format not in _TABLES or Path(path).is_dir() or archives.is_archive(path):
+        return []
+    if look_at(path, layout).formats[:1] not in _IN_ONE_FILE:
+        return []
+    names = list(parquet_schema(path)) if is_parquet(path) else header_fields(first_line(path), layout)[0]
+    taken = set(layout.roles(names, POINTS if format == "points" else EVENTS).values())
+    return [name for name in names if name not in taken]
+
+
+def is_own_table(path: str | PathLike[str]) -> bool:
+    """Whether a table has exactly the columns that we write: of events, or of GPS points."""
+    names = set(parquet_schema(path) if is_parquet(path) else header_fields(first_line(path))[0])
+    return names == _OWN_POINTS or _OWN_EVENTS <= names <= _OWN_EVENTS | _OWN_OTHERS
+
+
+def _start(path: str | PathLike[str]) -> bytes:
+    with open(path, "rb") as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        try:
+            return gzip.GzipFile(fileobj=raw).read(_START) if packed else raw.read(_START)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
+
+
+# How the formats that come down to rows (`row_formats`) are known from their first lines.
+
+
+DATABASE = b"SQLite format 3\0"
+"""How a GeoPackage begins, which is a database."""
+
+_ZONES = {"pulocationid", "dolocationid"}
+_RECORD = "\x1e"
+
+
+def at_json(lines: list[str], layout: Layout) -> Look | None:
+    """Look at text that begins as JSON does, or as a file of OwnTracks' recorder."""
+    if phones.looks_like_rec(lines[0]):
+        return Look(("owntracks",), "positions as OwnTracks' recorder keeps them")
+    text = "\n".join(lines).lstrip(f" \t\n{_RECORD}")
+    if not text.startswith(("{", "[")):
+        return None
+    first, _, rest = text.partition("\n")
+    row = _object(first)
+    if row is not None and (found := _at_row(row, bool(rest.strip()), layout)):
+        return found
+    kind, pieces = start_of(text)
+    known = _at_document(kind, pieces, layout)
+    if known is not None:
+        return known
+    if row is not None:
+        return _rows_look(row, "JSON lines", layout)
+    keys = ", ".join(str(piece.key) for piece in pieces[:40] if piece.number is None)[:80]
+    return Look((), f"JSON of no kind known here; its keys: {keys or 'none'}")
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        value = line_of(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _at_row(row: Mapping[str, Any], more: bool, layout: Layout) -> Look | None:
+    """Look at the object of a first line."""
+    if isinstance(row.get("_type"), str):
+        return Look(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
+    if row.get("type") in geojson.TYPES[1:] and more:
+        return Look(
+            ("jsonl",), "GeoJSON, one feature a line", of_points=_are_points(_properties(row), layout)
+        )
+    return _rows_look(row, "JSON lines", layout) if more else None
+
+
+def _rows_look(row: Mapping[str, Any], words: str, layout: Layout) -> Look:
+    points = trips.are_trips(list(row)) or _are_points(list(row), layout)
+    return Look(("jsonl",), words, of_points=points)
+
+
+def _at_document(kind: str, pieces: Sequence[Piece], layout: Layout) -> Look | None:
+    """Look at the first members or elements of a document."""
+    members = {piece.key: piece.value for piece in reversed(pieces) if piece.value is not None}
+    keys = {piece.key for piece in pieces}
+    first = members.get(None)
+    if kind == "array" and isinstance(first, dict):
+        if isinstance(first.get("_type"), str):
+            return Look(("owntracks", "jsonl"), "messages of OwnTracks")
+        if "startTime" in first and any(name in first for name in phones.KINDS):
+            return Look(("google-timeline",), "a Timeline of Google, as an iPhone exports it")
+        return _rows_look(first, "an array of JSON objects", layout)
+    if "locations" in keys:
+        return Look(("google-records",), "Google's location history (Records.json)")
+    if keys & {phones.SEGMENTS, phones.SIGNALS}:
+        return Look(("google-timeline",), "a Timeline of Google, as an Android telephone exports it")
+    if "timelineObjects" in keys:
+        words = "Google's Semantic Location History of a month, a summary of Records.json, which can be read"
+        return Look((), words)
+    data = members.get("data")
+    if isinstance(data, dict) and "_type" in data:
+        return Look(("owntracks",), "messages of OwnTracks")
+    if members.get("type") in geojson.TYPES or "features" in keys or "temporalGeometry" in keys:
+        feature = members.get("features")
+        names = _properties(feature if isinstance(feature, dict) else members)
+        return Look(("geojson",), "GeoJSON", of_points=_are_points(names, layout))
+    return None
+
+
+def _properties(feature: Mapping[Any, Any]) -> list[str]:
+    given = feature.get("properties")
+    return list(given) if isinstance(given, dict) else []
+
+
+def _are_points(names: Sequence[str], layout: Layout) -> bool:
+    """Whether columns beside a position make GPS points: no place among them, and a time that is one."""
+    found = layout.roles([*names, "lat", "lon"])
+    return "venue" not in found and plain_name(found.get("time", "")) != INSTANTS
+
+
+def at_lines(lines: list[str], layout: Layout) -> Look | None:
+    """Look at the first lines of a text file, unless they are said to be those of a table."""
+    if {"header", "delimiter"} & set(layout.given):
+        return None
+    return at_json(lines, layout) or at_trips(header_fields(lines[0])[0], layout)
+
+
+def at_trips(names: Sequence[str], layout: Layout) -> Look | None:
+    """Look at the columns of a table, unless it is said where a point of its rows is."""
+    if not set(layout.columns) <= {"user", "trajectory"}:
+        return None
+    if trips.are_porto(names):
+        return Look(("porto",), "trips of Porto's taxis")
+    if trips.are_trips(names):
+        return Look(("trips",), "a table of trips with their starts and ends")
+    if {plain_name(name) for name in names} >= _ZONES:
+        return Look((), "trips between zones, without coordinates")
+    return None
+
+
+def at_parquet(path: str | PathLike[str], names: Sequence[str], layout: Layout) -> Look | None:
+    """Look at the columns of a Parquet file for geometries and trips."""
+    if not {"lat", "lon"} <= set(layout.roles(list(names))) and is_geoparquet(path):
+        return Look(("geoparquet",), "a GeoParquet file", of_points=_are_points(names, layout))
+    return at_trips(names, layout)
+
+
+def at_geopackage(path: str | PathLike[str], layout: Layout) -> Look:
+    """Look at the layers of a GeoPackage."""
+    try:
+        layers = geo_tables.layers_of(path)
+    except FileError as error:
+        return Look((), f"a database that {error.faults[0].problem}")
+    names = [name for layer in layers.values() for name in layer.columns]
+    return Look(("gpkg",), "a GeoPackage", of_points=_are_points(names, layout))
+
+
+def is_geoparquet(path: str | PathLike[str]) -> bool:
+    """Whether the footer of a Parquet file tells of a column of geometries."""
+    with open(path, "rb") as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(max(size - 8, 0))
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(max(size - 8 - length, 0))
+        return b'"primary_column"' in file.read(length)
+
+
+# What a file looks like, before it is read.
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a file looks like.
+
+    Attributes
+    ----------
+    formats
+        The formats that can read it, the most specific first; none if it holds no traces.
+    words
+        The same as half a sentence.
+    faults
+        What a table lacks to be one of events or points.
+    of_points
+        Of a format that may hold either, whether it holds GPS points.
+    """
+
+    formats: tuple[str, ...]
+    words: str
+    faults: tuple[Fault, ...] = ()
+    of_points: bool = False
+
+
+# Layouts of text that are known by their first lines: of contests, of published programs and check-
+# ins.
+
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_TWITTER = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
+
+_OTHER_HEADERS = {
+    "reg_id": "obfuscated or inferred traces of PWS Cup 2019, which need the original beside them",
+    "user_id": "an inferred ID table of PWS Cup 2019",
+    "pse_id,user_id": "an ID table of PWS Cup 2019",
+    "pse_id,time_id,reg_id": "public (anonymized) traces of PWS Cup 2019",
+    "ref/org,time_id,day,hour,min": "the times of PWS Cup 2019 (info_time.csv)",
+    "reg_id,y_id,x_id,y(center),x(center),hospital": "the regions of PWS Cup 2019 (info_region.csv)",
+    "reg_id,y_id,x_id,y(center),x(center)": "the regions of people flow",
+    "poi_id,y,x,category,y_id,x_id,2D_id,count": "POIs of the PPMTF tools (POI_*.csv)",
+    "poi_id,y,x,category,count": "POIs of the PPMTF tools (POI_*.csv)",
+    "poi_id,poi_index,category,counts": "an index of POIs of the PPMTF tools",
+    "user_id,user_index": "an index of users of the PPMTF tools",
+}
+_PPMTF_HEADERS = (
+    "user_index,poi_index,category,unixtime,dow,hour,min",
+    "user,trace_no,time_slot,time_instant,poi_index,category",
+    "user,trace_no,time_period,time_instant,poi_index,category",
+)
+_INSTANTS = "user_id,time_id,reg_id"
+_RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
+_CONTEST = Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
+
+
+def known_layout(lines: list[str], path: str | PathLike[str]) -> Look | None:
+    """Return what a text is by its first lines; None where its columns must be looked at."""
+    if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
+        return _CONTEST
+    return _by_header(lines) or _by_tabs(lines)
+
+
+def _by_header(lines: list[str]) -> Look | None:
+    first = lines[0]
+    if first == _INSTANTS:
+        return _by_instants(lines)
+    if first.startswith(_PPMTF_HEADERS):
+        return Look(("ppmtf",), "traces of the PPMTF tools")
+    if first.startswith(_RAW_PEOPLE_FLOW):
+        return Look(("peopleflow",), "raw people flow of the PPMTF tools")
+    if first in _OTHER_HEADERS:
+        return Look((), _OTHER_HEADERS[first])
+    if first.startswith("Geolife trajectory"):
+        return Look((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
+    if first.lstrip().startswith(("<?xml", "<gpx")):
+        return Look((), "an XML file such as GPX")
+    return None
+
+
+def _by_instants(lines: list[str]) -> Look:
+    """PWS Cup has 20 instants a day, people flow 35 in all."""
+    rows = [line.split(",") for line in lines[1:-1]]
+    times = [row[1:2] for row in rows if row[0] == rows[0][0]]
+    if times == [[str(time)] for time in range(1, 36)]:
+        return Look(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
+    return _CONTEST
+
+
+_TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], Look], ...] = (
+    (5, lambda f: bool(_ISO.fullmatch(f[1]) and _NUMBER.fullmatch(f[2]) and _NUMBER.fullmatch(f[3])),
+     Look(("gowalla",), "check-ins of Gowalla or Brightkite")),
+    (8, lambda f: bool(_TWITTER.fullmatch(f[7])), Look(("tsmc",), "Foursquare check-ins of TSMC 2014")),
+    (4, lambda f: bool(_TWITTER.fullmatch(f[2])), Look(("foursquare",), "Foursquare check-ins of WWW 2019")),
+    (5, lambda f: bool(_NUMBER.fullmatch(f[1]) and _NUMBER.fullmatch(f[2])),
+     Look((), "Foursquare venues of WWW 2019 (raw_POIs.txt)")),
+)  # fmt: skip
+
+
+def _by_tabs(lines: list[str]) -> Look | None:
+    """By the first lines together, so that one broken line does not decide."""
+    rows = [line.split("\t") for line in lines[:20] if "\t" in line]
+    for width, fits, look in _TAB_LAYOUTS:
+        if 2 * sum(len(row) == width and fits(row) for row in rows) > len(rows) > 0:
+            return look
+    return None
+
+
+# What a table holds by its columns: GPS points, events at places, a release, or neither.
+
+
+SAMPLE = 100
+"""Rows from which it is told whether times are instants."""
+
+_RELEASED = Look((released_table.FORMAT,), "obfuscated or anonymized traces in a table")
+
+
+def parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
+    """Look at the columns of a Parquet file, and at its first times."""
+    try:
+        columns = parquet_schema(path)
+    except FileError as error:
+        if error.faults[0].code != "bad-parquet":
+            raise
+        return Look((), "a broken Parquet file")
+    if released_table.is_layout(list(columns)):
+        return _RELEASED
+
+    if look := at_parquet(path, list(columns), layout):
+        return look
+    layout.require_columns(list(columns), path)
+    found = layout.roles(list(columns))
+    if are_points(found) and not are_instants(_first_times(path, time_of(found)), found, layout):
+        return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
+    if are_enough(found):
+        return Look(_table_formats(found), "a Parquet table of events")
+    shown = ", ".join(list(columns)[:8])
+    words = f"a Parquet file without columns for user, time and place: {shown}"
+    return Look((), words, tuple(missing(list(columns), found)))
+
+
+def _first_times(path: str | PathLike[str], column: str) -> list[str]:
+    return [str(time) for time in read_parquet(path, lambda _: [column], SAMPLE)[column].to_list()]
+
+
+def are_instants(times: list[str], found: Mapping[str, str], layout: Layout) -> bool:
+    """Whether times are numbers too small to be seconds since 1970: they count instants.
+
+    Beside a date they are hours, minutes and perhaps seconds.
+    """
+    if {"date", "time"} <= set(found) or layout.time_format is not None:
+        return False
+    numbers = [float(time) for time in times if _NUMBER.fullmatch(time.strip())]
+    return bool(numbers) and 2 * len(numbers) > len(times) and median(numbers) < LARGEST_INSTANT
+
+
+def _table_formats(found: Mapping[str, str]) -> tuple[str, ...]:
+    """Events with coordinates can be read as points too, if that is asked for."""
+    as_points = ("points",) if {"lat", "lon"} <= set(found) else ()
+    return ("table", "peopleflow", *as_points)
+
+
+def time_of(found: Mapping[str, str]) -> str:
+    """Return the column of times, or of dates where there is no other."""
+    return found["time"] if "time" in found else found["date"]
+
+
+def _fields(lines: list[str], separator: str) -> list[list[str]]:
+    """Split rows at the separators that stand outside of quotes."""
+    try:
+        return list(csv.reader(lines, delimiter=separator))
+    except csv.Error:
+        return [line.split(separator) for line in lines]
+
+
+def table_look(lines: list[str], path: str | PathLike[str], layout: Layout) -> Look | None:
+    """Look at the header of a text, and at the times of its first rows."""
+    names, separator = header_fields(lines[0], layout)
+    if released_table.is_layout(names):
+        return _RELEASED
+    layout.require_columns(names, path)
+    found = layout.roles(names)
+    if are_points(found):
+        at = names.index(time_of(found))
+        fields = _fields(lines[int(layout.header) : SAMPLE], separator)
+        if not are_instants([row[at].strip('" ') for row in fields if len(row) > at], found, layout):
+            return Look(("points", "table", "peopleflow"), "a table of GPS points")
+    if are_enough(found):
+        return Look(_table_formats(found), "a table of events with a header")
+    if len(names) > 1:
+        shown = ", ".join(names[:8])
+        words = f"a table without columns for user, time and place: {shown[:80]}"
+        # What is wider than any table, or has no second line within reach, lacks more than a column.
+        is_table = len(names) <= MOST_COLUMNS and len(lines) > 1
+        lacking = missing(names, found, header=layout.header) if is_table else ()
+        return Look((), words, tuple(lacking))
+    return None

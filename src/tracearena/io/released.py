@@ -1,0 +1,209 @@
+"""One door to what is released of traces: the contest's files, tables, and plain traces of any format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracearena.errors import FileError, ParameterError
+from tracearena.files.io import require_lasting
+from tracearena.io import pwscup, recognition
+from tracearena.io.formats import released_table
+from tracearena.io.options import Choices
+from tracearena.io.places import places_beside, read_places
+from tracearena.io.readers import read
+from tracearena.io.report import Reading, Report
+from tracearena.io.tables import columns_of_parquet, is_parquet
+from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
+from tracearena.traces.time import exact_local_seconds
+
+OBFUSCATED = "reg_id"
+ANONYMIZED = "pse_id,time_id,reg_id"
+"""The headers of the contest's files: obfuscated traces without users, and those of pseudonyms."""
+
+BY_EVENT = "a release of a defence of time, such as SwapTimes, cannot be compared event by event"
+_File = str | PathLike[str]
+
+
+def contest_header(path: _File) -> str | None:
+    """Return the first line of a file if it is one of the contest's of released traces."""
+    if not Path(path).is_file():
+        return None
+    if is_parquet(path):
+        return OBFUSCATED if columns_of_parquet(path) == [OBFUSCATED] else None
+    first = recognition.first_line(path)
+    return first if first in (OBFUSCATED, ANONYMIZED) else None
+
+
+def is_released(path: _File) -> bool:
+    """Whether a file holds obfuscated or anonymized traces: by its columns, not by its name."""
+    return contest_header(path) is not None or released_table.is_released_table(path)
+
+
+def read_released(
+    path: _File,
+    original: Traces | None = None,
+    *,
+    format: str | None = None,
+    places: _File | Places | None = None,
+    times: _File | None = None,
+    clock: Clock | None = None,
+    choices: Choices | None = None,
+    allow_repetition: bool = False,
+    max_bytes: int | None = None,
+    max_listed_ids: int | None = None,
+    **options: Any,
+) -> Reading[ObfuscatedTraces]:
+    """Read obfuscated or anonymized traces.
+
+    They may be a file of the contest, a table as `write` makes it (`released_table`), or traces of any
+    format, each of whose events then counts as released where it is.
+
+    Parameters
+    ----------
+    original
+        The traces that were obfuscated. The result then has exactly their events, in their order and
+        at their places; a file with others is refused. The contest's obfuscated traces
+        (``reg_id``), which name no users, cannot be read without.
+    places
+        Where events can be, or the file of it; by default the original's, those beside the file, or
+        those that it names.
+    times
+        Of the contest's anonymized traces, what their time ids mean; by default the ``info_time.csv``
+        beside them, or beside the file of their places.
+    clock
+        Of a table, what instants there are in a day; by default the original's, or an hour apart.
+    allow_repetition
+        Accept a place twice in a cell of the contest's files, as the scorer of 2019 did.
+    max_bytes, max_listed_ids
+        Limits of the contest's obfuscated traces (`pwscup.read_obfuscated`).
+    format, choices, **options
+        Of traces, what `read` takes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tracearena.io import write
+    >>> where = Places([40.7, 40.8], [-74.0, -73.9])
+    >>> original = Traces.from_dense([[0, 1]], where, Clock(instants_per_day=24))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = write(ObfuscatedTraces.like(original, [1, -1]), f"{folder}/released.csv")
+    ...     read_released(files[0], original).traces.cells()
+    [[1], []]
+    """
+    require_lasting(path)
+    if not Path(path).exists():
+        raise FileError.whole(path, "No such file or directory", "missing-file")
+    known = read_places(places) if isinstance(places, (str, PathLike)) else places
+    header = contest_header(path) if format in (None, "pwscup") else None
+    if header is None and format == "pwscup" and original is not None:
+        header = OBFUSCATED
+    caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
+    if header != OBFUSCATED:
+        _refuse(path, "other files than the contest's obfuscated traces", None, caps)
+    if header is None and (format == released_table.FORMAT or _is_table(path, format)):
+        _refuse(path, "released traces in a table", choices, options | {"times": times})
+        if original is not None:
+            known, clock = known or original.places, clock or original.clock
+        reading = released_table.read(path, places=known, clock=clock)
+    elif header is None:
+        if original is not None:
+            known, choices = _as_read(original, known, choices or Choices())
+        traces, report = read(path, format, places=known, times=times, choices=choices, **options).as_events()
+        reading = Reading(ObfuscatedTraces.unchanged(traces), report)
+    else:
+        _refuse(path, "the contest's files", choices, options)
+        times = times or pwscup.found_times(path, places)
+        return _of_contest(path, header, original, known, times, allow_repetition, caps)
+    return reading if original is None else Reading(of_events(reading.traces, original, path), reading.report)
+
+
+def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> ObfuscatedTraces:
+    """Return what is released as the original's events, in their order; refuse it if it has others.
+
+    Times within an instant are those of the release.
+    """
+    position = {str(user): at for at, user in enumerate(released.user_ids.tolist())}
+    order = np.array([position.pop(str(user), -1) for user in original.user_ids.tolist()], np.int64)
+    if position:
+        problem = (
+            f"has a user {next(iter(position))!r} whom the original has not; --original names the traces"
+        )
+        raise FileError.whole(path, f"{problem} that it was made from", "other-users")
+    there = released.take_users(order[order >= 0])
+    lengths = np.zeros(original.n_users, np.int64)
+    lengths[order >= 0] = np.diff(there.offsets)
+    differ = np.flatnonzero(lengths != np.diff(original.offsets))
+    if len(differ):
+        user = int(differ[0])
+        wanted = int(np.diff(original.offsets)[user])
+        whose = original.user_ids[user].item()
+        problem = f"has {lengths[user]:,} events of user {whose!r}, the original {wanted:,}"
+        raise FileError.whole(path, f"{problem}; {BY_EVENT}", "other-events")
+    days = (there.clock.first_day, original.clock.first_day)
+    shift = 0
+    if days[0] is not None and days[1] is not None:
+        shift = (days[0] - days[1]).days * original.clock.instants_per_day
+    apart = np.flatnonzero(there.instants + shift != original.instants)
+    if len(apart) or (None in days and any(days)) or there.places != original.places:
+        whose = original.user_ids[original.user_index[apart[0] if len(apart) else 0]].item()
+        problem = f"has events of user {whose!r} at other times or places than the original"
+        advice = f"both are read with the same options, such as --interval and --grid; {BY_EVENT}"
+        raise FileError.whole(path, f"{problem}; {advice}", "other-events")
+    made = ObfuscatedTraces.like(original, there.codes, there.sets)
+    if np.array_equal(exact_local_seconds(there), exact_local_seconds(original)):
+        return made
+    # Within their instants the times are others, such as rounded ones: those of the file count.
+    return made.without_timestamps() if there.timestamps is None else made.with_timestamps(there.timestamps)
+
+
+def _is_table(path: _File, format: str | None) -> bool:
+    return format is None and released_table.is_released_table(path)
+
+
+def _as_read(original: Traces, places: Places | None, choices: Choices) -> tuple[Places | None, Choices]:
+    """Return where the events of another file of the same data set can be."""
+    grid = original.places.grid
+    if choices.grid is not None and grid is not None:
+        return places, replace(choices, bounds=choices.bounds or grid.box)
+    return original.places if places is None else places, choices
+
+
+def _of_contest(
+    path: _File,
+    header: str,
+    original: Traces | None,
+    places: Places | None,
+    times: _File | None,
+    allow_repetition: bool,
+    caps: dict[str, int | None],
+) -> Reading[ObfuscatedTraces]:
+    assumed = ""
+    if header == OBFUSCATED:
+        if original is None:
+            raise ParameterError(f"{path}: holds no users: name the traces it was made from with --original")
+        released = pwscup.read_obfuscated(path, original, allow_repetition=allow_repetition, **caps)
+    else:
+        if original is not None:
+            problem = "holds pseudonyms, which cannot be put beside the users of the original"
+            raise FileError.whole(path, problem, "pseudonyms")
+        known = places_beside(Path(path), "pwscup") if places is None else places
+        clock = None if times is None else pwscup.read_times(times)
+        released = pwscup.read_anonymized(path, known, clock, allow_repetition=allow_repetition)
+        assumed = pwscup.assumed_times() if clock is None else ""
+    return Reading(released, Report(str(path), "pwscup", released.n_events, assumed=assumed))
+
+
+def _refuse(path: _File, what: str, choices: Choices | None, options: dict[str, Any]) -> None:
+    """Refuse options that are about raw traces."""
+    usual = vars(Choices())
+    given = {name for name, value in vars(choices or Choices()).items() if value != usual[name]}
+    given |= {name for name, value in options.items() if value is not None}
+    names = sorted(name.removesuffix("_s").replace("_", "-") for name in given)
+    if names:
+        verb = "does" if len(names) == 1 else "do"
+        raise ParameterError(f"{path}: --{', --'.join(names)} {verb} not apply to {what}")

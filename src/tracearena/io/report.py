@@ -1,0 +1,276 @@
+"""What a file got wrong, and what became of it: one report for events and for GPS points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from tracearena.errors import Fault, FileError, ParameterError, shorten
+from tracearena.io.fields.degrees import Doubts
+from tracearena.traces import GpsTraces, Traces
+from tracearena.traces.time import LocalTime
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tracearena.io.suggestions import Sampled
+    from tracearena.traces import ObfuscatedTraces
+
+
+SHOWN_EXAMPLES = 3
+_SHOWN_CHARACTERS = 100
+AnyTraces = TypeVar("AnyTraces", bound="Traces | GpsTraces | ObfuscatedTraces", covariant=True)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row that was left out, or was odd and kept.
+
+    Attributes
+    ----------
+    reason
+        A fixed phrase such as ``bad latitude``, under which the report counts it.
+    path
+        The file: the one that was read, or one of those in a folder or archive.
+    fault
+        Row number (from 1, header not counted), column, value, and what is wrong with it.
+    """
+
+    reason: str
+    path: str
+    fault: Fault
+
+    def said(self, of: str | None = None) -> str:
+        """Return it as part of a sentence, which names the file unless it is about the file `of`."""
+        fault = self.fault
+        where = "" if self.path == of else f"{self.path}: "
+        if fault.problem.startswith(self.reason):
+            return f"{where}row {fault.row}, {fault.column} {shorten(fault.value or '')}"
+        return f"{where}{fault}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Rows for which `bad` holds are dropped for `reason`.
+
+    `column` is shown as the example; several are named with ", " between. `problem` says more than
+    the reason, where there is more to say, and `shown` what the file calls the column.
+    """
+
+    reason: str
+    bad: pl.Expr
+    column: str
+    problem: str = ""
+    shown: str = ""
+
+
+@dataclass
+class Report:
+    """What was read and what was not.
+
+    Attributes
+    ----------
+    path, format
+        The file, and what it was read as.
+    rows
+        Data rows in the file; points of GPS files.
+    header_lines
+        Lines above the first of them; None where rows are no lines, as in JSON.
+    strict
+        Whether the first row that is lost makes the file an error.
+    dropped
+        How many rows were left out for which reason, in the order of the checks.
+    noticed
+        Odd things that were kept: the same second twice for a user, users with one event, …
+    examples
+        The first of each kind.
+    clock
+        Whose local time the instants are; None where that is not known, or where there are none.
+    timezone
+        The zone that the caller named for GPS points.
+    unzoned
+        How many times of GPS points name no zone.
+    all_unzoned
+        Whether none of the times in the file names a zone, those of rows that are left out included.
+    assumed
+        What its times are taken for where nothing says what they mean; empty where something does.
+    doubts
+        What speaks against coordinates being degrees.
+    sampled
+        How many people of how many were read, where a sample was asked for.
+    user_order
+        The users in the order of their first rows; None where the format has no rows of users.
+    """
+
+    path: str
+    format: str
+    rows: int = 0
+    header_lines: int | None = 1
+    strict: bool = False
+    dropped: dict[str, int] = field(default_factory=dict)
+    noticed: dict[str, int] = field(default_factory=dict)
+    examples: list[Example] = field(default_factory=list)
+    clock: LocalTime | None = None
+    timezone: str | None = None
+    unzoned: int = 0
+    all_unzoned: bool = False
+    assumed: str = ""
+    doubts: Doubts = field(default_factory=Doubts)
+    sampled: Sampled | None = None
+    user_order: pl.Series | None = None
+
+    @property
+    def dropped_rows(self) -> int:
+        """How many rows were left out in all."""
+        return sum(self.dropped.values())
+
+    def drop(self, reason: str, count: int = 1, *faults: Fault, path: str | None = None) -> None:
+        """Count rows that are left out, and keep the first of their faults as examples."""
+        if self.strict and faults:
+            raise FileError(path or self.path, [faults[0]])
+        self._show(reason, faults, path, self.dropped)
+        if count:
+            self.dropped[reason] = self.dropped.get(reason, 0) + int(count)
+
+    def notice(self, reason: str, count: int = 1, *faults: Fault, path: str | None = None) -> None:
+        """Count something odd that was kept."""
+        self._show(reason, faults, path, self.noticed)
+        if count:
+            self.noticed[reason] = self.noticed.get(reason, 0) + int(count)
+
+    def drop_fault(self, fault: Fault, count: int = 1, *, path: str | None = None) -> None:
+        """Count rows that are left out under the code of their fault."""
+        self.drop(fault.code.replace("-", " "), count, fault, path=path)
+
+    def notice_fault(self, fault: Fault, count: int = 1, *, path: str | None = None) -> None:
+        """Count something odd that was kept under the code of the fault."""
+        self.notice(fault.code.replace("-", " "), count, fault, path=path)
+
+    def _show(self, reason: str, faults: Iterable[Fault], path: str | None, counts: dict[str, int]) -> None:
+        if counts.get(reason, 0) >= SHOWN_EXAMPLES:
+            return
+        known = sum(example.reason == reason for example in self.examples)
+        for fault in list(faults)[: max(SHOWN_EXAMPLES - known, 0)]:
+            self.examples.append(Example(reason, path or self.path, fault))
+
+    def sift(self, frame: pl.DataFrame, rules: Iterable[Rule]) -> pl.DataFrame:
+        """Return the rows that break no rule; count each of the others under the first it breaks.
+
+        The frame has a column ``row``, the number of the row in the file.
+        """
+        import polars as pl
+
+        wanted = list(rules)
+        broken = pl.coalesce(
+            *[pl.when(rule.bad).then(pl.lit(i, pl.Int8)) for i, rule in enumerate(wanted)]
+        ).alias("_broken")
+        marks = frame.select(broken).to_series()
+        if marks.null_count() == len(marks):
+            return frame
+        for i, rule in enumerate(wanted):
+            bad = frame.filter(marks == i)
+            if bad.height:
+                self.drop(rule.reason, bad.height, *self._faults(bad, rule))
+        return frame.filter(marks.is_null())
+
+    def _faults(self, bad: pl.DataFrame, rule: Rule) -> list[Fault]:
+        import polars as pl
+
+        first = bad.head(SHOWN_EXAMPLES)
+        parts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in rule.column.split(", ")]
+        values = first.select(pl.concat_str(parts, separator=", ").str.slice(0, _SHOWN_CHARACTERS))
+        code = rule.reason.replace(" ", "-")
+        return [
+            Fault(row, rule.shown or rule.column, value, rule.problem or rule.reason, code, self.header_lines)
+            for row, value in zip(first["row"].to_list(), values.to_series().to_list(), strict=True)
+        ]
+
+    def refuse_if_nothing_is_left(
+        self, left: int, nothing: str = "holds no rows", code: str = "empty"
+    ) -> None:
+        """Raise when every row was dropped: then the fault is the file's, not a row's."""
+        if left:
+            return
+        if not self.dropped:
+            raise FileError.whole(self.path, nothing, code)
+        self.refuse_losses()
+
+    def refuse_losses(self) -> None:
+        """Raise if a row was left out."""
+        if self.dropped:
+            faults = [example.fault for example in self.examples if example.reason in self.dropped]
+            whole = Fault(None, None, None, f"rows are left out: {', '.join(self.dropped)}", "left-out")
+            raise FileError(self.path, faults or [whole], self.dropped_rows)
+
+    def add(self, other: Report) -> None:
+        """Count what another part of the same input got wrong, which comes later."""
+        for example in other.examples:
+            self._show(example.reason, [example.fault], example.path, {})
+        for reason, count in other.dropped.items():
+            self.dropped[reason] = self.dropped.get(reason, 0) + count
+        for reason, count in other.noticed.items():
+            self.noticed[reason] = self.noticed.get(reason, 0) + count
+        self.doubts += other.doubts
+
+    def lines(self) -> list[str]:
+        """Return the report as lines for people; none if there is nothing to say."""
+        said = [] if self.clock is None or self.clock.was_asked_for else [str(self.clock)]
+        said += [f"{self.path}: {self.assumed}"] if self.assumed else []
+        said += [f"{self.path}: {self.sampled}"] if self.sampled else []
+        said += [f"dropped, {self._line(reason, count)}" for reason, count in self.dropped.items()]
+        return said + [f"noticed, {self._line(reason, count)}" for reason, count in self.noticed.items()]
+
+    def _line(self, reason: str, count: int) -> str:
+        first = "; ".join(example.said() for example in self.examples_of(reason))
+        return f"{reason}: {count:,}" + (f" (first: {first})" if first else "")
+
+    def examples_of(self, reason: str) -> list[Example]:
+        """Return the first rows that were dropped or noticed for a reason."""
+        return [example for example in self.examples if example.reason == reason]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values for JSON."""
+        return {
+            "file": self.path,
+            "format": self.format,
+            "rows": self.rows,
+            "dropped": dict(self.dropped),
+            "dropped_rows": self.dropped_rows,
+            "examples": {
+                reason: [self._plain(example) for example in self.examples_of(reason)]
+                for reason in self.dropped
+            },
+            "noticed": dict(self.noticed),
+            "times": self.assumed or None if self.clock is None else str(self.clock),
+        }
+
+    def _plain(self, example: Example) -> dict[str, Any]:
+        fault = example.fault
+        place = {} if example.path == self.path else {"file": example.path}
+        return place | {"row": fault.row, "column": fault.column, "value": fault.value}
+
+
+class Reading(NamedTuple, Generic[AnyTraces]):
+    """Traces as read, with the report of what was wrong with their files.
+
+    Unpacks as a pair: ``traces, report = read(path)``.
+    """
+
+    traces: AnyTraces
+    report: Report
+
+    def as_events(self) -> Reading[Traces]:
+        """Return the reading if it is of events at places; refuse GPS points."""
+        if isinstance(self.traces, Traces):
+            return Reading(self.traces, self.report)
+        raise ParameterError(
+            f"{self.report.path}: holds GPS points, which lie at no places: name a grid for them, such as "
+            "--grid 32x32 (grid='32x32')"
+        )
+
+    def as_points(self) -> Reading[GpsTraces]:
+        """Return the reading if it is of GPS points; refuse events at places."""
+        if isinstance(self.traces, GpsTraces):
+            return Reading(self.traces, self.report)
+        raise ParameterError(f"{self.report.path}: holds events at places, and GPS points are wanted here")

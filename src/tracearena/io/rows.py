@@ -1,0 +1,436 @@
+"""Rows of events and of GPS points alike: whose, when and where, read from whatever columns hold it.
+
+Both kinds of tables have their ids, times and coordinates read here, and what cannot be read is
+called the same.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import polars as pl
+
+from tracearena.errors import Fault, FileError, ParameterError
+from tracearena.io.fields import times
+from tracearena.io.fields.columns import INSTANTS, LONGEST_ID, MAPS, NUL, identifiers, names_utc, plain_name
+from tracearena.io.fields.degrees import SWAPPED, Doubts, doubts, no_degrees
+from tracearena.io.options import AS_NAMED, Choices, Layout
+from tracearena.io.report import Report, Rule
+from tracearena.traces import Places, zones
+from tracearena.traces.clock import DAY_S
+from tracearena.traces.time import AS_WRITTEN, BY_OFFSETS, IN_UTC, UNKNOWN, LocalTime, asked_for, guessed
+
+_DECIMAL_COMMA = re.compile(r"-?\d{1,3},\d+")
+_UNREAD = "unparsable time"
+_LOCAL = (
+    "x and y beside times that count from the start of a record: metres and seconds of a map of its own look "
+    "like this, and nothing says that these are degrees"
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows by role, as they stand in a file and as they are read.
+
+    Attributes
+    ----------
+    frame
+        The columns as they stand, under the names of their roles, with ``row``; ``user`` as ids. Beside
+        them ``_at`` (seconds or milliseconds since 1970), ``_offset`` (seconds from UTC to local time,
+        null where no zone is named), and where there are coordinates ``_lat`` and ``_lon``.
+    names
+        What the file calls the columns.
+    are_instants
+        Whether the times are numbers of instants.
+    time_format
+        How times are written, where that was said.
+    """
+
+    frame: pl.DataFrame
+    names: Mapping[str, str]
+    are_instants: bool
+    time_format: str | None = None
+
+    def rule(self, reason: str, bad: pl.Expr, role: str, allowed: str = "") -> Rule:
+        """Return the rule that drops rows for what stands in the column of a role."""
+        problem = f"{reason}: {allowed}" if allowed else reason
+        return Rule(reason=reason, bad=bad, column=role, problem=problem, shown=self.names.get(role, role))
+
+    def who(self) -> list[Rule]:
+        """Return the rules for ids."""
+        rules = [self.rule("missing fields", pl.col("user").is_null(), "user", "every row must name a user")]
+        for role in ("user", "venue"):
+            if self.frame.schema.get(role) == pl.String:
+                long = pl.col(role).str.len_chars() > LONGEST_ID
+                rules.append(self.rule("overlong id", long, role, f"at most {LONGEST_ID} letters"))
+        for role in ("user", "venue", "trajectory"):
+            if self.frame.schema.get(role) == pl.String:
+                # Arrays of text end at it, so that two ids would be one.
+                nul = pl.col(role).str.contains(NUL, literal=True)
+                rules.append(self.rule("id with a NUL", nul, role, "ids must be letters without U+0000"))
+        return rules
+
+    def when(self) -> list[Rule]:
+        """Return the rule for times."""
+        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", _accepted(self.time_format))]
+
+    def where(self) -> list[Rule]:
+        """Return the rules for coordinates."""
+        if "_lat" not in self.frame.columns:
+            return []
+        lat, lon = pl.col("_lat"), pl.col("_lon")
+        swapped = (lat.abs() > 90) & (lat.abs() <= 180) & (lon.abs() <= 90)
+        return [
+            Rule(reason="swapped", bad=swapped, column="lat, lon", problem=SWAPPED),
+            self.rule("bad latitude", ~lat.is_between(-90, 90).fill_null(False), "lat",
+                      f"must be a number from -90 to 90{self._advice('lat')}"),
+            self.rule("bad longitude", ~lon.is_between(-180, 180).fill_null(False), "lon",
+                      f"must be a number from -180 to 180{self._advice('lon')}"),
+        ]  # fmt: skip
+
+    def _advice(self, role: str) -> str:
+        """Name the option for decimal commas where there are some."""
+        column = self.frame[role]
+        first = column.drop_nulls().first() if column.dtype == pl.String else None
+        has_comma = isinstance(first, str) and _DECIMAL_COMMA.fullmatch(first.strip())
+        return "; decimal commas are read with --decimal , (decimal=',')" if has_comma else ""
+
+
+def parsed_rows(
+    raw: pl.DataFrame,
+    report: Report,
+    *,
+    unit: times.Unit,
+    layout: Layout = AS_NAMED,
+    names: Mapping[str, str] | None = None,
+    first_times: pl.Series | None = None,
+) -> Rows:
+    """Read ids, times and coordinates of rows; refuse a file whose coordinates are no degrees.
+
+    Of rows that are a part of a file, `first_times` are its first ones, which tell how all are written; the
+    report is told what speaks against degrees, for all parts together to decide.
+    """
+    called = dict(names or {})
+    are_utc = names_utc(called.get("time", ""))
+    read = times.parse(raw["time"], unit=unit, style=layout.time_format, like=first_times, are_utc=are_utc)
+    parsed = {"user": identifiers(raw["user"]), "_at": read.at, "_offset": read.offset_s}
+    if "lat" in raw.columns:
+        latitude, longitude = (_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))
+        parsed |= {"_lat": latitude, "_lon": longitude}
+    rows = Rows(raw.with_columns(**parsed), called, read.are_instants, layout.time_format)
+    if "lat" in raw.columns:
+        found = _doubts(rows, report, layout)
+        if first_times is None:
+            found.refuse()
+        report.doubts += found
+    return rows
+
+
+def sifted(rows: Rows, report: Report, rules: list[Rule]) -> pl.DataFrame:
+    """Return the rows that break no rule; a file of which no time or nothing else is read is refused."""
+    kept = report.sift(rows.frame, rules)
+    refuse_unread_times(report, rows.names.get("time", "time"), rows.time_format)
+    report.refuse_if_nothing_is_left(kept.height)
+    report.user_order = kept["user"].unique(maintain_order=True)
+    return kept
+
+
+def refuse_unread_times(report: Report, column: str, time_format: str | None) -> None:
+    """Refuse a file of which no time can be read, and say what helps."""
+    unread = report.dropped.get(_UNREAD, 0)
+    if not unread or unread < report.rows:
+        return
+    value = next(example.fault.value for example in report.examples if example.reason == _UNREAD)
+    cure = times.advice((value or "").strip()) if time_format is None else _accepted(time_format)
+    raise FileError(report.path, [Fault(None, column, value, f"no time can be read; {cure}", "time")])
+
+
+def _accepted(time_format: str | None) -> str:
+    if time_format is not None:
+        return f"time_format = {time_format!r} is how they must be written"
+    return f"accepted are {times.ACCEPTED}"
+
+
+def _degrees(column: pl.Series, decimal: str) -> pl.Series:
+    if column.dtype != pl.String:
+        if decimal != ".":
+            raise ParameterError(f"decimal: the column {column.name!r} holds numbers already, no text")
+        numbers = column.cast(pl.Float64)
+        return numbers.fill_nan(None)
+    text = column.str.strip_chars()
+    if decimal == ",":
+        text = text.str.replace(",", ".", literal=True)
+    return text.cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def _doubts(rows: Rows, report: Report, layout: Layout) -> Doubts:
+    """Return what speaks against degrees; refuse what a map of its own would look like."""
+    names = rows.names
+    by_maps = all(plain_name(names.get(role, "")) in MAPS for role in ("lat", "lon"))
+    of_maps = by_maps and not {"lat", "lon"} & set(layout.columns)
+    given = rows.frame.filter(pl.col("_lat").is_not_null()) if of_maps and rows.are_instants else None
+    found = doubts(rows.frame, names, report.path, report.header_lines, of_maps=of_maps)
+    if given is not None and given.height and plain_name(names["time"]) != INSTANTS:
+        said = f"lng={names['lon']},lat={names['lat']},time={names['time']}"
+        problem = f"{_LOCAL}; if they are degrees and instants, --columns {said} says so"
+        found.refuse()
+        fault = no_degrees(given, names, problem, "no-degrees", report.header_lines)
+        raise FileError(report.path, [fault], given.height)
+    return found
+
+
+# Raw events as files hold them: users, times, coordinates, venues. Not yet places and instants.
+
+
+FIRST_PLAUSIBLE_S = 1_041_379_200
+"""2003-01-01: no check-in or phone trace is older; what is, has a clock that was never set."""
+
+_FARTHEST_OFFSET_MIN = 18 * 60
+
+
+@dataclass(frozen=True)
+class CheckIns:
+    """Events with good times and coordinates, in file order.
+
+    Attributes
+    ----------
+    frame
+        Columns ``row``; ``user`` (whole numbers or text); ``utc`` and ``local``, seconds since
+        1970, or else ``instant``, a number; ``lat`` and ``lon`` in degrees, ``venue``,
+        ``category``, each where the file has it.
+    times_are_local
+        Whether the file names no zone, so that ``utc`` is known only if a time zone was chosen.
+    zone
+        The zone whose local time it probably is.
+    """
+
+    frame: pl.DataFrame
+    times_are_local: bool = False
+    zone: str | None = None
+
+    @property
+    def are_numbered(self) -> bool:
+        """Whether instants are numbers without a date."""
+        return "instant" in self.frame.columns
+
+
+def check_ins(
+    raw: pl.DataFrame,
+    report: Report,
+    choices: Choices,
+    places: Places | None = None,
+    *,
+    layout: Layout = AS_NAMED,
+    names: Mapping[str, str] | None = None,
+) -> CheckIns:
+    """Turn columns as they stand in a file into check-ins, dropping and counting what is wrong.
+
+    Parameters
+    ----------
+    raw
+        Columns ``row``, ``user``, ``time``, and of ``lat``, ``lon``, ``venue``, ``category``,
+        ``offset_min`` those that the file has, of any type.
+    places
+        Where events can be, if that is known. All files of a data set have the same, so that the
+        zone is guessed from them and not from the events of one file.
+    layout, names
+        How numbers and times are written, and what the file calls its columns.
+    """
+    rows = parsed_rows(raw, report, unit="s", layout=layout, names=names)
+    hours = settled(
+        ZonesNamed.of(rows),
+        choices,
+        report.path,
+        are_instants=rows.are_instants,
+        has_offsets="offset_min" in raw.columns,
+        guess=lambda: _guessed(rows.frame, places),
+    )
+    timed, rules = timed_rows(rows, hours, report)
+    report.clock = hours.clock
+    return CheckIns(named(sifted(timed, report, rules), hours), hours.are_local, hours.zone)
+
+
+@dataclass(frozen=True)
+class ZonesNamed:
+    """What the times of some rows say about their zones; sums of it say what the times of all do.
+
+    Attributes
+    ----------
+    times, bare
+        How many times can be read, and how many of them name no zone.
+    has_offset
+        Whether one names another zone than UTC.
+    """
+
+    times: int
+    bare: int
+    has_offset: bool
+
+    @classmethod
+    def of(cls, rows: Rows) -> ZonesNamed:
+        """Look at the times of rows."""
+        known = rows.frame["_offset"].filter(rows.frame["_at"].is_not_null())
+        return cls(len(known), known.null_count(), bool((known != 0).any()))
+
+    def __add__(self, other: ZonesNamed) -> ZonesNamed:
+        return ZonesNamed(
+            self.times + other.times, self.bare + other.bare, self.has_offset or other.has_offset
+        )
+
+    @property
+    def are_all_bare(self) -> bool:
+        """Whether no time names a zone."""
+        return self.bare == self.times
+
+
+Way = Literal["numbers", "as written", "offset column", "named offsets", "zone"]
+
+
+@dataclass(frozen=True)
+class Hours:
+    """How the times of a file become local ones, and which are too early or too late to be meant.
+
+    Attributes
+    ----------
+    way
+        Numbers are instants; times are local (or UTC, if asked for) as they are written; a column or the
+        times themselves say how far they are from UTC; or all are of one zone.
+    clock
+        Whose local time it is; None for numbers.
+    are_local
+        Whether no time names its zone, so that UTC is not known.
+    latest
+        Last second since 1970 that is plausible.
+    zone
+        The zone of local time where UTC is known; beside offsets, that of most places.
+    """
+
+    way: Way
+    clock: LocalTime | None
+    are_local: bool
+    latest: int
+    zone: str | None = None
+
+
+def settled(
+    named: ZonesNamed,
+    choices: Choices,
+    path: str,
+    *,
+    are_instants: bool,
+    has_offsets: bool,
+    guess: Callable[[], LocalTime],
+) -> Hours:
+    """Settle how the times of a file become local ones; `guess` is asked where nothing else tells."""
+    is_local = not are_instants and named.are_all_bare
+    latest = int(time.time()) + DAY_S
+    if (are_instants or is_local) and choices.utc_hours:
+        raise ParameterError(f"{path}: its times name no zone, so that hours of UTC are not known")
+    if are_instants:
+        if choices.timezone is not None:
+            raise ParameterError(f"{path}: has numbers for times, which have no time zone")
+        return Hours("numbers", None, True, latest)
+    if choices.utc_hours:
+        return Hours("as written", IN_UTC, False, latest, "UTC")
+    if choices.timezone is not None:
+        return Hours("zone", asked_for(choices.timezone), False, latest, choices.timezone)
+    if has_offsets:
+        return Hours("offset column", BY_OFFSETS, is_local, latest, guess().zone)
+    if is_local:
+        return Hours("as written", AS_WRITTEN, True, latest)
+    if named.has_offset:
+        return Hours("named offsets", BY_OFFSETS, False, latest, guess().zone)
+    clock = guess()
+    return Hours("zone", clock, False, latest, clock.zone)
+
+
+def timed_rows(rows: Rows, hours: Hours, report: Report) -> tuple[Rows, list[Rule]]:
+    """Return rows with ``_utc`` and ``_local``, seconds since 1970, and the rules that they must keep."""
+    local, utc = _local_and_utc(rows, hours, report)
+    rules = [*rows.who(), *rows.when(), *_date_rules(rows, hours)]
+    if hours.way == "offset column":
+        rules.append(_offset_rule())
+    rules += rows.where()
+    if "lat" in rows.frame.columns:
+        nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
+        rules.append(rows.rule("coordinates 0, 0", nowhere, "lat"))
+    return replace(rows, frame=rows.frame.with_columns(_utc=utc, _local=local)), rules
+
+
+def _local_and_utc(rows: Rows, hours: Hours, report: Report) -> tuple[pl.Series, pl.Series]:
+    utc, offset = rows.frame["_at"], rows.frame["_offset"]
+    if hours.way == "offset column":
+        given = rows.frame["offset_min"]
+        report.notice("times without an offset, taken as UTC", given.null_count())
+        minutes = given.cast(pl.Float64, strict=False).clip(-DAY_S, DAY_S)
+        return utc + (minutes * 60).cast(pl.Int64, strict=False).fill_null(0), utc
+    if hours.way in ("numbers", "as written") or hours.clock is None:
+        return utc, utc
+    if not hours.clock.was_asked_for:
+        bare = int((utc.is_not_null() & offset.is_null()).sum())
+        report.notice("times without a zone, taken as local", bare)
+    if hours.way == "named offsets":
+        return utc + offset.fill_null(0), utc
+    return _zoned(utc, offset, hours.clock.zone or "UTC", report)
+
+
+def _zoned(utc: pl.Series, offset: pl.Series, zone: str, report: Report) -> tuple[pl.Series, pl.Series]:
+    """Local and UTC seconds where all times are of one zone, those that name none among them."""
+    zoned = zones.in_zone(utc, zone)
+    if offset.null_count() == 0:
+        return zoned, utc
+    skipped, repeated = zones.unclear(utc.filter(offset.is_null()), zone)
+    report.notice("local times that the clocks skip, read as if they had not been set yet", skipped)
+    report.notice("local times that the clocks show twice, read as the first", repeated)
+    parts = pl.DataFrame(
+        {"bare": offset.is_null(), "as_is": utc, "zoned": zoned, "placed": zones.from_zone(utc, zone)}
+    )
+    return (
+        parts.select(pl.when("bare").then("as_is").otherwise("zoned")).to_series(),
+        parts.select(pl.when("bare").then("placed").otherwise("as_is")).to_series(),
+    )
+
+
+def _guessed(raw: pl.DataFrame, places: Places | None) -> LocalTime:
+    if places is not None:
+        return guessed(places.latitude, places.longitude, "places")
+    if "_lat" not in raw.columns:
+        return UNKNOWN
+    degrees = raw.select("_lat", "_lon").drop_nulls()
+    return guessed(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
+
+
+def _offset_rule() -> Rule:
+    minutes = pl.col("offset_min").cast(pl.Float64, strict=False)
+    bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
+    return Rule(reason="implausible offset from UTC", bad=bad, column="offset_min")
+
+
+def _date_rules(rows: Rows, hours: Hours) -> list[Rule]:
+    if rows.are_instants:
+        return [
+            rows.rule("negative time number", pl.col("_utc") < 0, "time"),
+            rows.rule("implausible time number", pl.col("_utc") > times.LARGEST_INSTANT, "time"),
+        ]
+    plausible = pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, hours.latest)
+    return [rows.rule("implausible date", ~plausible, "time")]
+
+
+def named(frame: pl.DataFrame, hours: Hours) -> pl.DataFrame:
+    """Return what was read of rows under the names of check-ins."""
+    columns = [pl.col("row"), pl.col("user")]
+    if hours.way == "numbers":
+        columns.append(pl.col("_utc").alias("instant"))
+    else:
+        columns += [pl.col("_utc").alias("utc"), pl.col("_local").alias("local")]
+    if "_lat" in frame.columns:
+        columns += [pl.col("_lat").alias("lat"), pl.col("_lon").alias("lon")]
+    if "venue" in frame.columns:
+        columns.append(pl.col("venue"))
+    if "category" in frame.columns:
+        columns.append(pl.col("category").cast(pl.String).str.slice(0, LONGEST_ID))
+    return frame.select(columns)

@@ -1,0 +1,164 @@
+"""A text file of any size, packed or not, as pieces of whole rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from tracearena.errors import FileError
+from tracearena.files.io import LONGEST_LINE, require_short_lines, unpacking
+from tracearena.io.options import Layout
+from tracearena.io.report import Report
+from tracearena.io.tables import (
+    BOM,
+    ROW,
+    WINDOWS_1252,
+    TextTable,
+    from_windows_1252,
+    is_utf8,
+    notice_rivals,
+    odd_letters,
+    require_text,
+)
+
+_LOOKED_AT = 1 << 20
+_QUOTE = b'"'
+_PACKED_TO = 4
+"""How many times smaller text is when it is packed, at least: a guess that only tells large from small."""
+
+
+def pieces(path: Path, size: int) -> Iterator[bytes]:
+    """Yield a file about `size` bytes at a time, cut where a row ends; a row may go on within quotes."""
+    rest, lines = b"", 0
+    with unpacking(path) as source:
+        begin = source.read(size).removeprefix(BOM)
+        while data := begin or source.read(size):
+            begin = b""
+            require_text(path, data)
+            data = rest + data
+            end = _end_of_rows(data)
+            piece, rest = data[:end], data[end:]
+            require_short_lines(path, piece, lines_before=lines)
+            lines += piece.count(b"\n")
+            _require_end(path, rest, lines)
+            if piece:
+                yield piece
+    if rest:
+        yield rest
+
+
+def estimated_lines(path: Path) -> float:
+    """Return about how many lines a file has, by its size and its first lines."""
+    with unpacking(path) as source:
+        begin = source.read(_LOOKED_AT)
+    found = begin.count(b"\n")
+    if len(begin) < _LOOKED_AT:
+        return found
+    return found * estimated_bytes(path) / len(begin)
+
+
+def estimated_bytes(path: Path) -> int:
+    """Return about how many bytes a file has, unpacked."""
+    return path.stat().st_size * (_PACKED_TO if _is_packed(path) else 1)
+
+
+def _is_packed(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def _end_of_rows(data: bytes) -> int:
+    """Return where the last row ends that is whole: after a line end with an even number of quotes before."""
+    quotes, end = data.count(_QUOTE), len(data)
+    while True:
+        at = data.rfind(b"\n", 0, end)
+        if at < 0:
+            return 0
+        quotes -= data.count(_QUOTE, at, end)
+        if quotes % 2 == 0:
+            return at + 1
+        end = at
+
+
+def _require_end(path: Path, rest: bytes, lines: int) -> None:
+    """Refuse a row that does not end: its line is too long, or a quote in it is not closed."""
+    if len(rest) <= LONGEST_LINE:
+        return
+    require_short_lines(path, rest, lines_before=lines)
+    problem = f"has a quote that is not closed within {LONGEST_LINE:,} bytes, in line {lines + 1:,}"
+    raise FileError.whole(path, problem, "open-quote")
+
+
+# Rows of a text file, some after the others, each read as if all had been read at once.
+
+
+BYTES_A_ROW = 32
+FIRST_ROWS = 1 << 16
+"""Rows whose times tell how all are written."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text file and how its rows are laid out; of whom they are may be said by its folder."""
+
+    path: Path
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class Manner:
+    """What the rows read so far leave open: whether coordinates are text, and the encoding."""
+
+    numbers_are_text: bool = False
+    is_windows_1252: bool | None = None
+
+
+class Otherwise(Exception):
+    """The file must be read anew in another manner."""
+
+    def __init__(self, manner: Manner) -> None:
+        self.manner = manner
+
+
+def rows_of(
+    text: Text, wanted: tuple[str, ...], lost: Report, size: int, manner: Manner
+) -> Iterator[tuple[pl.DataFrame, TextTable, int]]:
+    """Yield the rows that have all their fields, with their numbers; `lost` is told of the others.
+
+    Beside them stands how many bytes have been read.
+    """
+    table: TextTable | None = None
+    before, done, is_blank = 0, 0, True
+    if manner.is_windows_1252:
+        lost.notice(WINDOWS_1252)
+    for piece in pieces(text.path, size):
+        data = _in_utf8(text.path, piece, size, manner)
+        if table is None:
+            table, data = TextTable.begun(text.path, data, lost, wanted, text.layout)
+            notice_rivals(table.names, table.found, lost, text.layout)
+        is_blank = is_blank and not data.strip()
+        frame = table.read(data, as_text=manner.numbers_are_text)
+        if not manner.numbers_are_text and any(frame.schema[name] == pl.String for name in table.numbers):
+            raise Otherwise(replace(manner, numbers_are_text=True))
+        numbered = frame.with_columns(pl.col("row") + before)
+        before += frame.height
+        done += len(piece)
+        yield table.good(numbered, lost, ROW), table, done
+    if table is None:
+        raise FileError.whole(text.path, "is empty", "empty")
+    if is_blank:
+        raise FileError.whole(text.path, "has a header and no rows", "empty")
+
+
+def _in_utf8(path: Path, piece: bytes, size: int, manner: Manner) -> bytes:
+    """Return a piece in UTF-8; the first one that is none makes the whole file be looked at."""
+    if manner.is_windows_1252:
+        return from_windows_1252(piece)
+    if manner.is_windows_1252 is None and not is_utf8(piece):
+        counted = [odd_letters(one) for one in pieces(path, size)]
+        broken, beyond_ascii = (sum(column) for column in zip(*counted, strict=True))
+        raise Otherwise(replace(manner, is_windows_1252=2 * broken > beyond_ascii))
+    return piece

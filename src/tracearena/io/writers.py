@@ -1,0 +1,221 @@
+"""One door to write all formats: events, releases and GPS points alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from tracearena.errors import ParameterError
+from tracearena.files.atomic import replacing_all
+from tracearena.io import points, pwscup
+from tracearena.io.formats import checkins, geolife, gpx, peopleflow, released_table
+from tracearena.io.id_mapping import UserKey
+from tracearena.io.places import write_places
+from tracearena.io.recognition import EITHER, FORMATS
+from tracearena.io.report import Report
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
+
+_File = str | PathLike[str]
+
+_CHECK_INS: Mapping[str, Callable[[Traces, _File], None]] = {
+    "table": checkins.write_event_table,
+    "partitions": checkins.write,
+    "gowalla": checkins.write_gowalla,
+    "tsmc": checkins.write_tsmc,
+    "peopleflow": peopleflow.write,
+}
+_GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
+_GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
+TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
+"""How the names of tables end."""
+
+_TEXT_NAMES = (".csv", ".csv.gz", ".txt", ".txt.gz")
+_IN_TEXT = ("table", "gowalla", "tsmc", "foursquare", "peopleflow", "pwscup", "ppmtf")
+_OTHER_NAMES = {
+    ".gpx": "gpx",
+    ".gpx.gz": "gpx",
+    ".geojson": "geojson",
+    ".geojson.gz": "geojson",
+    ".gpkg": "gpkg",
+    ".geoparquet": "geoparquet",
+}
+
+WRITTEN = tuple(name for name in FORMATS if name not in EITHER or name in _GEO_WRITERS)
+"""Names of the formats that events can be written in."""
+
+
+def write(
+    traces: Traces | GpsTraces | ObfuscatedTraces,
+    path: _File,
+    *,
+    to: str | None = None,
+    places_out: _File | None = None,
+) -> list[Path]:
+    """Write traces, and their places if `places_out` is given; return the files written.
+
+    They appear together, or none of them.
+
+    Parameters
+    ----------
+    to
+        One of `WRITTEN` for events, by default what the name says: a table for names that end in
+        .csv, .csv.gz or .parquet, or else geojson or gpkg. For GPS points also gpx and geolife
+        (`format_of_name`). Of obfuscated traces there are tables (`released_table`, which
+        `read_released` reads) and pwscup files of pseudonyms.
+    """
+    if isinstance(traces, GpsTraces):
+        chosen = form_of_points(path, to)
+        if places_out is not None:
+            raise ParameterError("GPS points lie at no places: there are none to write")
+        if chosen in _GEO_WRITERS:
+            _write_geo(traces, path, chosen)
+        else:
+            _GPS_WRITERS[chosen](traces, path)
+        return [Path(path)]
+    target = to or format_of_name(path)
+    if target not in WRITTEN:
+        raise ParameterError.of("to", target, f"one of {', '.join(WRITTEN)}")
+    if target == "foursquare" and isinstance(traces, Traces):
+        return [Path(path), checkins.write_foursquare(traces, path, pois=places_out)]
+    with replacing_all():
+        beside = _write_events(traces, path, target)
+        if places_out is not None:
+            write_places(traces.places, places_out, to=target)
+            beside.append(Path(places_out))
+    return [Path(path), *beside]
+
+
+def form_of_points(path: _File, to: str | None = None) -> str:
+    """Return the format in which GPS points go to a path; refuse one in which they are not written."""
+    chosen = to or format_of_name(path, "points")
+    if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
+        names = ", ".join([*_GPS_WRITERS, *_GEO_WRITERS])
+        allowed = (
+            f"one of {names}, at the prompt partitions (a folder of parts), or a format of events with a grid"
+        )
+        raise ParameterError.of("to", chosen, allowed)
+    return chosen
+
+
+def format_of_name(path: _File, kind: Literal["events", "points"] = "events", like: str | None = None) -> str:
+    """Return what a new file of this name holds; a GeoLife folder of points only if it has no ending.
+
+    Parameters
+    ----------
+    like
+        The format of events where the name does not tell: it has no ending, or one of plain text, and
+        the format is written as such.
+
+    Examples
+    --------
+    >>> format_of_name("out.parquet"), format_of_name("out.csv", like="pwscup"), format_of_name("out.geojson")
+    ('table', 'pwscup', 'geojson')
+    >>> [format_of_name(name, "points") for name in ("out.csv", "out.gpx", "out")]
+    ['points', 'gpx', 'geolife']
+    """
+    name = str(path)
+    if kind == "events" and like in _possible(name):
+        return str(like)
+    if name.endswith(TABLE_NAMES):
+        return "table" if kind == "events" else "points"
+    if kind == "points" and not Path(path).suffix:
+        return "geolife"
+    others = {end: to for end, to in _OTHER_NAMES.items() if kind == "points" or to in WRITTEN}
+    told = next((to for end, to in others.items() if name.endswith(end)), None)
+    if told is not None:
+        return told
+    formats = WRITTEN if kind == "events" else (*_GPS_WRITERS, *_GEO_WRITERS)
+    raise ParameterError(
+        f"{path}: name a format (one of {', '.join(formats)}) or a file that ends in "
+        f"{', '.join([*TABLE_NAMES, *others])}"
+    )
+
+
+def _possible(name: str) -> tuple[str, ...]:
+    """Return the formats between which a name does not tell."""
+    if name.endswith(_TEXT_NAMES):
+        return _IN_TEXT
+    return () if Path(name).suffix else WRITTEN
+
+
+def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
+    """Write events in a format, and return the files that had to be written beside them."""
+    if isinstance(traces, ObfuscatedTraces):
+        if to not in ("pwscup", "table"):
+            raise ParameterError.of("to", to, "table or pwscup for obfuscated traces")
+        (released_table.write if to == "table" else pwscup.write_anonymized)(traces, path)
+    elif to == "pwscup":
+        times = pwscup.write_traces(traces, path)
+        return [] if times is None else [times]
+    elif to == "ppmtf":
+        from tracearena.io import ppmtf
+
+        ppmtf.write_traces(traces, path)
+    elif to in _GEO_WRITERS:
+        _write_geo(traces, path, to)
+    else:
+        _CHECK_INS[to](traces, path)
+    return []
+
+
+def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
+    from tracearena.io.formats import geo_tables, geojson
+
+    if to == "geojson":
+        geojson.write(traces, path)
+    elif to == "gpkg":
+        geo_tables.write_geopackage(traces, path)
+    else:
+        geo_tables.write_geoparquet(traces, path)
+
+
+# What of some traces a format can hold.
+
+
+def fitted(traces: Traces, to: str, report: Report, key: UserKey | None = None) -> Traces:
+    """Return what of the traces a format can hold, and report what it cannot.
+
+    The files of pwscup and peopleflow hold one event an instant, of users with numbers from 1: of
+    several events the first is kept. Users whose ids are such numbers keep them; the others get
+    new ones, which `key` knows afterwards. Those of ppmtf hold no commas in categories: they
+    become blanks.
+    """
+    if to == "ppmtf":
+        return _without_commas(traces, report)
+    if to not in ("pwscup", "peopleflow"):
+        return traces
+    again = np.zeros(traces.n_events, bool)
+    again[1:] = (np.diff(traces.instants) == 0) & (np.diff(traces.user_index) == 0)
+    if again.any():
+        report.drop("second event at an instant", int(again.sum()))
+        traces = traces.keep(~again)
+    numbered = (UserKey() if key is None else key).numbered(traces, to)
+    own, number = set(map(str, traces.user_ids.tolist())), set(map(str, numbered.user_ids.tolist()))
+    report.notice("users with a new number", len(own - number))
+    return numbered
+
+
+def _without_commas(traces: Traces, report: Report) -> Traces:
+    places = traces.places
+    if places.categories is None:
+        return traces
+    plain = [re.sub(r"[,\r\n]", " ", category) for category in places.categories.tolist()]
+    changed = int((np.asarray(plain, np.str_) != places.categories).sum())
+    if changed == 0:
+        return traces
+    report.notice("categories with a comma, written without", changed)
+    renamed = Places(
+        places.latitude,
+        places.longitude,
+        ids=places.ids,
+        sensitive=places.sensitive,
+        categories=plain,
+        grid=places.grid,
+        km_per_degree=places.km_per_degree,
+    )
+    return traces.onto(renamed)

@@ -1,0 +1,43 @@
+from .comparison import Released, Together, beside, is_streamable, release_table_of, walk_together
+from .description import CountedTable, counted_together, describe, describe_events
+from .transformation import (
+    Written,
+    count_fates,
+    depends_on,
+    identity_of,
+    obfuscating,
+    obfuscation,
+    renaming,
+    unchanged,
+    under,
+    write_anonymized,
+    write_changed,
+    write_events,
+    write_released,
+)
+
+__all__ = [
+    "CountedTable",
+    "Released",
+    "Together",
+    "Written",
+    "beside",
+    "count_fates",
+    "counted_together",
+    "depends_on",
+    "describe",
+    "describe_events",
+    "identity_of",
+    "is_streamable",
+    "obfuscating",
+    "obfuscation",
+    "release_table_of",
+    "renaming",
+    "unchanged",
+    "under",
+    "walk_together",
+    "write_anonymized",
+    "write_changed",
+    "write_events",
+    "write_released",
+]

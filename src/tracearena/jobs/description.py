@@ -1,0 +1,366 @@
+"""What is in a table of points, counted portion by portion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.engine import block_ranges, fold_blocks, use
+from tracearena.errors import Fault
+from tracearena.io.alignment import common_places, index_among
+from tracearena.io.discretisation import oddities
+from tracearena.io.large.first_pass import EventSurvey, Survey
+from tracearena.io.large.user_chunks import Table
+from tracearena.io.report import Report
+from tracearena.metrics.counts import Counted
+from tracearena.pages.describe import LONG_GAP_MS, Summary, exact_seconds, moment, quartiles
+from tracearena.traces import Box, Clock, GpsTraces, Places, Traces
+from tracearena.traces.clock import SlotPlan
+from tracearena.traces.time import (
+    BARE_AS_UTC,
+    LocalTime,
+    asked_for,
+    by_guess,
+    joined_cells,
+    zone_cells,
+    zone_of_cells,
+)
+
+# Quantiles of many whole numbers, from how often each occurs.
+
+
+Ints = NDArray[np.int64]
+
+MOST_VALUES = 1 << 22
+_DENSE = 1 << 20
+_KEPT_BITS = 14
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Values of 0 and more, ascending, and how often each occurs.
+
+    Attributes
+    ----------
+    values, counts
+        The values, and how often each occurs.
+    most_values
+        Up to this many different values are told apart; by default four million. Where there are more, those
+        above a million are rounded down by at most one part in 8,192.
+
+    Examples
+    --------
+    >>> tally = Tally.of(np.array([5, 1, 5])) + Tally.of(np.array([9]))
+    >>> tally.quantile(0.5), tally.total
+    (5.0, 4)
+    """
+
+    values: Ints
+    counts: Ints
+    most_values: int = MOST_VALUES
+
+    @classmethod
+    def of(cls, numbers: Ints, most_values: int = MOST_VALUES) -> Self:
+        """Count numbers; most are small, and counted without sorting."""
+        small = numbers < _DENSE
+        if small.all():
+            low, high = numbers, np.empty(0, np.int64)
+        else:
+            low, high = numbers[small], numbers[~small]
+        counted = np.bincount(low)
+        seen = np.flatnonzero(counted)
+        values, counts = np.unique(high, return_counts=True)
+        return cls(np.concatenate([seen, values]), np.concatenate([counted[seen], counts]), most_values)
+
+    @property
+    def total(self) -> int:
+        """How many numbers were counted."""
+        return int(self.counts.sum())
+
+    def __add__(self, other: Tally) -> Tally:
+        values = np.concatenate([self.values, other.values])
+        counts = np.concatenate([self.counts, other.counts])
+        joined = self._joined(values, counts)
+        if len(joined.values) <= self.most_values:
+            return joined
+        return self._joined(_coarse(joined.values), joined.counts)
+
+    def quantile(self, share: float) -> float:
+        """Return what ``numpy.quantile`` returns of all the numbers."""
+        place = share * (self.total - 1)
+        low = int(np.floor(place))
+        at = np.searchsorted(np.cumsum(self.counts), [low, min(low + 1, self.total - 1)], side="right")
+        a, b = self.values[at].astype(np.float64)
+        return float(np.quantile([a, b], place - low))
+
+    def _joined(self, values: Ints, counts: Ints) -> Tally:
+        known, index = np.unique(values, return_inverse=True)
+        return replace(self, values=known, counts=np.bincount(index, counts, len(known)).astype(np.int64))
+
+
+def _coarse(values: Ints) -> Ints:
+    bits = np.frexp(values.astype(np.float64))[1]
+    shift = np.where(values < _DENSE, 0, bits - _KEPT_BITS)
+    return values >> shift << shift
+
+
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True)
+class PointTotals:
+    """What some portions hold; sums of them say what all hold."""
+
+    first: int
+    last: int
+    trajectories: int
+    box: Box
+    of_users: Tally
+    long_gaps: int
+    longest_gap: int
+    of_trajectories: Tally
+    cells: NDArray[np.float64]
+    same_times: int
+    same: tuple[str, int] | None
+
+    def __add__(self, other: PointTotals) -> PointTotals:
+        boxes = np.array([[*self.box], [*other.box]])
+        return PointTotals(
+            min(self.first, other.first),
+            max(self.last, other.last),
+            self.trajectories + other.trajectories,
+            Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()),
+            self.of_users + other.of_users,
+            self.long_gaps + other.long_gaps,
+            max(self.longest_gap, other.longest_gap),
+            self.of_trajectories + other.of_trajectories,
+            joined_cells(self.cells, other.cells),
+            self.same_times + other.same_times,
+            self.same or other.same,
+        )
+
+
+def describe(table: Table[GpsTraces], found: Survey, *, most_gaps: int = MOST_VALUES) -> Summary:
+    """Count what describes a table of points: what `summarise` counts of all of them at once.
+
+    Parameters
+    ----------
+    most_gaps
+        Where gaps have more different lengths, long ones are rounded for the quantiles (`Tally`).
+    """
+
+    def work(block: int, first: int, stop: int) -> PointTotals:
+        with use(threads=1):
+            return _totals(table.traces(block), most_gaps)
+
+    totals = fold_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    report = found.report
+    _report_same_times(totals, report)
+    first, last = (np.datetime64(at, "ms").astype("datetime64[s]") for at in (totals.first, totals.last))
+    within = totals.of_trajectories
+    return Summary(
+        users=found.n_users,
+        events=found.n_points,
+        first=f"{first}Z",
+        last=f"{last}Z",
+        days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
+        events_per_user=quartiles(found.points_of_users),
+        gap_h=_gaps(totals),
+        trajectories=totals.trajectories,
+        bounds=asdict(totals.box),
+        interval_s=within.quantile(0.5) / 1000 if within.total else None,
+        gaps_over_4h=totals.long_gaps,
+        report=report,
+        local=_local_time(totals, report),
+    )
+
+
+def _totals(traces: GpsTraces, most_gaps: int) -> PointTotals:
+    same_user = np.ones(max(len(traces) - 1, 0), bool)
+    same_user[traces.offsets[1:-1] - 1] = False
+    steps = np.diff(traces.time_ms)
+    gaps = steps[same_user]
+    same = np.flatnonzero((steps == 0) & same_user)
+    order = traces.trajectory_order
+    number = traces.trajectory[order]
+    within = np.diff(traces.time_ms[order])[np.diff(number) == 0]
+    example = None
+    if same.size:
+        at = int(same[0])
+        example = str(traces.user_ids[traces.user_index[at]]), int(traces.time_ms[at])
+    return PointTotals(
+        int(traces.time_ms.min()),
+        int(traces.time_ms.max()),
+        traces.n_trajectories,
+        Box.of(traces),
+        Tally.of(gaps, most_gaps),
+        int((gaps > LONG_GAP_MS).sum()),
+        int(gaps.max(initial=0)),
+        Tally.of(within, most_gaps),
+        zone_cells(traces.latitude, traces.longitude),
+        int(same.size),
+        example,
+    )
+
+
+def _gaps(totals: PointTotals) -> dict[str, float]:
+    gaps = totals.of_users
+    middle, most = (gaps.quantile(share) if gaps.total else 0.0 for share in (0.5, 0.9))
+    found = {"median": middle, "ninety_percent": most, "longest": totals.longest_gap}
+    return {name: round(gap / _HOUR_MS, 3) for name, gap in found.items()}
+
+
+def _report_same_times(totals: PointTotals, report: Report) -> None:
+    if totals.same is None:
+        return
+    user, at = totals.same
+    shown = str(np.datetime64(at, "ms").astype("datetime64[s]"))
+    problem = f"user {user} has two points at the same time"
+    report.notice_fault(Fault(None, "time", shown, problem, "same-time"), totals.same_times)
+
+
+def _local_time(totals: PointTotals, report: Report) -> LocalTime:
+    if report.timezone is not None:
+        return asked_for(report.timezone)
+    return BARE_AS_UTC if report.all_unzoned else by_guess(zone_of_cells(totals.cells))
+
+
+# What is in a table of events, counted portion by portion.
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What some portions hold; sums of them say what all hold."""
+
+    gaps: Tally
+    longest: int
+    again: int
+    visited: NDArray[np.bool_]
+    odd: dict[str, int]
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            self.gaps + other.gaps,
+            max(self.longest, other.longest),
+            self.again + other.again,
+            self.visited | other.visited,
+            {reason: count + other.odd[reason] for reason, count in self.odd.items()},
+        )
+
+
+def describe_events(table: Table[Traces], found: EventSurvey) -> Summary:
+    """Count what describes a table of events: what `summarise` counts of all of them at once."""
+
+    def work(block: int, first: int, stop: int) -> Totals:
+        with use(threads=1):
+            return _count_event_totals(table.traces(block))
+
+    totals = fold_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    for reason, count in totals.odd.items():
+        found.report.notice(reason, count)
+    clock = found.clock
+    first, stop = found.extent.span(clock)
+    cells = len(found.users) * (stop - first)
+    return Summary(
+        users=len(found.users),
+        events=found.n_events,
+        places=len(found.places),
+        visited_places=int(totals.visited.sum()),
+        first=moment(clock, first),
+        last=moment(clock, stop - 1),
+        days=int(clock.day_of(stop - 1) - clock.day_of(first)) + 1,
+        events_per_user=quartiles(found.counts),
+        gap_h=_summarise_event_gaps(totals),
+        missing=round(1 - (found.n_events - totals.again) / cells, 6),
+        several_at_an_instant=totals.again,
+        report=found.report,
+        local=found.report.clock,
+    )
+
+
+def _count_event_totals(traces: Traces) -> Totals:
+    same_user = np.ones(max(traces.n_events - 1, 0), bool)
+    same_user[traces.offsets[1:-1] - 1] = False
+    gaps = np.abs(np.diff(exact_seconds(traces)))[same_user]
+    visited = np.zeros(len(traces.places), bool)
+    visited[traces.place_index] = True
+    return Totals(
+        Tally.of(gaps),
+        int(gaps.max(initial=0)),
+        int((same_user & (np.diff(traces.instants) == 0)).sum()),
+        visited,
+        oddities(traces),
+    )
+
+
+def _summarise_event_gaps(totals: Totals) -> dict[str, float]:
+    gaps = totals.gaps
+    middle, most = (gaps.quantile(share) if gaps.total else 0.0 for share in (0.5, 0.9))
+    found = {"median": middle, "ninety_percent": most, "longest": totals.longest}
+    return {name: round(gap / 3600, 3) for name, gap in found.items()}
+
+
+# Tables of events of any size at common places, counted a few users at a time for the metrics of
+# utility.
+
+
+@dataclass(frozen=True)
+class CountedTable:
+    """A table of events among others, counted portion by portion.
+
+    Attributes
+    ----------
+    places, index
+        The places of all tables, and which of them each of the table's own is.
+    slots
+        Other slots than the table's own.
+    """
+
+    table: Table[Traces]
+    n_users: int
+    places: Places
+    index: NDArray[np.int64]
+    slots: SlotPlan | Clock | None = None
+
+    def counted(self, *, by_day: bool = False, users: NDArray[np.int64] | None = None) -> Counted:
+        """Count all users, or some by their ascending indices, here or in the workers of a cluster."""
+
+        def work(block: int, first: int, stop: int) -> Counted:
+            with use(threads=1):
+                return Counted.of(self._traces(block, users), by_day=by_day)
+
+        blocks = block_ranges(len(self.table.portions), 1)
+        return fold_blocks(work, blocks, anywhere=not self.table.is_in_scratch, report=True)
+
+    def _traces(self, number: int, users: NDArray[np.int64] | None) -> Traces:
+        traces = self.table.traces(number).onto(self.places, self.index)
+        if self.slots is not None:
+            traces = traces.with_slots(self.slots)
+        if users is None:
+            return traces
+        portion = self.table.portions[number]
+        begin, end = np.searchsorted(users, [portion.first_user, portion.stop_user])
+        return traces.take_users(users[begin:end] - portion.first_user)
+
+
+def counted_together(
+    training: tuple[Table[Traces], EventSurvey],
+    testing: tuple[Table[Traces], EventSurvey],
+    synthetic: Sequence[tuple[Table[Traces], EventSurvey]],
+    slots: str | None = None,
+) -> tuple[CountedTable, CountedTable, list[CountedTable]]:
+    """Put tables on common ground: all at the same places, synthetic ones in the slots of the training."""
+    together = [training, testing, *synthetic]
+    places = common_places([found.places for _, found in together])
+    plan = None if slots is None else SlotPlan.parse(slots)
+    # Days of synthetic traces are numbers: the first is of the kind of the first day of training.
+    learned = None if plan is None else plan.on(training[1].clock)
+    own, other, *made = (
+        CountedTable(table, len(found.users), places, index_among(places, found.places), kind)
+        for (table, found), kind in zip(together, [plan, plan, *[learned] * len(synthetic)], strict=True)
+    )
+    return own, other, made

@@ -1,0 +1,387 @@
+"""Work on every portion of a table, from files to files, here or in the workers of a cluster."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracearena import __version__
+from tracearena.algorithms import GpsObfuscator, Obfuscator, validation
+from tracearena.algorithms.base import Algorithm, Defence
+from tracearena.arena.journal import code_of
+from tracearena.engine import block_ranges, current_progress, run_blocks, thread_count, use
+from tracearena.engine.blocks import in_order
+from tracearena.files.io import replacing
+from tracearena.io.discretisation import oddities
+from tracearena.io.formats import checkins as tables
+from tracearena.io.formats import released_table
+from tracearena.io.large.checkpoint import JOURNAL_NAMES, Unfinished
+from tracearena.io.large.first_pass import Survey
+from tracearena.io.large.user_chunks import Table
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
+from tracearena.traces.row_table import RowTable
+
+T = TypeVar("T", bound=RowTable)
+Change = Callable[[T, int], Any]
+"""Makes of a portion, and its number, what is released of it."""
+Count = Callable[[T, Any], dict[str, int]]
+"""Counts what is to be known of a portion and of what was made of it."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: users, points, points that were left out, users without points, odd times."""
+
+    users: int
+    points: int
+    withheld: int
+    silent: int
+    same_times: int
+
+
+def write_changed(
+    table: Table[GpsTraces],
+    found: Survey,
+    out: Path,
+    change: Change[GpsTraces],
+    *,
+    unfinished: Unfinished | None = None,
+) -> Written:
+    """Change every portion of a table of points and write the result.
+
+    Parameters
+    ----------
+    unfinished
+        Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
+    """
+    is_csv = unfinished is None and out.suffix != ".parquet"
+    text = points_text(whole_seconds=found.whole_seconds or (is_csv and _are_whole(table, change)))
+    counts = write_counted(table, out, change, _count_points, text, unfinished=unfinished)
+    points = counts["points"]
+    left_out = found.n_points - points
+    silent = counts["silent"] + len(found.outside)
+    return Written(found.n_users, points, left_out, silent, counts["same_times"])
+
+
+def _are_whole(table: Table[GpsTraces], change: Change[GpsTraces]) -> bool:
+    """Whether no released time has a fraction of a second; the first portion mostly tells that one has."""
+    return all(
+        not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
+    )
+
+
+def write_counted(
+    table: Table[T],
+    out: Path,
+    change: Change[T],
+    count: Count[T],
+    text: Text,
+    *,
+    unfinished: Unfinished | None = None,
+) -> dict[str, int]:
+    """Change every portion of a table and write the result; return the sums of what was counted.
+
+    Parameters
+    ----------
+    text
+        Makes CSV of what is released.
+    unfinished
+        Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
+    """
+
+    def changed(number: int) -> tuple[Any, dict[str, int]]:
+        with use(threads=1):
+            return _changed(table, (change, count), number)
+
+    if unfinished is None:
+        counts = _one_file(table, changed, out, text)
+    else:
+        counts = _parts(table, changed, unfinished)
+    return {name: sum(one[name] for one in counts) for name in counts[0] if name not in JOURNAL_NAMES}
+
+
+def _parts(
+    table: Table[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], unfinished: Unfinished
+) -> list[dict[str, Any]]:
+    left = [one for one in table.portions if one.number not in unfinished.done]
+    done = [len(one) for one in table.portions if one.number in unfinished.done]
+    total, progress = sum(map(len, table.portions)), current_progress()
+    names = [unfinished.part(one.number) for one in left]
+
+    def work(block: int, first: int, stop: int) -> dict[str, int]:
+        made, counts = changed(left[block].number)
+        write_part(made, names[block])
+        return counts
+
+    def finished(block: int, counts: dict[str, int]) -> None:
+        unfinished.add(left[block].number, counts)
+        done.append(len(left[block]))
+        progress(sum(done), total)
+
+    run_blocks(work, block_ranges(len(left), 1), anywhere=True, finished=finished)
+    return [unfinished.done[one.number] for one in table.portions]
+
+
+def _one_file(
+    table: Table[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], out: Path, text: Text
+) -> list[dict[str, Any]]:
+    counts: list[dict[str, Any]] = []
+    total, progress = sum(map(len, table.portions)), current_progress()
+
+    def released() -> Iterator[Any]:
+        pieces = [(one.number,) for one in table.portions]
+        for made, counted in in_order(changed, pieces, False, ahead=thread_count()):
+            counts.append(counted)
+            progress(table.portions[len(counts) - 1].stop, total)
+            yield made
+
+    write_in_order(released(), out, text)
+    return counts
+
+
+def _changed(table: Table[T], way: tuple[Change[T], Count[T]], number: int) -> tuple[Any, dict[str, int]]:
+    change, count = way
+    given = table.traces(number)
+    made = change(given, number)
+    return made, count(given, made)
+
+
+def _count_points(given: GpsTraces, made: GpsTraces) -> dict[str, int]:
+    silent = int((made.offsets[1:] == made.offsets[:-1]).sum())
+    return {"points": len(made), "silent": silent, "same_times": same_times(given)}
+
+
+def same_times(traces: GpsTraces) -> int:
+    """Return how many points have the time of the one before them, of the same user."""
+    same = np.diff(traces.time_ms) == 0
+    same[traces.offsets[1:-1] - 1] = False
+    return int(same.sum())
+
+
+def unchanged(part: T, number: int) -> T:
+    """Return a portion as it is."""
+    return part
+
+
+def renaming(table: Table[GpsTraces], pseudonyms: NDArray[Any]) -> Change[GpsTraces]:
+    """Return what is released of a portion of a shuffled table: under pseudonyms, trajectories by number."""
+
+    def work(block: int, first: int, stop: int) -> int:
+        return table.traces(block).n_trajectories
+
+    counts = run_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    before = np.concatenate([[0], np.cumsum(counts)])
+
+    def change(part: GpsTraces, number: int) -> GpsTraces:
+        named = part.with_user_ids(pseudonyms[part.user_ids])
+        return named.with_trajectory_ids(np.arange(before[number], before[number + 1]))
+
+    return change
+
+
+def obfuscation(
+    table: Table[GpsTraces], defence: GpsObfuscator, root: np.random.SeedSequence, digits: int
+) -> Change[GpsTraces]:
+    """Return what a defence makes of a portion: the same as if it had all of them."""
+    before = draws_before(table, defence)
+    is_ours = not validation.is_foreign(defence)
+
+    def change(part: GpsTraces, number: int) -> GpsTraces:
+        first, total = int(before[number]), int(before[-1])
+        moved = validation.gps_transformed_part(defence, part, seed=root, first=first, total=total)
+        if is_ours:
+            return moved
+        # Our own defences round already; a class from elsewhere need not know that it should.
+        from tracearena.obfuscation.gps import rounded
+
+        return rounded(moved, digits)
+
+    return change
+
+
+def draws_before(table: Table[Any], defence: Defence[Any, Any]) -> NDArray[np.int64]:
+    """Count the draws of the portions before each, and of all; where a row is one, nothing is read."""
+
+    def work(block: int, first: int, stop: int) -> int:
+        return defence.draws(table.traces(block))
+
+    if defence.counts_draws:
+        draws = run_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    else:
+        draws = [len(one) for one in table.portions]
+    return np.concatenate([[0], np.cumsum(draws)]).astype(np.int64)
+
+
+def identity_of(algorithm: Algorithm) -> tuple[str, ...]:
+    """Return which algorithm it is: its class, its parameters, and the code of a class from elsewhere."""
+    kind = type(algorithm)
+    return kind.__module__, kind.__qualname__, repr(algorithm), code_of([algorithm])
+
+
+def depends_on(table: Table[Any], *others: object) -> str:
+    """Return a digest of what every part depends on: files, how they are read, settings, versions."""
+    files = table.files
+    said = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files.files]
+    options = (*files.options, table.portions, pl.__version__, np.__version__, __version__, others)
+    return hashlib.sha256(repr((said, options)).encode()).hexdigest()
+
+
+# Events of a table of any size on their way through: obfuscated, renamed or as they are.
+
+
+def write_events(
+    table: Table[Traces], out: Path, change: Change[Traces], *, unfinished: Unfinished | None = None
+) -> dict[str, int]:
+    """Change every portion and write the events; return how many there are, and what is odd about them."""
+    return write_counted(table, out, change, _count_events, tables.text, unfinished=unfinished)
+
+
+def write_released(
+    table: Table[Traces],
+    out: Path,
+    change: Change[Traces],
+    *,
+    keeps_times: bool = True,
+    unfinished: Unfinished | None = None,
+) -> dict[str, int]:
+    """Write what is released of every portion; return the same counts, and what became of the events.
+
+    Parameters
+    ----------
+    keeps_times
+        Whether the events of the release are the table's in their order.
+    """
+
+    def count(given: Traces, made: ObfuscatedTraces) -> dict[str, int]:
+        fates = count_fates(given, made, keeps_times=keeps_times)
+        return {"events": made.n_events, **fates, **oddities(given)}
+
+    return write_counted(table, out, change, count, released_table.text, unfinished=unfinished)
+
+
+def count_fates(given: Traces, made: ObfuscatedTraces, *, keeps_times: bool) -> dict[str, int]:
+    """Count what became of events: how many were kept, moved, left out, generalised, deleted.
+
+    Where times are changed nobody knows which event is which, and so neither which were moved.
+    """
+    kept = int((made.codes == given.place_index).sum()) if keeps_times else 0
+    places = (
+        {"kept": kept, "moved": int(made.is_single.sum()) - kept}
+        if keeps_times
+        else {"withheld": given.n_events - made.n_events}
+    )
+    return {**places, "generalised": int(made.is_set.sum()), "deleted": int(made.is_deleted.sum())}
+
+
+def obfuscating(table: Table[Traces], defence: Obfuscator, root: np.random.SeedSequence) -> Change[Traces]:
+    """Return what a defence makes of a portion: the same as if it had all of them."""
+    before = draws_before(table, defence)
+
+    def change(part: Traces, number: int) -> ObfuscatedTraces:
+        first, total = int(before[number]), int(before[-1])
+        return validation.transformed_part(defence, part, seed=root, first=first, total=total)
+
+    return change
+
+
+def under(pseudonyms: NDArray[Any]) -> Change[Any]:
+    """Return what is released of a portion of a shuffled table: the same events under pseudonyms."""
+
+    def change(part: RowTable, number: int) -> RowTable:
+        return part.with_user_ids(pseudonyms[part.user_ids])
+
+    return change
+
+
+def write_anonymized(
+    table: Table[ObfuscatedTraces],
+    out: Path,
+    change: Change[ObfuscatedTraces],
+    *,
+    unfinished: Unfinished | None = None,
+) -> dict[str, int]:
+    """Write released traces under other ids; return how many events there are."""
+    return write_counted(table, out, change, _count_anonymized, released_table.text, unfinished=unfinished)
+
+
+def _count_anonymized(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[str, int]:
+    return {"events": made.n_events}
+
+
+def _count_events(given: Traces, made: Traces) -> dict[str, int]:
+    return {"events": made.n_events, **oddities(given)}
+
+
+# Traces on their way out: one file, of frames in their order, or a folder of parts.
+
+
+COMPRESSION: Any = "lz4"
+"""Of what is too large to wait for: a third of the time of Polars' own choice, and 1.6 times the room."""
+
+
+Text = Callable[[Any, bool], str]
+"""Makes CSV of some users, with a header or without."""
+
+
+def write_part(traces: Any, path: str | PathLike[str]) -> None:
+    """Write one of several parts."""
+    with replacing(path) as out:
+        traces.to_frame().write_parquet(out, compression=COMPRESSION)
+
+
+def write_in_order(parts: Iterator[Any], path: Path, text: Text) -> None:
+    """Write parts that come one after the other into one file: Parquet where the name ends so, or CSV."""
+    with replacing(path) as out:
+        if path.suffix == ".parquet":
+            _sink(parts, out)
+        else:
+            for number, part in enumerate(parts):
+                out.write(text(part, number == 0).encode())
+
+
+def _sink(parts: Iterator[Any], out: IO[bytes]) -> None:
+    from polars.io.plugins import register_io_source
+
+    first = next(parts).to_frame()
+    raised: list[BaseException] = []
+
+    def frames(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        yield first
+        try:
+            for part in parts:
+                yield part.to_frame()
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    try:
+        register_io_source(frames, schema=first.schema).sink_parquet(out, compression=COMPRESSION)
+    except pl.exceptions.PolarsError:
+        # Polars tells of an error in its own words; the one that was raised says what happened.
+        if raised:
+            raise raised[0] from None
+        raise
+    if raised:
+        raise raised[0]
+
+
+def points_text(*, whole_seconds: bool) -> Text:
+    """Return what makes CSV of points."""
+    layout = "%Y-%m-%dT%H:%M:%SZ" if whole_seconds else "%Y-%m-%dT%H:%M:%S%.3fZ"
+
+    def text(part: GpsTraces, has_header: bool) -> str:
+        frame = part.to_frame().with_columns(pl.col("time").dt.to_string(layout))
+        made: str = frame.write_csv(include_header=has_header)
+        return made
+
+    return text

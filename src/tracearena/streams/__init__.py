@@ -1,5 +1,0 @@
-"""Tables of GPS points and of events at places, of any size, worked on a few users at a time."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
