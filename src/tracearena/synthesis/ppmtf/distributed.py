@@ -54,7 +54,7 @@ class RemoteUsers:
     Parameters
     ----------
     iterations
-        Where training ends: none is drawn beyond.
+        Where training ends; no iteration after it is submitted.
     """
 
     def __init__(
@@ -72,18 +72,18 @@ class RemoteUsers:
         self.users_per_block = size = arrangement.users_per_block
         how = cluster.keep((arrangement, lean))
         if isinstance(traces, PartitionedTraces):
-            pieces: list[tuple[int, Any]] = traces.dealt_out(len(self._homes))
+            pieces: list[tuple[int, Any]] = traces.split_files(len(self._homes))
             self.n_users = traces.frame.n_users
         else:
-            pieces = _dealt_out(traces, size, len(self._homes))
+            pieces = _split_traces(traces, size, len(self._homes))
             self.n_users = traces.n_users
         self._homes = self._homes[: len(pieces)]
         self._held = [
-            cluster.submit(_arranged, cluster.keep(piece), how, first // size, worker=home)
+            cluster.submit(_arrange_cells, cluster.keep(piece), how, first // size, worker=home)
             for (first, piece), home in zip(pieces, self._homes, strict=True)
         ]
         self._results: deque[Any] = deque()
-        each = cluster.gather([cluster.submit(_weights, held) for held in self._held])
+        each = cluster.gather([cluster.submit(_read_weights, held) for held in self._held])
         self.weight = sum(weight for weights in each for weight in weights)
 
     def run(self, iteration: Iteration) -> tuple[Iteration, IterationResult]:
@@ -115,11 +115,12 @@ class RemoteUsers:
 
     def collected(self, rows: Iteration) -> Matrix:
         """Bring the rows of A here, those of one worker after the other."""
-        self._results.clear()  # iterations ahead would keep us waiting
+        # Workers would end the iterations that were submitted ahead before they send rows.
+        self._results.clear()
         matrix = np.empty((self.n_users, rows.places.shape[1]))
         first, kept = 0, self.cluster.keep(rows)
         asked = [
-            self.cluster.submit(_rows, held, kept, worker=home)
+            self.cluster.submit(_read_rows, held, kept, worker=home)
             for held, home in zip(self._held, self._homes, strict=True)
         ]
         for at, future in enumerate(asked):
@@ -149,21 +150,21 @@ def _assign_workers(homes: list[str], alive: list[str]) -> list[str]:
     return [home for home in placed if home is not None]
 
 
-def _dealt_out(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
+def _split_traces(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
     """Return, for each worker, the number of its first user, and the traces of its users."""
     ranges = even_ranges(-(-traces.n_users // size), workers)
     bare = traces.without_timestamps()
     return [(first * size, bare.take_users(slice(first * size, stop * size))) for first, stop in ranges]
 
 
-def _arranged(piece: Traces | Files, how: tuple[Arrangement, bool], number: int) -> LocalUsers:
+def _arrange_cells(piece: Traces | Files, how: tuple[Arrangement, bool], number: int) -> LocalUsers:
     with task(worker_threads()):
         read = [(piece, None)] if isinstance(piece, Traces) else piece.read()
         parts = [traces.without_timestamps() for traces, _ in read]
         return LocalUsers.of(parts, how[0], number=number, lean=how[1])
 
 
-def _weights(held: LocalUsers) -> list[float]:
+def _read_weights(held: LocalUsers) -> list[float]:
     return held.weights
 
 
@@ -193,7 +194,7 @@ def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatisti
         return result, iteration.following(result)
 
 
-def _rows(held: LocalUsers, iteration: Iteration) -> Matrix:
+def _read_rows(held: LocalUsers, iteration: Iteration) -> Matrix:
     with task(worker_threads()):
         return held.rows(iteration)
 
@@ -265,7 +266,7 @@ class PartitionedTraces:
         self.report = _summed(folder, [report for _, report in found])
         self._first_users = np.cumsum([0, *(part.n_users for part in parts)]).tolist()
 
-    def dealt_out(self, workers: int) -> list[tuple[int, Files]]:
+    def split_files(self, workers: int) -> list[tuple[int, Files]]:
         """Return, for each worker, the number of its first user, and its files."""
         return [
             (self._first_users[first], self._some(first, stop))
