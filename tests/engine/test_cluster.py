@@ -11,6 +11,7 @@ import pytest
 
 from tracearena.engine import (
     Cluster,
+    PairwiseSum,
     Shared,
     block_ranges,
     fold_blocks,
@@ -19,7 +20,8 @@ from tracearena.engine import (
     thread_count,
     use,
 )
-from tracearena.engine.cluster import even_ranges
+from tracearena.engine.blocks import Node, join_sums
+from tracearena.engine.cluster import SUMS_PER_TASK, even_ranges
 from tracearena.errors import ClusterError, DataError, ParameterError
 
 VALUES = np.random.default_rng(3).normal(scale=1e8, size=(1_000, 3))
@@ -54,6 +56,21 @@ def test_sums_have_the_bits_of_threads(cluster):
         here = fold_blocks(work, ranges, rows=[VALUES])
     with use(cluster=cluster):
         assert np.array_equal(fold_blocks(work, ranges, rows=[VALUES], anywhere=True), here)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [1, 4, 5, 18])
+def test_sums_of_many_tasks_are_joined_in_a_tree_with_the_same_bits(cluster, parts):
+    def work(first: int, stop: int) -> list[Node[float]]:
+        sums: PairwiseSum[float] = PairwiseSum()
+        for number in range(first, stop):
+            sums.add(number, float(VALUES[number, 0]))
+        return sums.nodes
+
+    tasks = [cluster.submit(work, *limits) for limits in even_ranges(700, parts)]
+    few = cluster.join_sums(tasks)
+    assert len(few) <= SUMS_PER_TASK
+    assert join_sums(cluster.gather(few)).total() == join_sums([work(0, 700)]).total()
 
 
 @pytest.mark.slow

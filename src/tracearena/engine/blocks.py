@@ -264,6 +264,11 @@ class PairwiseSum(Generic[S]):
         return total
 
 
+def join_sums(parts: Iterable[list[Node[S]]]) -> PairwiseSum[S]:
+    """Join the sums of ranges of pieces that follow each other."""
+    return PairwiseSum(node for part in parts for node in part)
+
+
 def _begins_pair(node: Node[Any]) -> bool:
     return node.first % (2 * node.size) == 0
 

@@ -7,10 +7,11 @@ scheduler can have it made again: a worker that dies costs time, not the result.
 from __future__ import annotations
 
 import logging
+import pickle
 import re
 import ssl
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
@@ -20,17 +21,29 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.engine import context
-from tracearena.engine.blocks import Node, PairwiseSum, S, Shared, numbered, one_library_thread, sum_blocks
-from tracearena.engine.parcels import Parcel, packed, unpacked
+from tracearena.engine.blocks import (
+    Node,
+    PairwiseSum,
+    S,
+    Shared,
+    block_ranges,
+    join_sums,
+    numbered,
+    one_library_thread,
+    sum_blocks,
+)
 from tracearena.errors import ClusterError, ParameterError
 
 T = TypeVar("T")
 CHUNKS_PER_THREAD = 4
 """So many tasks for each thread of the workers: enough to even out, few enough to cost nothing."""
+SUMS_PER_TASK = 4
+"""So many lists of sums a task joins: with more workers, sums are joined in a tree."""
 _for_good = ExitStack()
 
 
@@ -56,7 +69,6 @@ class Cluster:
 
     def __init__(self, address: str, *, timeout_s: float = 10.0) -> None:
         self.address, self.timeout_s = address, timeout_s
-        self._equipped: set[str] = set()
         with ExitStack() as opened:
             self._client: Any = opened.enter_context(joined(address, opened, timeout_s))
             self._check_versions(_version())
@@ -158,7 +170,7 @@ class Cluster:
         shared = self.keep(work)
         number = {}
         for block, (first, stop) in enumerate(ranges):
-            own = packed([array[first:stop] for array in rows])
+            own = pack([array[first:stop] for array in rows])
             number[self.submit(_run, shared, block, [(first, stop)], own)] = block
         found: dict[int, T] = {}
         for future in as_completed(list(number)):
@@ -202,7 +214,7 @@ class Cluster:
         for begin, end in even_ranges(len(ranges), CHUNKS_PER_THREAD * self.n_threads):
             mine = list(ranges[begin:end])
             first, stop = mine[0][0], mine[-1][1]
-            own = packed([array[first:stop] for array in rows])
+            own = pack([array[first:stop] for array in rows])
             futures.append(self.submit(task, shared, begin, mine, own, *others))
         for at, future in enumerate(futures):
             futures[at] = None
@@ -210,15 +222,10 @@ class Cluster:
 
     def keep(self, value: Any) -> Any:
         """Hand a value to the cluster, as something that tasks can take for an argument."""
-        return self.submit(unpacked, packed(value))
+        return self.submit(unpack, pack(value))
 
-    def submit(
-        self, task: Callable[..., Any], *arguments: Any, worker: str | None = None, strictly: bool = False
-    ) -> Any:
-        """Have a task done, in a certain worker if it is alive; its result stays there until gathered.
-
-        `strictly` has it wait rather than go to another worker.
-        """
+    def submit(self, task: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
+        """Have a task done, in a certain worker if it is alive; its result stays there until gathered."""
         import dask
 
         # Large arguments are meant to be kept by the scheduler: no warning about them.
@@ -229,43 +236,25 @@ class Cluster:
                 *arguments,
                 key=f"{task.__name__.strip('_')}-{uuid4().hex}",
                 workers=None if worker is None else [worker],
-                allow_other_workers=worker is not None and not strictly,
+                allow_other_workers=worker is not None,
             )
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
         with self._explained():
-            return [parcel.value for parcel in self._client.gather(list(futures))]
+            return [message.value for message in self._client.gather(list(futures))]
 
-    def ended(self, futures: Sequence[Any], patience_s: float) -> list[Any]:
-        """Return the tasks that have ended, as soon as one has; none if none does for so long."""
-        from distributed import wait
-
-        with self._explained():
-            try:
-                return list(wait(list(futures), timeout=patience_s, return_when="FIRST_COMPLETED").done)
-            except TimeoutError:
-                return []
-
-    def forget(self, futures: Sequence[Any]) -> None:
-        """Have tasks not begun, and keep nothing of those that were."""
-        self._client.cancel(list(futures), force=True)
+    def join_sums(self, sums: Sequence[Any]) -> Sequence[Any]:
+        """Join sums that tasks return (`PairwiseSum.nodes`), neighbours first, until few lists are left."""
+        while len(sums) > SUMS_PER_TASK:
+            groups = block_ranges(len(sums), SUMS_PER_TASK)
+            sums = [self.submit(_join, *sums[first:stop]) for first, stop in groups]
+        return sums
 
     def reaches(self, folder: str | PathLike[str]) -> bool:
         """Whether every worker finds a folder of ours under its name."""
         with self._explained():
             return all(self._client.run(isdir, fspath(folder)).values())
-
-    def tell(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Call a function in every worker at once, beside its tasks; those that die do not matter."""
-        with suppress(OSError):
-            self._client.run(work, *arguments, on_error="ignore")
-
-    def equip(self, name: str, plugin: Any) -> None:
-        """Give a plug-in to all workers that are there or come later."""
-        if name not in self._equipped:
-            self._client.register_plugin(plugin, name=name)
-            self._equipped.add(name)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -324,13 +313,13 @@ def _settle() -> None:
     _for_good.enter_context(one_library_thread())
 
 
-def _done(task: Callable[..., Any], *arguments: Any) -> Parcel:
-    return Parcel(task(*(one.value if isinstance(one, Parcel) else one for one in arguments)))
+def _done(task: Callable[..., Any], *arguments: Any) -> Message:
+    return Message(task(*(one.value if isinstance(one, Message) else one for one in arguments)))
 
 
 def _run(work: Callable[..., T], number: int, ranges: list[tuple[int, int]], own: bytes) -> list[T]:
     with task():
-        return [work(*piece) for piece in numbered(ranges, unpacked(own), number, ranges[0][0])]
+        return [work(*piece) for piece in numbered(ranges, unpack(own), number, ranges[0][0])]
 
 
 def _fold(
@@ -340,7 +329,56 @@ def _fold(
         return work(*piece, *given)
 
     with task():
-        return sum_blocks(with_given, ranges, rows=unpacked(own), number=number, origin=ranges[0][0]).nodes
+        return sum_blocks(with_given, ranges, rows=unpack(own), number=number, origin=ranges[0][0]).nodes
+
+
+def _join(*sums: list[Node[S]]) -> list[Node[S]]:
+    with task():
+        return join_sums(sums).nodes
+
+
+# What travels between processes.
+
+
+def pack(value: Any) -> bytes:
+    """Pickle, functions included, so that a scheduler has bytes to keep and nothing to understand."""
+    import cloudpickle
+
+    return bytes(cloudpickle.dumps(value))
+
+
+def unpack(data: bytes) -> Any:
+    """Undo `pack`; arrays get memory of their own."""
+    return pickle.loads(data)
+
+
+class Message:
+    """A value whose arrays arrive in memory of their own.
+
+    Dask would leave them wherever their bytes arrive: often at odd addresses, where sums come out
+    differently and compiled loops are compiled again.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        import cloudpickle
+
+        if protocol < 5:
+            return _read_message, (pack(self.value),)
+        buffers: list[Any] = []
+        data = cloudpickle.dumps(self.value, protocol=5, buffer_callback=buffers.append)
+        return _read_message, (bytes(data), *buffers)
+
+    def __sizeof__(self) -> int:
+        from dask.sizeof import sizeof
+
+        return int(sizeof(self.value))
+
+
+def _read_message(data: bytes, *buffers: Any) -> Message:
+    return Message(pickle.loads(data, buffers=[np.array(np.frombuffer(one, np.uint8)) for one in buffers]))
 
 
 def _has_dashboard(dask_scheduler: Any) -> bool:

@@ -72,7 +72,7 @@ def test_training_goes_on_in_a_cluster_where_it_stopped_here(people, cluster, tm
 
 @pytest.mark.parametrize("done_before", [2, *(pytest.param(one, marks=pytest.mark.long) for one in (1, 10))])
 def test_a_worker_killed_in_the_middle_of_an_iteration_changes_nothing(people, tmp_path, done_before):
-    """The first iteration is a round of its own, and every tenth ends one."""
+    """Ten iterations are submitted at once."""
     parameters = ALL_ZEROS | {"iterations": 12}
     here = PPMTF(**parameters).fit(people, seed=7)
     with Cluster("local:2") as own:

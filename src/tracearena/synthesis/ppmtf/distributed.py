@@ -1,56 +1,60 @@
 """Training in a cluster: blocks of users in its workers, and traces that only the workers read.
 
 `RemoteUsers` does there what `gibbs.LocalUsers` does here, and `PartitionedTraces` are the files of more
-users than one process holds. What a dead worker held is made anew from the traces of its users, and the
-round of iterations in which it died is drawn again.
+users than one process holds. What a dead worker held is made again from the traces of its users, and the
+iterations that were lost with it are drawn again: Dask repeats the tasks that led to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena import io
-from tracearena.engine import Cluster, PairwiseSum, block_ranges
-from tracearena.engine.blocks import Node, S
+from tracearena.engine import Cluster, block_ranges
+from tracearena.engine.blocks import Node, join_sums
 from tracearena.engine.cluster import even_ranges, task, worker_threads
-from tracearena.engine.meetings import LostError, Seat, meet
-from tracearena.engine.parcels import packed, unpacked
-from tracearena.errors import ClusterError, FileError
-from tracearena.synthesis.ppmtf.gibbs import Iteration, IterationResult, LocalUsers, RowStatistics, UserStep
+from tracearena.errors import FileError
+from tracearena.synthesis.ppmtf.gibbs import (
+    Iteration,
+    IterationResult,
+    LocalUsers,
+    Moments,
+    RowStatistics,
+    UserStep,
+)
 from tracearena.synthesis.ppmtf.tensors import Arrangement
 from tracearena.synthesis.ppmtf.training import USERS_PER_DIGEST, TrainingFrame
 from tracearena.traces import Places, Traces
 
 Matrix = NDArray[np.float64]
-FRESH_EVERY = 10
-"""Workers go on to the next iteration by themselves, but every tenth begins from here: where a worker dies,
-ten iterations at most are drawn again."""
-ROUND_S = 1.0
-"""So long a round of iterations may take before it is told of."""
-ATTEMPTS = 4
+State = tuple[IterationResult | None, Iteration]
+"""What an iteration has drawn, and the one that begins from it."""
+DrawnPlaces = tuple[Matrix, Moments, float]
+"""B, the moments of A, and the squared error."""
+MAX_CHAIN = 10
+"""Iterations that are submitted at once, each from the results of the one before. The next begins from here,
+so that a worker that dies costs this many iterations at most."""
 
 
 class RemoteUsers:
     """Blocks of users in the workers of a cluster: one range of blocks for each worker.
 
-    A round of iterations is a meeting of the workers (`engine.meetings`). What travels in an iteration:
-    from each worker to each other the sums of its blocks for the rows that the other draws, of B and
-    then of C and D, and these rows to all. The rows of A stay where they were drawn. Here arrive B, C
-    and D of all iterations of a round.
+    In an iteration the sums of all workers' blocks go to the worker that draws B, and B goes to all; then the
+    same for C and D. The rows of A stay where they were drawn. B, C and D of every iteration arrive here.
 
     Parameters
     ----------
     iterations
-        Where training ends: no round goes further.
+        Where training ends; no iteration after it is submitted.
     """
 
     def __init__(
@@ -68,19 +72,18 @@ class RemoteUsers:
         self.users_per_block = size = arrangement.users_per_block
         how = cluster.keep((arrangement, lean))
         if isinstance(traces, PartitionedTraces):
-            pieces: list[tuple[int, Any]] = traces.dealt_out(len(self._homes))
+            pieces: list[tuple[int, Any]] = traces.split_files(len(self._homes))
             self.n_users = traces.frame.n_users
         else:
-            pieces = _dealt_out(traces, size, len(self._homes))
+            pieces = _split_traces(traces, size, len(self._homes))
             self.n_users = traces.n_users
         self._homes = self._homes[: len(pieces)]
         self._held = [
-            cluster.submit(_arranged, cluster.keep(piece), how, first // size, worker=home)
+            cluster.submit(_arrange_cells, cluster.keep(piece), how, first // size, worker=home)
             for (first, piece), home in zip(pieces, self._homes, strict=True)
         ]
-        self._drawn: tuple[int, list[IterationResult]] = (0, [])
-        self._at_once = 1
-        each = cluster.gather([cluster.submit(_weights, held) for held in self._held])
+        self._results: deque[Any] = deque()
+        each = cluster.gather([cluster.submit(_read_weights, held) for held in self._held])
         self.weight = sum(weight for weights in each for weight in weights)
 
     def run(self, iteration: Iteration) -> tuple[Iteration, IterationResult]:
@@ -88,40 +91,36 @@ class RemoteUsers:
 
         The token of the rows of A is the iteration, from which they can be drawn again.
         """
-        number, drawn = self._drawn
-        if iteration.number != number or not drawn:
-            drawn = self._round(iteration)
-        self._drawn = iteration.number + 1, drawn[1:]
-        return iteration, drawn[0]
+        if not self._results:
+            self._results.extend(self._submit_iterations(iteration))
+        [(drawn, _)] = self.cluster.gather([self._results.popleft()])
+        return iteration, drawn
 
-    def _round(self, iteration: Iteration) -> list[IterationResult]:
-        """Draw the next iterations, so many that it takes a second, and no more than ten.
+    def _submit_iterations(self, iteration: Iteration) -> Iterator[Any]:
+        """Submit the tasks of the next iterations; yield the result of each.
 
-        Rounds end where training saves its state, so that the rows of A are at hand.
+        The last is one after which training saves its state, so that the rows of A are at hand.
         """
-        left = min(self.iterations - iteration.number, FRESH_EVERY - iteration.number % FRESH_EVERY)
-        count = max(min(left, self._at_once), 1)
-        started = perf_counter()
-        for _ in range(ATTEMPTS):
-            self._homes = _placed(self._homes, self.cluster.workers)
-            seats = {home: (packed(iteration), count, *self._of(home)) for home in dict.fromkeys(self._homes)}
-            try:
-                drawn = meet(self.cluster, _draw_round, seats)
-            except LostError:
-                continue
-            self._at_once = int(min(ROUND_S * count / (perf_counter() - started), FRESH_EVERY))
-            return drawn
-        raise ClusterError("one worker after another was lost in training, for want of memory?")
-
-    def _of(self, home: str) -> list[Any]:
-        return [held for held, its_home in zip(self._held, self._homes, strict=True) if its_home == home]
+        cluster = self.cluster
+        self._homes = _assign_workers(self._homes, cluster.workers)
+        shares, first = list(zip(self._held, self._homes, strict=True)), self._homes[0]
+        last = min(self.iterations, iteration.number - iteration.number % MAX_CHAIN + MAX_CHAIN)
+        state = cluster.keep((None, iteration))
+        for _ in range(iteration.number, last):
+            users = [cluster.submit(_draw_users, held, state, worker=home) for held, home in shares]
+            places = cluster.submit(_draw_places, state, *cluster.join_sums(users), worker=first)
+            sums = [cluster.submit(_sum_targets, held, state, places, worker=home) for held, home in shares]
+            state = cluster.submit(_draw_targets, state, places, *cluster.join_sums(sums), worker=first)
+            yield state
 
     def collected(self, rows: Iteration) -> Matrix:
         """Bring the rows of A here, those of one worker after the other."""
+        # Workers would end the iterations that were submitted ahead before they send rows.
+        self._results.clear()
         matrix = np.empty((self.n_users, rows.places.shape[1]))
         first, kept = 0, self.cluster.keep(rows)
         asked = [
-            self.cluster.submit(_rows, held, kept, worker=home)
+            self.cluster.submit(_read_rows, held, kept, worker=home)
             for held, home in zip(self._held, self._homes, strict=True)
         ]
         for at, future in enumerate(asked):
@@ -132,12 +131,12 @@ class RemoteUsers:
         return matrix
 
 
-def _placed(homes: list[str], alive: list[str]) -> list[str]:
+def _assign_workers(homes: list[str], alive: list[str]) -> list[str]:
     """Give what a dead worker held, or one too many holds, to a worker that holds less.
 
-    >>> _placed(["a", "b", "c"], ["a", "c", "d"])
+    >>> _assign_workers(["a", "b", "c"], ["a", "c", "d"])
     ['a', 'd', 'c']
-    >>> _placed(["a", "b", "c"], ["c"]), _placed(["c", "c", "c"], ["a", "c"])
+    >>> _assign_workers(["a", "b", "c"], ["c"]), _assign_workers(["c", "c", "c"], ["a", "c"])
     (['c', 'c', 'c'], ['c', 'c', 'a'])
     """
     most = -(-len(homes) // len(alive))
@@ -151,76 +150,53 @@ def _placed(homes: list[str], alive: list[str]) -> list[str]:
     return [home for home in placed if home is not None]
 
 
-def _dealt_out(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
+def _split_traces(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
     """Return, for each worker, the number of its first user, and the traces of its users."""
     ranges = even_ranges(-(-traces.n_users // size), workers)
     bare = traces.without_timestamps()
     return [(first * size, bare.take_users(slice(first * size, stop * size))) for first, stop in ranges]
 
 
-def _arranged(piece: Traces | Files, how: tuple[Arrangement, bool], number: int) -> LocalUsers:
+def _arrange_cells(piece: Traces | Files, how: tuple[Arrangement, bool], number: int) -> LocalUsers:
     with task(worker_threads()):
         read = [(piece, None)] if isinstance(piece, Traces) else piece.read()
         parts = [traces.without_timestamps() for traces, _ in read]
         return LocalUsers.of(parts, how[0], number=number, lean=how[1])
 
 
-def _weights(held: LocalUsers) -> list[float]:
+def _read_weights(held: LocalUsers) -> list[float]:
     return held.weights
 
 
-def _draw_round(seat: Seat, iteration: bytes, count: int, *held: LocalUsers) -> list[IterationResult]:
-    """Draw some iterations together with the others; the first seat says what came out."""
-    begun: Iteration = unpacked(iteration)
-    drawn: list[IterationResult] = []
+def _draw_users(held: LocalUsers, state: State) -> list[Node[UserStep]]:
     with task(worker_threads()):
-        for step in range(count):
-            begun = begun.following(drawn[-1]) if step else begun
-            drawn.append(_draw_together(seat, begun, held))
-    return drawn if seat.number == 0 else []
+        _, sums = held.draw_users(state[1])
+        return sums.nodes
 
 
-def _draw_together(seat: Seat, iteration: Iteration, held: Sequence[LocalUsers]) -> IterationResult:
-    """Draw A, B, C and D: own rows of A, and one part of the rows of B, C and D."""
-    own = [one.draw_users(iteration) for one in held]
-    steps = [node for _, sums in own for node in sums.nodes]
-    cuts = _shares(len(iteration.places), seat.count)
-    handed = _joined(seat.exchange([_step_of_rows(steps, *cut) for cut in cuts]))
-    mine = iteration.draw_places(handed.places.unhalved(), cuts[seat.number][0])
-    places = np.concatenate(seat.exchange([mine] * seat.count))
-    sums = [one.target_sums(rows, places).nodes for one, (rows, _) in zip(held, own, strict=True)]
-    both = [node for nodes in sums for node in nodes]
-    cuts = _shares(len(iteration.targets), seat.count)
-    statistics = _joined(seat.exchange([_some_rows(both, *cut) for cut in cuts]))
-    pairs = seat.exchange([iteration.draw_targets(statistics.unhalved(), cuts[seat.number][0])] * seat.count)
-    next_places, slots = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
-    return IterationResult(places, next_places, slots, handed.moments, handed.squared_error)
+def _draw_places(state: State, *sums: list[Node[UserStep]]) -> DrawnPlaces:
+    with task():
+        total = join_sums(sums).total()
+        return state[1].draw_places(total.places), total.moments, total.squared_error
 
 
-def _shares(rows: int, count: int) -> list[tuple[int, int]]:
-    cuts = [rows * seat // count for seat in range(count + 1)]
-    return list(pairwise(cuts))
+def _sum_targets(held: LocalUsers, state: State, drawn: DrawnPlaces) -> list[Node[RowStatistics]]:
+    with task(worker_threads()):
+        return held.target_sums(held.rows(state[1]), drawn[0]).nodes
 
 
-def _step_of_rows(nodes: list[Node[UserStep]], first: int, stop: int) -> list[Node[UserStep]]:
-    return [
-        node._replace(value=replace(node.value, places=node.value.places.rows(first, stop).halved()))
-        for node in nodes
-    ]
+def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatistics]]) -> State:
+    with task():
+        _, iteration = state
+        places, moments, error = drawn
+        targets = iteration.draw_targets(join_sums(sums).total())
+        result = IterationResult(places, *targets, moments, error)
+        return result, iteration.following(result)
 
 
-def _some_rows(nodes: list[Node[RowStatistics]], first: int, stop: int) -> list[Node[RowStatistics]]:
-    return [node._replace(value=node.value.rows(first, stop).halved()) for node in nodes]
-
-
-def _rows(held: LocalUsers, iteration: Iteration) -> Matrix:
+def _read_rows(held: LocalUsers, iteration: Iteration) -> Matrix:
     with task(worker_threads()):
         return held.rows(iteration)
-
-
-def _joined(sums: Sequence[list[Node[S]]]) -> S:
-    nodes = (node for part in sums for node in part)
-    return PairwiseSum(sorted(nodes, key=lambda node: node.first)).total()
 
 
 @dataclass(frozen=True)
@@ -290,7 +266,7 @@ class PartitionedTraces:
         self.report = _summed(folder, [report for _, report in found])
         self._first_users = np.cumsum([0, *(part.n_users for part in parts)]).tolist()
 
-    def dealt_out(self, workers: int) -> list[tuple[int, Files]]:
+    def split_files(self, workers: int) -> list[tuple[int, Files]]:
         """Return, for each worker, the number of its first user, and its files."""
         return [
             (self._first_users[first], self._some(first, stop))

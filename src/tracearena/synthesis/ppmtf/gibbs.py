@@ -10,10 +10,9 @@ the cells in `cells`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -92,21 +91,17 @@ class Iteration:
         """Return what a block draws its rows of A from."""
         return stream(self.root, _USER_STREAM, self.number, block)
 
-    def draw_places(self, statistics: RowStatistics, first: int = 0) -> Matrix:
-        """Draw B, or its rows from `first` on, given the sums of all blocks for them."""
+    def draw_places(self, statistics: RowStatistics) -> Matrix:
+        """Draw B, given the sums of all blocks."""
         rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
-        part = first, len(self.places)
-        return draw_rows(statistics, self.alpha, self.priors[1], rng, part=part)[0]
+        return draw_rows(statistics, self.alpha, self.priors[1], rng)[0]
 
-    def draw_targets(self, both: RowStatistics, first: int = 0) -> tuple[Matrix, Matrix]:
-        """Draw C and D, or their rows from `first` on, D's after C's, given the sums of all blocks."""
+    def draw_targets(self, both: RowStatistics) -> tuple[Matrix, Matrix]:
+        """Draw C and D, given the sums of all blocks, those for D after those for C."""
         rng = stream(self.root, _ITERATION_STREAM, self.number, _TARGETS)
-        n, stop = len(self.next_places), first + len(both.weighted)
-        cut = min(max(n - first, 0), stop - first)
-        upper, lower = both.rows(0, cut), both.rows(cut, stop - first)
-        next_places, _ = draw_rows(upper, self.alpha, self.priors[2], rng, part=(first, n))
-        below = max(first - n, 0), len(self.slots)
-        slots, _ = draw_rows(lower, self.alpha, self.priors[3], rng, part=below)
+        n = len(self.next_places)
+        next_places, _ = draw_rows(both.rows(0, n), self.alpha, self.priors[2], rng)
+        slots, _ = draw_rows(both.rows(n, len(both.weighted)), self.alpha, self.priors[3], rng)
         return next_places, slots
 
 
@@ -212,8 +207,9 @@ class LocalUsers:
 
     def rows(self, iteration: Iteration) -> Matrix:
         """Return the rows that an iteration draws, those at hand or drawn again."""
-        if self._latest is not None and self._latest[0].is_same(iteration):
-            return self._latest[1]
+        latest = self._latest
+        if latest is not None and latest[0].is_same(iteration):
+            return latest[1]
         return self.draw_users(iteration)[0]
 
     def target_sums(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
@@ -476,22 +472,6 @@ class RowStatistics:
         """Return what some rows need to know."""
         return RowStatistics(self.gram[first:stop], self.weighted[first:stop])
 
-    def halved(self) -> RowStatistics:
-        """Return the lower halves of Σ x xᵀ alone, a line each: all that drawing looks at."""
-        n, z = self.weighted.shape
-        lower = np.empty((n, z * (z + 1) // 2))
-        for i, (first, stop) in enumerate(_lines(z)):
-            lower[:, first:stop] = self.gram[:, i, : i + 1]
-        return RowStatistics(lower, self.weighted)
-
-    def unhalved(self) -> RowStatistics:
-        """Undo `halved`; upper halves are 0."""
-        n, z = self.weighted.shape
-        gram = np.zeros((n, z, z))
-        for i, (first, stop) in enumerate(_lines(z)):
-            gram[:, i, : i + 1] = self.gram[:, first:stop]
-        return RowStatistics(gram, self.weighted)
-
     def __add__(self, other: RowStatistics) -> RowStatistics:
         return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
 
@@ -501,29 +481,14 @@ class RowStatistics:
         return self
 
 
-def _lines(z: int) -> Iterator[tuple[int, int]]:
-    """Return where the lines of a lower half begin and end."""
-    return pairwise(line * (line + 1) // 2 for line in range(z + 1))
-
-
 def draw_rows(
-    statistics: RowStatistics,
-    alpha: float,
-    prior: Gaussian,
-    rng: np.random.Generator,
-    *,
-    part: tuple[int, int] | None = None,
+    statistics: RowStatistics, alpha: float, prior: Gaussian, rng: np.random.Generator
 ) -> tuple[Matrix, float]:
-    """Draw every row from its normal conditional; also return Σ (xᵀ G x − 2 xᵀ h).
-
-    With `part` the statistics are those of some rows: they are drawn as they would be among all, of
-    which there are ``part[1]``, from row ``part[0]`` on.
-    """
+    """Draw every row from its normal conditional; also return Σ (xᵀ G x − 2 xᵀ h)."""
     from tracearena.synthesis.ppmtf import _gibbs_kernels
 
     rows = np.empty_like(statistics.weighted)
-    first, total = part or (0, len(rows))
-    noise = rng.standard_normal((total, rows.shape[1]))[first : first + len(rows)]
+    noise = rng.standard_normal(rows.shape)
     gram, weighted = statistics.gram, statistics.weighted
     error = _gibbs_kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
     return rows, float(error)
