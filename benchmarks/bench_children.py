@@ -23,11 +23,11 @@ import numpy as np
 import polars as pl
 
 from tracearena.contest.rules import Rules
-from tracearena.files.io import Held
+from tracearena.files.io import InMemoryFile
 from tracearena.io import pwscup
-from tracearena.server.sandbox.child import checked
-from tracearena.server.sandbox.messages import Checked, Frame, Verdict
-from tracearena.server.sandbox.parent import FORK_SERVER, Usage, check_upload, score_checked
+from tracearena.server.sandbox.child import check_file
+from tracearena.server.sandbox.messages import Frame, UploadArrays, Verdict
+from tracearena.server.sandbox.parent import FORK_SERVER, Usage, check_upload, score_upload
 from tracearena.traces import Grid, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
@@ -75,13 +75,17 @@ def files(users: int, instants: int) -> tuple[Frame, dict[str, bytes]]:
 def inside(frame: Frame, content: bytes) -> tuple[float, str]:
     """Return processor seconds of the checker alone, and its verdict."""
     started = time.process_time()
-    said = checked(
-        Held("bench", content), frame, "obfuscated", RULES.largest_file_mb * 2**20, RULES.largest_listed_ids
+    said = check_file(
+        InMemoryFile("bench", content),
+        frame,
+        "obfuscated",
+        RULES.largest_file_mb * 2**20,
+        RULES.largest_listed_ids,
     )
     return time.process_time() - started, code_of(said)
 
 
-def code_of(said: Checked | Verdict) -> str:
+def code_of(said: UploadArrays | Verdict) -> str:
     return said.code if isinstance(said, Verdict) else "good"
 
 
@@ -98,7 +102,7 @@ def small_files() -> None:
             found = check_upload(content, frame, "inferred-table", RULES, file_name="small")
             if anew:
                 FORK_SERVER.close()
-            score_checked(found, truth, RULES)
+            score_upload(found, truth, RULES)
             if anew:
                 FORK_SERVER.close()
         FORK_SERVER.close()  # what it and its children used counts when it has ended

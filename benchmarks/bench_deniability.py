@@ -21,7 +21,7 @@ from bench_ppmtf import CHECK_INS, timed, walks
 from tracearena.engine import thread_count, use
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import measure_deniability
-from tracearena.synthesis.ppmtf.deniability import Scan, WholeSums, bucket_of
+from tracearena.synthesis.ppmtf.deniability import ExactVerifierCounter, VerifierScan, bucket_of
 from tracearena.traces import Traces
 
 TRAINING_S, TEST_S = 341.0, 138.8
@@ -44,7 +44,7 @@ def before_and_after(model: PPMTF, synthetic: Traces, verifiers: int) -> None:
     chosen = np.random.default_rng(1).permutation(len(whole.users))[:verifiers]
     running = whole.log_likelihoods(table, owner)
     bucket = bucket_of(running[:, -1], 1.0)
-    sums = WholeSums(whole, table, owner, bucket, 1.0)
+    sums = ExactVerifierCounter(whole, table, owner, bucket, 1.0)
 
     def slowly() -> np.ndarray:
         counts = np.zeros(len(table), np.int32)
@@ -53,7 +53,7 @@ def before_and_after(model: PPMTF, synthetic: Traces, verifiers: int) -> None:
         return 1 + counts
 
     with use(threads=1):
-        scan = Scan(whole, table, owner, running, bucket, 1.0)
+        scan = VerifierScan(whole, table, owner, running, bucket, 1.0)
         after, _, after_s = timed(lambda: scan.count(chosen))
         before, _, before_s = timed(slowly)
     same = "the same" if np.array_equal(before, after) else "DIFFERENT"

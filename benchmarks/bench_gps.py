@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tracearena.arena import uniqueness
-from tracearena.arena.unicity import _codes
+from tracearena.arena.unicity import _number_codes
 from tracearena.cities import simulate_gps
 from tracearena.engine import use
 from tracearena.io.formats import geolife
@@ -102,7 +102,7 @@ def bench_uniqueness(traces: GpsTraces) -> None:
     draws = 100
     seconds, _ = timed(lambda: uniqueness(traces, traces, draws=draws, seed=1), 1)
     start = time.perf_counter()
-    code = _codes(traces, traces, 250.0, 3600.0).of_original
+    code = _number_codes(traces, traces, 250.0, 3600.0).of_original
     building = time.perf_counter() - start
     combinations = 3 * 5 * draws * traces.n_users
     frame = pd.DataFrame({"user": traces.user_index, "code": code})

@@ -25,8 +25,8 @@ from tracearena.arena import Ensemble, make_attacks
 from tracearena.attacks.linking import Linker, Observations
 from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
 from tracearena.audit import Settings, linkability
-from tracearena.audit.data import Cells, Material, coarse_places
-from tracearena.audit.protection import protected
+from tracearena.audit.data import AuditData, GridCells, build_coarse_places
+from tracearena.audit.protection import apply_defence
 from tracearena.audit.settings import clopper_pearson
 
 MOST_PLACES = 4096
@@ -71,7 +71,7 @@ def halves(traces: Any, fewest: int) -> tuple[Any, Any, Any]:
     parts = [part.take_users(both).with_user_ids(numbers) for part in (known, later)]
     if len(traces.places) > MOST_PLACES:
         at = traces.places.latitude[traces.place_index], traces.places.longitude[traces.place_index]
-        places, cell = coarse_places(traces.places, Cells.of(*at, 500.0, MOST_PLACES))
+        places, cell = build_coarse_places(traces.places, GridCells.of(*at, 500.0, MOST_PLACES))
         parts = [part.onto(places, cell) for part in parts]
     return parts[0], parts[1], order
 
@@ -105,12 +105,12 @@ def one_defence(name: str, known: Any, later: Any, order: Any) -> None:
 def of_points(name: str, traces: Any) -> None:
     """Release GPS points through each defence, and attack them as an audit does."""
     settings = Settings()
-    material = Material.of(traces, settings)
+    material = AuditData.of(traces, settings)
     print(f"{name}: {traces.n_users} people, {len(traces.time_ms):,} points", flush=True)
     for spelled in POINTS:
         defence = catalogue.create(spelled, ("gps-obfuscator",))
-        mine, published = protected(defence, material, np.random.SeedSequence(5), all_days=True)
-        cut = linkability.halves(mine, published, settings, np.random.SeedSequence(7))
+        mine, published = apply_defence(defence, material, np.random.SeedSequence(5), all_days=True)
+        cut = linkability.build_linkage_task(mine, published, settings, np.random.SeedSequence(7))
         began = time.process_time()
         found, _ = linkability.link(cut, np.random.SeedSequence(3), defence=defence)
         seconds = time.process_time() - began

@@ -26,9 +26,9 @@ from numba import njit
 from tracearena.algorithms import catalogue
 from tracearena.arena import pseudonymise, run_sweep
 from tracearena.attacks import FuzzyMatcher, Matcher, VisitMatcher
-from tracearena.attacks.base import choose
-from tracearena.attacks.fuzzy_counting import counts_of
-from tracearena.attacks.visit_probability import UNSEEN, distinct_codes
+from tracearena.attacks.base import choose_greedily
+from tracearena.attacks.fuzzy_counting import count_place_visits
+from tracearena.attacks.visit_probability import UNSEEN, count_distinct_codes
 from tracearena.cities import simulate
 from tracearena.engine import thread_count
 from tracearena.io import pwscup
@@ -65,24 +65,24 @@ def add_all(first, stop, offsets, codes, counts, place_offsets, visitors, chance
 
 def slow_visits(matcher: VisitMatcher, released: ObfuscatedTraces) -> Any:
     """Match by visits from the full table."""
-    visitors, codes = matcher.visitors_, distinct_codes(released)
+    visitors, codes = matcher.visitors_, count_distinct_codes(released)
     sets = released.sets.offsets, released.sets.members
 
     def score(first: int, scores: Any) -> None:
         add_all(first, first + len(scores), *codes, *visitors, *sets, UNSEEN, scores)
 
-    return choose(released.n_users, len(matcher.user_ids_), score)
+    return choose_greedily(released.n_users, len(matcher.user_ids_), score)
 
 
 def slow_counts(matcher: FuzzyMatcher, released: ObfuscatedTraces) -> Any:
     """Match by fuzzy counts from the product of full tables."""
-    vectors, traces = matcher.vectors_.toarray(), matcher._weighed(counts_of(released))
+    vectors, traces = matcher.vectors_.toarray(), matcher._weighed(count_place_visits(released))
     lengths = (vectors**2).sum(axis=1)
 
     def score(first: int, scores: Any) -> None:
         scores += 2 * (traces[first : first + len(scores)].toarray() @ vectors.T) - lengths
 
-    return choose(released.n_users, len(matcher.user_ids_), score)
+    return choose_greedily(released.n_users, len(matcher.user_ids_), score)
 
 
 WAYS: dict[str, tuple[type[Matcher], Any]] = {

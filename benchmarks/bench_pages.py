@@ -28,9 +28,9 @@ from tests.server.conftest import BEGIN, SCHEDULE, Held
 from tests.server.visitors import Site, organiser, served
 
 from tracearena.cities import simulate
-from tracearena.contest import Charter, ContestPlan, contest_training, write_contest_data
+from tracearena.contest import ContestFile, ContestPlan, contest_training, write_contest_data
 from tracearena.server import clock
-from tracearena.server.operations.create import create
+from tracearena.server.operations.create import create_contest
 from tracearena.server.settings import configure
 from tracearena.server.store.crypto import write_judge_key
 from tracearena.server.store.folder import Folder
@@ -46,13 +46,13 @@ RUNS, PAINTS = 50, 5
 def held(folder: Path) -> Iterator[Held]:
     """Make a small contest, its clock driven."""
     plan = ContestPlan(teams=3, users=20, days=4, sample_teams=1)
-    charter = Charter(name="Fifty", teams=3, rules=plan.rules(), schedule=SCHEDULE)
+    charter = ContestFile(name="Fifty", teams=3, rules=plan.rules(), schedule=SCHEDULE)
     model = PPMTF(factors=2, iterations=3).fit(contest_training(simulate(users=40, days=2, seed=1)), seed=1)
     write_contest_data(folder / "files", model, plan, charter=charter, seed=1, shuffle_seed=1)
     clock.set_driven(folder / "clock", BEGIN)
     os.environ[clock.VARIABLE] = str(folder / "clock")
     public = write_judge_key(folder / "judge-key", None)
-    created = create(folder / "contest", folder / "files", judge_public_key=public)
+    created = create_contest(folder / "contest", folder / "files", judge_public_key=public)
     configure(Folder(folder / "contest"))
     yield Held(Folder(folder / "contest"), created, folder / "judge-key", folder / "clock", None)
 

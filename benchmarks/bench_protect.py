@@ -20,11 +20,11 @@ import numpy as np
 
 import tracearena as ta
 from tracearena.algorithms import catalogue
-from tracearena.audit import Settings, searching
-from tracearena.audit.data import Material
-from tracearena.audit.linkability import find_by_linker, halves, strongest_of
-from tracearena.audit.protection import needs_cells, protected
-from tracearena.audit.settings import Share
+from tracearena.audit import Settings, protect_in_stages
+from tracearena.audit.data import AuditData
+from tracearena.audit.linkability import build_linkage_task, find_by_linker, find_strongest
+from tracearena.audit.protection import apply_defence, needs_cells
+from tracearena.audit.settings import Proportion
 
 KINDS = ("obfuscator", "gps-obfuscator", "synthesizer")
 
@@ -53,14 +53,14 @@ def main() -> None:
             )
 
 
-def one_seed(data: str, target: float, seed: int, gowalla: str | None) -> Iterator[Share]:
+def one_seed(data: str, target: float, seed: int, gowalla: str | None) -> Iterator[Proportion]:
     """Give the share of fresh people found, if anything was published."""
     traces = traces_of(data, seed, gowalla)
     began = time.process_time()
     aside = np.zeros(traces.n_users, bool)
     aside[np.random.default_rng(seed).permutation(traces.n_users)[: traces.n_users // 3]] = True
     others = traces.take_users(np.flatnonzero(~aside))
-    *_, chosen = searching(others, target=target, settings=Settings(), seed=seed, compare=False)
+    *_, chosen = protect_in_stages(others, target=target, settings=Settings(), seed=seed, compare=False)
     seconds = time.process_time() - began
     if chosen.chosen is None or chosen.proof is None or chosen.proof.usefulness is None:
         least = chosen.least
@@ -89,19 +89,19 @@ def traces_of(data: str, seed: int, gowalla: str | None) -> Any:
     return ta.simulate(users=1000, days=180, mode="checkins", checkins_per_user=65, seed=1000 + seed)
 
 
-def fresh_share(traces: Any, aside: Any, name: str, seed: int) -> Share:
+def fresh_share(traces: Any, aside: Any, name: str, seed: int) -> Proportion:
     """Apply the defence to everybody, and look for people whom the choice never saw."""
-    material = Material.of(traces, Settings())
+    material = AuditData.of(traces, Settings())
     defence = catalogue.create(name, KINDS)
     ground = material.on_coarse_ground() if material.cell is not None and needs_cells(name) else material
-    mine, published = protected(defence, ground, np.random.SeedSequence(seed), all_days=True)
-    cut = halves(
+    mine, published = apply_defence(defence, ground, np.random.SeedSequence(seed), all_days=True)
+    cut = build_linkage_task(
         mine.part_of(aside),
         replace(published, at=published.at[aside]),
         Settings(),
         np.random.SeedSequence([seed, 1]),
     )
-    best = strongest_of(find_by_linker(cut, np.random.SeedSequence([seed, 2]), defence, alone=True).tries)
+    best = find_strongest(find_by_linker(cut, np.random.SeedSequence([seed, 2]), defence, alone=True).tries)
     assert best is not None
     assert best.linked.first is not None
     return best.linked.first

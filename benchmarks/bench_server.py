@@ -41,11 +41,11 @@ from tests.server.conftest import BEGIN, SCHEDULE, Held
 from tests.server.visitors import joined, page_times, served, token, upload_headers, upload_time
 
 from tracearena.cities import simulate
-from tracearena.contest import Charter, ContestPlan, contest_training, write_contest_data
+from tracearena.contest import ContestFile, ContestPlan, contest_training, write_contest_data
 from tracearena.server import clock
-from tracearena.server.operations.create import create
-from tracearena.server.processes.supervisor import Serving, free_port
-from tracearena.server.processes.supervisor import served as served_with_judges
+from tracearena.server.operations.create import create_contest
+from tracearena.server.processes.supervisor import ServerOptions, find_free_port
+from tracearena.server.processes.supervisor import serve_in_background as served_with_judges
 from tracearena.server.settings import configure
 from tracearena.server.store.crypto import write_judge_key
 from tracearena.server.store.folder import Folder
@@ -82,7 +82,7 @@ def main() -> None:
         for kind, make in hostile.TWO_HUNDRED.items():
             with served(held, before=()) as site, hostile.attack(site.url, make(site.url)):
                 under_attack(site.url, kind, secrets["001"])
-        serving = Serving(port=free_port(), workers=2)
+        serving = ServerOptions(port=find_free_port(), workers=2)
         with (
             open(Path(place) / "log", "wb") as log,
             served_with_judges(held.folder, held.judge_private_key, serving, log=log) as url,
@@ -103,7 +103,7 @@ def under_attack(url: str, kind: str, secret: str) -> None:
 def write_files(folder: Path, teams: int, users: int) -> None:
     """Make a contest by files, with 400 rows for each user."""
     plan = ContestPlan(teams=teams, users=users, sample_teams=1)
-    charter = Charter(name="Load", teams=teams, rules=plan.rules(), schedule=SCHEDULE)
+    charter = ContestFile(name="Load", teams=teams, rules=plan.rules(), schedule=SCHEDULE)
     model = PPMTF(factors=2, iterations=3).fit(contest_training(simulate(users=40, days=2, seed=1)), seed=1)
     write_contest_data(folder, model, plan, charter=charter, seed=1, shuffle_seed=1)
 
@@ -113,7 +113,7 @@ def new_contest(place: Path, files: Path) -> Held:
     clock.set_driven(place / "clock", BEGIN)
     os.environ[clock.VARIABLE] = str(place / "clock")
     public = write_judge_key(place / "judge-key", None)
-    created = create(place / "contest", files, judge_public_key=public)
+    created = create_contest(place / "contest", files, judge_public_key=public)
     configure(Folder(place / "contest"))
     return Held(Folder(place / "contest"), created, place / "judge-key", place / "clock", None)
 
@@ -195,9 +195,9 @@ def downloads(held: Held, url: str, members: dict[str, Any]) -> None:
     )
     held.attack()
     files = downloads.public_files()
-    wait(everybody_archive.path_of(held.folder, files).exists)
+    wait(everybody_archive.find_public_archive(held.folder, files).exists)
     begin = time.process_time()
-    packed = sum(len(piece) for piece in everybody_archive.zip_stream(files))
+    packed = sum(len(piece) for piece in everybody_archive.stream_zip(files))
     naive_s = (time.process_time() - begin) * len(members)
 
     def fetch(member: Any) -> int:
@@ -242,7 +242,7 @@ def web_cpu_s(folder: Folder) -> float:
 def pages_per_second(url: str, place: Path) -> None:
     """Ask for pages over 8 connections, and for a plain page of the same Django."""
     (place / "plain.py").write_text(PLAIN)
-    port = free_port()
+    port = find_free_port()
     command = [
         sys.executable,
         "-m",

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.arena import ATTACKS_2019, STRONGEST_ATTACKS, run_sweep, succeeded
+from tracearena.arena import ATTACKS_2019, STRONGEST_ATTACKS, require_success, run_sweep
 from tracearena.io import pwscup
-from tracearena.papers.data import Size, Source, Team, teams
+from tracearena.papers.data import FigureSource, Size, TeamData, load_teams
 
 DEFENCES = (
     *("No", "PL(4,1)", "MRLH(1,1,0.1)", "RR(8)", "MRLH(0,0,0.25)", "Cheat(0.25)"),
@@ -59,10 +59,10 @@ def main(options: argparse.Namespace) -> None:
     print("\n" + table(lines))
 
 
-def measured(team: Team, defence: str, seed: int, options: argparse.Namespace) -> Line:
+def measured(team: TeamData, defence: str, seed: int, options: argparse.Namespace) -> Line:
     """Release a team under a defence, attack it, and say what was left and what it took."""
     started, busy, alone = time.perf_counter(), time.process_time(), time.thread_time()
-    (row,) = succeeded(
+    (row,) = require_success(
         run_sweep(*team, defences=[defence], attacks=options.attacks, band=options.band, seed=seed)
     )
     return {
@@ -108,17 +108,17 @@ def table(lines: Sequence[Line]) -> str:
     return "\n".join(["| defence | " + " | ".join(titles) + " |", "|" + "---|" * (len(titles) + 1), *body])
 
 
-def _teams(options: argparse.Namespace) -> Iterable[tuple[str, Team]]:
+def _teams(options: argparse.Namespace) -> Iterable[tuple[str, TeamData]]:
     if not options.folders:
         users, days = (int(number) for number in options.city.split("x"))
-        (team,) = teams(Source(size=Size(users, days)))
+        (team,) = load_teams(FigureSource(size=Size(users, days)))
         yield f"city {options.city}", team
     for folder in options.folders:
         places = pwscup.read_places(next(folder.rglob("info_region.csv")))
         paths = (sorted(folder.rglob(f"{kind}traces_*_IDP.csv"))[0] for kind in ("ref", "org"))
         reference, original = (pwscup.read_traces(path, places) for path in paths)
         first = np.arange(reference.n_users)[: options.users]
-        yield str(folder), Team(reference.take_users(first), original.take_users(first))
+        yield str(folder), TeamData(reference.take_users(first), original.take_users(first))
 
 
 def _kept(path: Path | None) -> dict[str, Line]:

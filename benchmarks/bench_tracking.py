@@ -19,9 +19,9 @@ from tracearena.algorithms import catalogue
 from tracearena.attacks.bayesian import emission as emissions
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE
-from tracearena.attacks.bayesian.habits import Habits, sensitivity
-from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.attacks.bayesian.symbols import Symbols
+from tracearena.attacks.bayesian.habits import TimeProfiles, weigh_sensitive_places
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.symbols import ObservationAlphabet
 from tracearena.cities import simulate
 from tracearena.traces import ObfuscatedTraces
 
@@ -33,16 +33,16 @@ def main(users: int, name: str) -> None:
     """Follow the same traces in both ways."""
     reference, original = simulate(users, 8, seed=1).split_days(4)
     release = catalogue.create(name, "obfuscator").transform(original, seed=2)
-    symbols, (said,) = Symbols.of([release])
-    emission = emissions.known(catalogue.create(name), symbols, reference.places)
+    symbols, (said,) = ObservationAlphabet.of([release])
+    emission = emissions.derive_channel(catalogue.create(name), symbols, reference.places)
     assert emission is not None
-    around = Surroundings.of(reference.places, LIMIT_KM, most=len(reference.places))
-    habits, movement = Habits.of(reference, around), tracking.Movement.of(reference)
-    worth = sensitivity(reference, 10.0)
-    followed = tracking.Followed(np.arange(users + 1), np.arange(users), np.ones(users))
+    around = Neighbourhoods.of(reference.places, LIMIT_KM, most=len(reference.places))
+    habits, movement = TimeProfiles.of(reference, around), tracking.PopulationMovement.of(reference)
+    worth = weigh_sensitive_places(reference, 10.0)
+    followed = tracking.CandidateTraces(np.arange(users + 1), np.arange(users), np.ones(users))
 
     def ours(beam: float, ignored: float) -> NDArray[np.int32]:
-        return tracking.infer(
+        return tracking.infer_places(
             release, said, emission, habits, around, movement, followed, worth, LIMIT_KM,
             share=tracking.SHARE, beam=beam, ignored=ignored,
         )  # fmt: skip
@@ -69,8 +69,8 @@ def main(users: int, name: str) -> None:
 
 
 def dense_gains(
-    release: ObfuscatedTraces, said: NDArray[np.int32], emission: emissions.Emission, habits: Habits,
-    movement: tracking.Movement, worth: Floats,
+    release: ObfuscatedTraces, said: NDArray[np.int32], emission: emissions.Channel, habits: TimeProfiles,
+    movement: tracking.PopulationMovement, worth: Floats,
 ) -> Floats:  # fmt: skip
     """Return users × instants × places: what each answer is worth after passes over whole matrices."""
 

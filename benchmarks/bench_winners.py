@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tracearena.arena import ATTACKS_2019, SweepRow, run_sweep
-from tracearena.papers.data import Source, Team, teams
+from tracearena.papers.data import FigureSource, TeamData, load_teams
 
 SWEEP = (
     *(
@@ -37,7 +37,7 @@ IDENTIFIED = ("No", "PL(4,1)", "PL(5,1)", "MRLH(1,1,0.1)", "ClusterAveraging(0.7
 
 def main(count: int, folder: Path | None) -> None:
     """Sweep every team and print the means."""
-    several = teams(Source(folder), count)
+    several = load_teams(FigureSource(folder), count)
     begin = time.perf_counter()
     sweeps = []
     for number, team in enumerate(several, 1):
@@ -70,7 +70,7 @@ def order(sweeps: list[list[SweepRow]]) -> None:
         print(f"correlation of s_R,min and s_T,min, {words}: {np.corrcoef(np.array(points).T)[0, 1]:.3f}")
 
 
-def identification(several: list[Team], sweeps: list[list[SweepRow]]) -> None:
+def identification(several: list[TeamData], sweeps: list[list[SweepRow]]) -> None:
     """Print s_R of each attack, the two of 2019 both ways."""
     old = ("VisitProb-R", "HomeProb-R")
     legacy = [

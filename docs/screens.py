@@ -20,7 +20,7 @@ from typing import Any
 from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import sync_playwright
 
-from tracearena.server.processes.supervisor import free_port
+from tracearena.server.processes.supervisor import find_free_port
 
 CHROMIUM = "/usr/bin/chromium"
 SHEETS = Path(__file__).resolve().parent / "img" / "screens"
@@ -99,7 +99,7 @@ class Demo:
     """The demo as a process that a terminal listens to: Enter lets it go on to the next phase."""
 
     def __init__(self) -> None:
-        self.port = free_port()
+        self.port = find_free_port()
         self._terminal, slave = os.openpty()
         command = [sys.executable, "-m", "tracearena", "contest", "serve", "--demo"]
         self._process = subprocess.Popen(

@@ -55,7 +55,7 @@ def require_number(
         or (below is not None and value >= below)
     ):
         limits = {"of at least": at_least, "greater than": above, "at most": at_most, "less than": below}
-        raise _refused(name, value, "a number", limits)
+        raise _build_range_error(name, value, "a number", limits)
 
 
 def require_whole(
@@ -68,21 +68,21 @@ def require_whole(
     tracearena.errors.ParameterError: days = 1.0 is not allowed; it must be a whole number of at least 1
     """
     if not isinstance(value, Integral) or isinstance(value, bool) or _is_outside(value, at_least, at_most):
-        raise _refused(name, value, "a whole number", {"of at least": at_least, "at most": at_most})
+        raise _build_range_error(name, value, "a whole number", {"of at least": at_least, "at most": at_most})
 
 
 def _is_outside(value: Any, at_least: float | None, at_most: float | None) -> bool:
     return (at_least is not None and value < at_least) or (at_most is not None and value > at_most)
 
 
-def _refused(name: str, value: Any, kind: str, limits: dict[str, float | None]) -> ParameterError:
-    said = [f"{words} {_plain(limit)}" for words, limit in limits.items() if limit is not None]
+def _build_range_error(name: str, value: Any, kind: str, limits: dict[str, float | None]) -> ParameterError:
+    said = [f"{words} {_format_limit(limit)}" for words, limit in limits.items() if limit is not None]
     if isinstance(value, int) and abs(value) >= 10**_SHOWN_DIGITS:
         value = float("inf") if value > 0 else -float("inf")
     return ParameterError.of(name, value, f"{kind} {' and '.join(said)}".strip())
 
 
-def _plain(limit: float) -> str:
+def _format_limit(limit: float) -> str:
     """Write a limit as people do: 1,000,000 rather than 1e+06."""
     return f"{int(limit):,}" if limit == int(limit) and abs(limit) < 1e15 else f"{limit:g}"
 

@@ -17,7 +17,7 @@ LIBRARIES = ("polars", "pandas", "arrow", "geopandas")
 WGS84 = "EPSG:4326"
 
 
-def handed_out(
+def export_frame(
     frame: pl.DataFrame, library: str = "polars", *, position: tuple[str, str] | None = None
 ) -> Any:
     """Return a Polars frame as a frame of the library that is asked for.
@@ -40,12 +40,12 @@ def handed_out(
         if library == "arrow":
             return frame.to_arrow()
         table = frame.to_pandas()
-        return table if library == "pandas" or position is None else _with_points(table, position)
+        return table if library == "pandas" or position is None else _add_points(table, position)
     except ImportError:
         raise ParameterError(f"library = {library!r} needs more: pip install 'tracearena[geo]'") from None
 
 
-def _with_points(table: Any, position: tuple[str, str]) -> Any:
+def _add_points(table: Any, position: tuple[str, str]) -> Any:
     import geopandas
 
     latitude, longitude = position
@@ -68,31 +68,31 @@ class Result:
 
         `library` is ``polars``, ``pandas`` or ``arrow``.
         """
-        return frame_of([self.to_dict()], library)
+        return build_result_frame([self.to_dict()], library)
 
     def _repr_html_(self) -> str:
 
-        html: str = view("result_html")(self)
+        html: str = load_view("result_html")(self)
         return html
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]], library: str = "polars") -> Any:
+def build_result_frame(rows: Iterable[Mapping[str, Any]], library: str = "polars") -> Any:
     """Return a data frame with a row for each set of plain values; what one lacks is null."""
     import polars as pl
 
-    return handed_out(pl.DataFrame([flat(row) for row in rows], infer_schema_length=None), library)
+    return export_frame(pl.DataFrame([flatten(row) for row in rows], infer_schema_length=None), library)
 
 
-def flat(values: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values within values under both names.
 
-    >>> flat({"users": 3, "mean": {"tp_tv": 0.5}})
+    >>> flatten({"users": 3, "mean": {"tp_tv": 0.5}})
     {'users': 3, 'mean_tp_tv': 0.5}
     """
     found: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
-            found |= {f"{name}_{inner}": one for inner, one in flat(value).items()}
+            found |= {f"{name}_{inner}": one for inner, one in flatten(value).items()}
         else:
             found[name] = value
     return found
@@ -104,6 +104,6 @@ def flat(values: Mapping[str, Any]) -> dict[str, Any]:
 _VIEWS = "tracearena.plots"
 
 
-def view(name: str) -> Any:
+def load_view(name: str) -> Any:
     """Return a function of the room `views`."""
     return getattr(importlib.import_module(_VIEWS), name)

@@ -1,7 +1,8 @@
 """Sentences in the language of who reads them: English, unless somebody has said who translates.
 
-Rooms that know nothing of the web write what people read by `said` and `counted`, as whole sentences with
-places for values. The server, which knows its readers, sets by `translate_by` who translates them.
+Rooms that know nothing of the web write what people read by `translate` and `translate_count`, as whole
+sentences with
+places for values. The server, which knows its readers, sets by `set_translators` who translates them.
 """
 
 from __future__ import annotations
@@ -16,54 +17,57 @@ TwoForms: TypeAlias = Callable[[str, str, int], str]
 """Returns the form of a sentence for a number, from its forms for one and for many."""
 
 
-def _english(words: str) -> str:
+def _english_text(words: str) -> str:
     return words
 
 
-def _english_of(one: str, many: str, count: int) -> str:
+def _english_plural(one: str, many: str, count: int) -> str:
     return one if count == 1 else many
 
 
-_translators: tuple[OneForm, TwoForms] = (_english, _english_of)
+_translators: tuple[OneForm, TwoForms] = (_english_text, _english_plural)
 
 
-def translate_by(one_form: OneForm, two_forms: TwoForms) -> None:
+def set_translators(one_form: OneForm, two_forms: TwoForms) -> None:
     """Set who translates in this process; which language it is may differ from call to call."""
     global _translators
     _translators = (one_form, two_forms)
 
 
-def said(words: str, /, **values: Any) -> str:
+def translate(words: str, /, **values: Any) -> str:
     """Return a sentence with its values, in the language of the reader.
 
-    >>> said("The utility is {utility}.", utility="0.7")
+    >>> translate("The utility is {utility}.", utility="0.7")
     'The utility is 0.7.'
     """
     return _translators[0](words).format(**values)
 
 
-def counted(one: str, many: str, count: int, /, **values: Any) -> str:
+def translate_count(one: str, many: str, count: int, /, **values: Any) -> str:
     """Return a sentence about a number of things, which is its value ``count``.
 
-    >>> counted("{count} team", "{count} teams", 1), counted("{count} team", "{count} teams", 1200)
+    >>> translate_count("{count} team", "{count} teams", 1), translate_count("{count} team", "{count}
+    teams", 1200)
     ('1 team', '1,200 teams')
     """
     return _translators[1](one, many, count).format(count=f"{count:,}", **values)
 
 
-def in_a_row(sentences: Iterable[str]) -> str:
+def join_sentences(sentences: Iterable[str]) -> str:
     """Return sentences as one text; not every language has a space between them.
 
-    >>> in_a_row(["One.", "Two."])
+    >>> join_sentences(["One.", "Two."])
     'One. Two.'
     """
-    return reduce(lambda text, sentence: said("{text} {sentence}", text=text, sentence=sentence), sentences)
+    return reduce(
+        lambda text, sentence: translate("{text} {sentence}", text=text, sentence=sentence), sentences
+    )
 
 
-def marked(words: str) -> str:
-    """Return words as they are, to be translated by `said` when they are shown.
+def mark_for_translation(words: str) -> str:
+    """Return words as they are, to be translated by `translate` when they are shown.
 
-    >>> marked("Overall winner")
+    >>> mark_for_translation("Overall winner")
     'Overall winner'
     """
     return words

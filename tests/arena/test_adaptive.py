@@ -26,7 +26,7 @@ from tracearena.arena import (
     write_bounds,
     write_table,
 )
-from tracearena.arena.privacy_bounds import Losses, ToldAttacker, carried
+from tracearena.arena.privacy_bounds import InformedAttacker, UserLosses, find_trace_owners
 from tracearena.arena.sweep import Scoring
 from tracearena.attacks.bayesian import tracking
 from tracearena.errors import ParameterError
@@ -73,13 +73,13 @@ def test_adaptive_attacks_of_one_defence_share_one_match(
     # Who comes to suspect the defence goes on as one who was told.
     asked.clear()
     followed: list[float] = []
-    infer = tracking.infer
+    infer = tracking.infer_places
 
     def following(*arguments: Any, share: float) -> Any:
         followed.append(share)
         return infer(*arguments, share=share)
 
-    monkeypatch.setattr(tracking, "infer", following)
+    monkeypatch.setattr(tracking, "infer_places", following)
     monkeypatch.setattr("tracearena.attacks.bayesian.matcher.suspected", lambda *_: PL)
     scores = ensemble.score(original, release, defence=PL, seed=3)
     assert asked == ["Bayes(PL(4,1))"]
@@ -157,7 +157,7 @@ def test_losses_are_the_score_and_its_users(make_walks: Walks) -> None:
     (attack,) = make_attacks(["Habits-T"], **scoring.of_attackers)
     release = pseudonymise(PL.transform(original, seed=1), seed=2)
     inferred = attack.fit(reference).infer(release.anonymized)
-    losses = Losses.of(original, inferred, scoring)
+    losses = UserLosses.of(original, inferred, scoring)
     whole = trace_inference_score(original, inferred, sensitive_weight=4.0, limit_km=3.0)
     assert losses.score == pytest.approx(whole.trace_inference, abs=1e-12)
     for user in range(original.n_users):
@@ -171,7 +171,7 @@ def test_an_interval_holds_as_often_as_it_says() -> None:
     truth, held = 0.3, 0
     for number in range(200):
         missed = rng.binomial(1, truth, 80).astype(float)
-        found = Losses(missed, np.ones(80)).interval(number)
+        found = UserLosses(missed, np.ones(80)).interval(number)
         held += found.low <= truth <= found.high
     assert 180 <= held <= 199
 
@@ -179,7 +179,7 @@ def test_an_interval_holds_as_often_as_it_says() -> None:
 def test_differences_are_paired() -> None:
     rng = np.random.default_rng(2)
     missed, weight = rng.random(100), np.ones(100)
-    found = Losses(missed + 0.01, weight).interval(1, Losses(missed, weight))
+    found = UserLosses(missed + 0.01, weight).interval(1, UserLosses(missed, weight))
     assert (found.value, found.low, found.high) == pytest.approx((0.01, 0.01, 0.01))
 
 
@@ -191,12 +191,12 @@ def test_whose_whereabouts_a_trace_carries(make_walks: Walks) -> None:
         int(np.argmax([(trace == user).sum() for user in dense]))
         for trace in release.anonymized.codes.reshape(12, -1)
     ]
-    assert carried(release.anonymized, original).tolist() == slow
+    assert find_trace_owners(release.anonymized, original).tolist() == slow
 
 
 def test_being_told_who_is_who_is_worth_something(make_walks: Walks) -> None:
     reference, original = make_walks(users=30, days=4).split_days(2)
-    told = ToldAttacker(Scoring()).fit(reference, original)
+    told = InformedAttacker(Scoring()).fit(reference, original)
     plain = pseudonymise(catalogue.create("No").transform(original), seed=1)
     assert told.losses(plain, catalogue.create("No"), seed=1).score == pytest.approx(0, abs=1e-3)
     swapped = pseudonymise(Cheating(share=1.0).transform(original, seed=1), seed=1)

@@ -9,10 +9,10 @@ from operator import add
 import numpy as np
 import pytest
 
-from tracearena.arena.evaluation import utility_of
+from tracearena.arena.evaluation import measure_utility
 from tracearena.errors import DataError
 from tracearena.metrics import tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced, tp_tv, vf_tv
-from tracearena.metrics.counts import Counted
+from tracearena.metrics.counts import TraceCounts
 from tracearena.traces import Traces
 
 Walks = Callable[..., Traces]
@@ -24,7 +24,9 @@ def people(make_walks: Walks) -> list[Traces]:
 
 def test_utility_is_what_each_metric_says(make_walks: Walks) -> None:
     made, training, testing = people(make_walks)
-    found = utility_of(Counted.of(made, by_day=True), Counted.of(training), Counted.of(testing), None)
+    found = measure_utility(
+        TraceCounts.of(made, by_day=True), TraceCounts.of(training), TraceCounts.of(testing), None
+    )
     assert found.to_dict() == {
         "tp_tv": tp_tv(testing, made, by_day=True),
         "tp_tv_top50": tp_tv(testing, made, top=50, by_day=True),
@@ -39,7 +41,7 @@ def test_utility_is_what_each_metric_says(make_walks: Walks) -> None:
 
 def test_the_uniform_baseline_is_what_each_metric_says(make_walks: Walks) -> None:
     _, training, testing = people(make_walks)
-    found = utility_of(None, Counted.of(training), Counted.of(testing), None)
+    found = measure_utility(None, TraceCounts.of(training), TraceCounts.of(testing), None)
     assert (found.tp_tv, found.tm_tv) == (tp_tv(testing, None), tm_tv(testing, None))
     assert found.tm_emd_sliced == tm_emd_sliced(testing, None)
     assert found.vf_tv == vf_tv(testing, None, training=training)
@@ -48,8 +50,10 @@ def test_the_uniform_baseline_is_what_each_metric_says(make_walks: Walks) -> Non
 @pytest.mark.parametrize("by_day", [False, True])
 def test_parts_add_up_to_the_whole(make_check_ins: Walks, by_day: bool) -> None:
     traces = make_check_ins()
-    whole = Counted.of(traces, by_day=by_day)
-    parts = [Counted.of(traces.take_users(own), by_day=by_day) for own in np.array_split(np.arange(20), 7)]
+    whole = TraceCounts.of(traces, by_day=by_day)
+    parts = [
+        TraceCounts.of(traces.take_users(own), by_day=by_day) for own in np.array_split(np.arange(20), 7)
+    ]
     rest = whole - parts[0]
     for sum_of, expected in ((reduce(add, parts), whole), (reduce(add, parts[1:]), rest)):
         for name in ("visits", "moves", "fractions"):
@@ -61,11 +65,11 @@ def test_parts_add_up_to_the_whole(make_check_ins: Walks, by_day: bool) -> None:
 
 def test_traces_are_complete_whether_counted_or_not(make_walks: Walks, make_check_ins: Walks) -> None:
     for traces in (make_walks(), make_walks(missing=0.1), make_check_ins()):
-        assert Counted.of(traces).is_complete == traces.is_complete
+        assert TraceCounts.of(traces).is_complete == traces.is_complete
 
 
 def test_nothing_cannot_be_compared(make_walks: Walks) -> None:
     traces = make_walks()
     nothing = traces.keep(np.zeros(traces.n_events, bool))
     with pytest.raises(DataError, match="no events to compare"):
-        utility_of(Counted.of(nothing), Counted.of(traces), Counted.of(traces), None)
+        measure_utility(TraceCounts.of(nothing), TraceCounts.of(traces), TraceCounts.of(traces), None)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tracearena.algorithms import catalogue
-from tracearena.arena import halves_of, run_sweep, tuned_against
+from tracearena.arena import run_sweep, split_reference, tune_against
 from tracearena.cities import simulate
 from tracearena.errors import ParameterError
 from tracearena.traces import Traces
@@ -43,7 +43,7 @@ def test_sample_teams_of_others_are_tuned_on(people: tuple[Traces, Traces]) -> N
     others = simulate(users=40, days=4, seed=9).split_days(2)
     (row,) = run_sweep(*people, defences=["No"], attacks=["samples"], tune=[others], seed=1)
     assert row.tuned is not None
-    expected = tuned_against([others], catalogue.create("No"), seed=5).s_R
+    expected = tune_against([others], catalogue.create("No"), seed=5).s_R
     assert row.tuned.tuned_R in expected
 
 
@@ -62,8 +62,8 @@ def test_the_truth_of_the_target_is_not_tuned_on(people: tuple[Traces, Traces]) 
 
 
 def test_halves_are_whole_days_of_the_same_people(people: tuple[Traces, Traces]) -> None:
-    first, last = halves_of(people[0])
+    first, last = split_reference(people[0])
     assert np.array_equal(first.user_ids, last.user_ids)
     assert first.n_events + last.n_events == people[0].n_events
     with pytest.raises(ParameterError, match="cannot be cut"):
-        halves_of(first.take_days(0, 1))
+        split_reference(first.take_days(0, 1))

@@ -12,7 +12,12 @@ from tests.examples import examples
 
 from tracearena.arena import SampleTeam, tune
 from tracearena.attacks import FuzzyCounting, FuzzyCountingT, FuzzyMatcher
-from tracearena.attacks.fuzzy_counting import Weighting, counts_of, habits, spreading
+from tracearena.attacks.fuzzy_counting import (
+    Weighting,
+    build_spreading_matrix,
+    count_place_visits,
+    find_frequent_places,
+)
 from tracearena.cities import simulate
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import reidentification_score
@@ -24,25 +29,27 @@ CLOCK = Clock(instants_per_day=2)
 
 
 def test_figure_11() -> None:
-    counts = (counts_of(Traces.from_dense([[12]], FIVE, CLOCK)) @ spreading(FIVE, 0.2, 0.5)).toarray()
+    counts = (
+        count_place_visits(Traces.from_dense([[12]], FIVE, CLOCK)) @ build_spreading_matrix(FIVE, 0.2, 0.5)
+    ).toarray()
     expected = np.zeros((5, 5))
     expected[1:4, 1:4] = [[0.099, 0.121, 0.099], [0.121, 0.2, 0.121], [0.099, 0.121, 0.099]]
     assert np.array_equal(counts.reshape(5, 5).round(3), expected)
 
 
 def test_a_corner_has_three_neighbours() -> None:
-    assert (spreading(FIVE, 1, 1).toarray()[0] > 0).sum() == 4
+    assert (build_spreading_matrix(FIVE, 1, 1).toarray()[0] > 0).sum() == 4
 
 
 def test_places_without_a_grid_count_for_themselves() -> None:
     scattered = Places(np.arange(3.0), np.zeros(3))
-    assert np.array_equal(spreading(scattered, 0.33, 1).toarray(), 0.33 * np.eye(3))
+    assert np.array_equal(build_spreading_matrix(scattered, 0.33, 1).toarray(), 0.33 * np.eye(3))
 
 
 def test_a_set_of_k_places_adds_a_kth_to_each_and_a_deleted_event_nothing() -> None:
     original = Traces.from_dense([[0, 0, 0, 7]], FIVE, Clock(instants_per_day=4))
     released = ObfuscatedTraces.like(original, [3, -2, DELETED, 3], PlaceSets.of([[3, 4, 5, 6]]))
-    counts = counts_of(released).toarray()[0]
+    counts = count_place_visits(released).toarray()[0]
     assert counts[3:7].tolist() == [2.25, 0.25, 0.25, 0.25]
     assert counts.sum() == 3
 
@@ -151,7 +158,7 @@ def test_small_noise_is_forgiven(make_walks: Callable[..., Traces]) -> None:
 
 def test_habits_are_the_most_frequent_places_by_time_of_day() -> None:
     reference = Traces.from_dense([[4, 1, 4, 2, 3, 2], [-1, 5, -1, -1, -1, -1]], FIVE, CLOCK)
-    place, share = habits(reference)
+    place, share = find_frequent_places(reference)
     assert place.tolist() == [[4, 2], [-1, 5]]
     assert share.round(3).tolist() == [[0.667, 0.667], [0, 0.333]]
 
@@ -171,7 +178,7 @@ def test_a_share_above_every_habit_leaves_what_is_told(make_walks: Callable[...,
     attack = FuzzyCountingT(frequent=1.0).fit(reference)
     match = attack.matcher_.match(released)
     inferred = attack.infer_from(match, released, seed=1).dense()
-    share = habits(reference)[1]
+    share = find_frequent_places(reference)[1]
     kept = np.tile(share < 1, 2)
     given_to = np.argsort(match.exclusive)
     assert np.array_equal(inferred[kept], original.dense()[given_to][kept])

@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 from tests.examples import examples
 
 from tracearena.attacks import FuzzyMatcher, VisitMatcher, _matching_kernels
-from tracearena.attacks.base import TIE, GreedyMatch, choose
-from tracearena.attacks.candidate_search import CANDIDATES, Index, Items, best_of, choose_by_overlap
-from tracearena.attacks.visit_probability import distinct_codes, indexed
+from tracearena.attacks.base import TIE, GreedyMatch, choose_greedily
+from tracearena.attacks.candidate_search import (
+    CANDIDATES,
+    CandidateIndex,
+    TraceKeys,
+    choose_by_candidates,
+    find_best_candidates,
+)
+from tracearena.attacks.visit_probability import count_distinct_codes, index_traces
 from tracearena.engine import use
 from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import Traces
@@ -23,13 +29,13 @@ Floats = NDArray[np.float64]
 KINDS = ["equal", "uneven", "ties", "steps", "crowded", "first"]
 
 
-def from_tables(base: Floats, values: Floats, weights: Floats) -> tuple[Index, Items]:
+def from_tables(base: Floats, values: Floats, weights: Floats) -> tuple[CandidateIndex, TraceKeys]:
     """Keep what is not 0 of keys × users and of traces × keys."""
     keys, users = np.nonzero(values)
     offsets = np.searchsorted(keys, np.arange(len(values) + 1))
     trace, key = np.nonzero(weights)
-    items = Items(np.searchsorted(trace, np.arange(len(weights) + 1)), key, weights[trace, key])
-    return Index.of(base, offsets, users.astype(np.int32), values[keys, users]), items
+    items = TraceKeys(np.searchsorted(trace, np.arange(len(weights) + 1)), key, weights[trace, key])
+    return CandidateIndex.of(base, offsets, users.astype(np.int32), values[keys, users]), items
 
 
 def from_all_scores(base: Floats, values: Floats, weights: Floats) -> GreedyMatch:
@@ -42,7 +48,7 @@ def from_all_scores(base: Floats, values: Floats, weights: Floats) -> GreedyMatc
     def score(first: int, scores: Floats) -> None:
         scores += table[first : first + len(scores)]
 
-    return choose(len(weights), len(base), score)
+    return choose_greedily(len(weights), len(base), score)
 
 
 def same(one: GreedyMatch, other: GreedyMatch) -> bool:
@@ -86,20 +92,20 @@ def drawn(rng: np.random.Generator, traces: int, users: int, kind: str) -> tuple
 @examples(150)
 def test_candidates_lead_where_all_scores_lead(seed: int, traces: int, users: int, kind: str) -> None:
     tables = drawn(np.random.default_rng(seed), traces, users, kind)
-    assert same(choose_by_overlap([from_tables(*tables)], users), from_all_scores(*tables))
+    assert same(choose_by_candidates([from_tables(*tables)], users), from_all_scores(*tables))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_users_than_a_tile_are_matched_alike(kind: str) -> None:
     users = 2 * _matching_kernels.TILE + 100
     tables = drawn(np.random.default_rng(1), 100, users, kind)
-    assert same(choose_by_overlap([from_tables(*tables)], users), from_all_scores(*tables))
+    assert same(choose_by_candidates([from_tables(*tables)], users), from_all_scores(*tables))
 
 
 def test_a_trace_whose_candidates_are_taken_gets_others_among_the_free() -> None:
     users = 4 * CANDIDATES
     values, weights = np.arange(1.0, users + 1)[None, :], np.ones((users + 3, 1))
-    match = choose_by_overlap([from_tables(np.zeros(users), values, weights)], users)
+    match = choose_by_candidates([from_tables(np.zeros(users), values, weights)], users)
     assert match.best.tolist() == [users - 1] * (users + 3)
     assert match.exclusive.tolist() == [*range(users - 1, -1, -1), -1, -1, -1]
 
@@ -109,7 +115,7 @@ def test_traces_that_crowd_around_the_same_users_are_served_in_turn() -> None:
     users = 40 * CANDIDATES
     values = rng.random((8, users)) + np.linspace(0, 20, users)
     tables = -rng.random(users), values, rng.random((users, 8))
-    match = choose_by_overlap([from_tables(*tables)], users)
+    match = choose_by_candidates([from_tables(*tables)], users)
     assert same(match, from_all_scores(*tables))
     assert sorted(match.exclusive) == list(range(users))
 
@@ -118,9 +124,9 @@ def test_only_free_users_are_candidates_where_not_all_are() -> None:
     base, values, weights = drawn(np.random.default_rng(4), 30, 80, "uneven")
     free = np.arange(80) % 3 > 0
     index, items = from_tables(base, values, weights)
-    found = best_of(index, items, free=free)
+    found = find_best_candidates(index, items, free=free)
     kept = np.flatnonzero(free)
-    alone = best_of(index.among(kept), items)
+    alone = find_best_candidates(index.among(kept), items)
     names = np.append(kept, [80, -1])
     assert np.array_equal(found.best, names[alone.best])
     assert np.array_equal(found.users, names[alone.users])
@@ -129,14 +135,14 @@ def test_only_free_users_are_candidates_where_not_all_are() -> None:
 
 def test_a_trace_lists_nobody_where_there_are_no_more_users() -> None:
     index, items = from_tables(np.zeros(3), np.ones((2, 3)), np.ones((1, 2)))
-    assert best_of(index, items).users[0].tolist() == [0, 1, 2] + [-1] * (CANDIDATES - 3)
+    assert find_best_candidates(index, items).users[0].tolist() == [0, 1, 2] + [-1] * (CANDIDATES - 3)
 
 
 def test_progress_goes_through_candidates_and_turns() -> None:
     tables = drawn(np.random.default_rng(5), 600, 600, "crowded")
     told: list[tuple[int, int]] = []
     with use(threads=1, progress=lambda done, total: told.append((done, total))):
-        choose_by_overlap([from_tables(*tables)], 600)
+        choose_by_candidates([from_tables(*tables)], 600)
     assert told[0] == (1, 6)
     assert told[-1] == (6, 6)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -144,14 +150,14 @@ def test_progress_goes_through_candidates_and_turns() -> None:
 
 def test_a_block_of_traces_finds_its_candidates_on_its_own() -> None:
     index, items = from_tables(*drawn(np.random.default_rng(2), 30, 80, "uneven"))
-    whole, part = best_of(index, items), best_of(index, items.part(7, 19))
+    whole, part = find_best_candidates(index, items), find_best_candidates(index, items.part(7, 19))
     for all_of_them, some in zip(whole, part, strict=True):
         assert np.array_equal(all_of_them[7:19], some)
 
 
 def test_nobody_is_matched_where_there_are_no_traces() -> None:
     index, items = from_tables(np.zeros(3), np.ones((2, 3)), np.zeros((0, 2)))
-    match = choose_by_overlap([(index, items)], 3)
+    match = choose_by_candidates([(index, items)], 3)
     assert len(match.best) == len(match.exclusive) == len(match.ranked) == 0
 
 
@@ -161,10 +167,10 @@ def test_sets_are_listed_for_as_many_traces_at_a_time_as_there_is_room(
     reference, original = make_walks(users=60, days=4).split_days(2)
     released = MRLH(mu_x=1, mu_y=1, deletion=0.1).transform(original, seed=1)
     matcher = VisitMatcher().fit(reference)
-    codes = distinct_codes(released)
-    narrow = list(indexed(matcher.visitors_, 60, codes, released.sets, most=300))
+    codes = count_distinct_codes(released)
+    narrow = list(index_traces(matcher.visitors_, 60, codes, released.sets, most=300))
     assert 1 < len(narrow) < 60
-    assert same(choose_by_overlap(narrow, 60), matcher.match(released))  # type: ignore[arg-type]
+    assert same(choose_by_candidates(narrow, 60), matcher.match(released))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("matcher", [VisitMatcher(), VisitMatcher(hours=(8, 9)), FuzzyMatcher()])

@@ -7,9 +7,9 @@ import pytest
 
 from tracearena.arena import pseudonymise
 from tracearena.arena.ensemble import Ensemble, make_attacks
-from tracearena.attacks.base import LISTED, choose
-from tracearena.attacks.bayesian.assignment import ranked_users
-from tracearena.attacks.bayesian.candidates import Pairs, everybody
+from tracearena.attacks.base import LISTED, choose_greedily
+from tracearena.attacks.bayesian.assignment import rank_users
+from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs
 from tracearena.cities import simulate
 from tracearena.traces import ObfuscatedTraces
 
@@ -23,7 +23,7 @@ def test_users_are_listed_by_their_scores(users: int) -> None:
     def score(first: int, scores: np.ndarray) -> None:  # type: ignore[type-arg]
         scores += table[first : first + len(scores)]
 
-    match = choose(7, users, score)
+    match = choose_greedily(7, users, score)
     for row, ranked in zip(table, match.ranked, strict=True):
         expected = sorted(range(users), key=lambda user: (-row[user], user))[:LISTED]
         assert ranked[: len(expected)].tolist() == expected
@@ -32,11 +32,11 @@ def test_users_are_listed_by_their_scores(users: int) -> None:
 
 
 def test_who_was_given_stands_first_and_the_others_by_score() -> None:
-    pairs = everybody(2, 3)
-    ranked = ranked_users(pairs, np.array([3.0, 2.0, 1.0, 1.0, 2.0, 3.0]), np.array([1, 2]))
+    pairs = build_all_pairs(2, 3)
+    ranked = rank_users(pairs, np.array([3.0, 2.0, 1.0, 1.0, 2.0, 3.0]), np.array([1, 2]))
     assert ranked[:, :4].tolist() == [[1, 0, 2, -1], [2, 1, 0, -1]]
-    few = Pairs(np.array([0, 1, 1]), np.array([2], np.int32), 3)
-    assert ranked_users(few, np.array([1.0]), np.array([0, 1]))[:, :3].tolist() == [[0, 2, -1], [1, -1, -1]]
+    few = CandidatePairs(np.array([0, 1, 1]), np.array([2], np.int32), 3)
+    assert rank_users(few, np.array([1.0]), np.array([0, 1]))[:, :3].tolist() == [[0, 2, -1], [1, -1, -1]]
 
 
 def test_every_attack_answers_what_it_ranks_first() -> None:

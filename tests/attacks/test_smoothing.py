@@ -11,7 +11,7 @@ from tracearena.errors import ParameterError
 from tracearena.metrics.applications import distance_error
 from tracearena.obfuscation import GeoInd
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import between
+from tracearena.traces.geodesy import interpolate_geodesic
 
 
 def straight_walk(count: int = 2000, user: int = 1) -> GpsTraces:
@@ -39,7 +39,7 @@ def test_interpolated_points_lie_on_the_geodesic_in_proportion_to_time() -> None
         [1] * 5, [0, 1000, 3000, 4000, 9000], [0.0, 0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0, 1.0]
     )
     found = Interpolation().recover(traces)
-    latitude, longitude = between([0] * 3, [0] * 3, [1] * 3, [1] * 3, [0, 0.25, 0.75])
+    latitude, longitude = interpolate_geodesic([0] * 3, [0] * 3, [1] * 3, [1] * 3, [0, 0.25, 0.75])
     assert found.latitude == pytest.approx([*latitude, 1.0, 1.0])
     assert found.longitude == pytest.approx([*longitude, 1.0, 1.0])
 

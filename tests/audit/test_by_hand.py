@@ -7,14 +7,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tracearena.audit.data import Material, moved_release, visited_only
+from tracearena.audit.data import AuditData, drop_unvisited, remap_release
 from tracearena.audit.inference import infer
-from tracearena.audit.linkability import Halves, find_by_attacks, halves, link
-from tracearena.audit.observations import crowds, usual_spots
+from tracearena.audit.linkability import LinkageTask, build_linkage_task, find_by_attacks, link
+from tracearena.audit.observations import count_crowds, find_usual_spots
 from tracearena.audit.settings import Ranked, Settings
 from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
-from tracearena.audit.usefulness import kept_of
+from tracearena.audit.usefulness import measure_tasks
 from tracearena.engine import seed_sequence
 from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import ObfuscatedTraces, Places, Traces
@@ -40,13 +40,13 @@ def blurred(people: Traces) -> ObfuscatedTraces:
     return PlanarLaplace(l=3, r=1).transform(people, seed=1)
 
 
-Attacked = tuple[Material, Halves, Ranked, ObfuscatedTraces]
+Attacked = tuple[AuditData, LinkageTask, Ranked, ObfuscatedTraces]
 
 
 @pytest.fixture(scope="module")
 def attacked(people: Traces, blurred: ObfuscatedTraces) -> Attacked:
-    material, published = Material.of(people, FEW).release(blurred)
-    cut = halves(material, published, FEW, ROOT)
+    material, published = AuditData.of(people, FEW).release(blurred)
+    cut = build_linkage_task(material, published, FEW, ROOT)
     (tried,) = find_by_attacks(cut, ROOT, ["VisitProb-R"])
     assert tried.ranked is not None
     return material, cut, tried.ranked, blurred
@@ -146,10 +146,10 @@ def test_whereabouts_cost_the_distance_up_to_two_kilometres(attacked: Attacked, 
 
 
 def test_home_and_work_alone_find_the_nearest_pair(people: Traces) -> None:
-    material = Material.of(people, FEW)
-    cut = halves(material, material.as_it_is(), FEW, ROOT)
+    material = AuditData.of(people, FEW)
+    cut = build_linkage_task(material, material.as_it_is(), FEW, ROOT)
     found, _ = link(cut, ROOT)
-    before, after = usual_spots(ObfuscatedTraces.unchanged(cut.known)), usual_spots(cut.seen)
+    before, after = find_usual_spots(ObfuscatedTraces.unchanged(cut.known)), find_usual_spots(cut.seen)
     credit = []
     for trace, owner in enumerate(cut.owner.tolist()):
         apart = []
@@ -169,8 +169,8 @@ def test_home_and_work_alone_find_the_nearest_pair(people: Traces) -> None:
 
 
 def test_fewer_days_of_reference_are_the_last_ones(people: Traces) -> None:
-    material = Material.of(people, FEW)
-    cut = halves(material, material.as_it_is(), FEW, ROOT)
+    material = AuditData.of(people, FEW)
+    cut = build_linkage_task(material, material.as_it_is(), FEW, ROOT)
     found, _ = link(cut, ROOT)
     assert list(found.days) == [1, 2, 3]
     last = cut.known.keep(people.clock.day_of(cut.known.instants) == 2)
@@ -179,7 +179,7 @@ def test_fewer_days_of_reference_are_the_last_ones(people: Traces) -> None:
 
 
 def test_groups_at_night_are_people_of_the_same_place(people: Traces) -> None:
-    material = Material.of(people, FEW)
+    material = AuditData.of(people, FEW)
     night = single_out(material, material.as_it_is(), FEW, ROOT).night[0]
     hour = people.clock.second_of_day(people.instants) // 3600
     homes = Counter(
@@ -196,7 +196,7 @@ def test_groups_at_night_are_people_of_the_same_place(people: Traces) -> None:
 
 def test_what_is_left_of_each_task(people: Traces, blurred: ObfuscatedTraces) -> None:
     moved = people.with_places(blurred.codes)
-    kept = kept_of(people, moved)
+    kept = measure_tasks(people, moved)
     hour = people.clock.second_of_day(people.instants) // 3600
     counted = [Counter(zip(one.place_index.tolist(), hour.tolist(), strict=True)) for one in (people, moved)]
     n = len(people)
@@ -246,7 +246,7 @@ def test_copies_are_nearer_than_real_people_are_to_each_other(people: Traces) ->
 
 
 def test_the_map_counts_different_people(people: Traces) -> None:
-    crowd = crowds(people, 3)
+    crowd = count_crowds(people, 3)
     pairs = set(zip(people.place_index.tolist(), people.user_index.tolist(), strict=True))
     visitors = Counter(place for place, _ in pairs)
     assert sorted(crowd.people) == sorted(n for n in visitors.values() if n >= 3)
@@ -255,14 +255,14 @@ def test_the_map_counts_different_people(people: Traces) -> None:
 
 def test_attacks_on_venues_are_the_same_without_venues_where_nobody_is(people: Traces) -> None:
     venues = people.onto(Places(people.places.latitude, people.places.longitude))
-    material = Material.of(venues, FEW)
-    cut = halves(material, material.as_it_is(), FEW, ROOT)
-    known, seen = visited_only(cut.known, cut.seen)
+    material = AuditData.of(venues, FEW)
+    cut = build_linkage_task(material, material.as_it_is(), FEW, ROOT)
+    known, seen = drop_unvisited(cut.known, cut.seen)
     assert len(known.places) == len({*cut.known.place_index.tolist(), *cut.seen.codes.tolist()})
     names = ["VisitProb-R", "HomeProb-R", "FuzzyCount-R"]
     fewer = [one.linked for one in find_by_attacks(cut, ROOT, names)]
-    gridded = Material.of(people, FEW)
-    whole = halves(gridded, gridded.as_it_is(), FEW, ROOT)
+    gridded = AuditData.of(people, FEW)
+    whole = build_linkage_task(gridded, gridded.as_it_is(), FEW, ROOT)
     all_of_them = [one.linked for one in find_by_attacks(whole, ROOT, names[:2])]
     assert fewer[:2] == all_of_them
     assert [tuple(one) for one in known.places.points_km[seen.codes]] == [
@@ -273,6 +273,6 @@ def test_attacks_on_venues_are_the_same_without_venues_where_nobody_is(people: T
 def test_a_set_becomes_the_set_of_its_cells(people: Traces) -> None:
     released = MRLH(mu_x=1, mu_y=1, deletion=0.2).transform(people, seed=1)
     cell = (np.arange(len(people.places)) % 7).astype(np.int32)
-    moved = moved_release(released, people.places, cell)
+    moved = remap_release(released, people.places, cell)
     for event in range(0, len(people), 23):
         assert moved.cell(event) == sorted({int(cell[place]) for place in released.cell(event)})

@@ -14,7 +14,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tracearena.audit import Audit, Settings, assess, audit_page, charts, page, stages, write_audit
+from tracearena.audit import Audit, Settings, assess, assess_in_stages, audit_page, charts, page, write_audit
 from tracearena.audit.texts import QUESTIONS
 from tracearena.cities import simulate
 from tracearena.obfuscation import PlanarLaplace
@@ -122,7 +122,7 @@ def test_the_tables_hold_every_share(folder: Path, audit: Audit) -> None:
 
 
 def test_a_stopped_audit_shows_what_was_finished(people: Traces) -> None:
-    work = stages(people, settings=Settings(draws=2), seed=1)
+    work = assess_in_stages(people, settings=Settings(draws=2), seed=1)
     next(work)
     halfway = next(work)
     page = audit_page(halfway).html()

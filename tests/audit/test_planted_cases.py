@@ -11,8 +11,8 @@ import pytest
 
 from tracearena.arena import pseudonymise
 from tracearena.audit import Audit, Settings, assess
-from tracearena.audit.data import Material
-from tracearena.audit.singling_out import found_by_sightings
+from tracearena.audit.data import AuditData
+from tracearena.audit.singling_out import find_by_sightings
 from tracearena.cities import simulate
 from tracearena.obfuscation import MRLH, RandomizedResponse, SwapTimes
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
@@ -210,7 +210,7 @@ def test_points_of_one_day_are_not_known_and_released_at_once() -> None:
 def test_swapped_times_do_not_hide_who_was_at_four_places() -> None:
     people = simulate(users=150, days=30, mode="checkins", checkins_per_user=40, seed=3)
     released = SwapTimes(cell=1000, period="month").transform(people, seed=1)
-    material, published = Material.of(people, Settings()).release(released)
-    found = found_by_sightings(material, published, Settings(draws=3), np.random.SeedSequence(1))
+    material, published = AuditData.of(people, Settings()).release(released)
+    found = find_by_sightings(material, published, Settings(draws=3), np.random.SeedSequence(1))
     assert found is not None
     assert found.low > 0.6

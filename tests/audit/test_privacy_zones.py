@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tracearena.audit import Audit, assess, audit_page
-from tracearena.audit.inference import measured_circle, told_circle
-from tracearena.audit.observations import point_spots
+from tracearena.audit.inference import detect_circle, get_mechanism_circle
+from tracearena.audit.observations import find_point_spots
 from tracearena.cities import simulate_gps
 from tracearena.errors import ParameterError
 from tracearena.obfuscation import GeoInd, Snapping, Thinning, TrimEnds, Zones
@@ -32,8 +32,8 @@ def audit(people: GpsTraces, circles: GpsTraces) -> Audit:
 
 
 def looked_for(people: GpsTraces, released: GpsTraces) -> float | None:
-    homes, _ = point_spots(people, None)
-    found = measured_circle(people, released, np.arange(people.n_users), homes)
+    homes, _ = find_point_spots(people, None)
+    found = detect_circle(people, released, np.arange(people.n_users), homes)
     return None if found is None else found.radius_m
 
 
@@ -47,9 +47,9 @@ def test_other_defences_show_no_circles(people: GpsTraces, defence: GeoInd | Sna
 
 
 def test_a_defence_tells_its_circle() -> None:
-    assert told_circle(Zones(radius=500)) == (500.0, 400.0, False)
-    assert told_circle(TrimEnds(distance=300)) == (300.0, 0.0, False)
-    assert told_circle(GeoInd(expected_noise=100)) is None
+    assert get_mechanism_circle(Zones(radius=500)) == (500.0, 400.0, False)
+    assert get_mechanism_circle(TrimEnds(distance=300)) == (300.0, 0.0, False)
+    assert get_mechanism_circle(GeoInd(expected_noise=100)) is None
 
 
 @pytest.mark.slow

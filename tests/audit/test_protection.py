@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from tracearena.algorithms import Synthesizer, catalogue
-from tracearena.audit import Protection, Settings, Share, protect
-from tracearena.audit.data import Material
-from tracearena.audit.page import changes, outcome, picture
+from tracearena.audit import Proportion, Protection, Settings, protect
+from tracearena.audit.data import AuditData
+from tracearena.audit.page import describe_changes, describe_outcome, draw_protection
 from tracearena.audit.protection import (
     CHECK_INS,
     GRIDS,
     POINTS,
     REGULAR,
     SYNTHESIS,
-    Trial,
-    candidates,
+    DefenceTrial,
+    list_candidates,
+    protect_in_stages,
     release,
-    searching,
 )
-from tracearena.audit.results import light
+from tracearena.audit.results import rate_question
 from tracearena.cities import simulate, simulate_fleet
 from tracearena.traces import IdTable, Places, Traces
 
@@ -49,7 +49,7 @@ def found(people: Traces) -> Protection:
     return protect(people, target=TARGET, defences=DEFENCES, seed=1, draws=2)
 
 
-def tried(*trials: Trial, **others: Any) -> Protection:
+def tried(*trials: DefenceTrial, **others: Any) -> Protection:
     given: dict[str, Any] = {
         "target": 0.05, "trials": trials, "proofs": {}, "chosen": None, "people": (90, 90),
         "least_provable": 0.04, "seed": 1,
@@ -82,8 +82,8 @@ def test_the_chosen_one_holds_on_people_who_were_not_used_for_choosing(found: Pr
     assert linked.people == 30
     assert linked.headline.high <= TARGET
     assert found.chosen in ("RR(0.01)", "RR(0.1)")
-    assert found.chosen in outcome(found)
-    assert "(target 30.0%)" in outcome(found)
+    assert found.chosen in describe_outcome(found)
+    assert "(target 30.0%)" in describe_outcome(found)
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_what_comes_after_the_chosen_one_is_not_attacked(found: Protection) -> N
 
 @pytest.mark.slow
 def test_the_picture_has_every_defence_that_was_attacked(found: Protection) -> None:
-    figure, (_, rows) = picture(found)
+    figure, (_, rows) = draw_protection(found)
     drawn = [name for part in figure["data"] for name in part["customdata"]]
     assert {*drawn} == {one.defence for one in found.trials if one.risk is not None}
     assert len(rows) == len(found.trials)
@@ -105,10 +105,10 @@ def test_the_picture_has_every_defence_that_was_attacked(found: Protection) -> N
 
 
 def test_at_least_is_drawn_apart_and_without_an_interval() -> None:
-    share = Share(0.4, 0.3, 0.5, 90, 0.01)
-    one = Trial("quick", kept=0.5, risk=share, attack="VisitProb-R", at_least=True)
-    other = Trial("whole", kept=0.4, risk=share, attack="Link-R")
-    figure, (_, rows) = picture(tried(one, other))
+    share = Proportion(0.4, 0.3, 0.5, 90, 0.01)
+    one = DefenceTrial("quick", kept=0.5, risk=share, attack="VisitProb-R", at_least=True)
+    other = DefenceTrial("whole", kept=0.4, risk=share, attack="Link-R")
+    figure, (_, rows) = draw_protection(tried(one, other))
     parts = {part["name"]: part for part in figure["data"]}
     quick = parts["at least this many are found"]
     assert quick["customdata"] == ["quick"]
@@ -118,37 +118,42 @@ def test_at_least_is_drawn_apart_and_without_an_interval() -> None:
 
 
 def test_the_picture_names_those_that_none_beats_in_both() -> None:
-    risks = [Share(value, 0.0, 0.9, 90, 0.01) for value in (0.1, 0.5, 0.5, 0.9)]
+    risks = [Proportion(value, 0.0, 0.9, 90, 0.01) for value in (0.1, 0.5, 0.5, 0.9)]
     kept = (0.2, 0.6, 0.4, 0.9)
     names = ("strong", "middle", "PPMTF(16,2,zeros=all)", "weak")
-    trials = [Trial(one, risk=risk, kept=part) for one, risk, part in zip(names, risks, kept, strict=True)]
-    figure, _ = picture(tried(*trials))
+    trials = [
+        DefenceTrial(one, risk=risk, kept=part) for one, risk, part in zip(names, risks, kept, strict=True)
+    ]
+    figure, _ = draw_protection(tried(*trials))
     (points,) = figure["data"]
     assert points["text"] == ["strong", "middle", "", "weak"]
     assert figure["layout"]["yaxis"]["range"][1] == pytest.approx(1.08 * 0.9)
 
 
 def test_where_nothing_holds_the_least_risk_is_named_and_by_what() -> None:
-    low, high = Share(0.1, 0.05, 0.2, 90, 0.01), Share(0.5, 0.4, 0.6, 90, 0.01)
-    lights = (light("linkability", [("linked", low)], 0.05), light("singling_out", [("found", high)], 0.2))
-    strong = Trial("strong", kept=0.2, risk=low, lights=lights)
-    quick = Trial("quick", kept=0.3, risk=Share(0.08, 0.06, 0.09, 90, 0.01), at_least=True)
-    weak = Trial("weak", kept=0.9, risk=high)
-    said = outcome(tried(weak, strong, quick))
+    low, high = Proportion(0.1, 0.05, 0.2, 90, 0.01), Proportion(0.5, 0.4, 0.6, 90, 0.01)
+    lights = (
+        rate_question("linkability", [("linked", low)], 0.05),
+        rate_question("singling_out", [("found", high)], 0.2),
+    )
+    strong = DefenceTrial("strong", kept=0.2, risk=low, lights=lights)
+    quick = DefenceTrial("quick", kept=0.3, risk=Proportion(0.08, 0.06, 0.09, 90, 0.01), at_least=True)
+    weak = DefenceTrial("weak", kept=0.9, risk=high)
+    said = describe_outcome(tried(weak, strong, quick))
     assert said == (
         "No release was written: none of 3 defences keeps the limits. The least risk reached is "
         "10.0% (5.0% to 20.0%) found again, by strong, which is not proven to keep the limit of singling out."
     )
-    assert "at least 8.0% found again, by quick" in outcome(tried(quick))
-    assert outcome(tried()) == "No release was written: none of 0 defences keeps the limits."
+    assert "at least 8.0% found again, by quick" in describe_outcome(tried(quick))
+    assert describe_outcome(tried()) == "No release was written: none of 0 defences keeps the limits."
 
 
 def test_it_says_so_when_nothing_holds(people: Traces) -> None:
     found = protect(people, target=0.01, defences=["No"], seed=1, draws=2)
     assert (found.chosen, found.proof, found.proofs) == (None, None, {})
-    assert "none of 1 defences keeps the limits" in outcome(found)
-    assert "The least risk reached is at least " in outcome(found)
-    assert "30 people in the test half cannot prove a risk below 11.6%" in outcome(found)
+    assert "none of 1 defences keeps the limits" in describe_outcome(found)
+    assert "The least risk reached is at least " in describe_outcome(found)
+    assert "30 people in the test half cannot prove a risk below 11.6%" in describe_outcome(found)
 
 
 @pytest.mark.slow
@@ -157,7 +162,7 @@ def test_a_limit_of_singling_out_is_a_limit(people: Traces) -> None:
         people, target=1.0, defences=["RR(0.1)"], singling_out=0.0, inference=1.0, seed=1, draws=2
     )
     assert found.chosen is None
-    assert "by RR(0.1), which is not proven to keep the limit of singling out." in outcome(found)
+    assert "by RR(0.1), which is not proven to keep the limit of singling out." in describe_outcome(found)
 
 
 @pytest.mark.slow
@@ -168,13 +173,13 @@ def test_a_release_that_fails_its_proof_is_not_chosen(people: Traces) -> None:
         true = people.take_users(np.searchsorted(people.user_ids, who.user_ids))
         return true.with_user_ids(who.pseudonyms), None
 
-    *_, found = searching(
+    *_, found = protect_in_stages(
         people, target=TARGET, settings=Settings(draws=2), defences=["RR(0.1)"], seed=1, publish=publish
     )
     assert found.trials[0].holds
     assert found.chosen is None
     assert found.proofs["RR(0.1)"].verdict == "red"
-    assert "The least risk reached is 100% " in outcome(found)
+    assert "The least risk reached is 100% " in describe_outcome(found)
 
 
 @pytest.mark.slow
@@ -185,19 +190,19 @@ def test_venues_with_numbers_are_not_taken_for_cells(check_ins: Traces) -> None:
         check_ins, target=0.5, defences=[defence], seed=1, draws=2, most_places=100, singling_out=1.0,
         inference=1.0,
     )  # fmt: skip
-    assert found.chosen == defence, outcome(found)
+    assert found.chosen == defence, describe_outcome(found)
     (trial,) = found.trials
     assert trial.on_cells
     assert trial.kept_of_file is not None
     assert trial.kept is not None
     assert trial.kept_of_file < trial.kept
-    cells, times = changes(found)
+    cells, times = describe_changes(found)
     assert "at cells of 500 m, not at the file's own places" in cells
     assert "changes times" in times
 
 
 def test_venues_stay_venues_unless_whole_traces_are_compared(check_ins: Traces) -> None:
-    material = Material.of(check_ins, Settings(most_places=100))
+    material = AuditData.of(check_ins, Settings(most_places=100))
     released, who = release("PL(1,1)", material)
     assert released.places == check_ins.places
     assert {*who.user_ids.tolist()} == {*check_ins.user_ids.tolist()}
@@ -212,8 +217,8 @@ def test_every_candidate_can_be_made(names: tuple[str, ...]) -> None:
 
 
 def test_candidates_suit_the_file(people: Traces, check_ins: Traces) -> None:
-    assert candidates(Material.of(check_ins, Settings())) == list(CHECK_INS)
-    assert candidates(Material.of(people, Settings())) == [*GRIDS, *REGULAR]
+    assert list_candidates(AuditData.of(check_ins, Settings())) == list(CHECK_INS)
+    assert list_candidates(AuditData.of(people, Settings())) == [*GRIDS, *REGULAR]
 
 
 def test_a_defence_that_fails_is_named(people: Traces) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.audit import Audit, assess, audit_page
-from tracearena.audit.side_channels import channel_sentences
+from tracearena.audit.side_channels import describe_channels
 from tracearena.traces import GpsTraces, IdTable
 
 USERS = 40
@@ -94,7 +94,7 @@ def sentences(audit: Audit) -> list[str]:
     """What the audit says of the release; every sentence stands on its page."""
     assert audit.after is not None
     assert audit.after.linkability is not None
-    said = channel_sentences(audit.after.linkability, is_gps=audit.file.kind == "GPS points")
+    said = describe_channels(audit.after.linkability, is_gps=audit.file.kind == "GPS points")
     page = html.unescape(audit_page(audit).html())
     assert all(sentence in page for sentence in said)
     assert ("Neither times nor details of the file tell people apart." in page) == (not said)

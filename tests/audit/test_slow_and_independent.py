@@ -9,13 +9,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tracearena.audit.data import Material, cut_in_two
-from tracearena.audit.inference import habits
-from tracearena.audit.linkability import halves, link
-from tracearena.audit.observations import Sightings, usual_spots
+from tracearena.audit.data import AuditData, choose_cut
+from tracearena.audit.inference import guess_usual_places
+from tracearena.audit.linkability import build_linkage_task, link
+from tracearena.audit.observations import Sightings, find_usual_spots
 from tracearena.audit.settings import Settings
-from tracearena.audit.singling_out import SIDES_M, WINDOWS_S, displacement_km, single_out
-from tracearena.audit.usefulness import common_share, kept_of, same_values
+from tracearena.audit.singling_out import SIDES_M, WINDOWS_S, estimate_displacement_km, single_out
+from tracearena.audit.usefulness import compare_distributions, compute_common_share, measure_tasks
 from tracearena.engine import seed_sequence, stream
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import ObfuscatedTraces, Traces
@@ -35,7 +35,7 @@ def drawn(root: np.random.SeedSequence, user: int, known: int, draws: int) -> li
 
 def test_uniqueness_counts_draws_that_nobody_else_matches(city: Traces) -> None:
     few = city.take_users(np.arange(12))
-    material, root = Material.of(few, FEW), seed_sequence(3)
+    material, root = AuditData.of(few, FEW), seed_sequence(3)
     found = single_out(material, material.as_it_is(), FEW, root)
     seen = Sightings.of(material.as_it_is())
     for at, (side, window) in enumerate(itertools.product(SIDES_M, WINDOWS_S)):
@@ -61,7 +61,7 @@ def test_uniqueness_counts_draws_that_nobody_else_matches(city: Traces) -> None:
 
 def test_who_is_found_by_sightings_shares_with_equals(city: Traces) -> None:
     few = city.take_users(np.arange(12))
-    material, root = Material.of(few, FEW), seed_sequence(3)
+    material, root = AuditData.of(few, FEW), seed_sequence(3)
     found = single_out(material, material.as_it_is(), FEW, root)
     table = few.dense()
     credit = []
@@ -75,8 +75,8 @@ def test_who_is_found_by_sightings_shares_with_equals(city: Traces) -> None:
 
 def test_top_answers_are_those_of_the_scores(city: Traces) -> None:
     few = city.take_users(np.arange(15))
-    material, root = Material.of(few, FEW), seed_sequence(3)
-    cut = halves(material, material.as_it_is(), FEW, root)
+    material, root = AuditData.of(few, FEW), seed_sequence(3)
+    cut = build_linkage_task(material, material.as_it_is(), FEW, root)
     found, _ = link(cut, root, attacks=["VisitProb-R"])
     counts = [
         np.bincount(cut.known.place_index[cut.known.user_index == u], minlength=1024) for u in range(15)
@@ -93,7 +93,7 @@ def test_top_answers_are_those_of_the_scores(city: Traces) -> None:
 
 
 def test_the_usual_place_is_the_one_of_most_nights(city: Traces) -> None:
-    home, _ = usual_spots(ObfuscatedTraces.unchanged(city))
+    home, _ = find_usual_spots(ObfuscatedTraces.unchanged(city))
     hour = city.clock.second_of_day(city.instants) // 3600
     for user in range(city.n_users):
         nights = city.place_index[(city.user_index == user) & ((hour >= 20) | (hour < 8))]
@@ -103,17 +103,17 @@ def test_the_usual_place_is_the_one_of_most_nights(city: Traces) -> None:
 
 
 def test_displacement_is_the_mean_distance_of_what_was_moved(city: Traces) -> None:
-    material = Material.of(city, FEW)
+    material = AuditData.of(city, FEW)
     moved = PlanarLaplace(l=1, r=1).transform(city, seed=1)
     _, published = material.release(moved)
     apart = city.places.distance_km(city.place_index, moved.codes).mean()
-    assert displacement_km(material, published) == pytest.approx(apart)
+    assert estimate_displacement_km(material, published) == pytest.approx(apart)
 
 
 def test_habits_are_the_most_frequent_place_of_the_hour(city: Traces) -> None:
-    cut = cut_in_two(city)
+    cut = choose_cut(city)
     known, asked = cut.earlier(city), cut.later(city)
-    answers = habits(known, asked)
+    answers = guess_usual_places(known, asked)
     hours = [one.clock.second_of_day(one.instants) // 3600 for one in (known, asked)]
     for event in range(0, len(asked), 97):
         mine = known.place_index[
@@ -124,7 +124,7 @@ def test_habits_are_the_most_frequent_place_of_the_hour(city: Traces) -> None:
 
 
 def test_the_cut_leaves_everybody_on_both_sides(city: Traces) -> None:
-    cut = cut_in_two(city)
+    cut = choose_cut(city)
     assert cut.is_common
     assert cut.both.all()
     earlier, later = cut.earlier(city), cut.later(city)
@@ -136,7 +136,7 @@ def test_people_of_different_years_are_cut_each_at_her_own_days(people_at) -> No
     table = np.full((4, 24 * 16), -1)
     for user in range(4):
         table[user, 24 * 4 * user : 24 * 4 * (user + 1)] = user
-    cut = cut_in_two(people_at(table))
+    cut = choose_cut(people_at(table))
     assert not cut.is_common
     assert (cut.instant // 24).tolist() == [2, 6, 10, 14]
     assert cut.both.all()
@@ -146,15 +146,15 @@ def test_what_distributions_have_in_common() -> None:
     rng = np.random.default_rng(1)
     a, b = rng.integers(0, 9, (2, 20)).astype(float)
     slow = sum(min(x / a.sum(), y / b.sum()) for x, y in zip(a, b, strict=True))
-    assert common_share(a, b) == pytest.approx(slow)
+    assert compute_common_share(a, b) == pytest.approx(slow)
     first, second = rng.random(30), rng.random(50) ** 2
     gaps = [abs((first <= x).mean() - (second <= x).mean()) for x in [*first, *second]]
-    assert same_values(first, second) == pytest.approx(1 - max(gaps))
+    assert compare_distributions(first, second) == pytest.approx(1 - max(gaps))
 
 
 def test_an_unchanged_release_keeps_every_task(city: Traces) -> None:
-    assert kept_of(city, city) == pytest.approx(dict.fromkeys(kept_of(city, city), 1.0))
-    assert len(kept_of(city, city)) == 6
+    assert measure_tasks(city, city) == pytest.approx(dict.fromkeys(measure_tasks(city, city), 1.0))
+    assert len(measure_tasks(city, city)) == 6
 
 
 def test_flows_are_pairs_of_places_in_a_row(city: Traces) -> None:
@@ -168,4 +168,4 @@ def test_flows_are_pairs_of_places_in_a_row(city: Traces) -> None:
         pairs.append(counted)
     first, second = pairs
     slow = sum(min(n / first.total(), second[pair] / second.total()) for pair, n in first.items())
-    assert kept_of(city, moved)["flows"] == pytest.approx(slow)
+    assert measure_tasks(city, moved)["flows"] == pytest.approx(slow)

@@ -7,7 +7,7 @@ import pytest
 
 from tracearena.audit import Audit, Protection, assess, audit_page
 from tracearena.audit.settings import Settings
-from tracearena.audit.synthetic import virtual_people
+from tracearena.audit.synthetic import assess_virtual_people
 from tracearena.engine import seed_sequence
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import Traces
@@ -30,7 +30,7 @@ def test_attackers_who_know_the_defence_are_tried_too(city: Traces) -> None:
 @pytest.mark.slow
 def test_virtual_people_are_nobody(city: Traces) -> None:
     real, others = city.take_users(np.arange(20)), city.take_users(np.arange(20, 40))
-    found = virtual_people(real, others, Settings(), seed_sequence(1))
+    found = assess_virtual_people(real, others, Settings(), seed_sequence(1))
     assert (found.people, found.days) == (20, 6)
     assert found.betrayed.reidentified is None
     assert found.betrayed.copies is not None

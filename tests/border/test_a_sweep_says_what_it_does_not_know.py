@@ -167,7 +167,7 @@ def test_data_that_a_defence_refuses_is_its_own_row(
     assert rows[1].error is None
     write_table(rows, tmp_path / "t.csv")
     assert [line["utility"] for line in table(tmp_path / "t.csv")] == ["", "1.0"]
-    style.draw(rows, tmp_path / "p.svg")
+    style.draw_privacy_scatter(rows, tmp_path / "p.svg")
 
 
 @pytest.mark.slow

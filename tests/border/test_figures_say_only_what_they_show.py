@@ -21,7 +21,7 @@ from tests.border.command_line import tracearena as run
 import tracearena
 from tracearena import papers
 from tracearena.arena import AttackScores, Band, Deanonymisation, SweepRow
-from tracearena.arena.claims import Finding, Tell, announce, privacy_costs_usefulness
+from tracearena.arena.claims import ClaimResult, Tell, check_privacy_costs_utility, report_findings
 from tracearena.metrics import Diversity
 from tracearena.papers import FIGURES, contest_people, sglt_service
 from tracearena.papers import arena as arena_attacks
@@ -56,7 +56,7 @@ from tracearena.papers import ppmtf_utility as ppmtf_12
 from tracearena.papers import sglt as sglt_classes
 from tracearena.papers import sglt as sglt_published
 from tracearena.papers import sglt as sglt_quantiles
-from tracearena.papers.contest_board import Point
+from tracearena.papers.contest_board import AnonymityPoint
 from tracearena.traces import Grid, Places
 
 SOURCE = Path(tracearena.__file__).parent
@@ -74,15 +74,17 @@ def fought(old: float, new: float, ceiling: float) -> SweepRow:
     return SweepRow("PL(4,1)", 0.8, True, scores, band=Band(0.0, ceiling))
 
 
-def lives(apart: float) -> list[contest_people.Row]:
+def lives(apart: float) -> list[contest_people.ComparisonRow]:
     """Virtual users so many spreads away from the people, learned from all of them and from half."""
     kinds = contest_people.FIVE, contest_people.HELD_OUT
-    return [contest_people.Row("stays", kind, 0.2, 0.2 + 0.01 * apart, 0.01, apart) for kind in kinds]
+    return [
+        contest_people.ComparisonRow("stays", kind, 0.2, 0.2 + 0.01 * apart, 0.01, apart) for kind in kinds
+    ]
 
 
 def points(tp_tv: list[float], tm_emd: float, reidentified: float = 0.01) -> list[Any]:
     return [
-        ppmtf_7.Point("PPMTF", str(n), value, 0.1, tm_emd, tm_emd, reidentified, 0.03)
+        ppmtf_7.TradeoffPoint("PPMTF", str(n), value, 0.1, tm_emd, tm_emd, reidentified, 0.03)
         for n, value in enumerate(tp_tv)
     ]
 
@@ -112,9 +114,9 @@ def visits(ppmtf: float, sgd: float, lowest: float) -> list[dict[str, Any]]:
     ]
 
 
-def cluster(synthetic: float, everybody: float) -> ppmtf_12.Cluster:
+def cluster(synthetic: float, everybody: float) -> ppmtf_12.UserCluster:
     none = np.zeros(1)
-    return ppmtf_12.Cluster(0, 10, 10, synthetic, everybody, {}, none, none)
+    return ppmtf_12.UserCluster(0, 10, 10, synthetic, everybody, {}, none, none)
 
 
 def rates(few: float, many: float) -> list[dict[str, Any]]:
@@ -217,7 +219,7 @@ def maps(noisy: list[float], updated: list[float]) -> dict[str, Any]:
     return {"original": np.array([1.0, 0.0]), "noise": np.array(noisy), "update": np.array(updated)}
 
 
-def classes(by_column: bool) -> list[Finding]:
+def classes(by_column: bool) -> list[ClaimResult]:
     """Four columns of places: a class a column lies together, a class a row lies across."""
     grid = Grid(rows=2, columns=8, south=35.0, west=139.0, north=35.002, east=139.8)
     places = Places.of_grid(grid)
@@ -272,20 +274,21 @@ def likeness(kind: float, place: float, difference: float) -> dict[str, Any]:
     }
 
 
-def equal_traces(identified: list[float], left: list[float], useful: float) -> list[Finding]:
+def equal_traces(identified: list[float], left: list[float], useful: float) -> list[ClaimResult]:
     """Releases of KAnonymous: how many are found under three k, what is left of ever more alike people."""
     over_k = [
-        Point(0, k, 0.3, useful, one, one, 0.01, 0.5, 0.4)
+        AnonymityPoint(0, k, 0.3, useful, one, one, 0.01, 0.5, 0.4)
         for k, one in zip((2, 5, 10), identified, strict=True)
     ]
     alike = [
-        Point(0, 10, at, useful, 0.1, 0.1, 0.01, one, 0.4) for at, one in zip((0, 0.5, 1), left, strict=True)
+        AnonymityPoint(0, 10, at, useful, 0.1, 0.1, 0.01, one, 0.4)
+        for at, one in zip((0, 0.5, 1), left, strict=True)
     ]
     return contest_k_anonymity.check_k_anonymity_claims(over_k, alike)
 
 
 Q = np.linspace(0, 1, 11)
-Pair = tuple[Callable[[], list[Finding]], Callable[[], list[Finding]]]
+Pair = tuple[Callable[[], list[ClaimResult]], Callable[[], list[ClaimResult]]]
 CASES: dict[str, Pair] = {
     "arena-attacks": (
         lambda: arena_attacks.check_arena_attack_claims([fought(0.6, 0.2, 0.5)]),
@@ -384,7 +387,7 @@ CASES: dict[str, Pair] = {
         lambda: contest_people.check_contest_19_claims(homes(0.9, 0.2, 0.3)),
     ),
     "contest-7": (
-        lambda: contest_7.check_contest_7_claims(*contest_7.scores(contest_7.DISTANCES_KM)),
+        lambda: contest_7.check_contest_7_claims(*contest_7.compute_distance_scores(contest_7.DISTANCES_KM)),
         lambda: contest_7.check_contest_7_claims(np.zeros(41), np.zeros(41)),
     ),
     "contest-spread": (
@@ -494,7 +497,7 @@ def test_nothing_holds_of_too_little_data() -> None:
     for finding in (
         *contest_9.check_contest_9_claims(lone),
         *contest_8.check_contest_8_claims(lone),
-        privacy_costs_usefulness(lone),
+        check_privacy_costs_utility(lone),
     ):
         assert not finding.holds
         assert finding.number is None
@@ -552,9 +555,9 @@ def test_titles_name_what_is_drawn_and_claim_nothing() -> None:
     assert [(name, text) for name, text in found if CLAIM.search(text)] == []
 
 
-def telling(findings: list[Finding], *_: object, tell: Tell, **__: object) -> list[Path]:
+def telling(findings: list[ClaimResult], *_: object, tell: Tell, **__: object) -> list[Path]:
     """Make a figure of which this is said, and no picture."""
-    announce(findings, tell)
+    report_findings(findings, tell)
     return []
 
 
@@ -593,10 +596,10 @@ def test_osaka_does_not_show_the_correlation_of_2019(tmp_path: Path, shared_data
 def test_the_page_of_a_contest_follows_its_numbers() -> None:
     from tests.contest.residents import Residents
 
-    from tracearena.contest import rehearse
+    from tracearena.contest import simulate_contest
     from tracearena.pages.contest import contest_report
 
-    held = rehearse(teams=3, users=30, days=4, maker=Residents(), seed=5)
+    held = simulate_contest(teams=3, users=30, days=4, maker=Residents(), seed=5)
     shuffled = "shuffling whole traces hides who is who, and hides nothing else"
     costs = "the more the data is changed, the less it tells of people"
     together = "who is safe from trace inference is safe from re-identification"

@@ -11,8 +11,8 @@ from tests.border.command_line import tracearena
 
 from tracearena import io
 from tracearena.io import read
-from tracearena.io.alignment import within_hours
-from tracearena.io.fields.coordinates import local_time
+from tracearena.io.alignment import keep_hours
+from tracearena.io.fields.coordinates import find_local_time
 
 GUESSED = "times are local to America/New_York, guessed from the coordinates; --timezone says otherwise"
 HEADER = "user,time,lat,lng,place\n"
@@ -129,7 +129,7 @@ def test_gps_points_are_shown_and_gridded_in_the_guessed_zone(tmp_path: Path) ->
 
 def test_gps_points_without_a_zone_are_as_written(tmp_path: Path) -> None:
     path = events(tmp_path, "1,2012-04-03 17:00:00,40.7,-74.0", header="user,time,lat,lng\n")
-    local = local_time(*read(path).as_points())
+    local = find_local_time(*read(path).as_points())
     assert local.zone == "UTC"
     assert "they are taken as UTC, as they are written" in str(local)
     tracearena("describe", path, "--html", tmp_path / "page.html")
@@ -151,8 +151,8 @@ def test_a_bad_row_does_not_shift_the_hours_of_the_others(tmp_path: Path, bad: l
 
 def test_points_that_are_left_out_do_not_shift_the_hours_of_the_rest(tmp_path: Path) -> None:
     path = events(tmp_path, *TOKYO, header="user,time,lat,lng\n")
-    some = within_hours(within_hours(read(path), (18, 19)), (18, 19))
-    assert (len(some.traces), local_time(*some.as_points()).zone) == (1, "UTC")
+    some = keep_hours(keep_hours(read(path), (18, 19)), (18, 19))
+    assert (len(some.traces), find_local_time(*some.as_points()).zone) == (1, "UTC")
 
 
 @pytest.mark.parametrize(("second", "zone"), [("", "UTC"), ("Z", "Asia/Tokyo")])
@@ -161,7 +161,7 @@ def test_files_of_a_folder_go_by_utc_only_if_none_names_a_zone(
 ) -> None:
     for name, row in (("a", TOKYO[0]), ("b", TOKYO[1].replace(":00,", f":00{second},"))):
         (tmp_path / f"{name}.csv").write_text(f"user,time,lat,lng\n{row}\n{row.replace('35.7', '999')}\n")
-    assert local_time(*read(tmp_path).as_points()).zone == zone
+    assert find_local_time(*read(tmp_path).as_points()).zone == zone
 
 
 @pytest.mark.parametrize("name", ["ts_utc", "utc_time", "timestamp_utc", "UTC"])

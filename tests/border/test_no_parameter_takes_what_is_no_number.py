@@ -9,7 +9,7 @@ import pytest
 
 from tracearena.algorithms import Algorithm, catalogue
 from tracearena.algorithms.base import constructor_fields
-from tracearena.algorithms.spec import written
+from tracearena.algorithms.spec import format_parameter
 from tracearena.errors import ParameterError
 
 MAY_BE_NEGATIVE = {("PPMTF", "mean0")}
@@ -47,7 +47,7 @@ def test_it_is_refused_by_a_sentence(name: str, parameter: str, value: str) -> N
     if value == "-1" and (name, parameter) in MAY_BE_NEGATIVE:
         return
     ordinary = catalogue.create(catalogue.entries()[name].example)
-    given = {field.name: written(getattr(ordinary, field.name)) for field in given_by(ordinary)}
+    given = {field.name: format_parameter(getattr(ordinary, field.name)) for field in given_by(ordinary)}
     given |= {parameter: value}
     if (name, parameter) == ("GeoInd", "epsilon"):
         del given["expected_noise"]

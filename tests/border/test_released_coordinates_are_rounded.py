@@ -13,7 +13,7 @@ from tracearena.algorithms import catalogue
 from tracearena.errors import ParameterError
 from tracearena.io import read, write
 from tracearena.obfuscation import GeoInd, Snapping, Thinning
-from tracearena.obfuscation.gps import rounded
+from tracearena.obfuscation.gps import round_coordinates
 from tracearena.traces import GpsTraces
 
 POINTS = 50
@@ -82,8 +82,8 @@ def test_rounding_leaves_no_sign_at_zero() -> None:
         latitude=[-1e-9, 1e-9],
         longitude=[180.0, -179.9999999999],
     )
-    assert not np.signbit(rounded(near).latitude).any()
-    assert rounded(near).longitude.tolist() == [180.0, -180.0]
+    assert not np.signbit(round_coordinates(near).latitude).any()
+    assert round_coordinates(near).longitude.tolist() == [180.0, -180.0]
 
 
 @pytest.mark.parametrize("digits", [-1, 10, 1.5, "6", True])

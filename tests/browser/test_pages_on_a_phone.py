@@ -56,7 +56,7 @@ def test_plots_fit_and_names_lie_apart(tmp_path: Path, page_of: Callable[..., An
     page = Page("Plots")
     page.figure(crowded(), "Names lie apart.")
     kept = Usefulness(tuple(Task(name, 0.5, 0.9, 1.0, 1.0) for name in texts.TASKS), 0.5)
-    page.figure(charts.tasks(kept)[0], "Long names of tasks.", least_width_px=320)
+    page.figure(charts.draw_tasks(kept)[0], "Long names of tasks.", least_width_px=320)
     page.write(tmp_path / "page.html")
     opened = page_of("file://", viewport={"width": width, "height": 900})
     opened.goto(f"file://{tmp_path}/page.html")

@@ -91,7 +91,7 @@ def _archived(held: Held) -> None:
     from tracearena.server.models import Team
 
     Team.objects.filter(number="003").update(name="W" * 60)
-    export.ask_for("organiser", for_everybody=True)
+    export.request_export("organiser", for_everybody=True)
     hands.judged(held)
 
 
@@ -101,7 +101,7 @@ def _rescored(held: Held) -> None:
     from tracearena.server.models import Job, JobState
     from tracearena.server.store import queue
 
-    rescore.start("organiser", NASTY)
+    rescore.start_rescoring("organiser", NASTY)
     hands.judged(held)
     queue.enqueue("check", "check/999", {"submission": 999})
     Job.objects.filter(key="check/999").update(state=JobState.FAILED, error=f"DataError: {NASTY}")

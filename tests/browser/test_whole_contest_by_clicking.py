@@ -15,7 +15,7 @@ from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import PASSWORD, served
 
 from tracearena.algorithms import catalogue
-from tracearena.files.io import Held as InMemory
+from tracearena.files.io import InMemoryFile as InMemory
 from tracearena.io import pwscup
 from tracearena.server import clock
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.contest.small_contest import DEFENCES, attack, charter, defend, hashes, make_contest
 
-from tracearena.contest import charter_text, read_submissions, release_all
+from tracearena.contest import format_contest_file, read_submissions, release_all
 
 Run = Callable[..., Any]
 
@@ -135,7 +135,10 @@ def test_the_tables_of_a_folder_make_the_same_board(run: Run, folder: Path) -> N
 
 
 def test_names_from_the_contests_file_are_harmless_on_the_page(run: Run, folder: Path) -> None:
-    named = charter_text(charter()) + '\n[names]\n001 = "<script>alert(1)</script>"\n002 = "=HYPERLINK(1)"\n'
+    named = (
+        format_contest_file(charter())
+        + '\n[names]\n001 = "<script>alert(1)</script>"\n002 = "=HYPERLINK(1)"\n'
+    )
     (folder / "contest.toml").write_text(named)
     assert run("contest", "board", folder).status == 0
     page = (folder / "results" / "board.html").read_text()

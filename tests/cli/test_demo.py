@@ -17,9 +17,9 @@ from tracearena.errors import DataError
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold the contest with few people."""
-    whole = contest.rehearse
+    whole = contest.simulate_contest
 
-    def rehearse(**options: Any) -> contest.Rehearsal:
+    def rehearse(**options: Any) -> contest.SimulatedContest:
         return whole(users=25, days=4, maker=Residents(), **options)
 
     monkeypatch.setattr(contest, "rehearse", rehearse)

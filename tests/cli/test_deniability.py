@@ -13,8 +13,8 @@ import pytest
 
 from tracearena.io import pwscup, write
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.deniability import Scan
-from tracearena.synthesis.ppmtf.tally import Tally
+from tracearena.synthesis.ppmtf.deniability import VerifierScan
+from tracearena.synthesis.ppmtf.tally import DeniabilityCheckpoint
 from tracearena.traces import Places
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"
@@ -52,19 +52,19 @@ def test_the_pass_rate_is_told_and_k_prime_written(run, made: Path) -> None:
 @pytest.fixture
 def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
     """Have tests count in rounds of eight verifiers, and stop after so many of them as by Ctrl-C."""
-    keep, count = Tally.keep, Scan.count
+    keep, count = DeniabilityCheckpoint.keep, VerifierScan.count
 
     def stop_after(rounds: int | None) -> None:
-        monkeypatch.setattr(Scan, "count", partialmethod(count, rounds=(8, 8)))
+        monkeypatch.setattr(VerifierScan, "count", partialmethod(count, rounds=(8, 8)))
         kept: list[int] = []
 
-        def keep_and_stop(self: Tally, *what: Any) -> None:
+        def keep_and_stop(self: DeniabilityCheckpoint, *what: Any) -> None:
             keep(self, *what)
             kept.append(1)
             if len(kept) == rounds:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(Tally, "keep", keep_and_stop)
+        monkeypatch.setattr(DeniabilityCheckpoint, "keep", keep_and_stop)
 
     return stop_after
 

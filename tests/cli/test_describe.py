@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from tracearena.cli import build, main
 from tracearena.io import read, write
-from tracearena.pages.describe import description_page, summarise
+from tracearena.pages.describe import build_description_page, summarise
 from tracearena.traces import Traces
 
 
@@ -82,7 +82,7 @@ def test_the_page_stands_alone_and_says_what_was_dropped(
 
 def test_a_page_of_one_event_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("user,time,lat,lng\n1,2012-04-03 10:00,40,-74\n")
-    html = description_page(*read(tmp_path / "t.csv", "table")).html()
+    html = build_description_page(*read(tmp_path / "t.csv", "table")).html()
     assert "Every user has as many events as any other: 1." in html
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tracearena.cli._output import in_words, print_result
+from tracearena.cli._output import format_for_people, print_result
 from tracearena.papers import FIGURES
 
 RESULT = {
@@ -53,7 +53,7 @@ def test_machines_get_every_digit(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_numbers_at_the_edges(value: object, words: str) -> None:
-    assert in_words(value) == words
+    assert format_for_people(value) == words
 
 
 def test_a_command_prints_both_ways(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -8,8 +8,8 @@ import re
 import pytest
 from tests.contest.residents import Residents
 
-from tracearena.arena import UNTOLD_ATTACKS
-from tracearena.contest import Rehearsal, Rules, rehearse
+from tracearena.arena import UNINFORMED_ATTACKS
+from tracearena.contest import Rules, SimulatedContest, simulate_contest
 from tracearena.errors import ParameterError
 from tracearena.pages.contest import contest_report
 
@@ -18,12 +18,12 @@ FURTHER = ("Bayes-R(adaptive)", "Tracking-T(adaptive)")
 
 
 @pytest.fixture(scope="module")
-def held() -> Rehearsal:
-    return rehearse(**SMALL, attacks=FURTHER)
+def held() -> SimulatedContest:
+    return simulate_contest(**SMALL, attacks=FURTHER)
 
 
-def test_further_attacks_change_nothing_that_was_before(held: Rehearsal) -> None:
-    plain = rehearse(**SMALL).to_dict()
+def test_further_attacks_change_nothing_that_was_before(held: SimulatedContest) -> None:
+    plain = simulate_contest(**SMALL).to_dict()
     assert "afterwards" not in plain
     more = held.to_dict()
     assert [row["defence"] for row in more.pop("afterwards")] == [
@@ -34,7 +34,7 @@ def test_further_attacks_change_nothing_that_was_before(held: Rehearsal) -> None
     assert json.dumps(more) == json.dumps(plain)
 
 
-def test_every_defence_meets_old_and_new_attacks(held: Rehearsal) -> None:
+def test_every_defence_meets_old_and_new_attacks(held: SimulatedContest) -> None:
     for row in held.afterwards:
         made = {*row.scores.reidentification, *row.scores.trace_inference}
         assert {*FURTHER, *held.rules.sample_attacks} <= made
@@ -42,7 +42,7 @@ def test_every_defence_meets_old_and_new_attacks(held: Rehearsal) -> None:
         assert row.band.estimate <= row.band.ceiling
 
 
-def test_the_page_shows_them_with_their_band(held: Rehearsal) -> None:
+def test_the_page_shows_them_with_their_band(held: SimulatedContest) -> None:
     html = contest_report(held.account("mine")).html()
     assert "After the awards" in html
     found = re.findall(r'<script type="application/json" id="[^"]*">(.*?)</script>', html, re.S)
@@ -63,7 +63,7 @@ def test_a_judge_may_run_new_sample_attacks_but_none_that_wait() -> None:
 
 
 def test_the_strongest_are_sample_attacks_by_one_word() -> None:
-    assert Rules(sample_attacks=("strongest",)).sample_attacks == UNTOLD_ATTACKS
+    assert Rules(sample_attacks=("strongest",)).sample_attacks == UNINFORMED_ATTACKS
     both = Rules.from_dict({"sample_attacks": ["VisitProb-R", "strongest", "Bayes-R"]})
-    assert both.sample_attacks == ("VisitProb-R", *UNTOLD_ATTACKS)
+    assert both.sample_attacks == ("VisitProb-R", *UNINFORMED_ATTACKS)
     assert Rules.from_dict(both.to_dict()) == both

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tracearena.contest import Charter, DataSource, Rules, Schedule, charter_text, read_charter
+from tracearena.contest import (
+    ContestFile,
+    DataSource,
+    Rules,
+    Schedule,
+    format_contest_file,
+    read_contest_file,
+)
 from tracearena.errors import FileError, ParameterError
 
 SCHEDULE = Schedule.from_dict(
@@ -25,11 +32,11 @@ SCHEDULE = Schedule.from_dict(
 @pytest.mark.parametrize(
     "charter",
     [
-        Charter(),
-        Charter(name='A "quoted" name \\ 日本', teams=3, names={"002": "=HYPERLINK(", "001": "<script>"}),
-        Charter(data=DataSource(seed=4)),
-        Charter(data=DataSource(source="files", folder=Path("/srv/official"))),
-        Charter(
+        ContestFile(),
+        ContestFile(name='A "quoted" name \\ 日本', teams=3, names={"002": "=HYPERLINK(", "001": "<script>"}),
+        ContestFile(data=DataSource(seed=4)),
+        ContestFile(data=DataSource(source="files", folder=Path("/srv/official"))),
+        ContestFile(
             data=DataSource(
                 source="traces",
                 file=Path("/srv/a b.csv"),
@@ -40,21 +47,21 @@ SCHEDULE = Schedule.from_dict(
                 timezone="Asia/Tokyo",
             )
         ),
-        Charter(
+        ContestFile(
             teams=997,
             schedule=SCHEDULE,
             rules=Rules(data_sets=2, utility_rule="2019", live_refresh_hours=(1, 2), overall_total=True),
         ),
     ],
 )
-def test_what_is_written_is_read_back(tmp_path: Path, charter: Charter) -> None:
-    (tmp_path / "contest.toml").write_text(charter_text(charter))
-    assert read_charter(tmp_path / "contest.toml") == charter
+def test_what_is_written_is_read_back(tmp_path: Path, charter: ContestFile) -> None:
+    (tmp_path / "contest.toml").write_text(format_contest_file(charter))
+    assert read_contest_file(tmp_path / "contest.toml") == charter
 
 
 def test_an_empty_file_is_the_usual_contest(tmp_path: Path) -> None:
     (tmp_path / "contest.toml").write_text("")
-    assert read_charter(tmp_path / "contest.toml") == Charter()
+    assert read_contest_file(tmp_path / "contest.toml") == ContestFile()
 
 
 @pytest.mark.parametrize(
@@ -102,36 +109,36 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, message: s
     path = tmp_path / "contest.toml"
     path.write_text(text)
     with pytest.raises(FileError, match=message) as caught:
-        read_charter(path)
+        read_contest_file(path)
     assert str(caught.value).startswith(f"{path}: ")
 
 
 def test_a_schedule_that_is_out_of_order_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "contest.toml"
-    path.write_text(charter_text(Charter(schedule=SCHEDULE)).replace("2026-05-23T", "2026-05-13T"))
+    path.write_text(format_contest_file(ContestFile(schedule=SCHEDULE)).replace("2026-05-23T", "2026-05-13T"))
     with pytest.raises(FileError, match=r"schedule: attack_end = .* after attack_begin"):
-        read_charter(path)
+        read_contest_file(path)
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "contest.toml"
     path.write_bytes(b"name = '\xff'")
     with pytest.raises(FileError, match="is not TOML"):
-        read_charter(path)
+        read_contest_file(path)
 
 
 def test_numbers_follow_the_teams() -> None:
-    charter = Charter(teams=2, rules=Rules(sample_teams=1))
+    charter = ContestFile(teams=2, rules=Rules(sample_teams=1))
     assert charter.numbers == ("001", "002")
     assert charter.sample_numbers == ("003",)
     with pytest.raises(ParameterError, match="at most 0"):
-        Charter(teams=1, rules=Rules(sample_teams=999))
+        ContestFile(teams=1, rules=Rules(sample_teams=999))
 
 
 def test_paths_of_the_data_count_from_the_file(tmp_path: Path) -> None:
     path = tmp_path / "contest.toml"
     path.write_text("[data]\nsource = 'traces'\nfile = 'walks/a.csv'\nreference = '/srv/b.csv'\n")
-    data = read_charter(path, to_make=True).data
+    data = read_contest_file(path, to_make=True).data
     assert data is not None
     assert data.file == tmp_path / "walks" / "a.csv"
     assert data.reference == Path("/srv/b.csv")
@@ -141,9 +148,9 @@ def test_paths_of_the_data_count_from_the_file(tmp_path: Path) -> None:
 def test_a_contest_is_not_made_of_data_that_is_not_named(tmp_path: Path, source: str, missing: str) -> None:
     path = tmp_path / "contest.toml"
     path.write_text(f"\n[data]\nsource = '{source}'\n")
-    assert read_charter(path).data == DataSource(source=source)  # type: ignore[arg-type]
+    assert read_contest_file(path).data == DataSource(source=source)  # type: ignore[arg-type]
     with pytest.raises(FileError, match=f"line 2, data: source = '{source}' needs {missing}"):
-        read_charter(path, to_make=True)
+        read_contest_file(path, to_make=True)
 
 
 def test_only_virtual_users_of_the_city_are_nobody() -> None:
@@ -152,9 +159,9 @@ def test_only_virtual_users_of_the_city_are_nobody() -> None:
 
 
 def test_everybody_is_told_the_source_and_neither_seed_nor_paths(tmp_path: Path) -> None:
-    own = Charter(data=DataSource(source="traces", file=tmp_path / "secret.csv", seed=77))
-    told = charter_text(own.for_everybody)
+    own = ContestFile(data=DataSource(source="traces", file=tmp_path / "secret.csv", seed=77))
+    told = format_contest_file(own.for_everybody)
     assert 'source = "traces"' in told
     assert "secret.csv" not in told
     assert "77" not in told
-    assert Charter().for_everybody == Charter()
+    assert ContestFile().for_everybody == ContestFile()

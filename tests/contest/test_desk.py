@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from tests.contest.small_contest import DEFENCES, attack, charter, defend, hashes, make_contest, original
 
-from tracearena.arena import UNTOLD_ATTACKS
+from tracearena.arena import UNINFORMED_ATTACKS
 from tracearena.contest import (
     AttackKind,
-    Judged,
+    Judgement,
     attack_all,
-    charter_text,
     data,
+    format_contest_file,
     judge,
     make_awards,
     read_submissions,
@@ -55,7 +55,7 @@ def folder(held: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(held, tmp_path / "friday"))
 
 
-def judged(folder: Path) -> Judged:
+def judged(folder: Path) -> Judgement:
     return judge(read_submissions(folder))
 
 
@@ -205,9 +205,9 @@ def test_sample_attacks_count_where_their_answers_are(folder: Path) -> None:
 
 def test_the_strongest_attacks_are_run_where_the_rules_ask_for_them(folder: Path) -> None:
     rules = folder / "contest.toml"
-    rules.write_text(charter_text(charter(sample_attacks=["strongest"])))
+    rules.write_text(format_contest_file(charter(sample_attacks=["strongest"])))
     after = judge(attack_all(read_submissions(folder, rules))).board()
-    assert set(after.roster.samples) == set(UNTOLD_ATTACKS)
+    assert set(after.roster.samples) == set(UNINFORMED_ATTACKS)
     assert {target for name, target, *_ in after.attacks if name == "Tracking-T"} == {
         "000",
         "001",
@@ -401,7 +401,7 @@ def arrivals(folder: Path, when: dict[str, str]) -> None:
 
 
 def test_what_comes_after_the_last_upload_allowed_does_not_count(folder: Path) -> None:
-    (folder / "contest.toml").write_text(charter_text(charter(attack_uploads=1)))
+    (folder / "contest.toml").write_text(format_contest_file(charter(attack_uploads=1)))
     late = "etraces_team001-002_data01_IDP.csv"
     arrivals(folder, {late: "2026-05-10T12:00:01Z"})
     found = {Path(one.file).name: one.code for one in judged(folder).refused}
@@ -444,7 +444,7 @@ def test_a_list_of_arrivals_that_cannot_be_read_stops_the_judge(folder: Path, ro
     ],
 )
 def test_data_and_rules_must_agree_at_the_desk(folder: Path, rules: dict[str, object], message: str) -> None:
-    (folder / "contest.toml").write_text(charter_text(charter(**rules)))
+    (folder / "contest.toml").write_text(format_contest_file(charter(**rules)))
     with pytest.raises(FileError, match=message):
         judged(folder)
 

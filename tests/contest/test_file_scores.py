@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tracearena.contest import Rules
 from tracearena.contest.file_judge import (
-    reidentification_of,
+    compute_reidentification,
+    compute_trace_inference,
+    compute_utility,
     score_obfuscated,
     score_table,
     score_traces,
-    trace_inference_of,
-    utility_of,
 )
 from tracearena.errors import DataError
 from tracearena.io import pwscup
@@ -45,7 +45,7 @@ def test_reidentification_over_some_users_is_the_share_of_their_pseudonyms_misse
     among = data.draw(st.lists(st.integers(1, n), min_size=1, unique=True))
     pseudonyms = range(n + 1, 2 * n + 1)
     missed = [guess != user for user, guess in zip(true, said, strict=True) if user in among]
-    score = reidentification_of(IdTable(pseudonyms, true), IdTable(pseudonyms, said), among)
+    score = compute_reidentification(IdTable(pseudonyms, true), IdTable(pseudonyms, said), among)
     assert score == sum(missed) / len(missed)
 
 
@@ -63,12 +63,12 @@ def test_trace_inference_over_some_users_is_the_weighted_mean_of_their_events(da
                 weight = 7.0 if PLACES.sensitive[place] else 1.0
                 lost += weight * min(float(PLACES.distance_km(place, guessed)) / 1.5, 1)
                 weights += weight
-    assert trace_inference_of(original, guess, RULES, among) == pytest.approx(lost / weights, rel=1e-12)
+    assert compute_trace_inference(original, guess, RULES, among) == pytest.approx(lost / weights, rel=1e-12)
 
 
 def test_t12_the_example_of_figure_6_leaves_a_third(tmp_path: Path) -> None:
     truth, answer = IdTable([2001, 2002, 2003], [2, 3, 1]), IdTable([2001, 2002, 2003], [2, 2, 1])
-    assert reidentification_of(truth, answer) == 1 / 3
+    assert compute_reidentification(truth, answer) == 1 / 3
     pwscup.write_inferred_table(answer, tmp_path / "etable.csv")
     assert score_table(tmp_path / "etable.csv", truth, [1, 2, 3], Rules()) == 1 / 3
 
@@ -88,10 +88,14 @@ def test_t12_the_files_of_2019_have_the_scores_that_their_judge_gave(osaka: Path
 def test_all_users_are_as_good_as_none_named_whatever_their_order() -> None:
     original, guess = traces(9, RNG), traces(9, RNG)
     everybody = np.arange(9, 0, -1)
-    assert trace_inference_of(original, guess, RULES, everybody) == trace_inference_of(original, guess, RULES)
+    assert compute_trace_inference(original, guess, RULES, everybody) == compute_trace_inference(
+        original, guess, RULES
+    )
     table = IdTable(range(10, 19), RNG.permutation(9) + 1)
     answer = IdTable(range(10, 19), np.ones(9, int))
-    assert reidentification_of(table, answer, everybody) == reidentification_of(table, answer) == 8 / 9
+    assert (
+        compute_reidentification(table, answer, everybody) == compute_reidentification(table, answer) == 8 / 9
+    )
 
 
 def test_what_the_others_were_said_to_do_has_no_effect() -> None:
@@ -100,24 +104,24 @@ def test_what_the_others_were_said_to_do_has_no_effect() -> None:
     dense[3:] = original.dense()[3:]
     right = Traces.from_dense(dense, PLACES, CLOCK)
     among = [1, 2, 3]
-    assert trace_inference_of(original, guess, RULES, among) == trace_inference_of(
+    assert compute_trace_inference(original, guess, RULES, among) == compute_trace_inference(
         original, right, RULES, among
     )
-    assert trace_inference_of(original, guess, RULES) != trace_inference_of(original, right, RULES)
+    assert compute_trace_inference(original, guess, RULES) != compute_trace_inference(original, right, RULES)
 
 
 @pytest.mark.parametrize("among", [[], [1, 1], [1, 7], ["anybody"]])
 def test_users_who_count_must_be_different_users_of_the_data_set(among: list[Any]) -> None:
     table = IdTable([4, 5, 6], [2, 3, 1])
     with pytest.raises(DataError, match="users who count"):
-        reidentification_of(table, table, among)
+        compute_reidentification(table, table, among)
     with pytest.raises(DataError, match="users who count"):
-        trace_inference_of(traces(3, RNG), traces(3, RNG), RULES, among)
+        compute_trace_inference(traces(3, RNG), traces(3, RNG), RULES, among)
 
 
 def test_a_table_of_other_pseudonyms_is_refused_whoever_counts() -> None:
     with pytest.raises(DataError, match="not the 3 of the ID table"):
-        reidentification_of(IdTable([4, 5, 6], [2, 3, 1]), IdTable([4, 5, 7], [2, 3, 1]), [1])
+        compute_reidentification(IdTable([4, 5, 6], [2, 3, 1]), IdTable([4, 5, 7], [2, 3, 1]), [1])
 
 
 def test_a_file_has_the_score_of_what_is_in_it(tmp_path: Path) -> None:
@@ -129,10 +133,12 @@ def test_a_file_has_the_score_of_what_is_in_it(tmp_path: Path) -> None:
     pwscup.write_inferred_table(answer, tmp_path / "etable.csv")
     pwscup.write_inferred_traces(guess, tmp_path / "etraces.csv")
     assert (
-        score_obfuscated(tmp_path / "ano.csv", original, RULES) == utility_of(original, released, RULES) == 1
+        score_obfuscated(tmp_path / "ano.csv", original, RULES)
+        == compute_utility(original, released, RULES)
+        == 1
     )
     for among in (None, [1, 2]):
         read = score_table(tmp_path / "etable.csv", table, original.user_ids, RULES, among)
-        assert read == reidentification_of(table, answer, among)
+        assert read == compute_reidentification(table, answer, among)
         read = score_traces(tmp_path / "etraces.csv", original, RULES, among)
-        assert read == trace_inference_of(original, guess, RULES, among)
+        assert read == compute_trace_inference(original, guess, RULES, among)

@@ -9,7 +9,7 @@ import pytest
 from tests.contest.residents import Residents
 from tests.contest.small_contest import SCHEDULE, charter, hashes, make_contest
 
-from tracearena.contest import ContestPlan, data, read_charter, verify, write_contest_data
+from tracearena.contest import ContestPlan, data, read_contest_file, verify, write_contest_data
 from tracearena.contest.data import read_commitments
 from tracearena.errors import FileError, ParameterError
 from tracearena.io import pwscup
@@ -82,7 +82,8 @@ def test_a_letter_says_what_to_do_and_until_when(folder: Path) -> None:
 
 def test_a_letter_lets_teams_score_as_the_judge_does() -> None:
     usual, own = (
-        data.to_team(one, "001") for one in (charter(), charter(utility_rule="2019", utility_threshold=0.65))
+        data.format_team_letter(one, "001")
+        for one in (charter(), charter(utility_rule="2019", utility_threshold=0.65))
     )
     assert "--rule" not in usual
     assert "--threshold" not in usual
@@ -98,7 +99,7 @@ def test_the_commitment_is_for_everybody_and_opens_the_judges_table(folder: Path
 
 
 def test_the_contests_file_says_what_holds(folder: Path) -> None:
-    assert read_charter(folder / "contest.toml") == charter(data_sets=2)
+    assert read_contest_file(folder / "contest.toml") == charter(data_sets=2)
     assert (folder / "teams" / "team001" / "contest.toml").read_bytes() == (
         folder / "contest.toml"
     ).read_bytes()

@@ -18,13 +18,13 @@ from tests.contest.small_contest import USERS, attack, charter, defend, hashes
 
 from tracearena.contest import (
     AttackKind,
-    Charter,
+    ContestFile,
     ContestPlan,
-    Judged,
+    Judgement,
     Rules,
     attack_all,
-    charter_text,
     commit,
+    format_contest_file,
     judge,
     read_submissions,
     release_all,
@@ -35,11 +35,11 @@ from tracearena.contest.commitments import (
     draw_live_users,
     live_day,
     live_users,
-    others,
-    read_live,
+    read_live_users,
     refresh_at,
-    rounded,
-    write_live,
+    round_score,
+    select_final_users,
+    write_live_users,
 )
 from tracearena.contest.data import read_commitments
 from tracearena.errors import DataError, FileError, ParameterError
@@ -54,7 +54,7 @@ R, T = AttackKind.REIDENTIFICATION, AttackKind.TRACE_INFERENCE
 def test_everybody_is_on_the_board_or_decides(users: set[int], share: float, seed: int) -> None:
     ids = sorted(users)
     live = draw_live_users(ids, share, seed=seed)
-    rest = others(ids, live)
+    rest = select_final_users(ids, live)
     assert sorted([*live.tolist(), *rest.tolist()]) == ids
     assert abs(len(live) - share * len(ids)) <= 1
     assert len(live) > 0
@@ -79,7 +79,7 @@ def test_without_a_seed_no_two_draws_are_alike_and_with_one_they_are() -> None:
 def test_ids_may_be_text() -> None:
     live = draw_live_users(["ann", "bob", "eve"], 0.3, seed=1)
     assert len(live) == 1
-    assert set(others(["ann", "bob", "eve"], live)) == {"ann", "bob", "eve"} - set(live)
+    assert set(select_final_users(["ann", "bob", "eve"], live)) == {"ann", "bob", "eve"} - set(live)
 
 
 def test_one_user_cannot_be_shown_and_decide() -> None:
@@ -132,8 +132,8 @@ def test_a_day_of_answers_is_a_day_of_utc() -> None:
 
 
 def test_a_score_is_shown_with_the_decimals_of_the_rules() -> None:
-    assert rounded(2 / 3, Rules()) == 0.67
-    assert rounded(2 / 3, Rules(live_decimals=1)) == 0.7
+    assert round_score(2 / 3, Rules()) == 0.67
+    assert round_score(2 / 3, Rules(live_decimals=1)) == 0.7
 
 
 def test_a_commitment_covers_the_users_of_the_board() -> None:
@@ -161,12 +161,12 @@ def test_a_table_of_text_cannot_be_written_to_look_like_a_board() -> None:
 def test_a_shell_can_verify_table_and_board(tmp_path: Path) -> None:
     made = commit(TABLE, live=[3, 1])
     pwscup.write_id_table(TABLE, tmp_path / "ptable.csv")
-    write_live(tmp_path / "live.csv", [3, 1])
+    write_live_users(tmp_path / "live.csv", [3, 1])
     command = f"(echo {made.salt}; cat ptable.csv live.csv) | sha256sum"
     answer = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert answer.stdout.split()[0] == made.digest
     assert (tmp_path / "live.csv").stat().st_mode & 0o777 == 0o600
-    assert read_live(tmp_path / "live.csv").tolist() == [1, 3]
+    assert read_live_users(tmp_path / "live.csv").tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -178,10 +178,10 @@ def test_a_shell_can_verify_table_and_board(tmp_path: Path) -> None:
 def test_a_file_of_users_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "live.csv").write_text(text)
     with pytest.raises(FileError, match=r"live\.csv"):
-        read_live(tmp_path / "live.csv")
+        read_live_users(tmp_path / "live.csv")
 
 
-def live_charter() -> Charter:
+def live_charter() -> ContestFile:
     return charter(2, mode="live", live_share=0.25)
 
 
@@ -208,7 +208,7 @@ def folder(held: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(held, tmp_path / "live"))
 
 
-def judged(folder: Path) -> Judged:
+def judged(folder: Path) -> Judgement:
     return judge(attack_all(read_submissions(folder)))
 
 
@@ -217,7 +217,7 @@ def test_every_release_has_its_own_users_under_its_commitment(held: Path) -> Non
     assert len(made) == 3
     for name, one in made.items():
         path = held / "judge" / name.replace("ptable", "live")
-        live, table = read_live(path), pwscup.read_id_table(held / "judge" / name)
+        live, table = read_live_users(path), pwscup.read_id_table(held / "judge" / name)
         assert len(live) == USERS // 4
         assert verify(one.digest, table, one.salt, live)
         assert not verify(one.digest, table, one.salt)
@@ -238,7 +238,9 @@ def test_the_final_scores_are_those_of_the_others(folder: Path) -> None:
     for (attacker, target, _, kind), score in own.items():
         name = f"team{target}_data01_IDP.csv"
         table = pwscup.read_id_table(folder / "judge" / f"ptable_{name}")
-        deciding = set(table.user_ids.tolist()) - set(read_live(folder / "judge" / f"live_{name}").tolist())
+        deciding = set(table.user_ids.tolist()) - set(
+            read_live_users(folder / "judge" / f"live_{name}").tolist()
+        )
         sent = folder / "submissions" / f"{{}}_team{attacker}-{target}_data01_IDP.csv"
         if kind is R:
             said = pwscup.read_inferred_table(str(sent).format("etable"), table.pseudonyms).user_ids
@@ -257,7 +259,7 @@ def test_the_final_scores_are_those_of_the_others(folder: Path) -> None:
 
 def test_the_board_of_all_users_is_another_one(folder: Path) -> None:
     final = judged(folder)
-    (folder / "contest.toml").write_text(charter_text(charter(2)))
+    (folder / "contest.toml").write_text(format_contest_file(charter(2)))
     everybody = judge(read_submissions(folder))
     assert everybody.board().attacks != final.board().attacks
 
@@ -265,7 +267,7 @@ def test_the_board_of_all_users_is_another_one(folder: Path) -> None:
 def test_other_users_of_the_board_give_other_scores_although_scores_are_kept(folder: Path) -> None:
     before = judged(folder).board().attacks
     path = folder / "judge" / "live_team002_data01_IDP.csv"
-    write_live(path, others(range(1, USERS + 1), read_live(path)))
+    write_live_users(path, select_final_users(range(1, USERS + 1), read_live_users(path)))
     after = judged(folder).board().attacks
     assert before.keys() == after.keys()
     assert {key[1] for key in before if before[key] != after[key]} == {"002"}
@@ -291,6 +293,6 @@ def test_a_board_without_its_users_stops_the_judge(folder: Path, text: str | Non
 
 def test_other_users_than_the_fixed_ones_stop_the_release(folder: Path) -> None:
     path = folder / "judge" / "live_team002_data01_IDP.csv"
-    write_live(path, others(range(1, USERS + 1), read_live(path)))
+    write_live_users(path, select_final_users(range(1, USERS + 1), read_live_users(path)))
     with pytest.raises(FileError, match="not the table whose hash"):
         release_all(read_submissions(folder))

@@ -19,9 +19,9 @@ from tracearena.contest import (
     Role,
     Rules,
     attack_sums,
-    compared,
     make_awards,
     read_score_tables,
+    select_compared_rows,
     summary,
     totals,
     write_results,
@@ -70,7 +70,7 @@ def test_t12_the_published_winners_of_2019_win(final: Board) -> None:
     assert [award["winners"] for award in told["awards"]] == [["009"], ["001"], ["004"], ["002"]]
     assert (told["valid"], told["compared"]) == (17, 18)
     assert round(told["correlation"], 4) == 0.8952
-    assert [row.team for row in compared(final) if row.role is Role.PSEUDONYMISED] == ["000"]
+    assert [row.team for row in select_compared_rows(final) if row.role is Role.PSEUDONYMISED] == ["000"]
     best = make_awards(final)[0].places
     assert [(place.team, round(place.value, 4)) for place in best[:3]] == [
         ("009", 0.72), ("001", 0.7091), ("016", 0.6369),

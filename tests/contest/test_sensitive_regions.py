@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.contest.data import of_categories, parse_categories, with_sensitive
+from tracearena.contest.data import mark_sensitive, parse_categories, select_categories
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Clock, Grid, Places, Traces
 
@@ -21,7 +21,7 @@ POINTS = Places(
 
 
 def test_points_mark_their_regions_and_no_others() -> None:
-    marked = with_sensitive(TRACES, of_categories(POINTS, ("hospital",)))
+    marked = mark_sensitive(TRACES, select_categories(POINTS, ("hospital",)))
     assert marked.places.sensitive.tolist() == [False, True, False, True]
     assert np.array_equal(marked.place_index, TRACES.place_index)
     assert TRACES.places.sensitive.tolist() == [True, False, False, False]
@@ -35,14 +35,14 @@ def test_what_is_sensitive_is_read_strictly(text: str) -> None:
 
 def test_a_category_that_is_not_there_is_named_with_those_that_are() -> None:
     with pytest.raises(DataError, match=r"'clinic'; there are .*Hospital"):
-        of_categories(POINTS, ("hospital", "clinic"))
+        select_categories(POINTS, ("hospital", "clinic"))
     with pytest.raises(DataError, match="no categories"):
-        of_categories(Places([0], [0]), ("hospital",))
+        select_categories(Places([0], [0]), ("hospital",))
 
 
 def test_points_outside_or_without_a_grid_are_refused() -> None:
     with pytest.raises(DataError, match="none of the 1 sensitive places"):
-        with_sensitive(TRACES, Places([9.0], [9.0]))
+        mark_sensitive(TRACES, Places([9.0], [9.0]))
     free = Traces.from_dense([[0]], Places([0], [0]), Clock(instants_per_day=1))
     with pytest.raises(DataError, match="grid"):
-        with_sensitive(free, POINTS)
+        mark_sensitive(free, POINTS)

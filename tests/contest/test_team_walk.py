@@ -9,7 +9,7 @@ import pytest
 from tests.threads import on_threads
 
 from tracearena import contest
-from tracearena.contest.virtual_days import ShortWalk, WalkingUsers, pace_of
+from tracearena.contest.virtual_days import ShortStepModel, ShortWalk, solve_pace
 from tracearena.errors import ParameterError
 from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.synthesis import PPMTF
@@ -31,7 +31,7 @@ def wanderers(clock: Clock, stay: float = 0.7, users: int = 80, days: int = 3) -
 
 
 @pytest.fixture(scope="module")
-def walking() -> WalkingUsers:
+def walking() -> ShortStepModel:
     course = ShortWalk.of(wanderers(PWS_CLOCK))
     model = PPMTF(factors=4, iterations=10, zeros="all").fit(course.training(), seed=1)
     return course.people(model, homes=True, only_seen=True)
@@ -71,7 +71,7 @@ def test_learned_is_every_five_minutes_in_hours() -> None:
     assert (whole_days.clock.start_s, whole_days.clock.slots_per_day) == (6 * 3600, 12)
 
 
-def test_virtual_users_stay_as_often_as_people(walking: WalkingUsers) -> None:
+def test_virtual_users_stay_as_often_as_people(walking: ShortStepModel) -> None:
     assert 0 < walking.walk.pace < 1
     made = walking.sample_users(1_500, 4, homes=True, only_seen=True, seed=9)
     assert made.clock == PWS_CLOCK
@@ -81,7 +81,7 @@ def test_virtual_users_stay_as_often_as_people(walking: WalkingUsers) -> None:
     assert walking.stays == pytest.approx(walking.course.stays(), abs=0.002)
 
 
-def test_what_is_handed_out_is_a_part_of_the_walk(walking: WalkingUsers) -> None:
+def test_what_is_handed_out_is_a_part_of_the_walk(walking: ShortStepModel) -> None:
     made = walking.sample_users(50, 3, homes=True, only_seen=True, seed=2).dense().reshape(50, 3, 20)
     whole = walking.model.virtual_users(50, homes=True, only_seen=True, walk=walking.walk, seed=2)
     table = whole.draw(3)
@@ -90,7 +90,7 @@ def test_what_is_handed_out_is_a_part_of_the_walk(walking: WalkingUsers) -> None
     assert (table[:, :, :24] == whole.homes[:, None, None]).mean() > 0.9
 
 
-def test_it_makes_the_traces_of_a_team_whatever_the_threads(walking: WalkingUsers) -> None:
+def test_it_makes_the_traces_of_a_team_whatever_the_threads(walking: ShortStepModel) -> None:
     plan = contest.ContestPlan(teams=1, users=70, days=4)
     one, three = (on_threads(n, lambda: contest.team_traces(walking, plan, 5)) for n in (1, 3))
     assert [part.span for part in one] == [(0, 40), (40, 80)]
@@ -100,11 +100,11 @@ def test_it_makes_the_traces_of_a_team_whatever_the_threads(walking: WalkingUser
 def test_the_pace_solves_the_binomial_mixture() -> None:
     same = [1.0, 0.6, 0.45, 0.4, 0.36, 0.33, 0.3]
     for stays in (0.35, 0.5, 0.9):
-        pace = pace_of(same, stays)
+        pace = solve_pace(same, stays)
         shares = [comb(6, k) * pace**k * (1 - pace) ** (6 - k) for k in range(7)]
         assert np.dot(shares, same) == pytest.approx(stays, abs=1e-5)
-    assert pace_of(same, 0.2) == 1.0
-    assert 0 < pace_of(same, 1.0) < 1e-5
+    assert solve_pace(same, 0.2) == 1.0
+    assert 0 < solve_pace(same, 1.0) < 1e-5
 
 
 def test_steps_must_lead_from_instant_to_instant() -> None:

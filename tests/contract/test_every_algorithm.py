@@ -126,16 +126,16 @@ def data(shapes: Shapes, releases: Releases, points: Points) -> Callable[[str, s
 def used(algorithm: Any, given: Any, seed: Any = 1) -> Any:
     """Let an algorithm do its work; `answers` refuses what is not asked of its kind."""
     if isinstance(algorithm, Defence):
-        asked = validation.gps_transformed if isinstance(given, GpsTraces) else validation.transformed
+        asked = validation.run_gps_transform if isinstance(given, GpsTraces) else validation.run_transform
         return asked(algorithm, given, seed=seed)
     if algorithm.kind == "gps-attack":
-        return validation.recovered(algorithm, given)
+        return validation.run_recover(algorithm, given)
     if algorithm.kind == "synthesizer":
-        validation.fitted(algorithm, given, seed=1)
-        return validation.synthesized(algorithm, given, DAYS, seed=seed)
+        validation.run_fit(algorithm, given, seed=1)
+        return validation.run_synthesize(algorithm, given, DAYS, seed=seed)
     reference, anonymized = given
-    validation.fitted(algorithm, reference)
-    asked = validation.identified if algorithm.kind == "reidentification" else validation.inferred
+    validation.run_fit(algorithm, reference)
+    asked = validation.run_identify if algorithm.kind == "reidentification" else validation.run_infer
     return asked(algorithm, anonymized, reference, seed=seed)
 
 

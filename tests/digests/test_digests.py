@@ -21,7 +21,7 @@ from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import kinds_of
 from tracearena.arena import pseudonymise
 from tracearena.cities import simulate, simulate_fleet, simulate_gps
-from tracearena.contest import rehearse
+from tracearena.contest import simulate_contest
 from tracearena.io import FORMATS, write
 from tracearena.io.recognition import EITHER
 from tracearena.obfuscation import PlanarLaplace
@@ -128,7 +128,7 @@ def test_points_are_written_as_they_were(name: str, points: GpsTraces, tmp_path:
 
 
 def test_a_contest_ends_as_it_did(known: Known) -> None:
-    held = rehearse(teams=3, users=40, days=4, maker=Residents(), seed=7)
+    held = simulate_contest(teams=3, users=40, days=4, maker=Residents(), seed=7)
     text = json.dumps(held.to_dict(), sort_keys=True, default=str)
     rounded = json.dumps(json.loads(text, parse_float=lambda number: f"{float(number):.9g}"), sort_keys=True)
     known("contest", digest(np.frombuffer(rounded.encode(), np.uint8)))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tracearena.engine import (
+    BroadcastValue,
     Cluster,
     PairwiseSum,
-    Shared,
     block_ranges,
     fold_blocks,
     run_blocks,
@@ -21,7 +21,7 @@ from tracearena.engine import (
     use,
 )
 from tracearena.engine.blocks import Node, join_sums
-from tracearena.engine.cluster import SUMS_PER_TASK, even_ranges
+from tracearena.engine.cluster import SUMS_PER_TASK, split_evenly
 from tracearena.errors import ClusterError, DataError, ParameterError
 
 VALUES = np.random.default_rng(3).normal(scale=1e8, size=(1_000, 3))
@@ -67,7 +67,7 @@ def test_sums_of_many_tasks_are_joined_in_a_tree_with_the_same_bits(cluster, par
             sums.add(number, float(VALUES[number, 0]))
         return sums.nodes
 
-    tasks = [cluster.submit(work, *limits) for limits in even_ranges(700, parts)]
+    tasks = [cluster.submit(work, *limits) for limits in split_evenly(700, parts)]
     few = cluster.join_sums(tasks)
     assert len(few) <= SUMS_PER_TASK
     assert join_sums(cluster.gather(few)).total() == join_sums([work(0, 700)]).total()
@@ -82,7 +82,7 @@ def test_what_calls_share_is_sent_once(cluster, monkeypatch):
     keep = cluster.keep
     monkeypatch.setattr(cluster, "keep", lambda value: (sent.append(value), keep(value))[1])
     ranges = block_ranges(1_000, 7)
-    shared = Shared(np.arange(len(ranges)))
+    shared = BroadcastValue(np.arange(len(ranges)))
     here = fold_blocks(work, ranges, rows=[VALUES], given=[shared])
     with use(cluster=cluster):
         for _ in range(2):
@@ -201,8 +201,8 @@ def test_libraries_in_a_worker_use_one_thread(cluster):
         np.ones((2, 2)) @ np.ones((2, 2))
         from tracearena.engine import cluster as module
 
-        module._settle.cache_clear()
-        module._settle()
+        module._limit_library_threads.cache_clear()
+        module._limit_library_threads()
         return max(library["num_threads"] for library in threadpool_info())
 
     with use(cluster=cluster):
@@ -236,6 +236,6 @@ def test_workers_beside_us_listen_to_this_machine_only(cluster):
 
 
 def test_shares_of_nothing_are_none_and_nobody_gets_none():
-    assert even_ranges(0, 3) == []
+    assert split_evenly(0, 3) == []
     with pytest.raises(ParameterError, match="parts"):
-        even_ranges(5, 0)
+        split_evenly(5, 0)

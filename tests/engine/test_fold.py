@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tracearena.engine import PairwiseSum, block_ranges, fold_blocks, use
 from tracearena.engine.blocks import Node
-from tracearena.engine.cluster import even_ranges
+from tracearena.engine.cluster import split_evenly
 from tracearena.errors import ParameterError
 
 NUMBERS = np.random.default_rng(1).normal(scale=10.0 ** np.arange(23))
@@ -45,7 +45,7 @@ def test_the_sum_has_the_bits_of_the_tree(threads):
 def test_ranges_summed_apart_join_to_the_same_bits(total, parts):
     numbers = np.random.default_rng(total).normal(scale=1e6, size=total).tolist()
     nodes = []
-    for first, stop in even_ranges(total, parts):
+    for first, stop in split_evenly(total, parts):
         mine = PairwiseSum()
         for number in range(first, stop):
             mine.add(number, numbers[number])
@@ -55,7 +55,7 @@ def test_ranges_summed_apart_join_to_the_same_bits(total, parts):
 
 @given(total=st.integers(1, 5_000), parts=st.integers(1, 50))
 def test_shares_cover_everything_and_are_even(total, parts):
-    ranges = even_ranges(total, parts)
+    ranges = split_evenly(total, parts)
     assert [number for limits in ranges for number in range(*limits)] == list(range(total))
     sizes = [stop - first for first, stop in ranges]
     assert len(sizes) == min(parts, total)

@@ -11,7 +11,7 @@ import pytest
 
 import tracearena as ta
 from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.io.fields.columns import NAMES, roles
+from tracearena.io.fields.columns import NAMES, find_roles
 from tracearena.io.options import Layout
 
 CSV = "who,when,y1,x1,note\nanna,2012-04-03 18:00:06,40.7,-74.0,a\nben,2012-04-03 19:30:00,40.8,-73.9,b\n"
@@ -277,7 +277,7 @@ def test_no_name_belongs_to_two_roles() -> None:
     assert len(names) == len(set(names))
     for role, known in NAMES.items():
         for name in known:
-            assert roles([name], [role]) == {role: name}
+            assert find_roles([name], [role]) == {role: name}
 
 
 def test_a_layout_says_what_was_given() -> None:

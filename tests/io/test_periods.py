@@ -10,7 +10,7 @@ import pytest
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.io import read, write
-from tracearena.io.alignment import parse_hours, split_after, split_at, within_dates, within_hours
+from tracearena.io.alignment import keep_dates, keep_hours, parse_hours, split_after_days, split_at_date
 from tracearena.io.report import Reading, Report
 from tracearena.traces import Clock, GpsTraces, Places, Traces
 
@@ -34,7 +34,7 @@ def points() -> Reading[GpsTraces]:
 
 
 def test_the_days_of_events_have_only_the_instants_of_these_hours() -> None:
-    traces, report = within_hours(events(), (8, 18))
+    traces, report = keep_hours(events(), (8, 18))
     assert isinstance(traces, Traces)
     assert traces.clock.instants_per_day == 20
     assert (traces.clock.label(0), traces.clock.label(19)) == ("08:00", "17:30")
@@ -43,7 +43,7 @@ def test_the_days_of_events_have_only_the_instants_of_these_hours() -> None:
 
 
 def test_points_are_kept_by_the_clocks_where_they_lie() -> None:
-    traces, report = within_hours(points(), (8, 18))
+    traces, report = keep_hours(points(), (8, 18))
     assert isinstance(traces, GpsTraces)
     hours = {str(np.datetime64(int(time), "ms"))[11:13] for time in traces.time_ms}
     assert (min(hours), max(hours), len(traces)) == ("00", "23", DAYS * 40)
@@ -62,17 +62,17 @@ def test_hours_at_which_nothing_happens_are_refused() -> None:
     night = events()
     night = Reading(night.traces.keep(night.traces.instants % 48 < 4), night.report)
     with pytest.raises(DataError, match="nothing lies within the hours 8-18"):
-        within_hours(night, (8, 18))
+        keep_hours(night, (8, 18))
 
 
 def test_times_that_are_numbers_have_no_hours() -> None:
     with pytest.raises(ParameterError, match="numbers for times"):
-        within_hours(Reading(events(None).traces, Report("x.csv", "table")), (8, 18))
+        keep_hours(Reading(events(None).traces, Report("x.csv", "table")), (8, 18))
 
 
 @pytest.mark.parametrize("reading", [events(), points()], ids=["events", "points"])
 def test_a_date_and_a_number_of_days_cut_alike(reading: Reading[Traces | GpsTraces]) -> None:
-    at, after = split_at(reading, "2012-04-05"), split_after(reading, 2)
+    at, after = split_at_date(reading, "2012-04-05"), split_after_days(reading, 2)
     assert [len(half.traces) for half in at] == [len(reading.traces) // 2] * 2
     assert [half.traces for half in at] == [half.traces for half in after]
     assert all(half.traces.n_users == reading.traces.n_users for half in at)
@@ -80,21 +80,21 @@ def test_a_date_and_a_number_of_days_cut_alike(reading: Reading[Traces | GpsTrac
 
 def test_numbered_days_have_no_dates() -> None:
     with pytest.raises(ParameterError, match="--reference-days"):
-        split_at(events(None), "2012-04-05")
-    assert [len(half.traces) for half in split_after(events(None), 1)] == [144, 432]
+        split_at_date(events(None), "2012-04-05")
+    assert [len(half.traces) for half in split_after_days(events(None), 1)] == [144, 432]
 
 
 @pytest.mark.parametrize("date", ["2012-04-03", "2012-04-30", "2011-01-01"])
 @pytest.mark.parametrize("reading", [events(), points()], ids=["events", "points"])
 def test_a_date_outside_is_refused(reading: Reading[Traces | GpsTraces], date: str) -> None:
     with pytest.raises(DataError, match="nothing lies (before|after) " + date):
-        split_at(reading, date)
+        split_at_date(reading, date)
 
 
 @pytest.mark.parametrize("date", ["yesterday", "2012-13-01", "05.04.2012"])
 def test_a_date_is_written_the_plain_way(date: str) -> None:
     with pytest.raises(ParameterError, match="split-at"):
-        split_at(events(), date)
+        split_at_date(events(), date)
 
 
 def test_numbers_are_no_hours_in_whatever_format_they_stand(tmp_path: Path) -> None:
@@ -102,32 +102,32 @@ def test_numbers_are_no_hours_in_whatever_format_they_stand(tmp_path: Path) -> N
     for name in ("t.csv", "t.geojson"):
         write(traces, tmp_path / name)
         with pytest.raises(ParameterError, match="numbers for times"):
-            within_hours(read(tmp_path / name), (8, 18))
+            keep_hours(read(tmp_path / name), (8, 18))
 
 
 def test_dates_are_cut_at_both_ends_and_both_are_kept() -> None:
-    traces, report = within_dates(events(), "2012-04-04", "2012-04-05")
+    traces, report = keep_dates(events(), "2012-04-04", "2012-04-05")
     assert isinstance(traces, Traces)
     assert traces.n_events == 3 * 2 * 48
     assert traces.span == (48, 144)
     assert report.dropped == {"outside the dates 2012-04-04 to 2012-04-05": 3 * 2 * 48}
-    later, _ = within_dates(events(), "2012-04-06", None)
+    later, _ = keep_dates(events(), "2012-04-06", None)
     assert len(later) == 3 * 48
-    assert len(within_dates(events(), None, "2099-01-01").traces) == 3 * DAYS * 48
+    assert len(keep_dates(events(), None, "2099-01-01").traces) == 3 * DAYS * 48
 
 
 def test_dates_of_points_are_local() -> None:
-    traces, _ = within_dates(points(), "2012-04-03", "2012-04-03")
+    traces, _ = keep_dates(points(), "2012-04-03", "2012-04-03")
     assert len(traces) == 96
     assert traces.time_ms.min() == int(np.datetime64("2012-04-02T15:00", "ms").astype(np.int64))
 
 
 def test_dates_that_are_none_are_refused() -> None:
     with pytest.raises(ParameterError, match="from-date"):
-        within_dates(events(), "April", None)
+        keep_dates(events(), "April", None)
     with pytest.raises(ParameterError, match="before"):
-        within_dates(events(), "2012-04-05", "2012-04-04")
+        keep_dates(events(), "2012-04-05", "2012-04-04")
     with pytest.raises(ParameterError, match="no dates"):
-        within_dates(events(first_day=None), "2012-04-05", None)
+        keep_dates(events(first_day=None), "2012-04-05", None)
     with pytest.raises(DataError, match="nothing lies"):
-        within_dates(events(), "2020-01-01", None)
+        keep_dates(events(), "2020-01-01", None)

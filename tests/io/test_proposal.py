@@ -10,7 +10,7 @@ from tests.io.formats.layouts import LAYOUTS, RealLayout
 from tests.io.formats.test_real_world_layouts import made
 
 import tracearena as ta
-from tracearena.io.suggestions import Proposal, propose
+from tracearena.io.suggestions import Proposal, propose_layout
 
 ODD = "wer,wann,hier,dort,was\n" + "".join(
     f"{'ab'[i % 2]},2012-04-{3 + i % 5:02} 18:00:0{i % 10},40.7{i}1,-122.4{i}1,{i}\n" for i in range(20)
@@ -19,7 +19,7 @@ ODD = "wer,wann,hier,dort,was\n" + "".join(
 
 def proposed(folder: Path, text: str, name: str = "odd.csv") -> Proposal | None:
     (folder / name).write_text(text)
-    return propose(folder / name)
+    return propose_layout(folder / name)
 
 
 def test_columns_of_unknown_names_are_told_by_their_values(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_columns_of_unknown_names_are_told_by_their_values(tmp_path: Path) -> No
     assert len(proposal.rows) == 3
     traces = ta.read(tmp_path / "odd.csv", **proposal.keywords).traces
     assert (traces.user_ids.tolist(), len(traces)) == (["a", "b"], 20)
-    assert propose(pl.read_csv(ODD.encode())) == proposal
+    assert propose_layout(pl.read_csv(ODD.encode())) == proposal
     assert proposal.to_dict()["doubts"] == []
 
 
@@ -39,7 +39,7 @@ def test_columns_of_unknown_names_are_told_by_their_values(tmp_path: Path) -> No
 )
 def test_what_is_proposed_can_be_read(tmp_path: Path, layout: RealLayout) -> None:
     path, options = made(tmp_path, layout)
-    proposal = propose(path)
+    proposal = propose_layout(path)
     assert proposal is not None
     read = ta.read(path, **proposal.keywords).traces
     expected = ta.read(path, **options).traces

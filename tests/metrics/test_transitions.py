@@ -25,7 +25,7 @@ from tracearena.metrics import (
     tp_emd_exact,
     tp_emd_sliced,
 )
-from tracearena.metrics.transitions import bins_of
+from tracearena.metrics.transitions import find_bins
 from tracearena.traces import Box, Clock, Grid, ObfuscatedTraces, Places, Traces
 
 CLOCK = Clock(instants_per_day=4, interval_s=3600, instants_per_slot=2)
@@ -73,7 +73,7 @@ def slow_rows(a: np.ndarray, b: np.ndarray, positions: np.ndarray) -> float:
 @given(events, events)
 def test_distances_of_matrices(a: Rows, b: Rows) -> None:
     truth, other = slow_matrix(a, True), slow_matrix(b, True)
-    y, x = bins_of(PLACES)
+    y, x = find_bins(PLACES)
     reference, traces = traces_of(a), traces_of(b)
     assert math.isclose(tm_tv(reference, traces), np.abs(truth - other).sum() / 2 / M, abs_tol=1e-12)
     assert math.isclose(tm_emd(reference, traces, "x"), slow_rows(truth, other, x), abs_tol=1e-9)
@@ -89,7 +89,7 @@ def test_distances_of_matrices(a: Rows, b: Rows) -> None:
 @given(events, events)
 def test_synthetic_days_are_compared_one_by_one_with_all_their_pairs(a: Rows, b: Rows) -> None:
     truth = slow_matrix(a, True)
-    _, x = bins_of(PLACES)
+    _, x = find_bins(PLACES)
     slow = np.mean([slow_rows(truth, slow_matrix(day, False), x) for day in by_day(b)])
     assert math.isclose(tm_emd(traces_of(a), traces_of(b), "x", by_day=True), float(slow), abs_tol=1e-9)
 
@@ -98,7 +98,7 @@ def test_synthetic_days_are_compared_one_by_one_with_all_their_pairs(a: Rows, b:
 @given(events)
 def test_the_uniform_baseline(rows: Rows) -> None:
     truth, uniform = slow_matrix(rows, True), np.full((M, M), 1 / M)
-    y, x = bins_of(PLACES)
+    y, x = find_bins(PLACES)
     reference = traces_of(rows)
     assert math.isclose(tm_tv(reference, None), np.abs(truth - uniform).sum() / 2 / M)
     assert math.isclose(tm_emd(reference, None, "y"), slow_rows(truth, uniform, y), abs_tol=1e-9)
@@ -116,14 +116,14 @@ def test_an_unchanged_release_has_the_same_transitions(rows: Rows) -> None:
 
 def test_places_beyond_the_bounds_fall_into_the_outermost_bins() -> None:
     places = Places([40.0, 40.5, 40.75, 41.0, 42.0], [-74.0] * 5)
-    y, x = bins_of(places, bounds=Box(40.5, -74.5, 41.0, -73.5), bins=2)
+    y, x = find_bins(places, bounds=Box(40.5, -74.5, 41.0, -73.5), bins=2)
     assert y.tolist() == [0, 0, 1, 1, 1]
     assert x.tolist() == [1] * 5
     assert Box.of(places) == Box(40.0, -74.0, 42.0, -74.0)
     with pytest.raises(ParameterError, match="south < north"):
-        bins_of(places, bounds=Box(40.5, -73.5, 41.0, -73.5))
+        find_bins(places, bounds=Box(40.5, -73.5, 41.0, -73.5))
     with pytest.raises(ParameterError, match="none of the 5 places"):
-        bins_of(places, bounds=Box(-6.4, 106.7, -6.1, 107.0))
+        find_bins(places, bounds=Box(-6.4, 106.7, -6.1, 107.0))
 
 
 def test_places_on_one_line_are_no_distance_apart_across_it() -> None:
@@ -145,7 +145,7 @@ def test_the_directions_are_unit_vectors_and_always_the_same() -> None:
 def test_the_exact_distance_is_that_of_a_linear_program(a: Rows, b: Rows) -> None:
     pytest.importorskip("ot")
     truth, other = slow_matrix(a, True), slow_matrix(b, True)
-    y, x = bins_of(PLACES)
+    y, x = find_bins(PLACES)
     apart = np.hypot(x[:, None] - x, y[:, None] - y)
     rows = np.vstack([np.kron(np.eye(M), np.ones(M)), np.kron(np.ones(M), np.eye(M))])
     slow = [

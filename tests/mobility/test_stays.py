@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import ParameterError
-from tracearena.mobility.stay_points import stay_points
+from tracearena.mobility.stay_points import find_stay_points
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
 
@@ -40,7 +40,7 @@ def test_stays_are_those_of_the_definition() -> None:
     traces = GpsTraces.from_points(
         np.repeat([1, 2, 3], 100), np.tile(np.arange(100) * 120_000, 3), latitude.ravel(), longitude.ravel()
     )
-    stays = stay_points(traces, radius_m=150, min_duration_s=900)
+    stays = find_stay_points(traces, radius_m=150, min_duration_s=900)
     expected = slow_stays(traces, 150, 900)
     assert len(expected) > 5
     assert stays.user.tolist() == [user for user, _, _ in expected]
@@ -52,10 +52,10 @@ def test_stays_are_those_of_the_definition() -> None:
 
 def test_a_stay_on_the_date_line_lies_on_the_date_line() -> None:
     traces = GpsTraces.from_points([1, 1], [0, 3_600_000], [0.0, 0.0], [179.9999, -179.9999])
-    assert abs(stay_points(traces).longitude[0]) == pytest.approx(180)
+    assert abs(find_stay_points(traces).longitude[0]) == pytest.approx(180)
 
 
 def test_nobody_stays_when_nobody_is_there() -> None:
-    assert len(stay_points(GpsTraces.from_points([], [], [], [], user_ids=[1]))) == 0
+    assert len(find_stay_points(GpsTraces.from_points([], [], [], [], user_ids=[1]))) == 0
     with pytest.raises(ParameterError, match="radius_m"):
-        stay_points(GpsTraces.from_points([1], [0], [0], [0]), radius_m=0)
+        find_stay_points(GpsTraces.from_points([1], [0], [0], [0]), radius_m=0)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.examples import examples
 
-from tracearena.obfuscation._cluster_kernels import transport
-from tracearena.obfuscation.cluster_averaging import moves_to_average, rounded
+from tracearena.obfuscation._cluster_kernels import solve_transport
+from tracearena.obfuscation.cluster_averaging import apportion_total, moves_to_average
 from tracearena.traces import Clock, Places, Traces
 
 Ints = NDArray[np.int64]
@@ -65,7 +65,7 @@ def slow_moves(original: Traces, cluster_of: Ints, chance: Floats, limit_km: flo
     moved = {}
     for user, cluster in enumerate(cluster_of):
         average = counts[cluster_of == cluster].sum(axis=0).astype(np.float64)
-        lacking = rounded(average, int(counts[user].sum())) - counts[user]
+        lacking = apportion_total(average, int(counts[user].sum())) - counts[user]
         sources, sinks = np.flatnonzero(lacking < 0), np.flatnonzero(lacking > 0)
         distance = original.places.distance_km(sources[:, None], sinks[None, :])
         flow = carried(-lacking[sources], lacking[sinks], np.minimum(distance / limit_km, 1))
@@ -83,7 +83,7 @@ def test_of_equally_cheap_ways_the_same_is_taken(seed: int, sources: int, sinks:
     supply = rng.integers(0, 6, sources)
     demand = rng.multinomial(supply.sum(), np.full(sinks, 1 / sinks))
     cost = np.minimum(rng.random((sources, sinks)).round(1) * 1.5, 1)
-    assert np.array_equal(transport(supply, demand, cost), carried(supply, demand, cost))
+    assert np.array_equal(solve_transport(supply, demand, cost), carried(supply, demand, cost))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])

@@ -14,14 +14,14 @@ from tracearena.errors import ParameterError
 from tracearena.io import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import ClusterAveraging
-from tracearena.obfuscation._cluster_kernels import transport
+from tracearena.obfuscation._cluster_kernels import solve_transport
 from tracearena.obfuscation.cluster_averaging import (
-    clustered,
+    apportion_total,
+    cluster_users,
+    find_sensitive_swaps,
     moves_to_average,
-    priced,
-    rounded,
-    sensitive_swaps,
-    swapped_after,
+    price_moves,
+    swap_after_moves,
 )
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
@@ -43,7 +43,7 @@ def test_transport_carries_everything_at_the_least_cost(seed: int, sources: int,
     supply = rng.integers(0, 6, sources)
     demand = rng.multinomial(supply.sum(), np.full(sinks, 1 / sinks))
     cost = np.minimum(rng.random((sources, sinks)).round(1) * 1.5, 1)
-    flow = transport(supply, demand, cost)
+    flow = solve_transport(supply, demand, cost)
     assert np.array_equal(flow.sum(axis=1), supply)
     assert np.array_equal(flow.sum(axis=0), demand)
     assert (flow >= 0).all()
@@ -55,7 +55,7 @@ def test_a_rounded_average_keeps_the_total_and_is_off_by_less_than_one(
     weights: list[float], total: int
 ) -> None:
     array = np.array(weights) + 0.01
-    shares = rounded(array, total)
+    shares = apportion_total(array, total)
     assert shares.sum() == total
     assert (np.abs(shares - array * total / array.sum()) < 1).all()
 
@@ -86,7 +86,7 @@ def test_members_of_a_cluster_end_with_the_same_counts(make_walks: Walks) -> Non
         Places.of_grid(original.places.grid, km_per_degree=(111, 91)),  # type: ignore[arg-type]
         original.clock,
     )
-    cluster_of = clustered(insensitive, 5, 0.5, np.random.SeedSequence(1))
+    cluster_of = cluster_users(insensitive, 5, 0.5, np.random.SeedSequence(1))
     chance = np.random.default_rng(1).random(original.n_events)
     moves = moves_to_average(insensitive, cluster_of, chance, 2.0)
     places = insensitive.place_index.copy()
@@ -111,7 +111,7 @@ def test_no_user_moves_more_visits_than_she_must(make_walks: Walks) -> None:
     moves = moves_to_average(original, cluster_of, chance, 2.0)
     counts = np.zeros((20, len(original.places)), np.int64)
     np.add.at(counts, (original.user_index, original.place_index), 1)
-    wanted = rounded(counts.sum(axis=0), 80)
+    wanted = apportion_total(counts.sum(axis=0), 80)
     expected = np.maximum(counts - wanted, 0).sum(axis=1)
     assert np.array_equal(np.bincount(original.user_index[moves.events], minlength=20), expected)
     assert len(np.unique(moves.events)) == len(moves.events)
@@ -120,7 +120,7 @@ def test_no_user_moves_more_visits_than_she_must(make_walks: Walks) -> None:
 def test_a_hospital_becomes_the_nearest_other_hospital() -> None:
     places = Places([0, 0, 0, 0], [0, 1, 2, 10], sensitive=[1, 0, 1, 1], km_per_degree=(1, 1))
     original = Traces.from_dense([[0, 1, 2, 3]], places, Clock(instants_per_day=4))
-    swaps = sensitive_swaps(original, 2.0)
+    swaps = find_sensitive_swaps(original, 2.0)
     assert swaps.events.tolist() == [0, 2, 3]
     assert swaps.places.tolist() == [2, 0, 2]
     assert swaps.losses.tolist() == [1, 1, 1]
@@ -141,32 +141,34 @@ def in_a_row(sensitive: list[int]) -> Places:
 
 def test_the_paper_averages_first_and_swaps_hospitals_then() -> None:
     original = Traces.from_dense([[2], [2]], in_a_row([1, 0, 0, 1]), Clock(instants_per_day=1))
-    to_hospitals = priced(original, np.array([0, 1]), np.array([3, 0], np.int32), 2.0)
-    ended = swapped_after(original, to_hospitals, sensitive_swaps(original, 2.0), 2.0)
+    to_hospitals = price_moves(original, np.array([0, 1]), np.array([3, 0], np.int32), 2.0)
+    ended = swap_after_moves(original, to_hospitals, find_sensitive_swaps(original, 2.0), 2.0)
     assert ended.places.tolist() == [0, 3]
     assert ended.losses.tolist() == [0.5, 0.25]
 
 
 def test_a_visit_that_the_swap_would_bring_back_stays_at_the_other_hospital() -> None:
     original = Traces.from_dense([[0]], in_a_row([1, 0, 0, 1]), Clock(instants_per_day=1))
-    moved = priced(original, np.array([0]), np.array([3], np.int32), 2.0)
-    assert swapped_after(original, moved, sensitive_swaps(original, 2.0), 2.0).places.tolist() == [3]
+    moved = price_moves(original, np.array([0]), np.array([3], np.int32), 2.0)
+    assert swap_after_moves(original, moved, find_sensitive_swaps(original, 2.0), 2.0).places.tolist() == [3]
 
 
 def test_averaging_a_hospital_away_gives_back_what_its_swap_would_cost() -> None:
     original = Traces.from_dense([[0]], in_a_row([1, 0, 0, 1]), Clock(instants_per_day=1))
-    moved = priced(original, np.array([0]), np.array([1], np.int32), 2.0)
-    assert swapped_after(original, moved, sensitive_swaps(original, 2.0), 2.0).losses.tolist() == [-0.5]
+    moved = price_moves(original, np.array([0]), np.array([1], np.int32), 2.0)
+    assert swap_after_moves(original, moved, find_sensitive_swaps(original, 2.0), 2.0).losses.tolist() == [
+        -0.5
+    ]
 
 
 def test_the_counts_are_clustered_bare_unless_a_blur_is_asked_for() -> None:
     assert ClusterAveraging(threshold=0.7) == ClusterAveraging(threshold=0.7, blur_km=0)
     places = Places([0] * 4, [0, 0.1, 9, 9.1], km_per_degree=(1, 1))
     traces = Traces.from_dense(np.repeat([[0], [1], [2], [3]], 9, axis=1), places, Clock(instants_per_day=9))
-    blurred = clustered(traces, 2, 0.5, np.random.SeedSequence(1))
+    blurred = cluster_users(traces, 2, 0.5, np.random.SeedSequence(1))
     assert blurred[0] == blurred[1] != blurred[2] == blurred[3]
     # Bare counts that share no place are all equally far from each other: neighbours are nothing special.
-    parted = [clustered(traces, 2, 0.0, np.random.SeedSequence(seed)) for seed in range(8)]
+    parted = [cluster_users(traces, 2, 0.0, np.random.SeedSequence(seed)) for seed in range(8)]
     assert any(one[0] != one[1] or one[2] != one[3] for one in parted)
 
 

@@ -16,7 +16,7 @@ from tracearena.errors import ParameterError
 from tracearena.io import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import Decoy, Impostor
-from tracearena.obfuscation.mimicry import moves_to_partners, partners, parts_of_day
+from tracearena.obfuscation.mimicry import assign_partners, find_moves_to_partners, parts_of_day
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]
@@ -30,7 +30,7 @@ def chances(original: Traces) -> NDArray[np.float64]:
 
 def imitated(original: Traces, partner: NDArray[np.int64], parts: int) -> Traces:
     free = np.ones(original.n_events, bool)
-    moves = moves_to_partners(original, free, partner, parts, chances(original), 2.0)
+    moves = find_moves_to_partners(original, free, partner, parts, chances(original), 2.0)
     places = original.place_index.copy()
     places[moves.events] = moves.places
     return original.with_places(places)
@@ -116,7 +116,7 @@ def test_a_partner_without_visits_moves_nobody() -> None:
 @pytest.mark.parametrize("users", [2, 3, 30])
 @pytest.mark.parametrize("noise", [0.0, 0.5, 100.0])
 def test_everybody_is_the_partner_of_one_other(make_walks: Walks, users: int, noise: float) -> None:
-    partner = partners(make_walks(users=users, days=2), 0.5, noise, np.random.SeedSequence(1))
+    partner = assign_partners(make_walks(users=users, days=2), 0.5, noise, np.random.SeedSequence(1))
     assert sorted(partner) == list(range(users))
     assert (partner != np.arange(users)).all()
 
@@ -128,21 +128,21 @@ def test_partners_live_alike_unless_noise_drowns_it() -> None:
     )
     twins = np.arange(20) ^ 1
     seeds = [np.random.SeedSequence(number) for number in range(20)]
-    assert all(np.array_equal(partners(original, 0.5, 0.01, seed), twins) for seed in seeds)
-    assert not any(np.array_equal(partners(original, 0.5, 1e3, seed), twins) for seed in seeds)
+    assert all(np.array_equal(assign_partners(original, 0.5, 0.01, seed), twins) for seed in seeds)
+    assert not any(np.array_equal(assign_partners(original, 0.5, 1e3, seed), twins) for seed in seeds)
 
 
 def test_with_noise_another_seed_gives_other_partners(make_walks: Walks) -> None:
     original = make_walks(users=30, days=4)
-    first, second = (partners(original, 0.5, 1.0, np.random.SeedSequence(number)) for number in (1, 2))
+    first, second = (assign_partners(original, 0.5, 1.0, np.random.SeedSequence(number)) for number in (1, 2))
     assert not np.array_equal(first, second)
-    first, second = (partners(original, 0.5, 0.0, np.random.SeedSequence(number)) for number in (1, 2))
+    first, second = (assign_partners(original, 0.5, 0.0, np.random.SeedSequence(number)) for number in (1, 2))
     assert np.array_equal(first, second)
 
 
 def test_many_users_find_partners_in_their_part_of_the_map(make_walks: Walks) -> None:
     original = make_walks(users=50, days=2)
-    partner = partners(original, 0.5, 0.5, np.random.SeedSequence(1), most_together=8)
+    partner = assign_partners(original, 0.5, 0.5, np.random.SeedSequence(1), most_together=8)
     assert sorted(partner) == list(range(50))
     assert (partner != np.arange(50)).all()
 
@@ -156,7 +156,7 @@ def test_the_partners_of_sparse_and_dense_tables_have_the_least_difference(
     column = parts_of_day(original, 4) * len(original.places) + original.place_index
     np.add.at(rows, (original.user_index, column), 1)
     exact = np.sqrt(((rows[:, None] - rows[None, :]) ** 2).sum(axis=2)) + 1e6 * np.eye(9)
-    partner = partners(original, 0.0, 0.0, np.random.SeedSequence(1), sparse_share=share)
+    partner = assign_partners(original, 0.0, 0.0, np.random.SeedSequence(1), sparse_share=share)
     least = exact[linear_sum_assignment(exact)].sum()
     assert exact[np.arange(9), partner].sum() == pytest.approx(least, abs=1e-9)
 

@@ -9,7 +9,7 @@ from tracearena.algorithms import catalogue
 from tracearena.engine import seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import FakeTraces
-from tracearena.obfuscation.fakes import METHODS, fake_days
+from tracearena.obfuscation.fakes import METHODS, make_fake_days
 from tracearena.traces import DELETED
 
 
@@ -44,16 +44,16 @@ def test_walks_follow_moves_and_single_instants_follow_visits(make_walks):
     users = np.arange(200)
     share = np.bincount(walks.place_index, minlength=16) / len(walks)
     for method in ("aggregate", "walk"):
-        days = fake_days(method, walks, users, 5, seed_sequence(1))
+        days = make_fake_days(method, walks, users, 5, seed_sequence(1))
         drawn = np.bincount(days.ravel(), minlength=16) / days.size
         assert np.abs(drawn - share).sum() / 2 < 0.05, method
-    even = fake_days("uniform", walks, users, 5, seed_sequence(1))
+    even = make_fake_days("uniform", walks, users, 5, seed_sequence(1))
     assert np.allclose(np.bincount(even.ravel(), minlength=16) / even.size, 1 / 16, atol=0.01)
 
 
 def test_fakes_of_sglt_are_never_where_their_own_seed_is(make_walks):
     walks = make_walks(users=30, days=1)
-    days = fake_days("sglt", walks, np.arange(30), 4, seed_sequence(1), classes=8)
+    days = make_fake_days("sglt", walks, np.arange(30), 4, seed_sequence(1), classes=8)
     own = (days == walks.dense()[:, None, :]).mean()
     assert own < 0.02  # only fakes borrowed from another seed can meet her
 

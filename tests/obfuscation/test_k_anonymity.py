@@ -15,9 +15,9 @@ from tracearena.cities import simulate
 from tracearena.errors import ParameterError
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import KAnonymous
-from tracearena.obfuscation.k_anonymity import equal_groups
-from tracearena.papers.contest_board import companions
-from tracearena.papers.data import Team
+from tracearena.obfuscation.k_anonymity import group_by_mdav
+from tracearena.papers.contest_board import make_companions
+from tracearena.papers.data import TeamData
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]
@@ -49,7 +49,7 @@ def test_every_trace_occurs_k_times_or_says_nothing(
 @given(k=st.integers(1, 9), users=st.integers(1, 40), seed=st.integers(0, 50))
 @examples(40)
 def test_groups_have_k_to_less_than_twice_as_many(make_walks: Walks, k: int, users: int, seed: int) -> None:
-    sizes = np.bincount(equal_groups(make_walks(users=users, days=1, seed=seed), k))
+    sizes = np.bincount(group_by_mdav(make_walks(users=users, days=1, seed=seed), k))
     assert sizes.min() >= min(k, users)
     assert sizes.max() <= 2 * k - 1 or len(sizes) == 1
 
@@ -58,7 +58,7 @@ def test_groups_have_k_to_less_than_twice_as_many(make_walks: Walks, k: int, use
 def test_what_traces_with_gaps_tell_is_k_anonymous(make_walks: Walks, way: str) -> None:
     original = make_walks(users=30, days=2, missing=0.3)
     released = KAnonymous(k=3, way=way).transform(original)  # type: ignore[arg-type]
-    group_of = equal_groups(original, 3)
+    group_of = group_by_mdav(original, 3)
     said: dict[tuple[int, int], set[tuple[int, ...]]] = {}
     for user, instant, cell in zip(original.user_index, original.instants, released.cells(), strict=True):
         said.setdefault((int(group_of[user]), int(instant)), set()).add(tuple(sorted(cell)))
@@ -95,7 +95,7 @@ def test_even_who_knows_the_originals_finds_one_in_k(people: tuple[Traces, Trace
     (row,) = run_sweep(
         original, original, defences=[f"KAnonymous({k})"], attacks=["samples", "Aligned-R"], seed=1
     )
-    groups = equal_groups(original, k).max() + 1
+    groups = group_by_mdav(original, k).max() + 1
     chance = 3 * groups**0.5 / original.n_users
     assert row.scores.s_R_min is not None
     assert 1 - row.scores.s_R_min <= 1 / k + chance
@@ -109,7 +109,7 @@ def losses_by_user(original: Traces, guess: Traces) -> NDArray[np.float64]:
 def test_of_people_who_are_alike_everything_is_told_though_one_in_k_is_found(
     people: tuple[Traces, Traces],
 ) -> None:
-    alike = companions(Team(*people), 10, 1.0, 1)
+    alike = make_companions(TeamData(*people), 10, 1.0, 1)
     (row,) = run_sweep(*alike, defences=["KAnonymous(10)"], attacks=["samples"], seed=1)
     s_R, s_T = row.scores.minima
     assert row.utility == 1

@@ -9,9 +9,9 @@ from tracearena.algorithms import GpsObfuscator, catalogue
 from tracearena.cities import simulate_gps
 from tracearena.engine import seed_sequence, stream
 from tracearena.obfuscation import GeoInd
-from tracearena.obfuscation.gps import polar_noise
+from tracearena.obfuscation.gps import draw_polar_noise
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import forward, forward_rounded, rounded_degrees
+from tracearena.traces.geodesy import forward, forward_rounded, round_degrees
 
 DEFENCES = ("GeoInd(100m)", "GeoInd(50km)", "GeoInd(100m,5min)", "Snap(500m)", "Thin(60s)", "Zones(500m)",
             "TrimEnds(300m)", "RoundTime(3h)", "RoundTime(day)", "PerDay(5)", "ShuffleDays(month)",
@@ -64,9 +64,9 @@ def test_noise_is_drawn_block_by_block_and_stepped_along_the_geodesic(people: Gp
     expected = []
     for block, first in enumerate(range(0, count, size)):
         part = slice(first, first + size)
-        distance, azimuth = polar_noise(stream(root, block), min(size, count - first), 100)
+        distance, azimuth = draw_polar_noise(stream(root, block), min(size, count - first), 100)
         expected.append(forward(people.latitude[part], people.longitude[part], azimuth, distance))
-    latitude, longitude = (rounded_degrees(np.concatenate(one), 6) for one in zip(*expected, strict=True))
+    latitude, longitude = (round_degrees(np.concatenate(one), 6) for one in zip(*expected, strict=True))
     released = GeoInd(expected_noise=100).transform(people, seed=9)
     assert np.array_equal(released.latitude, latitude)
     assert np.array_equal(released.longitude, longitude)
@@ -83,5 +83,5 @@ def test_quick_steps_are_the_geodesic_to_the_last_decimal(digits: int, reach_m: 
     exact = forward(latitude, longitude, azimuth, distance)
     quick = forward_rounded(latitude, longitude, azimuth, distance, digits)
     for one, other in zip(exact, quick, strict=True):
-        assert np.array_equal(rounded_degrees(one, digits), other)
+        assert np.array_equal(round_degrees(one, digits), other)
     assert digits < 6 or not np.array_equal(exact[0], quick[0])

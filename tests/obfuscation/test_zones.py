@@ -7,9 +7,9 @@ import pytest
 
 from tracearena.cities import simulate_gps
 from tracearena.errors import ParameterError
-from tracearena.mobility.stay_points import stopping_places
+from tracearena.mobility.stay_points import find_frequent_places
 from tracearena.obfuscation import Zones
-from tracearena.obfuscation.privacy_zones import shifted_centres
+from tracearena.obfuscation.privacy_zones import shift_centres
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m, forward
 
@@ -33,7 +33,7 @@ def recorded(traces: GpsTraces, chosen: np.ndarray) -> set[tuple[int, ...]]:
 
 def test_nothing_is_released_within_the_radius_of_a_place_without_a_shift(people: GpsTraces) -> None:
     released = Zones(radius=400, shift=0).transform(people)
-    places = stopping_places(people).most_frequent(2)
+    places = find_frequent_places(people).most_frequent(2)
     assert 0 < len(released) < len(people)
     for user, latitude, longitude in zip(places.user, places.latitude, places.longitude, strict=True):
         own = released.take_users([user])
@@ -43,7 +43,7 @@ def test_nothing_is_released_within_the_radius_of_a_place_without_a_shift(people
 @pytest.mark.parametrize("seed", range(5))
 def test_nothing_is_released_within_the_margin_of_a_place(people: GpsTraces, seed: int) -> None:
     released = Zones(radius=500).transform(people, seed=seed)
-    places = stopping_places(people).most_frequent(2)
+    places = find_frequent_places(people).most_frequent(2)
     for user, latitude, longitude in zip(places.user, places.latitude, places.longitude, strict=True):
         own = released.take_users([user])
         assert distances(own, latitude, longitude).min(initial=np.inf) > 99.9
@@ -51,7 +51,7 @@ def test_nothing_is_released_within_the_margin_of_a_place(people: GpsTraces, see
 
 def test_points_elsewhere_are_released_as_they_are(people: GpsTraces) -> None:
     released = Zones(radius=500, digits=9).transform(people, seed=1)
-    places = stopping_places(people).most_frequent(2)
+    places = find_frequent_places(people).most_frequent(2)
     far = np.ones(len(people), bool)
     for user, latitude, longitude in zip(places.user, places.latitude, places.longitude, strict=True):
         # A zone reaches 900 m from its place, and what strays from it by 100 m is hidden with it.
@@ -74,7 +74,7 @@ def test_a_zone_is_the_same_for_everybody_and_whoever_else_is_in_the_file(people
 def test_centres_are_uniform_in_the_disc() -> None:
     rng = np.random.default_rng(1)
     latitude, longitude = rng.uniform(34.6, 34.9, 2000), rng.uniform(135.3, 135.6, 2000)
-    found = shifted_centres(latitude, longitude, 400.0, KEY)
+    found = shift_centres(latitude, longitude, 400.0, KEY)
     apart = distance_m(latitude, longitude, *found)
     assert apart.max() <= 400
     # Half of a disc's area lies within 0.707 of its radius.
@@ -87,8 +87,8 @@ def test_neighbours_share_a_centre_and_another_key_gives_another() -> None:
     rng = np.random.default_rng(2)
     latitude, longitude = rng.uniform(34.6, 34.9, 300), rng.uniform(135.3, 135.6, 300)
     next_door = forward(latitude, longitude, rng.uniform(0, 360, 300), 10.0)
-    mine, theirs = (shifted_centres(*at, 400.0, KEY) for at in ((latitude, longitude), next_door))
-    other = shifted_centres(latitude, longitude, 400.0, KEY[::-1])
+    mine, theirs = (shift_centres(*at, 400.0, KEY) for at in ((latitude, longitude), next_door))
+    other = shift_centres(latitude, longitude, 400.0, KEY[::-1])
     assert (distance_m(*mine, *theirs) == 0).mean() > 0.95
     assert (distance_m(*mine, *other) == 0).mean() < 0.05
 
@@ -96,7 +96,7 @@ def test_neighbours_share_a_centre_and_another_key_gives_another() -> None:
 @pytest.mark.parametrize("latitude", [-90.0, -89.9999, 0.0, 89.9999, 90.0])
 @pytest.mark.parametrize("longitude", [-180.0, 179.9999])
 def test_centres_exist_everywhere_on_earth(latitude: float, longitude: float) -> None:
-    found = shifted_centres(np.array([latitude]), np.array([longitude]), 400.0, KEY)
+    found = shift_centres(np.array([latitude]), np.array([longitude]), 400.0, KEY)
     assert distance_m(latitude, longitude, *found)[0] <= 400
 
 

@@ -12,7 +12,7 @@ import pytest
 from tracearena.errors import DataError
 from tracearena.papers import figure
 from tracearena.papers import ppmtf_utility as ppmtf_11
-from tracearena.papers.data import Size, kept_days
+from tracearena.papers.data import Size, select_days
 from tracearena.traces import Places, Traces
 
 SMALL: dict[str, Any] = {"size": Size(250, 10), "k": 2, "iterations": 10}
@@ -45,7 +45,7 @@ def test_time_at_four_categories(tmp_path: Path) -> None:
 
 def test_categories_that_are_missing_give_way_to_the_most_visited() -> None:
     visitors = {"Food/Ramen": 5, "Outdoors/Park/4": 2, "Shop": 9, "Sake Bar": 1, "Office": 0}
-    assert ppmtf_11._chosen(visitors) == ["Outdoors/Park/4", "Shop", "Food/Ramen", "Sake Bar"]
+    assert ppmtf_11._choose_categories(visitors) == ["Outdoors/Park/4", "Shop", "Food/Ramen", "Sake Bar"]
 
 
 def test_places_without_categories_are_refused(
@@ -125,7 +125,7 @@ def test_sampled_zeros_and_all_zeros_stand_beside_each_other(tmp_path: Path) -> 
 
 def test_users_without_a_deniable_trace_stay_without_events(make_walks: Callable[..., Traces]) -> None:
     made = make_walks(users=2, days=2)
-    kept = kept_days(made, [False, False, True, False])
+    kept = select_days(made, [False, False, True, False])
     assert kept.user_ids.tolist() == made.user_ids.tolist()
     assert (kept.offsets[1:] - kept.offsets[:-1]).tolist() == [0, 20]
     assert kept.instants.max() < 20

@@ -15,9 +15,16 @@ from tracearena.io import pwscup
 from tracearena.metrics import tm_emd_sliced
 from tracearena.papers import contest_scores as contest_13
 from tracearena.papers import figure
-from tracearena.papers.contest_board import correlation
+from tracearena.papers.contest_board import correlate_privacies
 from tracearena.papers.contest_scores import WEIGHTS
-from tracearena.papers.data import DEFENCES, Size, Source, points_of_interest, teams, virtual_teams
+from tracearena.papers.data import (
+    DEFENCES,
+    FigureSource,
+    Size,
+    load_points_of_interest,
+    load_teams,
+    load_virtual_teams,
+)
 
 SMALL = Size(60, 2)
 
@@ -28,7 +35,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def test_teams_are_different_people_under_the_same_numbers() -> None:
-    one, two = teams(Source(size=SMALL), 2)
+    one, two = load_teams(FigureSource(size=SMALL), 2)
     assert one.original.user_ids.tolist() == two.original.user_ids.tolist() == list(range(1, 61))
     assert one.reference.span == (0, 40)
     assert one.original.span == (40, 80)
@@ -36,15 +43,15 @@ def test_teams_are_different_people_under_the_same_numbers() -> None:
 
 
 def test_teams_are_read_from_contest_files(tmp_path: Path) -> None:
-    (team,) = teams(Source(size=SMALL))
+    (team,) = load_teams(FigureSource(size=SMALL))
     pwscup.write_places(team.original.places, tmp_path / "info_region.csv")
     with pytest.raises(DataError, match="reftraces"):
-        teams(Source(tmp_path))
+        load_teams(FigureSource(tmp_path))
     pwscup.write_traces(team.reference, tmp_path / "reftraces_team001_data01_IDP.csv")
     pwscup.write_traces(team.original, tmp_path / "orgtraces_team001_data01_IDP.csv")
-    (again,) = teams(Source(tmp_path), 3)
+    (again,) = load_teams(FigureSource(tmp_path), 3)
     assert np.array_equal(again.original.place_index, team.original.place_index)
-    assert points_of_interest(tmp_path) is None
+    assert load_points_of_interest(tmp_path) is None
 
 
 def test_contest_9_has_a_point_for_every_defence(tmp_path: Path) -> None:
@@ -59,8 +66,10 @@ def test_the_correlation_is_over_valid_releases_only() -> None:
     def row(s: float, t: float, valid: bool) -> SweepRow:
         return SweepRow("No", 1.0, valid, AttackScores({"a": s}, {"b": t}))
 
-    assert correlation([row(0.1, 0.2, True), row(0.2, 0.4, True), row(0.3, 0, False)]) == pytest.approx(1)
-    assert correlation([row(0.1, 0.2, True)]) == 0
+    assert correlate_privacies(
+        [row(0.1, 0.2, True), row(0.2, 0.4, True), row(0.3, 0, False)]
+    ) == pytest.approx(1)
+    assert correlate_privacies([row(0.1, 0.2, True)]) == 0
 
 
 def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
@@ -88,7 +97,7 @@ def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
 def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
     _, numbers = figure("contest-13")(tmp_path, seed=1, size=SMALL, count=2)
     rows = table(numbers)
-    assert contest_13.TEAMS == len(DEFENCES) == 17
+    assert contest_13.USEFULNESS_TEAMS == len(DEFENCES) == 17
     assert len(rows) == 17 + 5 * 2
     for group in ("PL(4,1)", "PL(1,1)", "PL(0.1,1)", "Uniform", "Reference"):
         assert {row["team"] for row in rows if row["group"] == group} == {"1", "2"}
@@ -102,7 +111,7 @@ def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
 
 
 def test_transitions_of_releases_are_compared_region_by_region() -> None:
-    (team,) = teams(Source(size=SMALL))
+    (team,) = load_teams(FigureSource(size=SMALL))
     (ours,) = (row for row in contest_13.measure_releases([team], None, 1) if row.defence == "PL(1,1)")
     seed = child_seed(seed_sequence(1), crc32(b"PL(1,1)"), 0)
     released = create("PL(1,1)").transform(team.original, seed=seed)
@@ -123,7 +132,7 @@ def test_contest_7_is_two_lines_that_meet_the_floor_and_the_ceiling_at_2_km(tmp_
 
 
 def test_virtual_teams_are_people_of_their_own_of_the_size_asked_for() -> None:
-    one, two = virtual_teams(Source(size=SMALL), 2, iterations=2)
+    one, two = load_virtual_teams(FigureSource(size=SMALL), 2, iterations=2)
     assert one.original.n_users == two.original.n_users == 60
     assert one.reference.n_instants == one.original.n_instants == 2 * 20
     assert not np.array_equal(one.original.place_index, two.original.place_index)

@@ -18,27 +18,27 @@ from tracearena.papers.claims import (
     HOLDS_NOT,
     UNMEASURED,
     UNTRIED,
-    Between,
-    Drawn,
-    Gap,
-    Key,
-    Near,
-    Row,
-    Run,
-    Stated,
-    cell,
+    ClaimRow,
+    CommandRun,
+    JsonNumber,
+    NearCheck,
+    NumberGap,
+    PictureCheck,
+    RangeCheck,
+    StatementCheck,
     file_name,
-    keep,
-    kept,
-    measure,
+    read_run,
+    run_command,
+    table_number,
+    write_run,
 )
-from tracearena.papers.claims_table import chosen, entries, page
+from tracearena.papers.claims_table import format_claims_page, iterate_claims, select_commands
 
 UNMEASURED_YET = {"figure arena-defences"}
 """Commands whose rows say "not measured": all attacks on every defence, twenty minutes or so."""
 PAGE = DOCS / "measurements" / "findings.md"
 TABLE = "defence,s_T\nNo,0.25\nPL(4,1),0.5\nNo,0.75\n".replace("PL(4,1)", '"PL(4,1)"')
-RUN = Run(
+RUN = CommandRun(
     "figure contest-8",
     "1",
     1,
@@ -54,52 +54,54 @@ RUN = Run(
 
 
 def test_the_page_is_what_the_command_writes() -> None:
-    assert PAGE.read_text() == page()
+    assert PAGE.read_text() == format_claims_page()
 
 
 def test_every_figure_is_in_the_table() -> None:
-    commands = [row.command or "" for _, row, _ in entries()]
+    commands = [row.command or "" for _, row, _ in iterate_claims()]
     tried = {name for command in commands for name in re.findall(r"figure (\S+)", command)}
     made = {FIGURES[name][0] for name in tried}
     assert [name for name, (module, _) in FIGURES.items() if module not in made] == []
 
 
 def test_only_long_runs_are_left_unmeasured() -> None:
-    left = {row.command for _, row, run in entries() if row.command and run is None}
+    left = {row.command for _, row, run in iterate_claims() if row.command and run is None}
     assert left <= UNMEASURED_YET
 
 
 def test_what_does_not_hold_says_why() -> None:
-    assert [row.states for _, row, run in entries() if row.verdict(run) == HOLDS_NOT and not row.note] == []
+    assert [
+        row.states for _, row, run in iterate_claims() if row.verdict(run) == HOLDS_NOT and not row.note
+    ] == []
 
 
 def test_every_kept_run_belongs_to_a_row() -> None:
     shelf = Path(claims.__file__).parent / "measured"
-    names = {file_name(row.command) for _, row, _ in entries() if row.command}
+    names = {file_name(row.command) for _, row, _ in iterate_claims() if row.command}
     assert {path.name for path in shelf.iterdir()} - names == set()
 
 
 def test_a_row_looks_at_what_a_command_printed() -> None:
-    at = cell("contest-8.csv", "s_T", defence="No")
+    at = table_number("contest-8.csv", "s_T", defence="No")
     assert at.of(RUN) == 0.5
-    assert Near("s_T", at, 0.6, 0.2).see(RUN) == ("s_T 0.5", True)
-    assert not Near("s_T", at, 0.8, 0.2).see(RUN).holds
-    limit = cell("contest-8.csv", "s_T", defence="PL(4,1)")
-    assert Between("s_T", at, most=limit).see(RUN) == ("s_T 0.5 (it takes at most 0.5)", True)
-    assert not Between("s_T", at, least=0.6).see(RUN).holds
-    assert Gap(at, limit).of(RUN) == 0
-    assert Stated("it").see(RUN) == ("R = 0.3", False)
+    assert NearCheck("s_T", at, 0.6, 0.2).see(RUN) == ("s_T 0.5", True)
+    assert not NearCheck("s_T", at, 0.8, 0.2).see(RUN).holds
+    limit = table_number("contest-8.csv", "s_T", defence="PL(4,1)")
+    assert RangeCheck("s_T", at, most=limit).see(RUN) == ("s_T 0.5 (it takes at most 0.5)", True)
+    assert not RangeCheck("s_T", at, least=0.6).see(RUN).holds
+    assert NumberGap(at, limit).of(RUN) == 0
+    assert StatementCheck("it").see(RUN) == ("R = 0.3", False)
     with pytest.raises(DataError, match="states nothing"):
-        Stated("it", whole=True).see(RUN)
-    assert Drawn("contest").see(RUN) == ("contest-8.svg", True)
-    assert Key("deep.0.number").of(RUN) == Key("deep.number=4.number").of(RUN) == 4
+        StatementCheck("it", whole=True).see(RUN)
+    assert PictureCheck("contest").see(RUN) == ("contest-8.svg", True)
+    assert JsonNumber("deep.0.number").of(RUN) == JsonNumber("deep.number=4.number").of(RUN) == 4
 
 
 def test_what_is_not_there_is_named() -> None:
     for check, words in (
-        (Stated("else"), "states nothing"),
-        (Near("s", cell("contest-8.csv", "s_T", defence="RR(1)"), 0, 0), "in a row with"),
-        (Near("s", cell("other.csv", "s_T"), 0, 0), "wrote no other.csv"),
+        (StatementCheck("else"), "states nothing"),
+        (NearCheck("s", table_number("contest-8.csv", "s_T", defence="RR(1)"), 0, 0), "in a row with"),
+        (NearCheck("s", table_number("other.csv", "s_T"), 0, 0), "wrote no other.csv"),
     ):
         with pytest.raises(DataError, match=words):
             check.see(RUN)
@@ -108,30 +110,32 @@ def test_what_is_not_there_is_named() -> None:
 def test_a_row_has_a_command_or_says_what_is_missing() -> None:
     for wrong in ({}, {"command": "figure contest-8"}, {"command": "x", "checks": (), "missing": "data"}):
         with pytest.raises(DataError, match="names the missing data"):
-            Row("Figure 1", "something", **wrong)
-    row = Row("Figure 8", "something", "figure contest-8", (Stated("it"),))
+            ClaimRow("Figure 1", "something", **wrong)
+    row = ClaimRow("Figure 8", "something", "figure contest-8", (StatementCheck("it"),))
     assert (row.verdict(RUN), row.verdict(None), row.ours(RUN)) == (HOLDS_NOT, UNMEASURED, "R = 0.3")
-    assert Row("Figure 8", "else", missing="data").verdict(None) == UNTRIED
-    assert Row("Figure 8", "else", "figure contest-8", (Drawn("contest"),)).verdict(RUN) == HOLDS
+    assert ClaimRow("Figure 8", "else", missing="data").verdict(None) == UNTRIED
+    assert ClaimRow("Figure 8", "else", "figure contest-8", (PictureCheck("contest"),)).verdict(RUN) == HOLDS
 
 
 def test_a_run_is_kept_with_its_command_version_and_seed(tmp_path: Path) -> None:
-    run = measure("algorithms synthesizer")
+    run = run_command("algorithms synthesizer")
     assert (run.command, run.seed) == ("algorithms synthesizer", 1)
-    path = keep(run, tmp_path)
+    path = write_run(run, tmp_path)
     assert path.name == file_name(run.command)
-    assert kept(run.command, tmp_path) == run
-    assert kept("algorithms attack", tmp_path) is None
+    assert read_run(run.command, tmp_path) == run
+    assert read_run("algorithms attack", tmp_path) is None
 
 
 def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no figure 'nothing'"):
-        measure("figure nothing")
+        run_command("figure nothing")
 
 
 def test_commands_are_chosen_by_a_text_or_if_never_run(tmp_path: Path) -> None:
-    assert set(chosen(["table2 --data"])) == {"figure contest-table2 --data pwscup2019-osaka"}
-    assert len(chosen(["missing"], tmp_path)) == len({row.command for _, row, _ in entries()} - {None})
+    assert set(select_commands(["table2 --data"])) == {"figure contest-table2 --data pwscup2019-osaka"}
+    assert len(select_commands(["missing"], tmp_path)) == len(
+        {row.command for _, row, _ in iterate_claims()} - {None}
+    )
 
 
 def test_the_command_prints_the_rows_of_a_paper() -> None:

@@ -12,13 +12,13 @@ from tracearena.errors import DataError
 from tracearena.metrics import trace_inference_score
 from tracearena.papers import figure
 from tracearena.papers.contest_people import (
+    ComparisonRow,
     Lives,
-    Row,
-    apart,
     check_contest_people_claims,
-    distances,
-    spread,
-    value,
+    compute_ratio,
+    estimate_spread,
+    measure_distances,
+    measure_total_variation,
 )
 from tracearena.papers.data import Size
 from tracearena.traces import Clock, Grid, Places, Traces
@@ -34,7 +34,7 @@ def lives(table: list[list[int]]) -> Lives:
 
 def test_numbers_are_those_of_the_days() -> None:
     two = lives([[0, 0, 1, 0, 2, 2], [5, 4, 4, 3, 4, 8]])
-    numbers = {name: value(sums) for name, sums in two.numbers().items()}
+    numbers = {name: compute_ratio(sums) for name, sums in two.numbers().items()}
     assert numbers["stays from one instant to the next"] == 3 / 8
     assert two.morning_places().tolist() == [0, 3]
     assert numbers["at home at 11:00"] == 3 / 4
@@ -51,27 +51,31 @@ def test_replay_is_the_attack() -> None:
     reference, original = traces.split_days(2)
     answer = original.with_places(reference.place_index)
     score = trace_inference_score(original, answer).trace_inference
-    assert value(Lives.of(traces).numbers()["replay leaves (s_T)"]) == pytest.approx(score)
+    assert compute_ratio(Lives.of(traces).numbers()["replay leaves (s_T)"]) == pytest.approx(score)
 
 
 def test_the_spread_between_halves_is_that_of_the_people() -> None:
     own = np.random.default_rng(1).random(400)
-    assert spread((own, np.ones(400)), seed=1) == pytest.approx(own.std() * 2 / np.sqrt(400), rel=0.15)
-    assert apart(np.array([0.5, 0.5, 0]), np.array([0, 0.5, 0.5])) == 0.5
+    assert estimate_spread((own, np.ones(400)), seed=1) == pytest.approx(
+        own.std() * 2 / np.sqrt(400), rel=0.15
+    )
+    assert measure_total_variation(np.array([0.5, 0.5, 0]), np.array([0, 0.5, 0.5])) == 0.5
 
 
 def test_people_lie_from_others_like_them_as_far_as_their_halves() -> None:
     rng = np.random.default_rng(2)
     some, more = (lives(rng.integers(0, 9, size=(200, 12)).tolist()) for _ in range(2))
     elsewhere = lives(rng.integers(0, 3, size=(200, 12)).tolist())
-    for name, (far, halves) in distances(some, more, seed=1).items():
+    for name, (far, halves) in measure_distances(some, more, seed=1).items():
         assert far == pytest.approx(halves, rel=0.3), name
-    assert all(far > 2 * halves for far, halves in distances(some, elsewhere, seed=1).values())
+    assert all(far > 2 * halves for far, halves in measure_distances(some, elsewhere, seed=1).values())
 
 
 def test_a_number_too_far_is_named() -> None:
-    near, far = (Row("stays", "5-minute walk", 0.2, 0.2 + gap, 0.01, gap / 0.01) for gap in (0.01, 0.05))
-    held = Row("stays", "5-minute walk, people held out", 0.2, 0.2, 0.01, 0.0)
+    near, far = (
+        ComparisonRow("stays", "5-minute walk", 0.2, 0.2 + gap, 0.01, gap / 0.01) for gap in (0.01, 0.05)
+    )
+    held = ComparisonRow("stays", "5-minute walk, people held out", 0.2, 0.2, 0.01, 0.0)
     assert [found.holds for found in check_contest_people_claims([near, held])] == [True, True]
     said = check_contest_people_claims([near, far, held])[0]
     assert not said.holds

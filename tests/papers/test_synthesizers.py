@@ -11,7 +11,7 @@ import pytest
 from tracearena.io import ppmtf
 from tracearena.papers import figure
 from tracearena.papers import ppmtf_utility as ppmtf_7
-from tracearena.papers.data import Size, Source, people_flow, published_results
+from tracearena.papers.data import FigureSource, Size, load_people_flow, read_published_results
 
 QUICK = {"size": Size(30), "iterations": 3}
 
@@ -39,9 +39,9 @@ def test_privacy_and_utility_of_the_synthesizers(tmp_path):
 
 def test_the_authors_points_stand_beside_ours(tokyo_results):
     points = [
-        ppmtf_7._published(row, method)
+        ppmtf_7._read_published_point(row, method)
         for method in ("PPMTF", "SGD", "SGLT")
-        for row in published_results(tokyo_results, method)
+        for row in read_published_results(tokyo_results, method)
     ]
     by_name = {(point.series, point.setting): point for point in points}
     assert len(by_name) == len(points) == 12 + 6 + 40
@@ -93,7 +93,7 @@ def test_a_folder_without_the_files_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_the_city_walks_in_people_flow_hours():
-    training, testing = people_flow(Source(seed=3))
+    training, testing = load_people_flow(FigureSource(seed=3))
     assert ppmtf.is_people_flow(training.clock)
     assert training.n_users == testing.n_users == 500
     assert not set(training.user_ids) & set(testing.user_ids)

@@ -11,7 +11,7 @@ import pytest
 from tracearena.contest import ContestPlan
 from tracearena.errors import DataError
 from tracearena.papers import figure
-from tracearena.papers.data import Size, Source, check_in_cities
+from tracearena.papers.data import FigureSource, Size, load_check_in_cities
 
 CHECK_INS, PEOPLE_FLOW, GENERATOR = Size(150, 10), Size(40), Size(60, 4)
 
@@ -57,7 +57,7 @@ def test_noon_and_homes_come_together(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_cities_of_published_data_are_folders_and_files_of_check_ins(shared_data: Path) -> None:
-    tokyo, york = check_in_cities(Source(shared_data, 1))
+    tokyo, york = load_check_in_cities(FigureSource(shared_data, 1))
     assert (tokyo.name, york.name) == ("ppmtf-tokyo", "gowalla-nyc")
     assert (tokyo.training.n_users, len(york.training.places)) == (500, 1000)
     assert york.testing.n_users == round(0.2 * (york.training.n_users + york.testing.n_users))
@@ -65,10 +65,10 @@ def test_cities_of_published_data_are_folders_and_files_of_check_ins(shared_data
 
 def test_a_folder_without_a_city_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no city"):
-        check_in_cities(Source(tmp_path))
+        load_check_in_cities(FigureSource(tmp_path))
 
 
 def test_simulated_cities_differ_in_what_their_people_tell() -> None:
-    city, quiet, town = check_in_cities(Source(size=Size(200, 20)))
+    city, quiet, town = load_check_in_cities(FigureSource(size=Size(200, 20)))
     assert quiet.training.n_events < city.training.n_events / 2
     assert len(town.training.places) == 200 < len(city.training.places)

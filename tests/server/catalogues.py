@@ -20,7 +20,7 @@ LOCALE = SOURCE / "server" / "locale"
 PLURALS = {"en": "nplurals=2; plural=(n != 1);", "ja": "nplurals=1; plural=0;"}
 _FORMS = {"en": 2, "ja": 1}
 _MARKERS = {
-    "tracearena.i18n": {"said": 1, "marked": 1, "counted": 2},
+    "tracearena.i18n": {"translate": 1, "mark_for_translation": 1, "translate_count": 2},
     "django.utils.translation": {"gettext": 1, "ngettext": 2},
 }
 _NAMES = ("msgid", "msgid_plural")

@@ -14,10 +14,10 @@ import pytest
 from tests.server import postgresql
 
 from tracearena.cities import simulate
-from tracearena.contest import Charter, ContestPlan, Schedule, contest_training, write_contest_data
+from tracearena.contest import ContestFile, ContestPlan, Schedule, contest_training, write_contest_data
 from tracearena.server import clock
 from tracearena.server.operations import create as creation
-from tracearena.server.operations.create import Created, create
+from tracearena.server.operations.create import ContestLinks, create_contest
 from tracearena.server.settings import configure
 from tracearena.server.store.crypto import read_judge_key, write_judge_key
 from tracearena.server.store.folder import Folder, Secrets
@@ -59,7 +59,7 @@ class Held:
     """A contest that a test holds: its folder, its clock, its secrets."""
 
     folder: Folder
-    created: Created
+    created: ContestLinks
     judge_key: Path
     clock_file: Path
     database: str | None
@@ -108,7 +108,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
             teams = rules.pop("teams", TEAMS)
             data_sets = rules.get("data_sets", 1)
             plan = ContestPlan(teams=teams, users=USERS, days=DAYS, data_sets=data_sets, sample_teams=1)
-            charter = Charter(
+            charter = ContestFile(
                 name="Test <contest>", teams=teams, rules=replace(plan.rules(), **rules), schedule=SCHEDULE
             )
             folder = tmp_path_factory.mktemp("prepared") / "files"
@@ -172,27 +172,27 @@ def database(request: pytest.FixtureRequest) -> Iterator[str | None]:
         connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-def _created(place: Path, files: Path, database: str | None) -> Created:
+def _created(place: Path, files: Path, database: str | None) -> ContestLinks:
     """Make a contest and the judge's key in a folder, with the clock at the beginning."""
     clock.set_driven(place / "clock", BEGIN)
     public = write_judge_key(place / "judge-key", None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(clock.VARIABLE, str(place / "clock"))
-        return create(place / "contest", files, judge_public_key=public, database=database)
+        return create_contest(place / "contest", files, judge_public_key=public, database=database)
 
 
 @pytest.fixture(scope="session")
 def in_sqlite(
     prepared: Callable[..., Path], sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., tuple[Path, Created]]:
+) -> Callable[..., tuple[Path, ContestLinks]]:
     """Contests in SQLite with the rules asked for, to be copied; each is made once."""
-    made: dict[str, tuple[Path, Created]] = {}
+    made: dict[str, tuple[Path, ContestLinks]] = {}
 
     def configure_with_tables(folder: Folder) -> None:
         shutil.copy(sqlite_template, folder.database)
         configure(folder)
 
-    def make(**rules: Any) -> tuple[Path, Created]:
+    def make(**rules: Any) -> tuple[Path, ContestLinks]:
         from django.db import connections
 
         key = repr(sorted(rules.items()))
@@ -212,7 +212,7 @@ def holding(
     tmp_path: Path,
     prepared: Callable[..., Path],
     database: str | None,
-    in_sqlite: Callable[..., tuple[Path, Created]],
+    in_sqlite: Callable[..., tuple[Path, ContestLinks]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Held]:
     """Makes contests with the rules asked for, their clock driven and in the registration phase."""

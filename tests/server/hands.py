@@ -15,31 +15,31 @@ from tests.server.conftest import Held as Contest
 
 from tracearena.algorithms import catalogue
 from tracearena.contest import Rules
-from tracearena.contest.data import official
-from tracearena.files.io import Held as InMemory
+from tracearena.contest.data import official_file_name
+from tracearena.files.io import InMemoryFile as InMemory
 from tracearena.io import pwscup
 from tracearena.server import clock, submissions
 from tracearena.server.judge import scoring
 from tracearena.server.models import DataSet, State, Submission, Team, UploadKind
-from tracearena.server.processes.judge_process import work_off
+from tracearena.server.processes.judge_process import run_all_jobs
 from tracearena.server.sandbox import attack_child, child, messages
-from tracearena.server.sandbox.messages import Frame, read_framed, truth_of, truth_parts, unpack
+from tracearena.server.sandbox.messages import Frame, read_message, truth_from_parts, truth_to_parts, unpack
 from tracearena.server.store import queue
 from tracearena.server.store.crypto import seal, unseal
-from tracearena.server.store.folder import grid_of
+from tracearena.server.store.folder import read_grid
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 
 def judged(held: Contest) -> int:
     """Let the judge do all that is due."""
-    return work_off(held.folder, held.judge_private_key)
+    return run_all_jobs(held.folder, held.judge_private_key)
 
 
 def original(held: Contest, team: str, number: int = 1, kind: str = "orgtraces") -> Traces:
     """Return what a team defends, as the judge reads it."""
-    name = str(official(kind, int(team), number))
+    name = str(official_file_name(kind, int(team), number))
     content = unseal(held.judge_private_key, held.folder.for_judge(name).read_bytes())
-    return pwscup.read_traces(InMemory(name, content), *grid_of(held.folder))
+    return pwscup.read_traces(InMemory(name, content), *read_grid(held.folder))
 
 
 def obfuscated(held: Contest, team: str, tmp_path: Path, defence: str = "No", number: int = 1) -> bytes:
@@ -52,10 +52,10 @@ def obfuscated(held: Contest, team: str, tmp_path: Path, defence: str = "No", nu
 
 def inferred_table(held: Contest, target: str, tmp_path: Path, *, right: int, number: int = 1) -> bytes:
     """Return an inferred ID table that is right about so many users, and wrong about all others."""
-    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.judge.scoring import JudgeFiles
 
     data_set = DataSet.objects.select_related("team").get(team__number=target, number=number)
-    table = Bench(held.folder, held.judge_private_key).secret(data_set).table
+    table = JudgeFiles(held.folder, held.judge_private_key).secret(data_set).table
     guess = np.where(np.arange(len(table)) < right, table.user_ids, np.roll(table.user_ids, 1))
     path = tmp_path / "table.csv"
     pwscup.write_inferred_table(IdTable(table.pseudonyms, guess), path)
@@ -87,8 +87,8 @@ def hand_in(
     path.write_bytes(seal(public, content))
     by = Team.objects.get(number=team)
     data_set = DataSet.objects.get(team__number=target or team, number=number)
-    what = submissions.purpose(kind, data_set)
-    assert submissions.take(by, what, limit)
+    what = submissions.name_quota(kind, data_set)
+    assert submissions.take_quota(by, what, limit)
     submission = Submission.objects.create(
         team=by,
         kind=kind,
@@ -127,22 +127,22 @@ def without_children(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def check(
         data: bytes, frame: Frame, kind: str, rules: Rules, *, file_name: str
-    ) -> messages.Checked | messages.Verdict:
+    ) -> messages.UploadArrays | messages.Verdict:
         limits = rules.largest_file_mb * 2**20, rules.largest_listed_ids
-        return child.checked(InMemory(file_name, data), frame, kind, *limits)
+        return child.check_file(InMemory(file_name, data), frame, kind, *limits)
 
-    def score(found: messages.Checked, truth: Any, rules: Rules, among: Any = None) -> float:
-        values, arrays = truth_parts(truth)
+    def score(found: messages.UploadArrays, truth: Any, rules: Rules, among: Any = None) -> float:
+        values, arrays = truth_to_parts(truth)
         if among is not None:
             arrays = arrays | {"among": np.asarray(among)}
-        return child.score(found, values, arrays, rules)
+        return child.compute_score(found, values, arrays, rules)
 
     def attack(
         names: Sequence[str], reference: Traces, released: ObfuscatedTraces, **settings: Any
     ) -> list[Traces | IdTable]:
-        request = attack_child.request_of(reference, released, names=names, **settings)
+        request = attack_child.pack_attack_request(reference, released, names=names, **settings)
         answer = io.BytesIO(attack_child._run_attack(io.BytesIO(request)))
-        return [truth_of(*unpack(read_framed(answer))) for _ in names]
+        return [truth_from_parts(*unpack(read_message(answer))) for _ in names]
 
     monkeypatch.setattr(scoring, "run_attacks", attack)
     monkeypatch.setattr(scoring, "check_upload", check)

@@ -29,5 +29,7 @@ def publish(held: Held, teams: int = TEAMS) -> None:
         for target in (*numbers, "000")
         if attacker != target
     ]
-    results.freeze(results.FINAL, results.result_of(make_board(rules, roster, utilities, attacks)))
+    results.freeze_snapshot(
+        results.FINAL, results.build_result(make_board(rules, roster, utilities, attacks))
+    )
     Contest.objects.update(published_at=clock.now())

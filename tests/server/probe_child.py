@@ -253,7 +253,7 @@ def main() -> None:
     """Serve children, as another user if one is named."""
     if "--unguarded" in sys.argv:
         for module, name in (
-            (messages, "give_up_rights"),
+            (messages, "drop_rights"),
             (process_control, "unshare"),
             (process_control, "hide"),
         ):

@@ -92,7 +92,7 @@ def test_neither_the_session_nor_its_cookie_alone_opens_the_bundle(held: Held) -
     del client.cookies["unlock"]
     answer = client.get("/team/data/bundle")
     assert (answer.status_code, "log out and in again" in answer.content.decode()) == (403, True)
-    client.cookies["unlock"] = crypto.new_secret()
+    client.cookies["unlock"] = crypto.make_secret()
     assert client.get("/team/data/bundle").status_code == 403
 
 
@@ -101,7 +101,7 @@ def test_t35_whoever_reads_the_database_is_not_logged_in(held: Held) -> None:
     from tracearena.server.operations import backup
 
     client = joined(held, "001", "ann")
-    rows = b"".join(backup.lines()).decode()
+    rows = b"".join(backup.dump_rows()).decode()
     assert "django_session" in rows
     for name in ("sessionid", "unlock", "csrftoken"):
         assert client.cookies[name].value not in rows, name
@@ -137,7 +137,7 @@ def test_t36_tokens_are_hashed_and_shown_once(held: Held) -> None:
     row = Token.objects.values().get()
     assert secret not in str(row)
     assert secret.encode() not in bytes(row["wrapped_key"])
-    assert row["digest"] == crypto.digest(secret)
+    assert row["digest"] == crypto.hash_secret(secret)
 
 
 def test_t36_tokens_are_scoped_and_revocable(held: Held) -> None:
@@ -280,11 +280,11 @@ def test_forwarded_headers_count_from_trusted_proxies(held: Held) -> None:
     from django.test import RequestFactory, override_settings
 
     from tracearena.server.settings import Address
-    from tracearena.server.web.middleware import Proxies
+    from tracearena.server.web.middleware import ProxyMiddleware
 
     def seen(**more: str) -> tuple[str, bool]:
         request = RequestFactory().get("/", **more)
-        Proxies(lambda _: HttpResponse())(request)
+        ProxyMiddleware(lambda _: HttpResponse())(request)
         return request.META["REMOTE_ADDR"], request.is_secure()
 
     said = {"HTTP_X_FORWARDED_FOR": "1.2.3.4, 192.0.2.9, 10.0.0.2", "HTTP_X_FORWARDED_PROTO": "https"}

@@ -18,10 +18,10 @@ from tests.server.test_long_runs import kill_at_random
 
 from tracearena.server import results
 from tracearena.server.judge import rescore
-from tracearena.server.judge.worker import written_down
+from tracearena.server.judge.worker import record_failure
 from tracearena.server.models import Rescoring, RescoringState, Score
-from tracearena.server.operations.backup import backup, restore
-from tracearena.server.processes.judge_process import work_off
+from tracearena.server.operations.backup import restore_backup, write_backup
+from tracearena.server.processes.judge_process import run_all_jobs
 from tracearena.server.settings import configure
 from tracearena.server.store import queue
 
@@ -48,7 +48,7 @@ def _killed(held: Held, write: int) -> bool:
 
             for place, name in WRITES:
                 setattr(place, name, counted(getattr(place, name)))
-            work_off(held.folder, held.judge_private_key, "doomed")
+            run_all_jobs(held.folder, held.judge_private_key, "doomed")
             os._exit(0)
         finally:
             os._exit(1)
@@ -76,14 +76,14 @@ def _staged(made: Rescoring) -> dict[str, float]:
     return dict(made.scores.values_list("key", "value"))
 
 
-def _undisturbed(held: Held) -> tuple[dict[str, float], list[rescore.Difference]]:
+def _undisturbed(held: Held) -> tuple[dict[str, float], list[rescore.ScoreDifference]]:
     """Change a score by hand, and return what a re-scoring without kills says."""
     Score.objects.filter(key__startswith="final/", kind="reidentification").update(value=0.875)
-    results.forget()
-    made = rescore.start("organiser", "undisturbed")
+    results.invalidate_board()
+    made = rescore.start_rescoring("organiser", "undisturbed")
     hands.judged(held)
-    found = _staged(made), rescore.differences(made)
-    rescore.cancel(made, "organiser")
+    found = _staged(made), rescore.compare_scores(made)
+    rescore.cancel_rescoring(made, "organiser")
     return found
 
 
@@ -98,16 +98,16 @@ def test_a_rescoring_after_kills_is_that_of_an_undisturbed_run(
     hands.judged(held)
     wanted, differences = _undisturbed(held)
     assert len(differences) == 3
-    made = rescore.start("organiser", "with kills")
+    made = rescore.start_rescoring("organiser", "with kills")
     deaths, chance = 0, random.Random(1)
     while _killed(held, chance.randrange(4, 12)):
         deaths += 1
-        queue.take_back_of("doomed", written_down)
+        queue.requeue_of_worker("doomed", record_failure)
     assert deaths > 5
-    assert (_staged(made), rescore.differences(made)) == (wanted, differences)
-    result = rescore.result_differences(made)
-    rescore.apply(made, "organiser")
-    assert rescore.result_differences(made) == result
+    assert (_staged(made), rescore.compare_scores(made)) == (wanted, differences)
+    result = rescore.compare_results(made)
+    rescore.apply_rescoring(made, "organiser")
+    assert rescore.compare_results(made) == result
 
 
 @pytest.mark.long
@@ -117,10 +117,10 @@ def test_a_rescoring_by_processes_that_are_killed(held: Held, tmp_path: Path) ->
     held.results()
     hands.judged(held)
     wanted, differences = _undisturbed(held)
-    made = rescore.start("organiser", "with kills")
+    made = rescore.start_rescoring("organiser", "with kills")
     kill_at_random(held, 5, random.Random(5), judges=("judge 1",))
     hands.judged(held)
-    assert (_staged(made), rescore.differences(made)) == (wanted, differences)
+    assert (_staged(made), rescore.compare_scores(made)) == (wanted, differences)
 
 
 @pytest.mark.slow
@@ -133,14 +133,14 @@ def test_a_backup_taken_when_the_judge_was_killed_comes_to_the_same_result(
     held.results()
 
     def result_of(number: int) -> bytes:
-        backup(held.folder, tmp_path / f"{number}.tar")
-        folder = restore(tmp_path / f"{number}.tar", tmp_path / f"again {number}")
+        write_backup(held.folder, tmp_path / f"{number}.tar")
+        folder = restore_backup(tmp_path / f"{number}.tar", tmp_path / f"again {number}")
         try:
             again = Held(folder, held.created, held.judge_key, held.clock_file, None)
             hands.judged(again)
-            final = results.final_snapshot()
+            final = results.find_final_snapshot()
             assert final is not None
-            assert not queue.open_jobs().exists()
+            assert not queue.find_open_jobs().exists()
             return bytes(final.content)
         finally:
             connections.close_all()
@@ -152,8 +152,8 @@ def test_a_backup_taken_when_the_judge_was_killed_comes_to_the_same_result(
     while _killed(held, 7 + 3 * deaths):
         deaths += 1
         assert result_of(deaths) == wanted
-        queue.take_back_of("doomed", written_down)
+        queue.requeue_of_worker("doomed", record_failure)
     assert deaths > 3
-    final = results.final_snapshot()
+    final = results.find_final_snapshot()
     assert final is not None
     assert bytes(final.content) == wanted

@@ -18,7 +18,7 @@ from tests.server import hands
 from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import browser, joined
 
-from tracearena.server.store.crypto import EncipheredFile
+from tracearena.server.store.crypto import CipherFile
 
 ADDRESS = "/team/targets/archive"
 TABLE, TRACES = "etable_team001-{}_data01_IDP.csv", "etraces_team001-{}_data01_IDP.csv"
@@ -99,15 +99,15 @@ def test_thirty_megabytes_are_taken_and_never_lie_on_the_disk_in_clear(
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         packed.writestr(TRACES.format("002"), content)
     seen: list[bytes] = []
-    write = EncipheredFile.write
+    write = CipherFile.write
 
-    def spied(file: EncipheredFile, piece: bytes) -> int:
+    def spied(file: CipherFile, piece: bytes) -> int:
         count = write(file, piece)
         if not seen:
             seen.append(os.pread(file._file.fileno(), len(piece), 0))
         return count
 
-    monkeypatch.setattr(EncipheredFile, "write", spied)
+    monkeypatch.setattr(CipherFile, "write", spied)
     answer = _send(attacking, archive.getvalue())
     assert [said.startswith("Receipt") for _, said in _rows(answer)] == [True]
     assert len(seen[0]) > 1_000

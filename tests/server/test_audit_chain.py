@@ -14,7 +14,7 @@ from tests.server.routes import pages
 from tests.server.visitors import joined, organiser, token
 
 from tracearena.server.models import AuditEntry, Job, JobState, Member, Rescoring, Token
-from tracearena.server.store.audit_log import first_broken, log
+from tracearena.server.store.audit_log import find_broken_entry, log_act
 
 
 def test_many_writers_make_one_chain(held: Held) -> None:
@@ -24,7 +24,7 @@ def test_many_writers_make_one_chain(held: Held) -> None:
     def write(name: str) -> None:
         try:
             for number in range(15):
-                log(name, "act", number=number)
+                log_act(name, "act", number=number)
         except Exception as error:
             errors.append(error)
         finally:
@@ -37,7 +37,7 @@ def test_many_writers_make_one_chain(held: Held) -> None:
         one.join()
     assert not errors
     assert AuditEntry.objects.count() == before + 60
-    assert first_broken() is None
+    assert find_broken_entry() is None
 
 
 def test_who_gives_others_access_to_a_team_is_written_down(held: Held) -> None:
@@ -100,7 +100,7 @@ def test_every_form_of_an_organiser_is_written_down(
     hands.judged(held)
     act("/organiser/export", {"for": "organisers"})
     assert done == _forms(boss)
-    assert first_broken() is None
+    assert find_broken_entry() is None
 
 
 def _forms(boss: Any) -> set[str]:

@@ -18,10 +18,10 @@ from tests.server.hands import attack_table, defend, hand_in, judged, original, 
 
 from tracearena.errors import FileError, ParameterError, TracearenaError
 from tracearena.files.io import FREE_BYTES
-from tracearena.server.judge.scoring import Bench
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import Submission
 from tracearena.server.operations import backup as contents
-from tracearena.server.operations.backup import backup, restore
+from tracearena.server.operations.backup import restore_backup, write_backup
 from tracearena.server.settings import configure
 from tracearena.server.store.folder import Folder
 
@@ -46,20 +46,20 @@ def test_nobody_works_on_a_restored_contest_yet(held: Held, tmp_path: Path) -> N
     """The judges of the contest that was backed up are not shown as those of the new one."""
     from tracearena.server import clock
     from tracearena.server.models import Worker
-    from tracearena.server.operations.schedule import status
+    from tracearena.server.operations.schedule import collect_status
 
     Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
-    backup(held.folder, tmp_path / "friday.tar")
-    assert status(restore(tmp_path / "friday.tar", tmp_path / "again"))["judges"] == []
+    write_backup(held.folder, tmp_path / "friday.tar")
+    assert collect_status(restore_backup(tmp_path / "friday.tar", tmp_path / "again"))["judges"] == []
 
 
 def test_a_restored_contest_is_the_same_and_goes_on(played: Held, tmp_path: Path) -> None:
     """Rows, files and keys are as they were; the judge works on where it was."""
-    before = contents.digests()
+    before = contents.hash_tables()
     files = _files(played.folder.path)
-    backup(played.folder, tmp_path / "friday.tar")
-    restored = restore(tmp_path / "friday.tar", tmp_path / "again")
-    after = contents.digests()
+    write_backup(played.folder, tmp_path / "friday.tar")
+    restored = restore_backup(tmp_path / "friday.tar", tmp_path / "again")
+    after = contents.hash_tables()
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"contest_auditentry"}
     assert _files(restored.path) == files
@@ -70,7 +70,7 @@ def test_a_restored_contest_is_the_same_and_goes_on(played: Held, tmp_path: Path
 
 def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path: Path) -> None:
     """Neither the judge's key, nor a row of an original, nor who is who, nor the password of a database."""
-    backup(played.folder, tmp_path / "friday.tar")
+    write_backup(played.folder, tmp_path / "friday.tar")
     content = (tmp_path / "friday.tar").read_bytes()
     private = played.judge_private_key
     truth = played.folder.for_judge("orgtraces_team001_data01_IDP.csv").read_bytes()
@@ -86,19 +86,19 @@ def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path
 
 def test_the_age_of_the_last_backup_is_known(played: Held, tmp_path: Path) -> None:
     """`contest status` shows it."""
-    from tracearena.server.operations.schedule import status
+    from tracearena.server.operations.schedule import collect_status
 
-    assert status(played.folder)["backup_age_s"] is None
-    backup(played.folder, tmp_path / "friday.tar")
-    assert status(played.folder)["backup_age_s"] == 0
+    assert collect_status(played.folder)["backup_age_s"] is None
+    write_backup(played.folder, tmp_path / "friday.tar")
+    assert collect_status(played.folder)["backup_age_s"] == 0
 
 
 def test_a_backup_is_never_written_over_and_has_its_name(played: Held, tmp_path: Path) -> None:
     (tmp_path / "friday.tar").write_bytes(b"the last one")
     with pytest.raises(FileError, match="never written over"):
-        backup(played.folder, tmp_path / "friday.tar")
+        write_backup(played.folder, tmp_path / "friday.tar")
     with pytest.raises(ParameterError, match=r"\.tar"):
-        backup(played.folder, tmp_path / "friday.zip")
+        write_backup(played.folder, tmp_path / "friday.zip")
 
 
 FOREIGN = {
@@ -115,10 +115,10 @@ FOREIGN["a device"].type = tarfile.CHRTYPE
 @pytest.mark.parametrize("fault", ["cut", "changed", *FOREIGN, "another program's", "a bomb"])
 def test_a_backup_that_is_not_whole_makes_nothing(held: Held, tmp_path: Path, fault: str) -> None:
     """It is read as hostile input: nothing is made of it, inside the folder or outside."""
-    backup(held.folder, tmp_path / "good.tar")
+    write_backup(held.folder, tmp_path / "good.tar")
     _spoil(tmp_path / "good.tar", tmp_path / "bad.tar", fault)
     with pytest.raises(FileError):
-        restore(tmp_path / "bad.tar", tmp_path / "again")
+        restore_backup(tmp_path / "bad.tar", tmp_path / "again")
     configure(held.folder)
     assert not (tmp_path / "again").exists()
     assert not (tmp_path / "outside").exists()
@@ -139,7 +139,7 @@ def _odd_row(row: list[Any], odd: str) -> Any:
 )
 def test_a_backup_with_rows_that_are_none_makes_nothing(held: Held, tmp_path: Path, odd: str) -> None:
     """Although its manifest fits: whoever writes a backup by hand can make that fit as well."""
-    backup(held.folder, tmp_path / "good.tar")
+    write_backup(held.folder, tmp_path / "good.tar")
     with tarfile.open(tmp_path / "good.tar") as source, tarfile.open(tmp_path / "bad.tar", "w") as target:
         content = {one.name: source.extractfile(one).read() for one in source.getmembers()}  # type: ignore[union-attr]
         lines = content["database.jsonl"].splitlines()
@@ -159,7 +159,7 @@ def test_a_backup_with_rows_that_are_none_makes_nothing(held: Held, tmp_path: Pa
             entry.size = len(data)
             target.addfile(entry, io.BytesIO(data))
     with pytest.raises(TracearenaError):
-        restore(tmp_path / "bad.tar", tmp_path / "again")
+        restore_backup(tmp_path / "bad.tar", tmp_path / "again")
     configure(held.folder)
     assert not (tmp_path / "again").exists()
 
@@ -202,8 +202,8 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def test_a_folder_knows_nothing_of_where_it_was(held: Held, tmp_path: Path) -> None:
     """The contest of a backup is in SQLite, wherever the first one was, unless another is named."""
-    backup(held.folder, tmp_path / "friday.tar")
-    restored = restore(tmp_path / "friday.tar", tmp_path / "again")
+    write_backup(held.folder, tmp_path / "friday.tar")
+    restored = restore_backup(tmp_path / "friday.tar", tmp_path / "again")
     assert Folder(restored.path).read_secrets().database is None
 
 
@@ -217,17 +217,17 @@ def test_t39_backups_under_load_hold_every_file_that_they_know_of(held: Held, tm
         one.start()
     try:
         for number in range(5):
-            backup(held.folder, tmp_path / f"{number}.tar")
+            write_backup(held.folder, tmp_path / f"{number}.tar")
     finally:
         stop.set()
         for one in working:
             one.join()
     counts = []
     for number in range(5):
-        restored = restore(tmp_path / f"{number}.tar", tmp_path / f"again-{number}")
+        restored = restore_backup(tmp_path / f"{number}.tar", tmp_path / f"again-{number}")
         found = list(Submission.objects.all())
         counts.append(len(found))
-        bench = Bench(restored, held.judge_private_key)
+        bench = JudgeFiles(restored, held.judge_private_key)
         assert all(len(bench.upload(one)) == one.size for one in found)
     assert counts == sorted(counts)
     assert counts[-1] > counts[0]

@@ -13,7 +13,7 @@ from tests.server.conftest import Held
 from tests.server.visitors import browser
 
 from tracearena.errors import DataError
-from tracearena.server.store.database import require_whole
+from tracearena.server.store.database import require_intact
 
 PAGE = 4096
 
@@ -66,13 +66,13 @@ def test_a_page_that_no_command_reads_is_found_before_serving(held: Held) -> Non
         cursor.execute("SELECT rootpage FROM sqlite_master WHERE name = 'by_target'")
         root = cursor.fetchone()[0]
     connection.close()
-    require_whole()
+    require_intact()
     connection.close()
     with held.folder.database.open("r+b") as file:
         file.seek((root - 1) * PAGE)
         file.write(os.urandom(PAGE))
     with pytest.raises(DataError, match="restore the last backup"):
-        require_whole()
+        require_intact()
 
 
 @pytest.mark.usefixtures("on_sqlite")

@@ -26,20 +26,20 @@ def test_what_is_not_there_and_what_is_not_allowed(held: Held) -> None:
 
 def test_what_is_too_large(held: Held) -> None:
     """413 says where the limit stands."""
-    from tracearena.server.errors import answer
+    from tracearena.server.errors import render_error
 
     class Request:
         path = "/team"
 
-    _check(answer(Request(), 413), 413, "too large", "The rules say how large")
-    _check(answer(Request(), 429), 429, "too often", "Wait a few minutes")
+    _check(render_error(Request(), 413), 413, "too large", "The rules say how large")
+    _check(render_error(Request(), 429), 429, "too often", "Wait a few minutes")
 
 
 def test_a_fault_of_ours(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """500 tells nothing of the fault."""
     from tracearena.server import results
 
-    monkeypatch.setattr(results, "shown", None)
+    monkeypatch.setattr(results, "collect_public_board", None)
     quiet = browser(raise_request_exception=False)
     _check(quiet.get("/board"), 500, "Something went wrong on the server", "tell the organiser")
 

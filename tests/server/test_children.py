@@ -19,12 +19,20 @@ from tests.server.uploads import FRAME, GOOD, ORIGINAL, PLACES
 
 from tracearena.arena import pseudonymise
 from tracearena.arena.ensemble import Ensemble, make_attacks
-from tracearena.contest.file_judge import reidentification_of, trace_inference_of, utility_of
+from tracearena.contest.file_judge import compute_reidentification, compute_trace_inference, compute_utility
 from tracearena.contest.rules import Rules
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.server.sandbox import parent
-from tracearena.server.sandbox.messages import Checked, Frame, Kind, Verdict, framed, pack, shown_name
+from tracearena.server.sandbox.messages import (
+    Frame,
+    Kind,
+    UploadArrays,
+    Verdict,
+    escape_file_name,
+    frame_message,
+    pack,
+)
 from tracearena.server.sandbox.parent import (
     FORK_SERVER,
     ChildDied,
@@ -32,9 +40,9 @@ from tracearena.server.sandbox.parent import (
     Limits,
     check_upload,
     run_attacks,
-    score_checked,
+    score_upload,
 )
-from tracearena.server.store.crypto import SealError, new_pair, seal, unsealed_chunks
+from tracearena.server.store.crypto import SealError, make_key_pair, seal, unseal_chunks
 from tracearena.traces import Clock, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 
 PROBE_COMMAND = [sys.executable, "-I", str(Path(__file__).with_name("probe_child.py"))]
@@ -228,7 +236,7 @@ def test_t11_a_poison_file_hurts_itself_alone() -> None:
         check_upload(poison, FRAME, "obfuscated", RULES, file_name="poison.csv", limits=tight)
     assert caught.value.reason == "memory"
     good = check_upload(GOOD["obfuscated"], FRAME, "obfuscated", RULES, file_name="a.csv", limits=tight)
-    assert isinstance(good, Checked)
+    assert isinstance(good, UploadArrays)
 
 
 def test_t11_the_verdict_on_a_poison_file_names_it_and_the_limit() -> None:
@@ -238,11 +246,11 @@ def test_t11_the_verdict_on_a_poison_file_names_it_and_the_limit() -> None:
 
 
 def test_a_sealed_upload_goes_to_the_child_chunk_by_chunk(tmp_path: Path) -> None:
-    private, public = new_pair()
+    private, public = make_key_pair()
     (tmp_path / "sealed").write_bytes(seal(public, GOOD["obfuscated"]))
     with (tmp_path / "sealed").open("rb") as file:
-        chunks = unsealed_chunks(private, file)
-        assert isinstance(check_upload(chunks, FRAME, "obfuscated", RULES, file_name="a.csv"), Checked)
+        chunks = unseal_chunks(private, file)
+        assert isinstance(check_upload(chunks, FRAME, "obfuscated", RULES, file_name="a.csv"), UploadArrays)
 
 
 def test_an_upload_that_was_tampered_with_is_an_error_and_no_verdict(tmp_path: Path) -> None:
@@ -259,40 +267,42 @@ def test_an_upload_that_was_tampered_with_is_an_error_and_no_verdict(tmp_path: P
 )
 def test_scores_of_the_children_are_those_of_the_one_scorer(kind: Kind, truth: Any) -> None:
     good = check_upload(GOOD[kind], FRAME, kind, RULES, file_name="a.csv")
-    assert isinstance(good, Checked)
+    assert isinstance(good, UploadArrays)
     if kind == "obfuscated":
         sets = PlaceSets.of([[280, 281, 312, 313], [1023, 0]])
         released = ObfuscatedTraces.like(ORIGINAL, [409, -1, -2, 0, -3, -2], sets)
         assert good.obfuscated(ORIGINAL).cells() == released.cells()
-        assert score_checked(good, truth, RULES) == utility_of(ORIGINAL, released, RULES)
+        assert score_upload(good, truth, RULES) == compute_utility(ORIGINAL, released, RULES)
     elif kind == "inferred-table":
         guess = IdTable([3, 4], [2, 2])
-        assert score_checked(good, truth, RULES) == reidentification_of(TABLE, guess) == 0.5
-        assert score_checked(good, truth, RULES, among=[2]) == 0
+        assert score_upload(good, truth, RULES) == compute_reidentification(TABLE, guess) == 0.5
+        assert score_upload(good, truth, RULES, among=[2]) == 0
     else:
         guess = ORIGINAL.with_places([409, 4, 1023, 0, 6, 7])
-        assert score_checked(good, truth, RULES) == trace_inference_of(ORIGINAL, guess, RULES)
-        assert score_checked(good, truth, RULES, among=[1]) == trace_inference_of(ORIGINAL, guess, RULES, [1])
+        assert score_upload(good, truth, RULES) == compute_trace_inference(ORIGINAL, guess, RULES)
+        assert score_upload(good, truth, RULES, among=[1]) == compute_trace_inference(
+            ORIGINAL, guess, RULES, [1]
+        )
 
 
 def test_a_truth_with_gaps_is_scored_where_it_has_events() -> None:
     dense = np.array([[409, -1, 282], [0, 1023, -1]])
     truth = Traces.from_dense(dense, PLACES, ORIGINAL.clock)
-    good = Checked.of("inferred-traces", {"cells": np.array([409, 5, 282, 0, 1023, 5], np.int32)})
-    assert score_checked(good, truth, RULES) == 0
+    good = UploadArrays.of("inferred-traces", {"cells": np.array([409, 5, 282, 0, 1023, 5], np.int32)})
+    assert score_upload(good, truth, RULES) == 0
 
 
 def test_arrays_that_do_not_fit_the_truth_are_no_score() -> None:
-    short = Checked.of("inferred-table", {"users": np.array([2])})
+    short = UploadArrays.of("inferred-table", {"users": np.array([2])})
     with pytest.raises(ChildDied) as caught:
-        score_checked(short, TABLE, RULES)
+        score_upload(short, TABLE, RULES)
     assert caught.value.reason == "exit"
     assert "pseudonyms" in caught.value.said
 
 
 def test_a_request_that_ends_too_early_is_no_score() -> None:
     with pytest.raises(ChildDied) as caught:
-        FORK_SERVER.run("score", [framed(pack({}))[:-1]], limits=ROOMY)
+        FORK_SERVER.run("score", [frame_message(pack({}))[:-1]], limits=ROOMY)
     assert "ends too early" in caught.value.said
 
 
@@ -307,18 +317,18 @@ def test_a_request_that_ends_too_early_is_no_score() -> None:
 )
 def test_arrays_of_a_child_are_looked_at_again(arrays: dict[str, Any]) -> None:
     with pytest.raises(DataError):
-        Checked.of("obfuscated", arrays).obfuscated(ORIGINAL)
+        UploadArrays.of("obfuscated", arrays).obfuscated(ORIGINAL)
 
 
 def test_arrays_of_another_kind_are_refused() -> None:
-    good = Checked.of("inferred-table", {"users": np.array([2, 1])})
+    good = UploadArrays.of("inferred-table", {"users": np.array([2, 1])})
     with pytest.raises(DataError):
         good.obfuscated(ORIGINAL)
     with pytest.raises(DataError):
-        Checked.from_bytes(pack({"kind": "letters"}))
+        UploadArrays.from_bytes(pack({"kind": "letters"}))
     for cells in ([0, 1], [0, 0, 0, 0, 0, -1], [0, 0, 0, 0, 0, 1024]):
         with pytest.raises(DataError):
-            Checked.of("inferred-traces", {"cells": np.array(cells, np.int32)}).inferred_traces(FRAME)
+            UploadArrays.of("inferred-traces", {"cells": np.array(cells, np.int32)}).inferred_traces(FRAME)
 
 
 def test_a_frame_comes_back_from_its_bytes() -> None:
@@ -352,17 +362,17 @@ def test_a_frame_does_not_tell_where_anybody_was() -> None:
     ],
 )
 def test_the_name_of_a_file_is_shown_without_its_folder_and_disturbs_nothing(name: str, shown: str) -> None:
-    assert shown_name(name) == shown
+    assert escape_file_name(name) == shown
 
 
 def test_compiled_code_is_kept_where_only_its_owner_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    assert "NUMBA_CACHE_DIR" not in parent._environment()
+    assert "NUMBA_CACHE_DIR" not in parent._build_environment()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    kept = parent._environment()["NUMBA_CACHE_DIR"]
+    kept = parent._build_environment()["NUMBA_CACHE_DIR"]
     assert kept == str(Path.home() / ".cache" / "tracearena" / "numba")
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/var/cache/tracearena")
-    assert parent._environment()["NUMBA_CACHE_DIR"] == "/var/cache/tracearena"
+    assert parent._build_environment()["NUMBA_CACHE_DIR"] == "/var/cache/tracearena"
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 
 from tracearena.contest.commitments import (
     ListedReceipt,
-    list_text,
+    format_receipt_list,
     public_signing_key,
     receipt_commitment,
     sign,
@@ -20,7 +20,14 @@ from tracearena.contest.commitments import (
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.server import client as connection
 from tracearena.server import client as keeping
-from tracearena.server.client import Client, ServerRefused, Unreachable, check_receipts, download, upload
+from tracearena.server.client import (
+    Client,
+    ServerRefused,
+    ServerUnreachable,
+    check_receipts,
+    download,
+    upload,
+)
 
 CONTENT = bytes(range(256)) * 4_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -142,7 +149,7 @@ def test_a_download_goes_on_in_the_next_command(tmp_path: Path) -> None:
     """What came lies beside, under a hidden name with the version in it."""
     asked: list[str | None] = []
     target = tmp_path / "file.csv"
-    with pytest.raises(Unreachable):
+    with pytest.raises(ServerUnreachable):
         download(
             client(_sends(asked, breaks_at=100_000)), "files/x", target, sha256=SHA256, size=len(CONTENT)
         )
@@ -183,7 +190,7 @@ def test_a_page_of_something_else_is_no_contest() -> None:
 
 
 def test_a_server_that_is_away_is_named() -> None:
-    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1 cannot be reached: it answers 503"):
+    with pytest.raises(ServerUnreachable, match=r"127\.0\.0\.1:1 cannot be reached: it answers 503"):
         client(lambda request: httpx.Response(503)).get("me")
 
 
@@ -197,15 +204,15 @@ def test_a_login_is_kept_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest
     """And refused when others can read it."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with pytest.raises(ParameterError, match="nobody has logged in"):
-        keeping.kept()
+        keeping.read_login()
     login = keeping.Login("https://contest.example.org", "secret")
     assert "secret" not in repr(login)
-    path = keeping.keep(login)
+    path = keeping.save_login(login)
     assert path.stat().st_mode & 0o777 == 0o600
-    assert keeping.kept() == login
+    assert keeping.read_login() == login
     path.chmod(0o640)
     with pytest.raises(FileError, match="chmod 600"):
-        keeping.kept()
+        keeping.read_login()
 
 
 class _Lists:
@@ -213,7 +220,7 @@ class _Lists:
 
     def __init__(self, lines: list[ListedReceipt], signed_by: bytes) -> None:
         name = "receipts_anonymization.csv"
-        content = list_text(lines).encode()
+        content = format_receipt_list(lines).encode()
         self.files = {name: content, f"{name}.sig": sign(signed_by, name, content).encode()}
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
@@ -242,8 +249,8 @@ def test_a_receipt_that_is_not_in_the_signed_list_is_told(
             "late": number == 5,
         }
         for _ in range(2):
-            keeping.keep_receipt(url, receipt | {"salt": f"salt {number}", "received_at": at, "state": "x"})
-    assert keeping.receipts_file().stat().st_mode & 0o777 == 0o600
+            keeping.save_receipt(url, receipt | {"salt": f"salt {number}", "received_at": at, "state": "x"})
+    assert keeping.find_receipts_file().stat().st_mode & 0o777 == 0o600
     lines = [ListedReceipt(n, at, receipt_commitment(SHA256, f"salt {n}")) for n in (1, 3)]
     lines[1] = ListedReceipt(3, at.replace("03", "04", 1), lines[1].commitment)
     found = check_receipts(client(_Lists(lines, 32 * b"k")))

@@ -28,10 +28,10 @@ from tests.server.probe_child import ATTEMPTS
 from tests.server.uploads import FRAME, GOOD, ORIGINAL
 
 from tracearena.contest.rules import Rules
-from tracearena.files.io import Held
+from tracearena.files.io import InMemoryFile
 from tracearena.server.sandbox import child, confinement, messages, process_control
 from tracearena.server.sandbox import parent as children
-from tracearena.server.sandbox.messages import Checked, Kind, framed, pack
+from tracearena.server.sandbox.messages import Kind, UploadArrays, frame_message, pack
 from tracearena.server.sandbox.parent import ForkServer, Limits
 from tracearena.traces import IdTable
 
@@ -85,11 +85,11 @@ USERS = [
     ),
 ]
 needs_landlock = pytest.mark.skipif(
-    confinement.version() == 0,
+    confinement.find_landlock_version() == 0,
     reason="THE KERNEL HAS NO LANDLOCK: what children can read is not guarded here",
 )
 needs_seccomp = pytest.mark.skipif(
-    not confinement.are_limitable(), reason="NO SECCOMP HERE: what children can do is not guarded"
+    not confinement.can_limit_calls(), reason="NO SECCOMP HERE: what children can do is not guarded"
 )
 
 
@@ -229,15 +229,15 @@ def test_a_process_that_hides_its_memory_is_closed_to_its_own_user() -> None:
 
 
 def test_what_the_kernel_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confinement, "version", lambda: 7)
-    monkeypatch.setattr(confinement, "are_limitable", lambda: True)
-    assert messages.missing_guards() == ""
-    monkeypatch.setattr(confinement, "version", lambda: 0)
-    assert messages.missing_guards() == (
+    monkeypatch.setattr(confinement, "find_landlock_version", lambda: 7)
+    monkeypatch.setattr(confinement, "can_limit_calls", lambda: True)
+    assert messages.describe_missing_guards() == ""
+    monkeypatch.setattr(confinement, "find_landlock_version", lambda: 0)
+    assert messages.describe_missing_guards() == (
         "This kernel has no Landlock: code that breaks out of the checker could read files."
     )
-    monkeypatch.setattr(confinement, "are_limitable", lambda: False)
-    assert "Seccomp is missing" in messages.missing_guards()
+    monkeypatch.setattr(confinement, "can_limit_calls", lambda: False)
+    assert "Seccomp is missing" in messages.describe_missing_guards()
 
 
 def as_parquet(content: bytes) -> bytes:
@@ -276,9 +276,9 @@ def cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_uploads_are_checked_and_scored_behind_the_guards(kind: Kind, form: str, cache: Path) -> None:
     upload = FORMATS[form](GOOD[kind])
     found = children.check_upload(upload, FRAME, kind, RULES, file_name="a.csv")
-    assert isinstance(found, Checked)
-    assert found == child.checked(Held("a.csv", GOOD[kind]), FRAME, kind, 2**20, 100)
-    assert 0 <= children.score_checked(found, TRUTHS[kind], RULES) <= 1
+    assert isinstance(found, UploadArrays)
+    assert found == child.check_file(InMemoryFile("a.csv", GOOD[kind]), FRAME, kind, 2**20, 100)
+    assert 0 <= children.score_upload(found, TRUTHS[kind], RULES) <= 1
 
 
 @pytest.mark.slow
@@ -297,6 +297,6 @@ def test_a_child_has_nothing_to_compile() -> None:
     values, arrays = FRAME.parts()
     for kind, content in GOOD.items():
         asked = {"kind": kind, "file_name": "a.csv", "max_bytes": 2**20, "max_listed_ids": 100}
-        request = framed(pack(values | {"check": asked}, arrays)) + content
+        request = frame_message(pack(values | {"check": asked}, arrays)) + content
         assert server.run("compiled", [request], limits=ROOMY) == b"0", kind
     server.close()

@@ -10,8 +10,8 @@ import pytest
 from tests.server.conftest import TEAMS, Held
 
 from tracearena.errors import FileError
-from tracearena.server.accounts import PURPOSE, usable
-from tracearena.server.store.crypto import secret_key, unseal, unwrap
+from tracearena.server.accounts import LINK_PURPOSE, find_usable_link
+from tracearena.server.store.crypto import derive_secret_key, unseal, unwrap
 from tracearena.server.store.folder import Folder
 
 
@@ -34,9 +34,9 @@ def test_every_party_has_a_row_and_every_team_a_link(held: Held) -> None:
 def test_a_teams_link_opens_its_own_bundle_and_no_other(held: Held) -> None:
     """The secret of a link unwraps the key to which the bundle is sealed."""
     secret = held.created.invitations["002"]
-    link = usable(secret)
+    link = find_usable_link(secret)
     assert link is not None
-    private = unwrap(bytes(link.wrapped_key), secret_key(secret), PURPOSE)
+    private = unwrap(bytes(link.wrapped_key), derive_secret_key(secret), LINK_PURPOSE)
     packed = unseal(private, held.folder.for_team("002").read_bytes())
     names = zipfile.ZipFile(io.BytesIO(packed)).namelist()
     assert "orgtraces_team002_data01_IDP.csv" in names

@@ -18,10 +18,10 @@ from tests.border.command_line import tracearena
 
 from tracearena.contest import phase_at
 from tracearena.server import clock
-from tracearena.server.accounts import new_account
+from tracearena.server.accounts import make_demo_account
 from tracearena.server.client import ServerRefused
-from tracearena.server.operations.demo import Demonstration, Stop, schedule_around
-from tracearena.server.processes.supervisor import free_port
+from tracearena.server.operations.demo import Demonstration, DemoStop, build_demo_schedule
+from tracearena.server.processes.supervisor import find_free_port
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 ACCOUNT = re.compile(r"(organiser|team \d{3}) +(\S+) +password (\S+) +(http://\S+)")
@@ -56,7 +56,7 @@ def test_a_demo_is_of_its_own_and_for_this_machine(words: list[str], told: str, 
 )  # fmt: skip
 def test_its_schedule_is_laid_around_now(stop: str, phase: str | None) -> None:
     """At the stop that is asked for it is now, and there is time left."""
-    answer = phase_at(schedule_around(Stop(stop), NOON), NOON)
+    answer = phase_at(build_demo_schedule(DemoStop(stop), NOON), NOON)
     assert answer.phase == phase
     assert answer.next_change is None or answer.next_change >= NOON + timedelta(hours=6)
 
@@ -65,18 +65,27 @@ def test_a_driven_clock_stands_or_runs(tmp_path: Path, monkeypatch: pytest.Monke
     """As it is told; pages let what is left tick only where it runs."""
     monkeypatch.setenv(clock.VARIABLE, str(tmp_path / "clock"))
     clock.set_driven(tmp_path / "clock", NOON)
-    assert (clock.shown(), clock.stands_still()) == (NOON, True)
+    assert (clock.read_clock(), clock.is_stopped()) == (NOON, True)
     clock.set_driven(tmp_path / "clock", NOON, runs=True)
-    first = clock.shown()
-    assert NOON <= first <= clock.shown() < NOON + timedelta(minutes=1)
-    assert clock.shown() > first
-    assert (clock.is_driven(), clock.stands_still()) == (True, False)
+    first = clock.read_clock()
+    assert NOON <= first <= clock.read_clock() < NOON + timedelta(minutes=1)
+    assert clock.read_clock() > first
+    assert (clock.is_driven(), clock.is_stopped()) == (True, False)
 
 
 @contextmanager
 def shown(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run a demo until it has said who can log in; give what it said."""
-    command = [sys.executable, "-m", "tracearena", "contest", "serve", "--demo", "--port", str(free_port())]
+    command = [
+        sys.executable,
+        "-m",
+        "tracearena",
+        "contest",
+        "serve",
+        "--demo",
+        "--port",
+        str(find_free_port()),
+    ]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         said = ""
@@ -126,7 +135,7 @@ def test_t37_the_accounts_of_a_demo_are_drawn_work_and_vanish() -> None:
 
 def test_t37_no_password_of_a_demo_comes_twice() -> None:
     """They are drawn from the system's source."""
-    drawn = [new_account("organiser", "/organiser") for _ in range(50)]
+    drawn = [make_demo_account("organiser", "/organiser") for _ in range(50)]
     assert len({one.password for one in drawn}) == 50
     assert len({one.name for one in drawn}) > 1
     assert drawn[0].password not in repr(drawn[0])
@@ -156,7 +165,7 @@ def test_a_team_whose_token_was_revoked_is_left_to_whoever_did_it(monkeypatch: p
     played.go_on()
     assert list(played.playing) == ["002"]
     assert lines["001"].is_closed
-    assert played.stop is Stop.ANONYMIZATION
+    assert played.stop is DemoStop.ANONYMIZATION
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ from tests.server.visitors import joined, organiser
 from tracearena.server import clock
 from tracearena.server.models import Contest
 from tracearena.server.operations import backup
-from tracearena.server.operations.schedule import dry_run
+from tracearena.server.operations.schedule import simulate_next_phase
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def database() -> None:
 
 
 def _told() -> dict[str, tuple[str, str]]:
-    run = dry_run(Contest.now_held(), clock.now())
+    run = simulate_next_phase(Contest.now_held(), clock.now())
     return {one.label: (one.fate.value, one.words) for one in run.outcomes}
 
 
@@ -54,10 +54,10 @@ def test_it_tells_what_would_be_published_invalid_missing_or_open(
     assert "would be missing" in told["003"][1]
     assert "Draw the pseudonyms of 2 data sets" in text
     assert "Close 2 data sets" in text
-    before = backup.digests()
+    before = backup.hash_tables()
     hands.defend(held, "003", tmp_path)
     assert _told()["003"] == ("wait", "depends on an upload that the judge has not checked yet")
-    assert before["contest_dataset"] == backup.digests()["contest_dataset"]
+    assert before["contest_dataset"] == backup.hash_tables()["contest_dataset"]
     hands.judged(held)
     held.attack()
     hands.judged(held)

@@ -60,11 +60,11 @@ def test_an_answer_to_head_has_no_body(held: Held) -> None:
     from django.http import HttpResponse, StreamingHttpResponse
     from django.test import RequestFactory
 
-    from tracearena.server.web.middleware import Headers
+    from tracearena.server.web.middleware import SecurityHeadersMiddleware
 
     for made in (HttpResponse(b"body"), StreamingHttpResponse([b"body"])):
         made.headers["Content-Length"] = "4"
-        answer = Headers(lambda _, made=made: made)(RequestFactory().head("/"))
+        answer = SecurityHeadersMiddleware(lambda _, made=made: made)(RequestFactory().head("/"))
         body = b"".join(answer.streaming_content) if answer.streaming else answer.content
         assert (body, answer.headers["Content-Length"]) == (b"", "4")
 
@@ -75,7 +75,7 @@ def test_t38_headers_on_what_goes_wrong(held: Held, monkeypatch: pytest.MonkeyPa
 
     _check_headers(browser(headers={"Host": "evil.example"}).get("/"), "wrong host")
     _check_headers(browser(enforce_csrf_checks=True).post("/login", {}), "forged")
-    monkeypatch.setattr(results, "shown", None)
+    monkeypatch.setattr(results, "collect_public_board", None)
     quiet = browser(raise_request_exception=False)
     page, shape = quiet.get("/board"), quiet.get("/api/v1/board")
     assert (page.status_code, shape.status_code) == (500, 500)

@@ -15,10 +15,10 @@ from tests.server.visitors import Program, browser, by_form, joined, organiser, 
 from tracearena.contest import verify_archive
 from tracearena.errors import DataError, ParameterError
 from tracearena.server import results
-from tracearena.server.judge.export import export
-from tracearena.server.judge.scoring import Bench
+from tracearena.server.judge.export import export_contest
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import AuditEntry, Contest, DataSet, State, Submission
-from tracearena.server.operations.schedule import give_time, move
+from tracearena.server.operations.schedule import give_extra_time, move_point
 
 MS = timedelta(milliseconds=1)
 WHY = {"reason": "their network was down", "actor": "organiser"}
@@ -30,7 +30,7 @@ def test_the_end_of_a_team_with_extra_time_is_its_own(held: Held) -> None:
     client, other = joined(held, "003"), Program(token(joined(held, "001")))
     caller = Program(token(client))
     end = SCHEDULE.anonymization_end
-    give_time("003", "anonymization_end", end + DAY / 2, **WHY)
+    give_extra_time("003", "anonymization_end", end + DAY / 2, **WHY)
 
     def hand_in(at: datetime) -> list[str]:
         held.at(at)
@@ -55,7 +55,7 @@ def test_the_judge_waits_for_the_last_team_and_the_export_verifies(
     held.anonymization()
     for team in ("001", "002"):
         hands.defend(held, team, tmp_path)
-    give_time("003", "anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
+    give_extra_time("003", "anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
     held.at(SCHEDULE.anonymization_end + DAY / 4)
     hands.judged(held)
     assert not DataSet.objects.filter(closed_at__isnull=False).exists()
@@ -66,19 +66,19 @@ def test_the_judge_waits_for_the_last_team_and_the_export_verifies(
 
     held.attack()
     hands.attack_table(held, "001", "002", tmp_path, right=3)
-    give_time("003", "attack_end", LATER, **WHY)
+    give_extra_time("003", "attack_end", LATER, **WHY)
     held.at(LATER - MS)
     late = hands.attack_table(held, "003", "002", tmp_path, right=9)
     hands.judged(held)
-    assert results.final_snapshot() is None
+    assert results.find_final_snapshot() is None
     held.at(LATER)
     hands.judged(held)
-    assert results.final_snapshot() is not None
+    assert results.find_final_snapshot() is not None
     late.refresh_from_db()
     assert late.state == State.SCORED
     held.results()
     hands.judged(held)
-    export(Bench(held.folder, held.judge_private_key), tmp_path / "friday.zip")
+    export_contest(JudgeFiles(held.folder, held.judge_private_key), tmp_path / "friday.zip")
     found = verify_archive(tmp_path / "friday.zip")
     assert found.is_right, found
     with zipfile.ZipFile(tmp_path / "friday.zip") as archive:
@@ -101,12 +101,12 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
         ("003", "attack_begin", LATER, "one of anonymization_end, attack_end"),
     ):
         with pytest.raises((DataError, ParameterError), match=problem):
-            give_time(team, point, to, **WHY)
+            give_extra_time(team, point, to, **WHY)
     assert (AuditEntry.objects.count(), Contest.now_held().extra_time) == (acts, {})
-    give_time("003", "attack_end", LATER, **WHY)
+    give_extra_time("003", "attack_end", LATER, **WHY)
     with pytest.raises(ParameterError, match="results_begin"):
-        move("results_begin", LATER - MS, **WHY)
-    move("results_begin", LATER, **WHY)
+        move_point("results_begin", LATER - MS, **WHY)
+    move_point("results_begin", LATER, **WHY)
 
 
 def test_no_time_is_given_once_the_judge_has_closed_the_phase(held: Held) -> None:
@@ -114,7 +114,7 @@ def test_no_time_is_given_once_the_judge_has_closed_the_phase(held: Held) -> Non
     held.at(SCHEDULE.anonymization_end)
     hands.judged(held)
     with pytest.raises(DataError, match="closed this phase"):
-        give_time("003", "anonymization_end", SCHEDULE.attack_begin, **WHY)
+        give_extra_time("003", "anonymization_end", SCHEDULE.attack_begin, **WHY)
 
 
 def test_everybody_sees_extra_time_and_the_team_its_own(

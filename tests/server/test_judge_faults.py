@@ -14,7 +14,7 @@ from tracearena.errors import ParameterError
 from tracearena.io import pwscup
 from tracearena.server import results, submissions
 from tracearena.server.judge import scoring, worker
-from tracearena.server.judge.scoring import Bench
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import AuditEntry, DataSet, Job, JobState, Score, State, Submission
 from tracearena.server.sandbox.parent import ChildDied
 from tracearena.server.store.crypto import seal
@@ -46,12 +46,12 @@ def test_a_scorer_that_crashes_makes_no_score(
     held.anonymization()
     monkeypatch.setattr(scoring, "score_checked", crash)
     submission = hands.defend(held, "001", tmp_path)
-    assert submissions.used(submission.team, submission.quota) == 1
+    assert submissions.count_used(submission.team, submission.quota) == 1
     assert hands.judged(held) == 3
     submission.refresh_from_db()
-    assert (submission.state, submission.reason) == (State.ERROR, worker.REASON)
+    assert (submission.state, submission.reason) == (State.ERROR, worker.FAILURE_REASON)
     assert submission.finished_at is not None
-    assert submissions.used(submission.team, submission.quota) == 0
+    assert submissions.count_used(submission.team, submission.quota) == 0
     assert not Score.objects.exists()
     job = Job.objects.get()
     assert (job.state, job.tries) == (JobState.FAILED, 3)
@@ -68,12 +68,12 @@ def test_a_judge_error_can_be_tried_again(
         submission = hands.defend(held, "001", tmp_path)
         hands.judged(held)
     job = Job.objects.get()
-    worker.try_again(job, "organiser", "disk repaired")
+    worker.retry_job(job, "organiser", "disk repaired")
     hands.judged(held)
     submission.refresh_from_db()
     assert (submission.state, submission.utility) == (State.SCORED, 1.0)
     with pytest.raises(ParameterError, match="has not failed"):
-        worker.try_again(job, "organiser", "once more")
+        worker.retry_job(job, "organiser", "once more")
 
 
 def test_a_judge_error_gives_its_quota_back_once(
@@ -87,10 +87,10 @@ def test_a_judge_error_gives_its_quota_back_once(
     failing = hands.defend(held, "001", tmp_path)
     hands.judged(held)
     for _ in range(2):
-        worker.try_again(Job.objects.get(key=f"check/{failing.pk}"), "organiser", "once more")
+        worker.retry_job(Job.objects.get(key=f"check/{failing.pk}"), "organiser", "once more")
         hands.judged(held)
     assert Submission.objects.get(pk=failing.pk).state == State.ERROR
-    assert submissions.used(other.team, other.quota) == 1
+    assert submissions.count_used(other.team, other.quota) == 1
 
 
 def test_a_file_that_no_child_survives_is_refused(
@@ -110,7 +110,7 @@ def test_a_file_that_no_child_survives_is_refused(
         hands.judged(held)
     poison.refresh_from_db()
     assert (poison.state, poison.verdict["code"], len(calls)) == (State.REFUSED, "too-costly", 2)
-    assert submissions.used(poison.team, poison.quota) == 1
+    assert submissions.count_used(poison.team, poison.quota) == 1
     other = hands.defend(held, "002", tmp_path)
     hands.judged(held)
     other.refresh_from_db()
@@ -138,7 +138,9 @@ def test_publication_does_not_wait_for_a_judge_error(
 def test_a_rerun_draws_no_id_table_again(held: Held, tmp_path: Path) -> None:
     """The database forgets the release; the table on the disk, its commitment and the public file stay."""
     _released(held, tmp_path)
-    path = Bench(held.folder, held.judge_private_key).secret_path(DataSet.objects.get(team__number="001"))
+    path = JudgeFiles(held.folder, held.judge_private_key).secret_path(
+        DataSet.objects.get(team__number="001")
+    )
     files = [path, held.folder.everybody / "pubtraces_team001_data01_IDP.csv"]
     files.append(held.folder.everybody / COMMITMENTS)
     before = [file.read_bytes() for file in files]
@@ -216,12 +218,12 @@ def test_no_result_while_a_score_is_missing(held: Held, tmp_path: Path) -> None:
     path.write_bytes(content[:-1])
     held.results()
     hands.judged(held)
-    assert scoring.missing() == [f"score/{attack.pk}"]
-    assert results.final_snapshot() is None
+    assert scoring.find_missing_jobs() == [f"score/{attack.pk}"]
+    assert results.find_final_snapshot() is None
     path.write_bytes(content)
-    worker.try_again(Job.objects.get(key=f"score/{attack.pk}"), "organiser", "the file is back")
+    worker.retry_job(Job.objects.get(key=f"score/{attack.pk}"), "organiser", "the file is back")
     hands.judged(held)
-    assert results.final_snapshot() is not None
+    assert results.find_final_snapshot() is not None
     assert Score.objects.get(submission=attack).value == 0.0
 
 
@@ -230,7 +232,7 @@ def test_n_a_never_ranks(held: Held, tmp_path: Path) -> None:
     _released(held, tmp_path)
     held.results()
     hands.judged(held)
-    snapshot = results.final_snapshot()
+    snapshot = results.find_final_snapshot()
     assert snapshot is not None
     result = json.loads(bytes(snapshot.content))
     rows = {row["team"]: row for row in result["board"]}

@@ -127,15 +127,15 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
 ) -> None:
     """As when the database is away: the sign of life goes on, the hold on the job does not."""
     from tracearena.server.judge import worker as working
-    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.judge.scoring import JudgeFiles
     from tracearena.server.store import queue
 
     def away(*given: object) -> str:
         raise ConnectionError
 
     queue.enqueue("check", "check/1", {"submission": 1})
-    monkeypatch.setattr(working, "do", away)
-    worker = working.Working(Bench(held.folder, held.judge_private_key), "judge 1", grace_s=10)
+    monkeypatch.setattr(working, "run_job", away)
+    worker = working.JudgeWorker(JudgeFiles(held.folder, held.judge_private_key), "judge 1", grace_s=10)
     assert not worker._safely(worker._one)
     assert worker._taken is None
     assert Job.objects.get().state == JobState.RUNNING
@@ -171,25 +171,25 @@ def test_a_job_that_takes_too_long_is_given_back_at_the_signal(held: Held) -> No
 def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
     held: Held, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from tracearena.cli.contest_server import _lines
+    from tracearena.cli.contest_server import _format_status
     from tracearena.server.judge import worker as working
-    from tracearena.server.judge.scoring import Bench
-    from tracearena.server.operations.schedule import status
+    from tracearena.server.judge.scoring import JudgeFiles
+    from tracearena.server.operations.schedule import collect_status
 
-    assert dict(_lines(status(held.folder)))["guards"] == "unknown while no judge works"
-    monkeypatch.setattr(working.Working, "_beat", lambda judge: None)
+    assert dict(_format_status(collect_status(held.folder)))["guards"] == "unknown while no judge works"
+    monkeypatch.setattr(working.JudgeWorker, "_beat", lambda judge: None)
     told = []
 
-    def look(judge: working.Working) -> None:
-        told.append(status(held.folder))
+    def look(judge: working.JudgeWorker) -> None:
+        told.append(collect_status(held.folder))
         judge.end()
 
-    monkeypatch.setattr(working.Working, "_look", look)
+    monkeypatch.setattr(working.JudgeWorker, "_look", look)
     for missing, said in (("", "all in place"), ("This kernel has no Landlock.", "judge 1: This kernel has")):
         monkeypatch.setattr(working, "missing_guards", lambda missing=missing: missing)
-        judge = working.Working(Bench(held.folder, held.judge_private_key), "judge 1", grace_s=10)
+        judge = working.JudgeWorker(JudgeFiles(held.folder, held.judge_private_key), "judge 1", grace_s=10)
         judge.run()
         found = told.pop()
         assert found["judges"][0]["missing_guards"] == missing
-        assert dict(_lines(found))["guards"].startswith(said)
+        assert dict(_format_status(found))["guards"].startswith(said)
         assert ("judge 1: This kernel has no Landlock." in caplog.text) is bool(missing)

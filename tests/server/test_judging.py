@@ -82,9 +82,11 @@ def test_two_data_sets_a_team(
     hands.judged(held)
     held.results()
     hands.judged(held)
-    by_team = {key[1:3]: score for key, score in results.stored_board().attacks.items() if key[0] == "002"}
+    by_team = {
+        key[1:3]: score for key, score in results.build_current_board().attacks.items() if key[0] == "002"
+    }
     assert by_team == {("001", 2): 0.0}
-    assert results.stored_board().row("001", 2).s_T_min == 0.0
+    assert results.build_current_board().row("001", 2).s_T_min == 0.0
 
 
 def _hold(held: Held, tmp_path: Path) -> None:
@@ -114,14 +116,14 @@ def _hold(held: Held, tmp_path: Path) -> None:
     attack.refresh_from_db()
     assert attack.state == State.CHECKED
     assert set(Score.objects.values_list("kind", flat=True)) == {"utility"}
-    assert results.shown(Contest.now_held(), clock.now())["snapshot"] is None
+    assert results.collect_public_board(Contest.now_held(), clock.now())["snapshot"] is None
 
     held.results()
     hands.judged(held)
     attack.refresh_from_db()
     assert attack.state == State.SCORED
     assert Score.objects.get(key=f"final/{attack.pk}").value == pytest.approx(1 - 5 / USERS)
-    shown = results.shown(Contest.now_held(), clock.now())["snapshot"]
+    shown = results.collect_public_board(Contest.now_held(), clock.now())["snapshot"]
     row = next(row for row in shown["board"] if row["team"] == "001")
     assert row["s_T_min"] == 0.0
     by_name = {award["name"]: award["winners"] for award in shown["awards"]}

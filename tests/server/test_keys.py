@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tracearena.errors import FileError, ParameterError
 from tracearena.server.store.crypto import (
     SealError,
-    digest,
+    derive_password_key,
+    derive_public_key,
+    derive_secret_key,
+    hash_secret,
+    make_secret,
     needs_passphrase,
-    new_secret,
-    password_key,
-    public_of,
     read_judge_key,
-    secret_key,
     unwrap,
     unwrap_by_password,
     wrap,
@@ -87,29 +87,29 @@ def test_what_no_password_wrapped_is_refused() -> None:
 
 def test_an_accent_counts_the_same_however_it_is_typed() -> None:
     salt = bytes(16)
-    assert password_key("caf\u00e9", salt) == password_key("cafe\u0301", salt)
-    assert password_key("cafe", salt) != password_key("caf\u00e9", salt)
+    assert derive_password_key("caf\u00e9", salt) == derive_password_key("cafe\u0301", salt)
+    assert derive_password_key("cafe", salt) != derive_password_key("caf\u00e9", salt)
 
 
 def test_passwords_cost_19_mib_and_two_passes() -> None:
     from argon2.low_level import Type, hash_secret_raw
 
     expected = hash_secret_raw(b"password", b"s" * 16, 2, 19 * 1024, 1, 32, Type.ID)
-    assert password_key("password", b"s" * 16) == expected
+    assert derive_password_key("password", b"s" * 16) == expected
 
 
 def test_secret_texts_have_256_bits_and_fit_a_link() -> None:
-    texts = {new_secret() for _ in range(100)}
+    texts = {make_secret() for _ in range(100)}
     assert len(texts) == 100
     assert all(len(text) == 43 and text.replace("-", "").replace("_", "").isalnum() for text in texts)
 
 
 def test_the_digest_in_the_database_is_not_the_key() -> None:
-    text = new_secret()
-    assert len(secret_key(text)) == 32
-    assert secret_key(text) == secret_key(text)
-    assert secret_key(text) != bytes.fromhex(digest(text))
-    assert digest("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    text = make_secret()
+    assert len(derive_secret_key(text)) == 32
+    assert derive_secret_key(text) == derive_secret_key(text)
+    assert derive_secret_key(text) != bytes.fromhex(hash_secret(text))
+    assert hash_secret("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
 @pytest.mark.parametrize("passphrase", [None, "correct horse"])
@@ -117,7 +117,7 @@ def test_the_judges_key_comes_back_from_its_file(tmp_path: Path, passphrase: str
     path = tmp_path / "judge-key"
     public = write_judge_key(path, passphrase)
     private = read_judge_key(path, passphrase)
-    assert public_of(private) == public
+    assert derive_public_key(private) == public
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert needs_passphrase(path) == (passphrase is not None)
     assert (private.hex() in path.read_text()) == (passphrase is None)

@@ -15,7 +15,7 @@ import pytest
 from tests.server.conftest import Held
 
 from tracearena.errors import DataError
-from tracearena.server.processes.supervisor import free_port
+from tracearena.server.processes.supervisor import find_free_port
 from tracearena.server.store import folder
 
 PATIENCE_S = 120
@@ -43,7 +43,7 @@ def served(held: Held, port: int) -> Iterator[subprocess.Popen[str]]:
 def test_a_killed_parent_takes_web_and_judges_with_it(held: Held) -> None:
     """The contest can be served again on its port; nobody moves it while one of them still works."""
     held.anonymization()
-    port = free_port()
+    port = find_free_port()
     with served(held, port) as parent:
         slow = _children(parent)[0]
         os.kill(slow, signal.SIGSTOP)
@@ -63,7 +63,7 @@ def _children(parent: subprocess.Popen[str]) -> list[int]:
 
 
 def _be_alone(held: Held) -> None:
-    with folder.alone(held.folder):
+    with folder.lock_exclusively(held.folder):
         pass
 
 

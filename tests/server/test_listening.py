@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tracearena.errors import ParameterError
-from tracearena.server.processes.supervisor import Serving
+from tracearena.server.processes.supervisor import ServerOptions
 from tracearena.server.settings import Address
 
 NAMED = Address(hosts=("contest.example.org",))
@@ -13,7 +13,7 @@ NAMED = Address(hosts=("contest.example.org",))
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.1.2.3"])
 def test_this_machine_needs_nothing(host: str) -> None:
-    assert Serving(host=host).url.startswith("http://")
+    assert ServerOptions(host=host).url.startswith("http://")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "contest.example.org", ""])
@@ -27,16 +27,16 @@ def test_this_machine_needs_nothing(host: str) -> None:
 )
 def test_others_than_this_machine_need_names_and_https(host: str, address: Address, missing: str) -> None:
     with pytest.raises(ParameterError, match=missing):
-        Serving(host=host, address=address)
+        ServerOptions(host=host, address=address)
 
 
 def test_with_all_of_it_others_can_come() -> None:
     whole = Address(hosts=("contest.example.org",), secure=True)
-    assert Serving(host="0.0.0.0", address=whole).address is whole
+    assert ServerOptions(host="0.0.0.0", address=whole).address is whole
 
 
 def test_judges_alone_listen_nowhere() -> None:
-    assert not Serving(host="0.0.0.0", web=False).web
+    assert not ServerOptions(host="0.0.0.0", web=False).web
 
 
 @pytest.mark.parametrize(

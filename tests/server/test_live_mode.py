@@ -14,10 +14,10 @@ from tests.server.test_public_pages import page
 from tests.server.visitors import joined
 
 from tracearena.contest import verify
-from tracearena.contest.commitments import read_live
+from tracearena.contest.commitments import read_live_users
 from tracearena.io import pwscup
 from tracearena.server import clock, results, submissions
-from tracearena.server.judge.scoring import Bench
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import Contest, DataSet, Job, Link, Score, Snapshot, State, Submission
 
 NOON = SCHEDULE.attack_begin + DAY + timedelta(hours=12)
@@ -37,14 +37,14 @@ def live(holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def _shown() -> dict:
-    found = results.shown(Contest.now_held(), clock.now())["snapshot"]
+    found = results.collect_public_board(Contest.now_held(), clock.now())["snapshot"]
     assert found is not None
     return found
 
 
 def test_the_board_and_the_result_see_different_users(live: Held, tmp_path: Path) -> None:
     """An answer that is right about the users of the board alone is worth nothing in the result."""
-    bench = Bench(live.folder, live.judge_private_key)
+    bench = JudgeFiles(live.folder, live.judge_private_key)
     secret = bench.secret(DataSet.objects.get(team__number="001"))
     assert secret.live is not None
     assert len(secret.live) == round(0.3 * USERS)
@@ -125,11 +125,11 @@ def test_a_failed_live_score_gives_its_budget_back(
 
     attack = hands.attack_table(live, "002", "001", tmp_path, right=1)
     with monkeypatch.context() as broken:
-        broken.setattr(scoring, "score_of", lambda *given, **named: 1 / 0)
+        broken.setattr(scoring, "score_submission", lambda *given, **named: 1 / 0)
         hands.judged(live)
     attack.refresh_from_db()
     assert attack.state == State.CHECKED
-    assert submissions.used(attack.team, scoring.budget(attack)) == 0
+    assert submissions.count_used(attack.team, scoring.name_live_quota(attack)) == 0
     assert Job.objects.get(key=f"live/{attack.pk}").state == "failed"
     live.results()
     hands.judged(live)
@@ -145,13 +145,13 @@ def test_a_failed_live_score_comes_again_only_within_the_budget(
 
     failing = hands.attack_table(live, "002", "001", tmp_path, right=1)
     with monkeypatch.context() as broken:
-        broken.setattr(scoring, "score_of", lambda *given, **named: 1 / 0)
+        broken.setattr(scoring, "score_submission", lambda *given, **named: 1 / 0)
         hands.judged(live)
     for right in (2, 3, 4):
         hands.attack_table(live, "002", "001", tmp_path, right=right)
     hands.judged(live)
     with pytest.raises(ParameterError, match="used up"):
-        worker.try_again(Job.objects.get(key=f"live/{failing.pk}"), "organiser", "repaired")
+        worker.retry_job(Job.objects.get(key=f"live/{failing.pk}"), "organiser", "repaired")
     hands.judged(live)
     assert Score.objects.filter(key__startswith="live/", submission__team__number="002").count() == 3
     assert Job.objects.get(key=f"live/{failing.pk}").state == "failed"
@@ -167,7 +167,7 @@ def test_the_users_of_the_board_are_fixed_and_opened(live: Held) -> None:
     name = "ptable_team001_data01_IDP.csv"
     table, chosen = (
         pwscup.read_id_table(everybody / name),
-        read_live(everybody / name.replace("ptable", "live")),
+        read_live_users(everybody / name.replace("ptable", "live")),
     )
     assert verify(data_set.commitment, table, salts[name], chosen)
     assert not verify(data_set.commitment, table, salts[name])
@@ -180,11 +180,11 @@ def test_a_missed_refresh_is_made_up_for(live: Held, tmp_path: Path) -> None:
     live.at(NOON + timedelta(hours=1))
     hands.attack_table(live, "003", "001", tmp_path, right=3)
     hands.judged(live)
-    made = Snapshot.objects.get(name=results.live_name(NOON))
+    made = Snapshot.objects.get(name=results.name_live_snapshot(NOON))
     made.delete()
     hands.judged(live)
-    again = Snapshot.objects.get(name=results.live_name(NOON))
+    again = Snapshot.objects.get(name=results.name_live_snapshot(NOON))
     assert bytes(again.content) == bytes(made.content)
-    content = results.content_of(again)
+    content = results.read_snapshot(again)
     assert {attack["attacker"] for attack in content["attacks"]} == {"VisitProb-R", "002"}
     assert Score.objects.filter(key__startswith="live/", submission__team__number="003").exists()

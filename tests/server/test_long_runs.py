@@ -16,8 +16,8 @@ from tests.server import hands
 from tests.server.conftest import Held
 from tests.server.test_judge_process import running
 
-from tracearena.contest.file_judge import utility_of
-from tracearena.files.io import Held as InMemory
+from tracearena.contest.file_judge import compute_utility
+from tracearena.files.io import InMemoryFile as InMemory
 from tracearena.io.pwscup import read_obfuscated
 from tracearena.server.models import Contest, Job, JobState, Score, State, Submission, Worker
 
@@ -53,7 +53,7 @@ def _files(held: Held, tmp_path: Path, count: int) -> Iterator[tuple[str, bytes,
         if (team, defence) not in known:
             content, original = hands.obfuscated(held, team, tmp_path, defence), hands.original(held, team)
             read = read_obfuscated(InMemory("upload.csv", content), original)
-            known[team, defence] = content, utility_of(original, read, rules)
+            known[team, defence] = content, compute_utility(original, read, rules)
         yield team, *known[team, defence]
 
 

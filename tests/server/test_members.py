@@ -106,7 +106,7 @@ def test_a_password_that_was_ended_is_not_changed_any_more(
 
     def ended_meanwhile(password: str, member: Member) -> None:
         check(password, member)
-        accounts.reset(accounts.named("ann", organiser=False), "command line")
+        accounts.reset_password(accounts.find_member("ann", organiser=False), "command line")
 
     monkeypatch.setattr(accounts, "_check_password", ended_meanwhile)
     assert client.post("/password", {"old": PASSWORD, "password": NEW}).status_code == 403
@@ -124,7 +124,7 @@ def test_two_organisers_work_at_once_and_one_stays(held: Held) -> None:
     assert second.post(f"/organiser/people/{_number('organiser')}/disable").status_code == 302
     assert boss.get("/organiser").status_code == 302
     with pytest.raises(DataError, match="nobody else"):
-        accounts.disable(accounts.named("SECOND", organiser=True), "command line")
+        accounts.shut_out_member(accounts.find_member("SECOND", organiser=True), "command line")
     assert second.get("/organiser").status_code == 200
 
 
@@ -132,12 +132,12 @@ def test_an_organiser_who_waits_for_a_password_does_not_count_as_another(held: H
     """Their link may never be used."""
     organiser(held)
     by_link(accounts.add_organiser("command line"), "second")
-    second = accounts.named("second", organiser=True)
-    secret = accounts.reset(second, "command line")
+    second = accounts.find_member("second", organiser=True)
+    secret = accounts.reset_password(second, "command line")
     with pytest.raises(DataError, match="nobody else"):
-        accounts.disable(accounts.named("organiser", organiser=True), "command line")
+        accounts.shut_out_member(accounts.find_member("organiser", organiser=True), "command line")
     assert _join(secret, "second").status_code == 302
-    accounts.disable(accounts.named("organiser", organiser=True), "command line")
+    accounts.shut_out_member(accounts.find_member("organiser", organiser=True), "command line")
 
 
 def test_two_who_shut_out_each_other_do_not_both_succeed(held: Held) -> None:
@@ -149,7 +149,7 @@ def test_two_who_shut_out_each_other_do_not_both_succeed(held: Held) -> None:
 
     def shut_out(name: str) -> bool:
         try:
-            accounts.disable(accounts.named(name, organiser=True), "command line")
+            accounts.shut_out_member(accounts.find_member(name, organiser=True), "command line")
         except DataError:
             return False
         finally:

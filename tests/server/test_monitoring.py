@@ -15,7 +15,7 @@ from tests.server import hands
 from tests.server.conftest import Held
 from tests.server.visitors import browser, joined, organiser
 
-from tracearena.server.processes.supervisor import log_file
+from tracearena.server.processes.supervisor import open_log_file
 from tracearena.server.settings import Address
 
 LINE = re.compile(r'(tracearena_[a-z_]+)(?:\{state="([a-z ]+)"\})? (-?[0-9.e+]+)')
@@ -60,9 +60,9 @@ def test_the_numbers_are_those_of_the_status(
     assert found["tracearena_disk_free_bytes", ""] > 0
     assert ("tracearena_backup_age_seconds", "") not in found
     hands.judged(held)
-    from tracearena.server.operations.backup import backup
+    from tracearena.server.operations.backup import write_backup
 
-    backup(held.folder, tmp_path / "friday.tar")
+    write_backup(held.folder, tmp_path / "friday.tar")
     found = _numbers(browser().get("/metrics"))
     assert found["tracearena_jobs", "waiting"] == 0
     assert found["tracearena_uploads", "scored"] == 1
@@ -95,7 +95,7 @@ def test_a_log_goes_on_in_a_new_file_when_the_old_one_is_renamed(tmp_path: Path)
             time.sleep(0.01)
 
     path.write_text("before\n")
-    with log_file(path) as pipe:
+    with open_log_file(path) as pipe:
         child("first", pipe)
         path.rename(old)
         path.touch()

@@ -122,7 +122,7 @@ def test_a_failure_in_the_middle_takes_the_key_away_again(
     def fail(*words: object, **named: object) -> None:
         raise DataError("the disk is gone")
 
-    monkeypatch.setattr(create, "create", fail)
+    monkeypatch.setattr(create, "create_contest", fail)
     assert "the disk is gone" in refused(tmp_path, "--files", prepared())
 
 

@@ -111,7 +111,7 @@ def test_the_checklist_turns_as_things_become_true(
     def unmet() -> set[str]:
         from tracearena.server import clock
 
-        checks = schedule.checklist(held.folder, Contest.now_held(), clock.now())
+        checks = schedule.build_checklist(held.folder, Contest.now_held(), clock.now())
         text = page("/organiser/phases", boss)
         assert text.count('<li class="met">') == sum(one.met for one in checks)
         assert text.count('<li class="unmet">') == sum(not one.met for one in checks)
@@ -215,9 +215,11 @@ def test_an_organiser_is_told_whose_a_page_of_teams_is(held: Held) -> None:
 
 
 def test_the_log_has_no_values_of_a_programming_language(held: Held) -> None:
-    from tracearena.server.store.audit_log import log
+    from tracearena.server.store.audit_log import log_act
 
-    log("organiser", "tried", originals=False, teams=["001", "002"], utility=None, rules={"live_share": 0.3})
+    log_act(
+        "organiser", "tried", originals=False, teams=["001", "002"], utility=None, rules={"live_share": 0.3}
+    )
     text = page("/organiser/log", organiser(held))
     for told in ("originals: <bdi>no<", "teams: <bdi>001 002<", "utility: <bdi>–<", "<bdi>live share 0.3<"):
         assert told in text

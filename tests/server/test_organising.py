@@ -12,12 +12,12 @@ from tests.server.hands import defend, judged, without_children
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server import teams
-from tracearena.server.accounts import usable
-from tracearena.server.operations.schedule import move, status
+from tracearena.server.accounts import find_usable_link
+from tracearena.server.operations.schedule import collect_status, move_point
 
 
 def _moved(point: str, days: float) -> None:
-    move(point, getattr(SCHEDULE, point) + timedelta(days=days), reason="a holiday", actor="test")
+    move_point(point, getattr(SCHEDULE, point) + timedelta(days=days), reason="a holiday", actor="test")
 
 
 def test_an_end_moves_with_a_reason_and_is_written_down(held: Held) -> None:
@@ -43,9 +43,9 @@ def test_nothing_is_moved_into_the_past_or_out_of_order(held: Held) -> None:
     with pytest.raises(ParameterError, match="attack_begin"):
         _moved("anonymization_end", 3)
     with pytest.raises(ParameterError, match="reason"):
-        move("attack_end", SCHEDULE.attack_end + DAY, reason=" ", actor="test")
+        move_point("attack_end", SCHEDULE.attack_end + DAY, reason=" ", actor="test")
     with pytest.raises(ParameterError, match="point"):
-        move("dinner", SCHEDULE.attack_end, reason="hunger", actor="test")
+        move_point("dinner", SCHEDULE.attack_end, reason="hunger", actor="test")
 
 
 def test_a_phase_does_not_go_on_once_its_data_is_published(
@@ -67,18 +67,18 @@ def test_a_phase_does_not_go_on_once_its_data_is_published(
 def test_the_next_free_team_gets_a_name_and_a_link(held: Held) -> None:
     """Its old link ends; when all have names, the sentence says where teams come from."""
     key = held.judge_private_key
-    team, secret = teams.add("Paper Cranes", key)
+    team, secret = teams.add_team("Paper Cranes", key)
     assert (team.number, team.name) == ("001", "Paper Cranes")
-    link = usable(secret)
+    link = find_usable_link(secret)
     assert link is not None
     assert link.team == team
-    assert usable(held.created.invitations["001"]) is None
+    assert find_usable_link(held.created.invitations["001"]) is None
     with pytest.raises(ParameterError, match="already"):
-        teams.add("Paper Cranes", key)
-    assert teams.add("Fog Bank", key)[0].number == "002"
-    teams.add("Card Sharps", key)
+        teams.add_team("Paper Cranes", key)
+    assert teams.add_team("Fog Bank", key)[0].number == "002"
+    teams.add_team("Card Sharps", key)
     with pytest.raises(DataError, match="contest new --teams"):
-        teams.add("One too many", key)
+        teams.add_team("One too many", key)
 
 
 def test_a_reset_ends_old_links_and_if_asked_members_and_tokens(held: Held) -> None:
@@ -87,17 +87,17 @@ def test_a_reset_ends_old_links_and_if_asked_members_and_tokens(held: Held) -> N
     from tracearena.server import accounts as tokens
     from tracearena.server.models import Member
 
-    member, private = accounts.redeem(held.created.invitations["002"], "Ann", "a long password")
-    token = tokens.make(member, "mine", private)
-    _, first = teams.reset("002", held.judge_private_key, everything=False)
-    assert tokens.caller(token) is not None
-    _, second = teams.reset("002", held.judge_private_key, everything=True)
-    assert usable(first) is None
-    assert usable(second) is not None
-    assert tokens.caller(token) is None
+    member, private = accounts.redeem_link(held.created.invitations["002"], "Ann", "a long password")
+    token = tokens.make_token(member, "mine", private)
+    _, first = teams.reset_team("002", held.judge_private_key, everything=False)
+    assert tokens.find_caller(token) is not None
+    _, second = teams.reset_team("002", held.judge_private_key, everything=True)
+    assert find_usable_link(first) is None
+    assert find_usable_link(second) is not None
+    assert tokens.find_caller(token) is None
     assert not Member.objects.get(username="Ann").is_active
     with pytest.raises(ParameterError, match="one of 001, 002, 003"):
-        teams.reset("004", held.judge_private_key, everything=False)
+        teams.reset_team("004", held.judge_private_key, everything=False)
 
 
 def test_the_status_tells_what_waits_and_what_failed(held: Held, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_status_tells_what_waits_and_what_failed(held: Held, tmp_path: Path)
     held.anonymization()
     defend(held, "001", tmp_path)
     held.at(SCHEDULE.anonymization_begin + DAY + timedelta(minutes=5))
-    found = status(held.folder)
+    found = collect_status(held.folder)
     assert found["queue"]["waiting"] == 1
     assert found["queue"]["oldest_s"] == 300
     assert found["phase"] == "anonymization"
@@ -145,22 +145,22 @@ def test_t17_an_export_is_refused_while_a_job_is_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And before the results are published; the archive does not appear."""
-    from tracearena.server.judge.export import export
-    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.judge.export import export_contest
+    from tracearena.server.judge.scoring import JudgeFiles
     from tracearena.server.store import queue
 
     without_children(monkeypatch)
-    bench = Bench(held.folder, held.judge_private_key)
+    bench = JudgeFiles(held.folder, held.judge_private_key)
     held.anonymization()
     defend(held, "001", tmp_path)
     judged(held)
     with pytest.raises(DataError, match="not published"):
-        export(bench, tmp_path / "out.zip")
+        export_contest(bench, tmp_path / "out.zip")
     held.attack()
     judged(held)
     held.results()
     judged(held)
     queue.enqueue("check", "check/again")
     with pytest.raises(DataError, match="1 jobs"):
-        export(bench, tmp_path / "out.zip")
+        export_contest(bench, tmp_path / "out.zip")
     assert not (tmp_path / "out.zip").exists()

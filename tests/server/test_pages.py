@@ -143,7 +143,7 @@ def test_results_open_by_the_organisers_hand_once(held: Held) -> None:
     held.results()
     answer = boss.post("/organiser/publish")
     assert (answer.status_code, "still scoring" in answer.content.decode()) == (409, True)
-    results.freeze("final", results.result_of(results.stored_board()))
+    results.freeze_snapshot("final", results.build_result(results.build_current_board()))
     assert browser().get("/api/v1/board").json()["snapshot"] is None
     assert boss.post("/organiser/publish").status_code == 302
     published = Contest.now_held().published_at

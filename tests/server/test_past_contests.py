@@ -132,7 +132,7 @@ def test_what_does_not_fit_is_no_past_contest(boss: Any, member: Any, over: Held
     path = _archived(boss, over)
     whole = path.read_bytes()
     _rewritten(path, {CHARTER: lambda content: content})
-    assert past_contests.unreadable(over.folder) == []
+    assert past_contests.find_unreadable_archives(over.folder) == []
     for number, (name, changes) in enumerate(HOSTILE.items()):
         path.write_bytes(whole)
         _rewritten(path, changes)
@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_no_past_contest(boss: Any, member: Any, over: Held
 def test_files_that_are_no_archives_are_left_alone(boss: Any, over: Held) -> None:
     """No zip, a link, another name, a manifest that lies, a list of files that takes too much."""
     path = _archived(boss, over)
-    assert past_contests.unreadable(over.folder) == []
+    assert past_contests.find_unreadable_archives(over.folder) == []
     whole, place = path.read_bytes(), path.parent
     (place / "text.zip").write_text("hello")
     (place / "cut.zip").write_bytes(whole[: len(whole) // 2])
@@ -158,9 +158,13 @@ def test_files_that_are_no_archives_are_left_alone(boss: Any, over: Held) -> Non
     (place / "link.zip").symlink_to(path)
     (place / "lie.zip").write_bytes(whole)
     _rewritten(place / "lie.zip", {BOARD: lambda content: content + b" "}, honest=False)
-    assert [one.file for one in past_contests.past_contests(over.folder)] == ["test-contest.zip"]
-    assert {name for name, _ in past_contests.unreadable(over.folder)} == {"text.zip", "cut.zip", "lie.zip"}
-    assert past_contests.past_contests(over.folder, most_read=1_000) == []
+    assert [one.file for one in past_contests.list_past_contests(over.folder)] == ["test-contest.zip"]
+    assert {name for name, _ in past_contests.find_unreadable_archives(over.folder)} == {
+        "text.zip",
+        "cut.zip",
+        "lie.zip",
+    }
+    assert past_contests.list_past_contests(over.folder, most_read=1_000) == []
 
 
 def test_an_archive_comes_after_the_results(boss: Any) -> None:

@@ -77,13 +77,13 @@ def test_a_judge_that_cannot_write_fails_at_its_job_and_can_try_it_again(held: H
         until(
             lambda: (
                 Job.objects.filter(key="publish/001/1", state=JobState.FAILED).exists()
-                and not queue.open_jobs().exists()
+                and not queue.find_open_jobs().exists()
             )
         )
     job = Job.objects.get(key="publish/001/1")
     assert "Read-only file system" in job.error
     for one in Job.objects.filter(state=JobState.FAILED):
-        worker.try_again(one, "organiser", "the disk can be written again")
+        worker.retry_job(one, "organiser", "the disk can be written again")
     hands.judged(held)
     assert DataSet.objects.get(team__number="001").released_at is not None
     assert not Job.objects.exclude(state=JobState.DONE).exists()

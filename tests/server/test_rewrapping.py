@@ -11,19 +11,27 @@ from tests.server import hands
 from tests.server.conftest import Held
 
 from tracearena.server import clock
-from tracearena.server.accounts import PURPOSE
+from tracearena.server.accounts import LINK_PURPOSE
 from tracearena.server.models import Job, Link, LinkKind, Team
 from tracearena.server.store import queue
-from tracearena.server.store.crypto import SealError, digest, new_secret, seal, secret_key, unseal, unwrap
+from tracearena.server.store.crypto import (
+    SealError,
+    derive_secret_key,
+    hash_secret,
+    make_secret,
+    seal,
+    unseal,
+    unwrap,
+)
 
 
 def _asked_for(held: Held, team: str) -> tuple[Link, str]:
     """Put in what the web puts in: a link without a key, and its secret sealed to the judge."""
-    secret, now = new_secret(), clock.now()
+    secret, now = make_secret(), clock.now()
     link = Link.objects.create(
         kind=LinkKind.INVITATION,
         team=Team.objects.get(number=team),
-        digest=digest(secret),
+        digest=hash_secret(secret),
         created_at=now,
         expires_at=now + timedelta(hours=72),
     )
@@ -38,7 +46,7 @@ def test_the_new_link_opens_the_teams_bundle(held: Held) -> None:
     link, secret = _asked_for(held, "002")
     assert hands.judged(held) == 1
     link.refresh_from_db()
-    private = unwrap(bytes(link.wrapped_key), secret_key(secret), PURPOSE)
+    private = unwrap(bytes(link.wrapped_key), derive_secret_key(secret), LINK_PURPOSE)
     packed = unseal(private, held.folder.for_team("002").read_bytes())
     assert "orgtraces_team002_data01_IDP.csv" in zipfile.ZipFile(io.BytesIO(packed)).namelist()
     with pytest.raises(SealError):

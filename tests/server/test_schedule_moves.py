@@ -10,7 +10,7 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server.models import AuditEntry, Contest, DataSet, State
-from tracearena.server.operations.schedule import move
+from tracearena.server.operations.schedule import move_point
 from tracearena.server.submissions import is_late_now
 
 WHY = {"reason": "the network was down", "actor": "organiser"}
@@ -20,7 +20,7 @@ def test_a_moved_end_holds_at_once_and_stands_in_the_log(held: Held) -> None:
     """Who, why, from when to when."""
     held.at(SCHEDULE.anonymization_end)
     assert is_late_now("obfuscated")
-    move("anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
+    move_point("anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
     assert not is_late_now("obfuscated")
     last = AuditEntry.objects.last()
     assert (last.actor, last.act) == ("organiser", "schedule moved")
@@ -38,9 +38,9 @@ def test_what_has_begun_or_is_past_is_not_changed(held: Held) -> None:
         ("attack_end", SCHEDULE.attack_begin + DAY),
     ):
         with pytest.raises(DataError):
-            move(point, to, **WHY)
+            move_point(point, to, **WHY)
     with pytest.raises(ParameterError):
-        move("attack_end", SCHEDULE.attack_end + DAY / 2, reason=" ", actor="organiser")
+        move_point("attack_end", SCHEDULE.attack_end + DAY / 2, reason=" ", actor="organiser")
     assert Contest.now_held().schedule == SCHEDULE
     assert AuditEntry.objects.count() == acts
 
@@ -58,13 +58,13 @@ def test_an_end_is_not_put_off_once_something_hangs_on_it(
     upload.refresh_from_db()
     assert upload.state == State.PUBLISHED
     with pytest.raises(DataError, match="the judge closed this phase"):
-        move("anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
+        move_point("anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
     with pytest.raises(DataError, match="the judge closed this phase"):
-        move("anonymization_end", SCHEDULE.attack_end + DAY, **WHY)  # whatever else is wrong with it
+        move_point("anonymization_end", SCHEDULE.attack_end + DAY, **WHY)  # whatever else is wrong with it
     held.at(SCHEDULE.attack_end)
     hands.judged(held)
     with pytest.raises(DataError, match="the judge closed this phase"):
-        move("attack_end", SCHEDULE.attack_end + DAY / 2, **WHY)
+        move_point("attack_end", SCHEDULE.attack_end + DAY / 2, **WHY)
 
 
 def test_a_phase_that_was_put_off_is_not_published(
@@ -76,7 +76,7 @@ def test_a_phase_that_was_put_off_is_not_published(
     hands.defend(held, "001", tmp_path)
     hands.judged(held)
     held.at(SCHEDULE.anonymization_end)
-    move("anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
+    move_point("anonymization_end", SCHEDULE.anonymization_end + DAY / 2, **WHY)
     hands.judged(held)
     assert not DataSet.objects.filter(closed_at__isnull=False).exists()
     held.at(SCHEDULE.anonymization_end + DAY / 2)

@@ -14,14 +14,14 @@ from tracearena.server.store.crypto import (
     CHUNK_BYTES,
     Sealer,
     SealError,
-    new_pair,
-    public_of,
+    derive_public_key,
+    make_key_pair,
     seal,
     unseal,
-    unsealed_chunks,
+    unseal_chunks,
 )
 
-PRIVATE, PUBLIC = new_pair()
+PRIVATE, PUBLIC = make_key_pair()
 HEADER, TAG = 52, 16
 SEALED_CHUNK = CHUNK_BYTES + TAG
 
@@ -41,7 +41,7 @@ class Trickle(io.BytesIO):
 
 @pytest.mark.parametrize("key", [b"", b"x" * 31, b"x" * 33])
 def test_keys_of_another_length_are_refused(key: bytes) -> None:
-    for use in (public_of, lambda key: seal(key, b""), lambda key: unseal(key, seal(PUBLIC, b""))):
+    for use in (derive_public_key, lambda key: seal(key, b""), lambda key: unseal(key, seal(PUBLIC, b""))):
         with pytest.raises(SealError, match="has 32 bytes"):
             use(key)
 
@@ -87,7 +87,7 @@ def test_pieces_of_any_size_come_back(sizes: list[int], letter: int) -> None:
         sealer.write(piece)
     sealer.finish()
     assert not file.closed
-    chunks = list(unsealed_chunks(PRIVATE, Trickle(file.getvalue())))
+    chunks = list(unseal_chunks(PRIVATE, Trickle(file.getvalue())))
     assert b"".join(chunks) == b"".join(pieces)
     assert all(len(chunk) == CHUNK_BYTES for chunk in chunks[:-1])
 
@@ -103,7 +103,7 @@ def test_the_clear_text_is_not_in_the_file() -> None:
 
 def test_another_key_opens_nothing() -> None:
     with pytest.raises(SealError):
-        unseal(new_pair()[0], seal(PUBLIC, b"secret"))
+        unseal(make_key_pair()[0], seal(PUBLIC, b"secret"))
 
 
 TWO_AND_A_BIT = os.urandom(2 * CHUNK_BYTES + 100)
@@ -161,7 +161,7 @@ def test_an_empty_chunk_ends_only_an_empty_file() -> None:
 
 def test_chunks_before_the_damage_are_given_and_then_the_error() -> None:
     sealed = seal(PUBLIC, TWO_AND_A_BIT)
-    chunks = unsealed_chunks(PRIVATE, io.BytesIO(sealed[:-1]))
+    chunks = unseal_chunks(PRIVATE, io.BytesIO(sealed[:-1]))
     assert next(chunks) + next(chunks) == TWO_AND_A_BIT[: 2 * CHUNK_BYTES]
     with pytest.raises(SealError):
         next(chunks)

@@ -201,10 +201,10 @@ def _secrets(
 
 
 def _tables(held: Held) -> Iterator[tuple[str, bytes]]:
-    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.judge.scoring import JudgeFiles
     from tracearena.server.models import DataSet
 
-    bench = Bench(held.folder, held.judge_private_key)
+    bench = JudgeFiles(held.folder, held.judge_private_key)
     for data_set in DataSet.objects.select_related("team"):
         table = id_table_text(bench.secret(data_set).table)
         yield f"table {data_set.team.number}", table.partition("\n")[2].encode()
@@ -227,7 +227,7 @@ def _plant_board() -> None:
     """Give the frozen board something that cannot be missed."""
     from tracearena.server import results
 
-    final = results.final_snapshot()
+    final = results.find_final_snapshot()
     assert final is not None
     content = json.loads(bytes(final.content))
     content["awards"][0]["title"] = BOARD
@@ -368,10 +368,10 @@ def test_t23_the_oracle_budget_holds_in_parallel(
     content = [hands.inferred_table(held, "002", tmp_path, right=right) for right in range(10)]
 
     def judge(name: str) -> None:
-        from tracearena.server.processes.judge_process import work_off
+        from tracearena.server.processes.judge_process import run_all_jobs
 
         try:
-            work_off(held.folder, held.judge_private_key, name)
+            run_all_jobs(held.folder, held.judge_private_key, name)
         finally:
             connection.close()
 

@@ -19,8 +19,13 @@ from tests.server.conftest import Held
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server.operations.demo import wait_for
-from tracearena.server.processes.supervisor import Serving, _commands, free_port, served
-from tracearena.server.store.folder import Folder, alone
+from tracearena.server.processes.supervisor import (
+    ServerOptions,
+    _build_commands,
+    find_free_port,
+    serve_in_background,
+)
+from tracearena.server.store.folder import Folder, lock_exclusively
 
 
 def test_the_command_says_the_same(held: Held) -> None:
@@ -35,10 +40,10 @@ def test_a_port_that_is_taken_is_named(held: Held) -> None:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         one.listen()
-        serving = Serving(port=one.getsockname()[1])
+        serving = ServerOptions(port=one.getsockname()[1])
         with (
             pytest.raises(ParameterError, match="cannot listen there"),
-            served(held.folder, held.judge_private_key, serving),
+            serve_in_background(held.folder, held.judge_private_key, serving),
         ):
             pass
 
@@ -46,12 +51,12 @@ def test_a_port_that_is_taken_is_named(held: Held) -> None:
 def test_the_key_is_in_no_command_line(held: Held) -> None:
     """Only judges have a secret, which goes through their pipe."""
     key = held.judge_private_key
-    commands = list(_commands(held.folder, key, Serving(workers=2)))
+    commands = list(_build_commands(held.folder, key, ServerOptions(workers=2)))
     found = [(name.rpartition(" ")[0] or name, secret) for name, _, secret in commands]
     assert found == [("web", None), ("judge 1", key), ("judge 2", key)]
     assert not [word for _, command, _ in commands for word in command if key.hex() in word]
-    assert [name for name, _, _ in _commands(held.folder, None, Serving())] == ["web"]
-    (only,) = _commands(held.folder, key, Serving(web=False, workers=1))
+    assert [name for name, _, _ in _build_commands(held.folder, None, ServerOptions())] == ["web"]
+    (only,) = _build_commands(held.folder, key, ServerOptions(web=False, workers=1))
     assert only[0].startswith("judge 1 ")
 
 
@@ -59,8 +64,10 @@ def test_no_two_judges_have_one_name(held: Held) -> None:
     """Not even those of two machines whose processes happen to have the same number."""
     from tracearena.server.models import Worker
 
-    serving = Serving(web=False, workers=2)
-    names = [name for _ in range(2) for name, _, _ in _commands(held.folder, held.judge_private_key, serving)]
+    serving = ServerOptions(web=False, workers=2)
+    names = [
+        name for _ in range(2) for name, _, _ in _build_commands(held.folder, held.judge_private_key, serving)
+    ]
     assert len(set(names)) == 4
     assert max(map(len, names)) <= Worker._meta.get_field("name").max_length
 
@@ -68,17 +75,17 @@ def test_no_two_judges_have_one_name(held: Held) -> None:
 @pytest.mark.slow
 def test_a_second_server_is_refused_and_says_who_serves(held: Held) -> None:
     """At once, with the process and what to do; halves are added on purpose; links name the right port."""
-    port = free_port()
+    port = find_free_port()
     command = [sys.executable, "-m", "tracearena", "contest", "serve", held.folder.path]
     key = ["--judge-key", held.judge_key]
     with _started([*command, *key, "--port", port, "--workers", "1"]) as first:
-        second = tracearena("contest", "serve", held.folder.path, "--port", str(free_port()), *key)
+        second = tracearena("contest", "serve", held.folder.path, "--port", str(find_free_port()), *key)
         assert (second.status, second.out) == (2, "")
         assert f"is being served already by process {first.pid} (" in second.err
         assert "contest serve" in second.err
         assert "--only judges" in second.err
         link = tracearena("contest", "organiser", "add", held.folder.path, "--json")
-        added = free_port()
+        added = find_free_port()
         with _started([*command, "--only", "web", "--port", added]):
             assert httpx.get(f"http://127.0.0.1:{added}/").status_code == 200
     assert json.loads(link.out)["link"].startswith(f"http://127.0.0.1:{port}/join#")
@@ -100,10 +107,10 @@ def _started(command: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
 def test_what_dies_is_started_again_and_all_end_together(held: Held, tmp_path: Path) -> None:
     """Web and judge are killed; both come back; afterwards nobody is left, and the folder is free."""
     with (tmp_path / "log").open("wb") as log:
-        serving = Serving(port=free_port(), workers=1)
-        with served(held.folder, held.judge_private_key, serving, log=log) as url:
+        serving = ServerOptions(port=find_free_port(), workers=1)
+        with serve_in_background(held.folder, held.judge_private_key, serving, log=log) as url:
             assert httpx.get(url).status_code == 200
-            with pytest.raises(DataError, match="being served"), alone(held.folder):
+            with pytest.raises(DataError, match="being served"), lock_exclusively(held.folder):
                 pass
             before = _of(held.folder.path)
             assert len(before) == 2
@@ -118,7 +125,7 @@ def test_what_dies_is_started_again_and_all_end_together(held: Held, tmp_path: P
 
 def _is_free(folder: Folder) -> bool:
     try:
-        with alone(folder):
+        with lock_exclusively(folder):
             return True
     except DataError:
         return False

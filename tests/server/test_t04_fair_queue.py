@@ -15,9 +15,9 @@ def _put(team: str, count: int) -> None:
 
 
 def _served() -> str:
-    taken = queue.take("judge")
+    taken = queue.take_job("judge")
     assert taken is not None
-    with queue.finishing(taken):
+    with queue.finish_job(taken):
         return taken.key.split("/")[1]
 
 
@@ -34,7 +34,7 @@ def test_t04_a_team_with_nothing_in_work_goes_first(held: Held) -> None:
     _put("001", 10)
     _put("002", 1)
     _put("003", 1)
-    held_by = [queue.take(f"judge {number}") for number in range(3)]
+    held_by = [queue.take_job(f"judge {number}") for number in range(3)]
     teams = [taken.key.split("/")[1] for taken in held_by if taken is not None]
     assert sorted(teams) == ["001", "002", "003"]
 
@@ -43,7 +43,7 @@ def test_t04_a_teams_own_files_keep_their_order(held: Held) -> None:
     """The oldest of its files is its next."""
     _put("001", 3)
     keys = []
-    while (taken := queue.take("judge")) is not None:
-        with queue.finishing(taken):
+    while (taken := queue.take_job("judge")) is not None:
+        with queue.finish_job(taken):
             keys.append(taken.key)
     assert keys == ["check/001/0", "check/001/1", "check/001/2"]

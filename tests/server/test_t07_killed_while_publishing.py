@@ -19,13 +19,13 @@ from tracearena.contest.data import COMMITMENTS
 from tracearena.contest.file_judge import is_release
 from tracearena.io import pwscup
 from tracearena.server.judge import worker
-from tracearena.server.judge.publish import handed_in
-from tracearena.server.judge.scoring import Bench, file_name
-from tracearena.server.judge.worker import written_down
+from tracearena.server.judge.publish import read_obfuscated_traces
+from tracearena.server.judge.scoring import JudgeFiles, build_file_name
+from tracearena.server.judge.worker import record_failure
 from tracearena.server.models import DataSet, Job, Submission
-from tracearena.server.processes.judge_process import work_off
+from tracearena.server.processes.judge_process import run_all_jobs
 from tracearena.server.store import queue
-from tracearena.server.store.folder import grid_of
+from tracearena.server.store.folder import read_grid
 
 WRITES = ((os, "fsync"), (os, "link"), (os, "rename"), (os, "replace"), (BaseDatabaseWrapper, "_commit"))
 """Every way in which the judge changes what is on the disk."""
@@ -34,7 +34,7 @@ KILLED = 9
 
 def _doomed(write: int) -> None:
     """Let this process die, without a word, when publications are about to make a write of this number."""
-    made, publish = count(), worker.WORK["publish"]
+    made, publish = count(), worker.JOB_FUNCTIONS["publish"]
     is_publishing = False
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,7 +51,7 @@ def _doomed(write: int) -> None:
         publish(*given)
         is_publishing = False
 
-    worker.WORK["publish"] = watched
+    worker.JOB_FUNCTIONS["publish"] = watched
     for place, name in WRITES:
         setattr(place, name, counted(getattr(place, name)))
 
@@ -63,7 +63,7 @@ def _judged_in_a_child(held: Held, write: int) -> int:
     if child == 0:
         try:
             _doomed(write)
-            work_off(held.folder, held.judge_private_key, "doomed")
+            run_all_jobs(held.folder, held.judge_private_key, "doomed")
             os._exit(0)
         finally:
             os._exit(1)
@@ -83,19 +83,19 @@ def _restored(held: Held, before: dict[Path, bytes]) -> None:
     Job.objects.exclude(kind="check").delete()
 
 
-def _require_one_truth(bench: Bench, tables: dict[str, bytes]) -> None:
+def _require_one_truth(bench: JudgeFiles, tables: dict[str, bytes]) -> None:
     """One table, drawn once; one commitment, true of it; public traces that follow from it."""
     everybody = bench.folder.everybody
-    places, times = grid_of(bench.folder)
+    places, times = read_grid(bench.folder)
     listed = dict(line.split(",") for line in (everybody / COMMITMENTS).read_text().splitlines()[1:])
     for data_set in DataSet.objects.select_related("team", "counts").all():
-        name = file_name("ptable", data_set)
+        name = build_file_name("ptable", data_set)
         sealed, secret = bench.secret_path(data_set).read_bytes(), bench.secret(data_set)
         assert tables.setdefault(name, sealed) == sealed, "a table that was there was drawn again"
         assert data_set.commitment == listed.pop(name) == secret.commitment.digest
         assert verify(data_set.commitment, secret.table, secret.commitment.salt)
-        public = pwscup.read_anonymized(everybody / file_name("pubtraces", data_set), places, times)
-        assert is_release(handed_in(data_set, bench), public, secret.table)
+        public = pwscup.read_anonymized(everybody / build_file_name("pubtraces", data_set), places, times)
+        assert is_release(read_obfuscated_traces(data_set, bench), public, secret.table)
     assert not listed
     assert not Job.objects.exclude(state="done").exists()
 
@@ -107,7 +107,7 @@ def test_t07_killed_at_each_write(
     """From the first write of the publication to the last."""
     hands.without_children(monkeypatch)
     held = holding(teams=1, sample_attacks=())
-    bench = Bench(held.folder, held.judge_private_key)
+    bench = JudgeFiles(held.folder, held.judge_private_key)
     held.anonymization()
     hands.defend(held, "001", tmp_path)
     hands.judged(held)
@@ -117,11 +117,11 @@ def test_t07_killed_at_each_write(
     deaths = drawn = 0
     while (ended := _judged_in_a_child(held, deaths)) == KILLED:
         deaths += 1
-        names = [file_name("ptable", one) for one in DataSet.objects.select_related("team")]
+        names = [build_file_name("ptable", one) for one in DataSet.objects.select_related("team")]
         there = {name: bench.folder.for_judge(name) for name in names}
         tables = {name: path.read_bytes() for name, path in there.items() if path.exists()}
         drawn += bool(tables)
-        queue.take_back_of("doomed", written_down)
+        queue.requeue_of_worker("doomed", record_failure)
         hands.judged(held)
         _require_one_truth(bench, tables)
         _restored(held, before)

@@ -13,7 +13,7 @@ from tests.server.conftest import Held
 from tracearena.server import clock, results
 from tracearena.server.judge import rescore, scoring
 from tracearena.server.models import Contest, RescoringState, Score, Snapshot
-from tracearena.server.sandbox.messages import Checked
+from tracearena.server.sandbox.messages import UploadArrays
 
 TEAMS = ("001", "002", "003")
 
@@ -25,14 +25,14 @@ class Chance:
         self.random = random.Random(seed)
         hands.without_children(monkeypatch)
         for module, name in [
-            (scoring, "value_of"),
-            (scoring, "score_of"),
-            (scoring, "sample_score"),
+            (scoring, "score_arrays"),
+            (scoring, "score_submission"),
+            (scoring, "score_sealed_answer"),
             (rescore, "score_of"),
             (rescore, "sample_score"),
         ]:
             monkeypatch.setattr(module, name, self.draw)
-        monkeypatch.setattr(scoring, "checked", lambda *given: Checked("obfuscated", b""))
+        monkeypatch.setattr(scoring, "check_in_sandbox", lambda *given: UploadArrays("obfuscated", b""))
 
     def draw(self, *given: Any, **named: Any) -> float:
         return round(self.random.random(), 3)
@@ -40,21 +40,21 @@ class Chance:
 
 def _same() -> bool:
     """Whether the copy, read twice, is what the rows say."""
-    rebuilt = results.to_bytes(results.result_of(results.stored_board()))
-    return results.standing() == rebuilt == results.standing()
+    rebuilt = results.encode_snapshot(results.build_result(results.build_current_board()))
+    return results.read_organiser_board() == rebuilt == results.read_organiser_board()
 
 
 def _rescored(held: Held, chance: Chance) -> None:
     """Score everything anew, and apply or cancel that."""
-    made = rescore.start("organiser", "a test")
+    made = rescore.start_rescoring("organiser", "a test")
     hands.judged(held)
     made.refresh_from_db()
-    before = results.standing()
+    before = results.read_organiser_board()
     if chance.random.random() < 0.5:
-        rescore.apply(made, "organiser")
+        rescore.apply_rescoring(made, "organiser")
     else:
-        rescore.cancel(made, "organiser")
-        assert results.standing() == before
+        rescore.cancel_rescoring(made, "organiser")
+        assert results.read_organiser_board() == before
 
 
 @pytest.mark.slow
@@ -81,7 +81,9 @@ def _check_boards(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, e
     for event in range(events):
         if event == events // 2:
             held.attack()
-            monkeypatch.setattr(scoring, "checked", lambda *given: Checked("inferred-table", b""))
+            monkeypatch.setattr(
+                scoring, "check_in_sandbox", lambda *given: UploadArrays("inferred-table", b"")
+            )
             hands.judged(held)
             held.results()
         elif event % 8 == 5:
@@ -96,7 +98,7 @@ def _check_boards(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, e
             hands.hand_in(held, team, kind, b"drawn", target=target, limit=events)
             hands.judged(held)
         assert _same(), event
-        seen[event >= events // 2].add(results.standing())
+        seen[event >= events // 2].add(results.read_organiser_board())
     assert min(map(len, seen)) > events // 8, "boards changed in both phases"
     assert Score.objects.filter(key__startswith="final/").exists()
 
@@ -111,23 +113,23 @@ def test_t24_what_is_frozen_is_byte_equal_for_good(
     hands.judged(held)
     held.results()
     hands.judged(held)
-    first = results.final_snapshot()
+    first = results.find_final_snapshot()
     assert first is not None
     content = bytes(first.content)
-    shown = results.to_bytes(results.shown(Contest.now_held(), clock.now()))
+    shown = results.encode_snapshot(results.collect_public_board(Contest.now_held(), clock.now()))
     Score.objects.filter(key__startswith="sample/").update(value=0.123)
-    results.forget()
-    assert results.standing() != content
+    results.invalidate_board()
+    assert results.read_organiser_board() != content
     hands.judged(held)
-    assert results.to_bytes(results.shown(Contest.now_held(), clock.now())) == shown
-    made = rescore.start("organiser", "other scores")
+    assert results.encode_snapshot(results.collect_public_board(Contest.now_held(), clock.now())) == shown
+    made = rescore.start_rescoring("organiser", "other scores")
     hands.judged(held)
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
-    assert results.to_bytes(results.shown(Contest.now_held(), clock.now())) == shown
+    assert results.encode_snapshot(results.collect_public_board(Contest.now_held(), clock.now())) == shown
     chance.random.seed(1)
-    rescore.apply(made, "organiser")
-    second = results.final_snapshot()
+    rescore.apply_rescoring(made, "organiser")
+    second = results.find_final_snapshot()
     assert second is not None
     assert second.name == "final 2"
     assert bytes(Snapshot.objects.get(name="final").content) == content

@@ -37,11 +37,11 @@ def scored(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
 
 
 def _values() -> dict[str, float]:
-    return dict(queue.counting("utility", "final", "sample").values_list("key", "value"))
+    return dict(queue.find_counting_scores("utility", "final", "sample").values_list("key", "value"))
 
 
 def _run(held: Held) -> Rescoring:
-    made = rescore.start("organiser", "a new version")
+    made = rescore.start_rescoring("organiser", "a new version")
     hands.judged(held)
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
@@ -55,7 +55,7 @@ def test_what_is_scored_after_the_start_is_no_part_of_a_rescoring(
     hands.without_children(monkeypatch)
     held.anonymization()
     with pytest.raises(ParameterError, match="no score yet"):
-        rescore.start("organiser", "too early")
+        rescore.start_rescoring("organiser", "too early")
     hands.defend(held, "001", tmp_path)
     hands.judged(held)
     made = _run(held)
@@ -63,8 +63,8 @@ def test_what_is_scored_after_the_start_is_no_part_of_a_rescoring(
     hands.judged(held)
     before = _values()
     assert len(before) == 2
-    assert rescore.differences(made) == []
-    rescore.apply(made, "organiser")
+    assert rescore.compare_scores(made) == []
+    rescore.apply_rescoring(made, "organiser")
     assert _values() == before
 
 
@@ -74,9 +74,9 @@ def test_t13_scored_twice_is_scored_the_same(scored: Held) -> None:
     assert len(before) == 2 + 2 + 4 * 3
     for _ in range(2):
         made = _run(scored)
-        assert rescore.differences(made) == []
+        assert rescore.compare_scores(made) == []
         assert dict(made.scores.values_list("key", "value")) == before
-        rescore.apply(made, "organiser")
+        rescore.apply_rescoring(made, "organiser")
     assert _values() == before
     wanted = f"tracearena {__version__}, scorer {SCORER_VERSION}"
     assert set(Score.objects.values_list("scorer", flat=True)) == {wanted}
@@ -88,22 +88,22 @@ def test_t16_nothing_changes_until_it_is_applied(scored: Held) -> None:
     utility = Score.objects.get(key__startswith="utility/", data_set__team__number="001")
     Score.objects.filter(pk=attack.pk).update(value=0.9)
     Score.objects.filter(pk=utility.pk).update(value=0.8)
-    results.forget()
-    before, rows = results.standing(), _values()
+    results.invalidate_board()
+    before, rows = results.read_organiser_board(), _values()
     made = _run(scored)
-    assert results.standing() == before
+    assert results.read_organiser_board() == before
     assert _values() == rows
     wanted = [
-        rescore.Difference(attack.key, 0.9, attack.value),
-        rescore.Difference(utility.key, 0.8, 1.0),
+        rescore.ScoreDifference(attack.key, 0.9, attack.value),
+        rescore.ScoreDifference(utility.key, 0.8, 1.0),
     ]
-    assert rescore.differences(made) == wanted
-    rescore.apply(made, "organiser")
-    assert results.standing() != before
-    assert results.stored_board().row("001").utility == 1.0
+    assert rescore.compare_scores(made) == wanted
+    rescore.apply_rescoring(made, "organiser")
+    assert results.read_organiser_board() != before
+    assert results.build_current_board().row("001").utility == 1.0
     assert DataSet.objects.get(team__number="001").utility == 1.0
     assert made.scores.get(key=f"before/{attack.key}").value == 0.9
-    assert rescore.differences(made) == wanted
+    assert rescore.compare_scores(made) == wanted
     acts = AuditEntry.objects.filter(act__startswith="re-scoring").values_list("act", "actor")
     assert list(acts) == [("re-scoring started", "organiser"), ("re-scoring applied", "organiser")]
 
@@ -111,21 +111,21 @@ def test_t16_nothing_changes_until_it_is_applied(scored: Held) -> None:
 def test_t16_what_changes_in_board_and_awards_is_shown_before_it_is_applied(scored: Held) -> None:
     """Exactly what the frozen results say before and after, though no single score differs."""
     attack = Score.objects.get(key__startswith="final/", kind="reidentification")
-    before = results.result_that_holds()
+    before = results.read_current_result()
     # A score that came in behind the frozen result, as by a file that was counted too late.
     Score.objects.filter(key=attack.key).update(value=0.0)
-    results.forget()
-    made = rescore.start("organiser", "by hand")
+    results.invalidate_board()
+    made = rescore.start_rescoring("organiser", "by hand")
     Rescoring.objects.update(state=RescoringState.COMPARED)
-    for score in queue.counting("utility", "final", "sample"):
-        queue.write(score.key, score.value, submission=score.submission, rescoring=made,
+    for score in queue.find_counting_scores("utility", "final", "sample"):
+        queue.write_score(score.key, score.value, submission=score.submission, rescoring=made,
                      sample=(score.sample, score.kind, score.data_set))  # fmt: skip
-    assert rescore.differences(made) == []
-    said = rescore.result_differences(made)
+    assert rescore.compare_scores(made) == []
+    said = rescore.compare_results(made)
     assert "board 001/1 s_R_min" in {one.key for one in said}
-    rescore.apply(made, "organiser")
-    assert rescore.result_differences(made) == said
-    after = results.result_that_holds()
+    rescore.apply_rescoring(made, "organiser")
+    assert rescore.compare_results(made) == said
+    after = results.read_current_result()
     rows = list(zip(before["board"], after["board"], strict=True))
     assert any(old != new for old, new in rows)
     for old, new in rows:
@@ -138,42 +138,42 @@ def test_t16_cancelled_is_as_if_it_had_not_been(scored: Held) -> None:
     """Whether it has come to its end or not; a cancelled one is not applied any more."""
     attack = Score.objects.get(key__startswith="final/", kind="reidentification")
     Score.objects.filter(pk=attack.pk).update(value=0.9)
-    results.forget()
-    before, rows = results.standing(), _values()
+    results.invalidate_board()
+    before, rows = results.read_organiser_board(), _values()
     made = _run(scored)
-    rescore.cancel(made, "organiser")
-    other = rescore.start("organiser", "once more")
-    rescore.cancel(other, "organiser")
-    assert not queue.open_jobs().exists()
+    rescore.cancel_rescoring(made, "organiser")
+    other = rescore.start_rescoring("organiser", "once more")
+    rescore.cancel_rescoring(other, "organiser")
+    assert not queue.find_open_jobs().exists()
     hands.judged(scored)
-    assert results.standing() == before
+    assert results.read_organiser_board() == before
     assert _values() == rows
     with pytest.raises(ParameterError, match="is cancelled"):
-        rescore.apply(made, "organiser")
+        rescore.apply_rescoring(made, "organiser")
     for one in (made, other):
         one.refresh_from_db()
-        assert rescore.differences(one) == rescore.result_differences(one) == []
+        assert rescore.compare_scores(one) == rescore.compare_results(one) == []
     shown = tracearena("contest", "rescore", "show", scored.folder.path).out
     assert shown == f"re-scoring {other.pk}: cancelled\nall scores are as they were\n"
 
 
 def test_t16_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second one is refused while the first waits; one in which a score failed is never applied."""
-    made = rescore.start("organiser", "first")
+    made = rescore.start_rescoring("organiser", "first")
     with pytest.raises(ParameterError, match="under way"):
-        rescore.start("organiser", "second")
+        rescore.start_rescoring("organiser", "second")
     with pytest.raises(ParameterError, match="is running"):
-        rescore.apply(made, "organiser")
+        rescore.apply_rescoring(made, "organiser")
     monkeypatch.setattr(rescore, "score_of", lambda *given: 1 / 0)
     hands.judged(scored)
     made.refresh_from_db()
-    failed = [one for one in rescore.differences(made) if one.after is None]
+    failed = [one for one in rescore.compare_scores(made) if one.after is None]
     assert len(failed) == 4
     with pytest.raises(ParameterError, match="not whole"):
-        rescore.apply(made, "organiser")
+        rescore.apply_rescoring(made, "organiser")
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
-    rescore.cancel(made, "organiser")
+    rescore.cancel_rescoring(made, "organiser")
 
 
 def test_t17_there_is_no_result_while_a_job_is_open(
@@ -181,23 +181,23 @@ def test_t17_there_is_no_result_while_a_job_is_open(
 ) -> None:
     """The result is frozen when the last job is done, and not before."""
     from tracearena.server.judge import scoring
-    from tracearena.server.judge.scoring import Bench
-    from tracearena.server.judge.worker import do, sweep
+    from tracearena.server.judge.scoring import JudgeFiles
+    from tracearena.server.judge.worker import enqueue_due_jobs, run_job
 
     hands.without_children(monkeypatch)
     held.anonymization()
     hands.defend(held, "001", tmp_path)
     held.results()
-    bench, done = Bench(held.folder, held.judge_private_key), []
+    bench, done = JudgeFiles(held.folder, held.judge_private_key), []
     while True:
-        sweep()
-        taken = queue.take("judge")
+        enqueue_due_jobs()
+        taken = queue.take_job("judge")
         if taken is None:
             break
-        assert (results.final_snapshot() is None) or taken.kind == "open"
+        assert (results.find_final_snapshot() is None) or taken.kind == "open"
         if taken.kind != "final":
-            assert bool(scoring.missing()) == (taken.kind != "open")
-        assert do(taken, bench) == ""
+            assert bool(scoring.find_missing_jobs()) == (taken.kind != "open")
+        assert run_job(taken, bench) == ""
         done.append(taken.kind)
     assert done[-2:] == ["final", "open"]
     others = sorted(kind for kind in done[:-2] if kind != "receipts")

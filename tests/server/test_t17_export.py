@@ -16,11 +16,11 @@ from tests.server.conftest import Held
 
 from tracearena.contest import verify_archive
 from tracearena.errors import DataError
-from tracearena.server.judge.export import export
-from tracearena.server.judge.scoring import Bench
+from tracearena.server.judge.export import export_contest
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import Contest, Job, Submission
 from tracearena.server.store import queue
-from tracearena.server.store.audit_log import log
+from tracearena.server.store.audit_log import log_act
 
 
 @pytest.fixture
@@ -44,24 +44,24 @@ def over(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
 
 def test_t17_an_export_refuses_while_a_job_is_open(over: Held, tmp_path: Path) -> None:
     """And makes nothing; when all is done it goes."""
-    bench, path = Bench(over.folder, over.judge_private_key), tmp_path / "friday.zip"
+    bench, path = JudgeFiles(over.folder, over.judge_private_key), tmp_path / "friday.zip"
     queue.enqueue("rescore", "rescore/1/1")
     with pytest.raises(DataError, match="1 jobs to do"):
-        export(bench, path)
+        export_contest(bench, path)
     assert not path.exists()
     Job.objects.filter(key="rescore/1/1").delete()
-    export(bench, path)
+    export_contest(bench, path)
     assert verify_archive(path).is_right
 
 
 def test_originals_of_real_people_are_exported_only_if_that_is_said(over: Held, tmp_path: Path) -> None:
     """What is left can still be verified, and names the scores that are believed."""
-    bench = Bench(over.folder, over.judge_private_key)
+    bench = JudgeFiles(over.folder, over.judge_private_key)
     Contest.objects.update(people="real")
     first, last = Submission.objects.filter(team__number="001", kind="obfuscated").order_by("pk")
     assert bench.upload(first) == hands.obfuscated(over, "001", tmp_path), "the originals as they are"
     for name, asked in (("without.zip", False), ("with.zip", True)):
-        export(bench, tmp_path / name, include_originals=asked)
+        export_contest(bench, tmp_path / name, include_originals=asked)
         names = zipfile.ZipFile(tmp_path / name).namelist()
         assert ("judge/orgtraces_team001_data01_IDP.csv" in names) is asked
         handed_in = "submissions/team001/{:06d}/anotraces_team001_data01_IDP.csv"
@@ -74,7 +74,7 @@ def test_originals_of_real_people_are_exported_only_if_that_is_said(over: Held, 
 
 def _changed(over: Held, tmp_path: Path, change: Callable[[Path], object], **named: Any) -> set[str]:
     """Export, change something in the archive, mend its hashes, and return what is found."""
-    export(Bench(over.folder, over.judge_private_key), tmp_path / "right.zip")
+    export_contest(JudgeFiles(over.folder, over.judge_private_key), tmp_path / "right.zip")
     archive = changed(tmp_path / "right.zip", tmp_path / "changed.zip", change)
     findings = verify_archive(archive, **named).findings
     assert not [str(one) for one in findings if OF_PYTHON.search(str(one))]
@@ -83,7 +83,7 @@ def _changed(over: Held, tmp_path: Path, change: Callable[[Path], object], **nam
 
 def test_an_archive_is_signed_and_every_receipt_is_accounted_for(over: Held, tmp_path: Path) -> None:
     """By the key that the rules page shows; another key is a finding."""
-    export(Bench(over.folder, over.judge_private_key), tmp_path / "friday.zip")
+    export_contest(JudgeFiles(over.folder, over.judge_private_key), tmp_path / "friday.zip")
     key = Contest.now_held().signing_key
     found = verify_archive(tmp_path / "friday.zip", key=key)
     assert (found.findings, found.signed_by) == ((), key)
@@ -183,10 +183,10 @@ def test_every_edit_of_an_archive_is_a_finding(over: Held, tmp_path: Path) -> No
 
 def test_what_is_nobody_elses_business_is_not_in_the_exported_log(over: Held, tmp_path: Path) -> None:
     """Accounts and backups are left out, and the chain of hashes is still closed."""
-    log("member of 002", "account made", of="002")
-    log("organiser", "extra time given", team="002", reason="their network was down")
-    log("member of 002", "token made", number=1)
-    export(Bench(over.folder, over.judge_private_key), tmp_path / "friday.zip")
+    log_act("member of 002", "account made", of="002")
+    log_act("organiser", "extra time given", team="002", reason="their network was down")
+    log_act("member of 002", "token made", number=1)
+    export_contest(JudgeFiles(over.folder, over.judge_private_key), tmp_path / "friday.zip")
     with zipfile.ZipFile(tmp_path / "friday.zip") as archive:
         entries = json.loads(archive.read("results/audit_log.json"))
     assert "member of 002" not in json.dumps(entries)

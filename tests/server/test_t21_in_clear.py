@@ -12,9 +12,9 @@ from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.visitors import program
 
 from tracearena.contest import id_table_text
-from tracearena.server.judge.scoring import Bench
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.operations import backup as contents
-from tracearena.server.operations.backup import backup
+from tracearena.server.operations.backup import write_backup
 from tracearena.server.store.crypto import unseal
 
 TEAMS = ("001", "002")
@@ -31,7 +31,7 @@ def _files(*places: Path) -> Iterator[tuple[str, bytes]]:
 
 def _rows() -> Iterator[tuple[str, bytes]]:
     """Yield every value of every table, bytes as they are."""
-    for name, model in contents.tables().items():
+    for name, model in contents.list_tables().items():
         for row in model._default_manager.values():
             for column, value in row.items():
                 is_bytes = isinstance(value, (bytes, memoryview))
@@ -40,7 +40,7 @@ def _rows() -> Iterator[tuple[str, bytes]]:
 
 def _require_silence(held: Held, secrets: dict[str, bytes], temporary: Path, moment: str) -> None:
     copy = temporary / f"{moment}.tar"
-    backup(held.folder, copy)
+    write_backup(held.folder, copy)
     seen = [*_files(held.folder.path, temporary), *_rows()]
     copy.unlink()
     assert len(seen) > 100
@@ -61,7 +61,7 @@ def _originals(held: Held) -> dict[str, bytes]:
 def _tables(held: Held) -> dict[str, bytes]:
     from tracearena.server.models import DataSet
 
-    bench = Bench(held.folder, held.judge_private_key)
+    bench = JudgeFiles(held.folder, held.judge_private_key)
     released = DataSet.objects.filter(released_at__isnull=False).select_related("team")
     texts = {f"table of {one}": id_table_text(bench.secret(one).table) for one in released}
     return {name: text.partition("\n")[2].encode() for name, text in texts.items()}

@@ -89,7 +89,7 @@ def test_both_have_what_they_share(friday: Path) -> None:
         assert can(JUDGE, "cat", friday / name), name
     assert can(WEB, "cat", friday / "sealed" / "teams" / "team001")
     upload = friday / "uploads" / "ab" / "abcd"
-    # As `receiving` makes folder and file.
+    # As `open_upload_stream` makes folder and file.
     made = (
         "umask 027; mkdir -m 750 $0/uploads/ab; : > $0/incoming/part; mv $0/incoming/part $0/uploads/ab/abcd"
     )

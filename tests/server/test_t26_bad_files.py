@@ -10,10 +10,10 @@ from tests.border.command_line import tracearena
 from tests.server.uploads import BAD, FRAME, GOOD, ORIGINAL, Bad
 
 from tracearena.contest.rules import Rules
-from tracearena.files.io import Held
+from tracearena.files.io import InMemoryFile
 from tracearena.io import pwscup
-from tracearena.server.sandbox.child import checked
-from tracearena.server.sandbox.messages import Checked, Kind, Verdict
+from tracearena.server.sandbox.child import check_file
+from tracearena.server.sandbox.messages import Kind, UploadArrays, Verdict
 from tracearena.server.sandbox.parent import check_upload
 
 RULES = Rules()
@@ -32,7 +32,7 @@ def name_of(bad: Bad) -> str:
 
 def verdict(bad: Bad, name: str = "file.csv") -> Verdict:
     """Return what the inside of the child says of a bad file."""
-    said = checked(Held(name, bad.content), FRAME, bad.kind, *LIMITS)
+    said = check_file(InMemoryFile(name, bad.content), FRAME, bad.kind, *LIMITS)
     assert isinstance(said, Verdict)
     return said
 
@@ -98,9 +98,9 @@ def test_t26_line_ends_marks_and_packing_do_not_matter(
     content = GOOD[kind] if last_newline else GOOD[kind].rstrip(b"\n")
     content = bom + (content.replace(b"\n", b"\r\n") if crlf else content)
     content = gzip.compress(content) if packed else content
-    plain = checked(Held("plain", GOOD[kind]), FRAME, kind, *LIMITS)
-    assert isinstance(plain, Checked)
-    assert checked(Held("other", content), FRAME, kind, *LIMITS) == plain
+    plain = check_file(InMemoryFile("plain", GOOD[kind]), FRAME, kind, *LIMITS)
+    assert isinstance(plain, UploadArrays)
+    assert check_file(InMemoryFile("other", content), FRAME, kind, *LIMITS) == plain
 
 
 def test_t26_ten_faults_are_told_and_the_others_counted() -> None:

@@ -12,8 +12,8 @@ import pytest
 from tests.server.uploads import FRAME, GOOD
 
 from tracearena.contest.rules import Rules
-from tracearena.files.io import Held
-from tracearena.server.sandbox.child import checked
+from tracearena.files.io import InMemoryFile
+from tracearena.server.sandbox.child import check_file
 from tracearena.server.sandbox.messages import Verdict
 from tracearena.server.sandbox.parent import FORK_SERVER, ChildDied, Usage, check_upload
 
@@ -120,6 +120,6 @@ def test_t27_a_small_bomb_is_refused_by_the_same_limits() -> None:
         (parquet(long_cells(2**21), compression="zstd"), "too-large"),
         (parquet(["1 " * 2**19] * 6, compression="zstd"), "too-large"),
     ):
-        verdict = checked(Held("bomb", data), FRAME, "obfuscated", 2**20, 10**6)
+        verdict = check_file(InMemoryFile("bomb", data), FRAME, "obfuscated", 2**20, 10**6)
         assert isinstance(verdict, Verdict)
         assert verdict.code == code

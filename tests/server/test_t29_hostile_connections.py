@@ -192,9 +192,9 @@ def test_a_team_has_four_large_transfers_at_a_time(held: Held, secret: str) -> N
 @pytest.mark.parametrize(("workers", "at_once"), [(1, 4), (2, 2), (4, 1), (16, 1)])
 def test_a_team_has_no_more_transfers_with_more_web_processes(workers: int, at_once: int) -> None:
     """Each process has fewer threads then, so one team has fewer of them."""
-    from tracearena.server.processes.wsgi import Front
+    from tracearena.server.processes.wsgi import ThreadPoolApplication
 
-    turn = Front(lambda environ, start: b"", workers)._turns["001"]
+    turn = ThreadPoolApplication(lambda environ, start: b"", workers)._turns["001"]
     assert [turn.acquire(blocking=False) for _ in range(at_once + 1)] == [True] * at_once + [False]
 
 

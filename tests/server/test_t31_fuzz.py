@@ -13,14 +13,14 @@ from tests.server.uploads import FRAME, GOOD
 
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, TracearenaError
-from tracearena.files.io import Held
+from tracearena.files.io import InMemoryFile
 from tracearena.io.pwscup import VERDICTS
-from tracearena.server.sandbox.child import checked
-from tracearena.server.sandbox.messages import Checked, Frame, Verdict
-from tracearena.server.store.crypto import SealError, new_pair, seal, unseal
+from tracearena.server.sandbox.child import check_file
+from tracearena.server.sandbox.messages import Frame, UploadArrays, Verdict
+from tracearena.server.store.crypto import SealError, make_key_pair, seal, unseal
 
 STRINGS = 10_000
-PRIVATE, PUBLIC = new_pair()
+PRIVATE, PUBLIC = make_key_pair()
 
 
 def mutated(valid: bytes, rng: np.random.Generator) -> bytes:
@@ -61,7 +61,7 @@ def parquet(cells: list[str] | list[int], compression: str) -> bytes:
 
 
 def checked_code(data: bytes) -> str:
-    said = checked(Held("fuzz", data), FRAME, "obfuscated", 10**6, Rules().largest_listed_ids)
+    said = check_file(InMemoryFile("fuzz", data), FRAME, "obfuscated", 10**6, Rules().largest_listed_ids)
     return said.code if isinstance(said, Verdict) else "good"
 
 
@@ -73,7 +73,7 @@ def frame_of(data: bytes) -> str:
 
 
 def arrays_of(data: bytes) -> str:
-    Checked.from_bytes(data).obfuscated(FRAME.traces())
+    UploadArrays.from_bytes(data).obfuscated(FRAME.traces())
     return "good"
 
 
@@ -112,8 +112,8 @@ def test_t31_frames() -> None:
 
 @pytest.mark.slow
 def test_t31_arrays_of_an_upload() -> None:
-    good = checked(Held("good", GOOD["obfuscated"]), FRAME, "obfuscated", 10**6, 10**6)
-    assert isinstance(good, Checked)
+    good = check_file(InMemoryFile("good", GOOD["obfuscated"]), FRAME, "obfuscated", 10**6, 10**6)
+    assert isinstance(good, UploadArrays)
     counted = outcomes(arrays_of, [good.arrays])
     assert set(counted) == {"good", DataError.__name__}
 

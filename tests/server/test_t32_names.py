@@ -132,8 +132,8 @@ def test_a_file_name_is_no_formula_in_the_list_of_what_was_refused(
     """The export can be opened in a spreadsheet, and still verifies."""
     from tracearena.contest import verify_archive
     from tracearena.files import csv_rows
-    from tracearena.server.judge.export import export
-    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.judge.export import export_contest
+    from tracearena.server.judge.scoring import JudgeFiles
     from tracearena.server.models import Submission
 
     hands.without_children(monkeypatch)
@@ -141,7 +141,7 @@ def test_a_file_name_is_no_formula_in_the_list_of_what_was_refused(
     bad = hands.hand_in(held, "003", "obfuscated", b"no table")
     Submission.objects.filter(pk=bad.pk).update(file_name=HOSTILE[1])
     played(held, tmp_path, monkeypatch, until="results")
-    export(Bench(held.folder, held.judge_private_key), tmp_path / "friday.zip")
+    export_contest(JudgeFiles(held.folder, held.judge_private_key), tmp_path / "friday.zip")
     with zipfile.ZipFile(tmp_path / "friday.zip") as archive:
         written = archive.read("results/refused.csv").decode()
     cells = [cell for line in csv.reader(io.StringIO(written, newline="")) for cell in line]

@@ -26,7 +26,7 @@ def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
         statuses = [tried(name).status_code for _ in range(12)]
         assert statuses == 10 * [403] + 2 * [429], name
     assert tried("ann", PASSWORD).status_code == 429
-    held.at(BEGIN + accounts.WINDOW)
+    held.at(BEGIN + accounts.TRY_WINDOW)
     assert tried("ann", PASSWORD).status_code == 302
 
 

@@ -10,9 +10,9 @@ from tests.server.hands import defend, judged, without_children
 
 from tracearena.errors import DataError
 from tracearena.server.operations import backup
-from tracearena.server.operations.backup import move
+from tracearena.server.operations.backup import move_database
 from tracearena.server.store import audit_log
-from tracearena.server.store.folder import serving
+from tracearena.server.store.folder import lock_for_serving
 
 
 @pytest.fixture
@@ -42,20 +42,20 @@ def _other_database(request: pytest.FixtureRequest, held: Held) -> str | None:
 
 def test_t40_there_and_back_everything_is_equal(played: Held, request: pytest.FixtureRequest) -> None:
     """Every table has the same rows; only the log has one entry more for each move."""
-    before = backup.digests()
+    before = backup.hash_tables()
     assert before["contest_submission"][0] == 2
     assert before["contest_score"][0] > 0
     there = _other_database(request, played)
-    counted = move(played.folder, there)
+    counted = move_database(played.folder, there)
     assert counted == {name: count for name, (count, _) in before.items()}
-    assert _but_the_log(backup.digests()) == _but_the_log(before)
+    assert _but_the_log(backup.hash_tables()) == _but_the_log(before)
     assert played.folder.read_secrets().database == there
     back = _fresh(request, played)
-    move(played.folder, back)
-    after = backup.digests()
+    move_database(played.folder, back)
+    after = backup.hash_tables()
     assert _but_the_log(after) == _but_the_log(before)
     assert after["contest_auditentry"][0] == before["contest_auditentry"][0] + 2
-    assert audit_log.first_broken() is None
+    assert audit_log.find_broken_entry() is None
 
 
 def test_new_rows_get_new_numbers_after_a_move(
@@ -65,15 +65,15 @@ def test_new_rows_get_new_numbers_after_a_move(
     from tracearena.server.models import Submission
 
     last = Submission.objects.order_by("-pk").first().pk
-    move(played.folder, _other_database(request, played))
+    move_database(played.folder, _other_database(request, played))
     played.anonymization()
     assert defend(played, "003", tmp_path).pk > last
 
 
 def test_a_contest_that_is_served_stays_where_it_is(played: Held, request: pytest.FixtureRequest) -> None:
     """What would come in meanwhile would be lost."""
-    with serving(played.folder), pytest.raises(DataError, match="being served"):
-        move(played.folder, _other_database(request, played))
+    with lock_for_serving(played.folder), pytest.raises(DataError, match="being served"):
+        move_database(played.folder, _other_database(request, played))
     assert played.folder.read_secrets().database == played.database
 
 
@@ -81,19 +81,19 @@ def test_a_copy_that_differs_changes_nothing(
     played: Held, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The contest stays in its database until every table was compared."""
-    real, calls = backup.digests, []
+    real, calls = backup.hash_tables, []
 
     def other() -> dict[str, tuple[int, str]]:
         calls.append(1)
         found = real()
         return found if len(calls) == 1 else found | {"contest_team": (0, "")}
 
-    monkeypatch.setattr(backup, "digests", other)
+    monkeypatch.setattr(backup, "hash_tables", other)
     with pytest.raises(DataError, match="contest_team: the copy differs"):
-        move(played.folder, _other_database(request, played))
+        move_database(played.folder, _other_database(request, played))
     monkeypatch.undo()
     assert played.folder.read_secrets().database == played.database
-    assert backup.digests()["contest_team"][0] == 5
+    assert backup.hash_tables()["contest_team"][0] == 5
 
 
 def test_a_move_that_is_stopped_leaves_the_contest_in_one_database(
@@ -113,7 +113,7 @@ def test_a_move_that_is_stopped_leaves_the_contest_in_one_database(
 
     there = _other_database(request, played)
     monkeypatch.setattr(Path, "replace", watched)
-    move(played.folder, there)
+    move_database(played.folder, there)
     assert seen
     assert all(seen)
 

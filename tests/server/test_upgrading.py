@@ -14,7 +14,7 @@ from tests.server.visitors import joined, logged_in
 from tracearena.errors import DataError
 from tracearena.server import migrations
 from tracearena.server.models import AuditEntry, Member
-from tracearena.server.operations.backup import upgrade
+from tracearena.server.operations.backup import upgrade_database
 from tracearena.server.store import database, folder
 
 STEP = "contest.0002_next_version"
@@ -57,7 +57,7 @@ def test_a_contest_of_an_older_version_is_upgraded_after_a_backup(
     request.getfixturevalue("next_version")
     with pytest.raises(DataError, match=r"older version of tracearena; .* contest upgrade"):
         database.require_current(held.folder)
-    assert upgrade(held.folder, tmp_path / "before.tar") == [STEP]
+    assert upgrade_database(held.folder, tmp_path / "before.tar") == [STEP]
     assert _colours() == [("blue",)]
     database.require_current(held.folder)
     assert logged_in("ann").get("/team").status_code == 200
@@ -68,7 +68,7 @@ def test_a_contest_of_an_older_version_is_upgraded_after_a_backup(
         members = [row for name, row in map(json.loads, rows) if name == "contest_member"]
     assert [row["username"] for row in members] == ["ann"]
     assert "colour" not in members[0]
-    assert upgrade(held.folder, tmp_path / "again.tar") == []
+    assert upgrade_database(held.folder, tmp_path / "again.tar") == []
     assert not (tmp_path / "again.tar").exists()
 
 
@@ -77,12 +77,12 @@ def test_nothing_is_upgraded_while_it_is_served_or_without_a_backup(
 ) -> None:
     """Whoever serves it is of the other version."""
     request.getfixturevalue("next_version")
-    with folder.serving(held.folder), pytest.raises(DataError, match="is being served"):
-        upgrade(held.folder, tmp_path / "before.tar")
+    with folder.lock_for_serving(held.folder), pytest.raises(DataError, match="is being served"):
+        upgrade_database(held.folder, tmp_path / "before.tar")
     (tmp_path / "there.tar").write_text("another backup")
     with pytest.raises(Exception, match="is there already"):
-        upgrade(held.folder, tmp_path / "there.tar")
-    assert database.missing() == [STEP]
+        upgrade_database(held.folder, tmp_path / "there.tar")
+    assert database.list_missing_migrations() == [STEP]
     assert Member.objects.count() == 0
 
 
@@ -93,7 +93,7 @@ def test_a_contest_of_a_newer_version_is_refused(held: Held, tmp_path: Path) -> 
     MigrationRecorder.Migration.objects.create(app="contest", name="0002_next_version")
     for act in (
         lambda: database.require_current(held.folder),
-        lambda: upgrade(held.folder, tmp_path / "b.tar"),
+        lambda: upgrade_database(held.folder, tmp_path / "b.tar"),
     ):
         with pytest.raises(DataError, match=r"newer version of tracearena, which knows contest\.0002"):
             act()

@@ -200,7 +200,7 @@ def test_t09_a_file_size_limit_of_the_system_is_507_too(held: Held) -> None:
     folder = held.folder
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    file = uploads.receiving(64)
+    file = uploads.open_upload_stream(64)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
         with pytest.raises(uploads.Refused) as refused:
@@ -461,8 +461,8 @@ def test_nobody_but_a_team_puts_anything_on_the_disk(held: Held, monkeypatch: py
 
     held.anonymization()
     client, visitor = joined(held, "001"), browser()
-    begun = Mock(wraps=uploads.receiving)
-    monkeypatch.setattr(uploads, "receiving", begun)
+    begun = Mock(wraps=uploads.open_upload_stream)
+    monkeypatch.setattr(uploads, "open_upload_stream", begun)
     for who, path in ((visitor, "/login"), (visitor, "/team/uploads/obfuscated/1"), (client, "/password")):
         who.post(path, {"file": SimpleUploadedFile("a", b"x"), "old": PASSWORD, "password": "short"})
     assert not begun.called
@@ -480,7 +480,7 @@ def _release(team: str) -> None:
 def test_t21_an_upload_on_its_way_is_sealed_from_the_first_byte(held: Held) -> None:
     """What lies on the disk, half or whole, holds nothing of the clear text; only the judge opens it."""
     canary = b"the quick brown fox jumps over the lazy dog\n"
-    file = uploads.receiving(64)
+    file = uploads.open_upload_stream(64)
     for _ in range(5_000):
         file.write(canary)
     (part,) = held.folder.incoming.iterdir()

@@ -20,8 +20,8 @@ from tests.server.independent_awards import awards
 
 from tracearena.server import clock
 from tracearena.server.client import Client
-from tracearena.server.operations.demo import joined, wait_for
-from tracearena.server.processes.supervisor import free_port
+from tracearena.server.operations.demo import join_and_get_token, wait_for
+from tracearena.server.processes.supervisor import find_free_port
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ class Server:
     """`contest serve` as a process of its own, on a clock that the test drives."""
 
     def __init__(self, folder: Path, clock_file: Path) -> None:
-        self.clock_file, port = clock_file, free_port()
+        self.clock_file, port = clock_file, find_free_port()
         self.url = f"http://127.0.0.1:{port}"
         command = [
             sys.executable, "-m", "tracearena", "contest", "serve", folder.name, "--port", str(port),
@@ -74,7 +74,7 @@ class Person:
         return tracearena("contest", "client", *words, folder=self.folder)
 
     def log_in(self, url: str, secret: str) -> None:
-        token = joined(url, secret, f"member of {self.number}")
+        token = join_and_get_token(url, secret, f"member of {self.number}")
         self._login = url, token
         self._patch.setattr("sys.stdin", io.StringIO(token + "\n"))
         done = self.client("login", url)

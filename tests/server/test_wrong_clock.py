@@ -19,12 +19,12 @@ from tracearena.contest import verify_archive
 from tracearena.errors import DataError
 from tracearena.server import clock, results
 from tracearena.server.judge import publish, rescore
-from tracearena.server.judge.export import export
-from tracearena.server.judge.scoring import Bench
+from tracearena.server.judge.export import export_contest
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import AuditEntry, Contest, DataSet, Score, State, Submission
-from tracearena.server.operations.schedule import set_back
+from tracearena.server.operations.schedule import reset_clock
 from tracearena.server.submissions import is_late_now
-from tracearena.server.uploads import Receiving
+from tracearena.server.uploads import UploadStream
 
 MS = timedelta(milliseconds=1)
 SECOND = timedelta(seconds=1)
@@ -54,7 +54,7 @@ def test_a_clock_that_goes_back_reopens_nothing(held: Held, tmp_path: Path) -> N
     held.results()
     hands.judged(held)
     table = hands.inferred_table(held, "001", tmp_path, right=20)
-    result = results.final_snapshot()
+    result = results.find_final_snapshot()
     held.attack()
     assert caller.get("phase").json()["attacks"] == "late"
     assert is_late_now("inferred-table")
@@ -67,15 +67,15 @@ def test_a_clock_that_goes_back_reopens_nothing(held: Held, tmp_path: Path) -> N
     by_form(member, path, table, "by-form")
     assert set(Submission.objects.filter(team__number="003").values_list("state", flat=True)) == {State.LATE}
     hands.judged(held)
-    made = rescore.start("organiser", "somebody asks")
+    made = rescore.start_rescoring("organiser", "somebody asks")
     hands.judged(held)
     made.refresh_from_db()
-    rescore.apply(made, "organiser")
-    last = results.final_snapshot()
+    rescore.apply_rescoring(made, "organiser")
+    last = results.find_final_snapshot()
     assert last is not None
     assert result is not None
     assert bytes(last.content) == bytes(result.content)
-    export(Bench(held.folder, held.judge_private_key), tmp_path / "friday.zip")
+    export_contest(JudgeFiles(held.folder, held.judge_private_key), tmp_path / "friday.zip")
     assert verify_archive(tmp_path / "friday.zip").findings == ()
 
 
@@ -88,7 +88,7 @@ def test_attacks_are_late_once_the_phase_is_closed_whatever_the_clock_says(
     held.at(SCHEDULE.attack_end)
     hands.judged(held)
     Contest.objects.update(seen_at=None)
-    clock.forget()
+    clock.clear_time_cache()
     held.attack()
     receipt = caller.upload("attack/001/1/inferred-table", b"table", "k").json()
     assert (receipt["late"], receipt["received_at"]) == (True, SCHEDULE.attack_end.isoformat())
@@ -104,15 +104,15 @@ def test_what_is_written_down_too_late_says_so_on_its_receipt(
         _attacked(held, tmp_path)
     end = getattr(SCHEDULE, f"{phase}_end")
     held.at(end - MS)
-    finish = Receiving.finish
+    finish = UploadStream.finish
 
-    def slowly(self: Receiving) -> None:
+    def slowly(self: UploadStream) -> None:
         finish(self)
         assert self.arrived_at == end - MS
         held.at(end + timedelta(minutes=2))
         hands.judged(held)
 
-    monkeypatch.setattr(Receiving, "finish", slowly)
+    monkeypatch.setattr(UploadStream, "finish", slowly)
     path = "obfuscated/1" if phase == "anonymization" else "attack/001/1/inferred-table"
     receipt = caller.upload(path, b"rows", "k").json()
     assert receipt["late"] is True
@@ -136,7 +136,7 @@ def test_the_judge_waits_for_an_upload_that_is_being_written_down(held: Held, tm
     writer = threading.Thread(target=write)
     writer.start()
     holds.wait()
-    publish.close_when_over(Contest.now_held())
+    publish.close_ended_phases(Contest.now_held())
     order.append("closed")
     writer.join()
     assert order == ["written", "closed"]
@@ -152,7 +152,7 @@ def test_the_last_upload_is_that_of_the_largest_receipt(held: Held, tmp_path: Pa
     held.results()
     hands.judged(held)
     assert Score.objects.get(key=f"final/{last.pk}").value == 0.25
-    export(Bench(held.folder, held.judge_private_key), tmp_path / "friday.zip")
+    export_contest(JudgeFiles(held.folder, held.judge_private_key), tmp_path / "friday.zip")
     assert verify_archive(tmp_path / "friday.zip").findings == ()
 
 
@@ -172,35 +172,35 @@ def test_a_leap_counts_once_it_has_lasted_for_a_minute() -> None:
 def test_a_time_that_was_too_high_can_be_set_back(held: Held) -> None:
     """While nothing was closed by it; with a reason, in the audit log."""
     held.anonymization()
-    clock.note()
-    right = clock.shown()
+    clock.record_time()
+    right = clock.read_clock()
     held.at(SCHEDULE.anonymization_end - SECOND)
-    clock.note()
+    clock.record_time()
     held.at(right)
     assert clock.now() == SCHEDULE.anonymization_end - SECOND
     done = tracearena("contest", "clock", held.folder.path, "--set-back", "--reason", "the clock was wrong")
     assert (done.status, done.out.splitlines()[0]) == (0, f"contest  {right.isoformat()}")
-    clock.forget()
+    clock.clear_time_cache()
     assert clock.now() == right
     last = AuditEntry.objects.last()
     assert (last.act, last.details["reason"]) == ("clock set back", "the clock was wrong")
     with pytest.raises(DataError, match="is not ahead"):
-        set_back(reason="once more", actor="organiser")
+        reset_clock(reason="once more", actor="organiser")
 
 
 def test_a_judge_that_has_just_read_the_time_does_not_undo_its_being_set_back(held: Held) -> None:
     """It neither writes the higher time down again, nor closes a phase by it."""
     held.at(SCHEDULE.anonymization_end + timedelta(minutes=5))
-    clock.note()
+    clock.record_time()
     high = clock.now()
     right = SCHEDULE.anonymization_end - DAY
     held.at(right)
     assert clock.now() == high
     # Set back by another process, of which this one has not read yet.
     Contest.objects.update(seen_at=right)
-    clock.note()
+    clock.record_time()
     assert Contest.now_held().seen_at == right
-    publish.close_when_over(Contest.now_held())
+    publish.close_ended_phases(Contest.now_held())
     assert Contest.now_held().anonymization_closed_at is None
     assert clock.now() == right
 
@@ -212,7 +212,7 @@ def test_what_was_closed_by_a_wrong_clock_is_not_set_back(held: Held, tmp_path: 
     hands.judged(held)
     held.attack()
     with pytest.raises(DataError, match=r"attack_closed_at is .* restore a backup"):
-        set_back(reason="the clock was wrong", actor="organiser")
+        reset_clock(reason="the clock was wrong", actor="organiser")
     assert clock.now() == SCHEDULE.attack_end + DAY
 
 
@@ -220,17 +220,17 @@ def test_a_judge_whose_clock_has_leapt_closes_nothing(held: Held, monkeypatch: p
     """It says so in the control room, and goes on when the clock is steady."""
     from tracearena.server.judge import worker as working
     from tracearena.server.models import Worker
-    from tracearena.server.operations.schedule import status
+    from tracearena.server.operations.schedule import collect_status
 
     held.at(SCHEDULE.anonymization_end)
     steady: list[Any] = [False, False, True]
     monkeypatch.setattr(clock.LeapDetector, "is_steady_now", lambda self: steady.pop(0))
     Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
-    worker = working.Working(Bench(held.folder, held.judge_private_key), "judge 1", grace_s=10)
+    worker = working.JudgeWorker(JudgeFiles(held.folder, held.judge_private_key), "judge 1", grace_s=10)
     for _ in range(2):
         worker._look()
         assert Contest.now_held().anonymization_closed_at is None
-        assert "has leapt" in status(held.folder)["judges"][0]["error"]
+        assert "has leapt" in collect_status(held.folder)["judges"][0]["error"]
     worker._look()
     assert Contest.now_held().anonymization_closed_at is not None
-    assert status(held.folder)["judges"][0]["error"] == ""
+    assert collect_status(held.folder)["judges"][0]["error"] == ""

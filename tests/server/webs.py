@@ -32,7 +32,7 @@ _FORKING.set_forkserver_preload(["__main__", __name__])
 
 
 def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
-    from tracearena.server.processes.web_process import main
+    from tracearena.server.processes.web_process import run_web
 
     os.setsid()
     with log.open("ab") as file:
@@ -40,7 +40,7 @@ def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) 
         os.dup2(file.fileno(), 2)
     os.environ.clear()
     os.environ.update(environment)
-    main(arguments)
+    run_web(arguments)
 
 
 class Web:

@@ -53,10 +53,10 @@ def slow_expected(matrix: np.ndarray, counts: np.ndarray, steps: int) -> np.ndar
 def test_an_iteration_is_that_over_all_paths(steps: int) -> None:
     traces = walks(places=4)
     counts = pairs(traces)
-    from tracearena.synthesis.interpolate_steps import _first_guess, _LongSteps
+    from tracearena.synthesis.interpolate_steps import _estimate_initial_chain, _LongSteps
 
     long_steps = _LongSteps.of(traces)
-    guess = _first_guess(long_steps, steps)
+    guess = _estimate_initial_chain(long_steps, steps)
     found, likelihood = guess._expected(long_steps)
     slow = slow_expected(guess.matrix(), counts, steps)
     rows = np.repeat(np.arange(4), np.diff(guess.offsets))
@@ -78,9 +78,9 @@ def test_the_likelihood_never_falls_and_the_power_comes_near_the_long_steps() ->
 
 
 def _guess(traces: Traces) -> ShortSteps:
-    from tracearena.synthesis.interpolate_steps import _first_guess, _LongSteps
+    from tracearena.synthesis.interpolate_steps import _estimate_initial_chain, _LongSteps
 
-    return _first_guess(_LongSteps.of(traces), 6)
+    return _estimate_initial_chain(_LongSteps.of(traces), 6)
 
 
 def test_a_known_chain_is_found_again() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.traces._arrays import begins, different
+from tracearena.traces._arrays import mark_run_starts, unique_values
 
 
 @pytest.mark.parametrize(
@@ -18,12 +18,12 @@ from tracearena.traces._arrays import begins, different
     ],
 )
 def test_they_are_those_of_numpy(values: np.ndarray) -> None:
-    assert different(values).tolist() == np.unique(values).tolist()
+    assert unique_values(values).tolist() == np.unique(values).tolist()
 
 
 def test_a_row_begins_where_any_column_changes() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.integers(0, 2, (2, 40))
     slow = [i == 0 or (a[i], b[i]) != (a[i - 1], b[i - 1]) for i in range(40)]
-    assert begins(a, b).tolist() == slow
-    assert begins(np.zeros(0)).tolist() == []
+    assert mark_run_starts(a, b).tolist() == slow
+    assert mark_run_starts(np.zeros(0)).tolist() == []

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tracearena.traces.geodesy import (
-    between,
     distance_bounds_m,
     distance_m,
     earth_centred,
     forward,
+    interpolate_geodesic,
     metres_per_degree,
 )
 
@@ -29,7 +29,7 @@ def test_a_step_has_the_length_asked_for(latitude: float, longitude: float) -> N
 @pytest.mark.parametrize(("latitude", "longitude"), SPOTS)
 def test_halfway_is_equally_far_from_both_ends(latitude: float, longitude: float) -> None:
     end = forward([latitude], [longitude], [45.0], [1000.0])
-    middle = between([latitude], [longitude], *end, [0.5])
+    middle = interpolate_geodesic([latitude], [longitude], *end, [0.5])
     assert distance_m([latitude], [longitude], *middle)[0] == pytest.approx(500.0, abs=1e-6)
     assert distance_m(*end, *middle)[0] == pytest.approx(500.0, abs=1e-6)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tracearena.errors import DataError
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
-from tracearena.traces.row_table import arranged
+from tracearena.traces.row_table import arrange_rows
 
 PLACES = Places(np.linspace(0, 1, 6), np.zeros(6))
 CLOCK = Clock(instants_per_day=24)
@@ -198,5 +198,5 @@ def test_rows_are_sorted_stably_however_far_their_times_lie_apart(widest: int) -
     rng = np.random.default_rng(widest % 97)
     users, times = rng.integers(0, 40, 3000), rng.choice(rng.integers(-widest, widest, 50), 3000)
     times[:2] = -widest, widest - 1
-    rows = arranged(users, [times])
+    rows = arrange_rows(users, [times])
     np.testing.assert_array_equal(rows.order, np.lexsort((times, users)))

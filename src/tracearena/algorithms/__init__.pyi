@@ -10,14 +10,14 @@ from .base import (
     TraceInferenceAttack,
     setting,
 )
-from .catalogue import Entry, create, entries, is_kind, names
+from .catalogue import CatalogueEntry, create, entries, is_kind, names
 from .listing import Description, Listing, Parameter, describe, overview
 from .spec import Quantity, parse
 
 __all__ = [
     "Algorithm",
+    "CatalogueEntry",
     "Description",
-    "Entry",
     "GpsAttack",
     "GpsObfuscator",
     "Kind",

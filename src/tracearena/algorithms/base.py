@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from tracearena.algorithms.spec import written
+from tracearena.algorithms.spec import format_parameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ class Algorithm:
         shown = parameter_fields(type(self))
         while shown and shown[-1].default is not MISSING and self._value(shown[-1]) == shown[-1].default:
             shown.pop()
-        values = ",".join(written(self._value(one), self.units.get(one.name)) for one in shown)
+        values = ",".join(format_parameter(self._value(one), self.units.get(one.name)) for one in shown)
         return f"{self.name}({values})" if shown else self.name
 
     def __hash__(self) -> int:
@@ -298,10 +298,10 @@ KIND_WORDS: tuple[str, ...] = (*_GROUPS, "reidentification", "trace-inference")
 """What people write for the kinds they ask for."""
 
 
-def kinds_called(word: str) -> tuple[Kind, ...]:
+def kinds_by_word(word: str) -> tuple[Kind, ...]:
     """Return the kinds that a word such as ``defences`` means, or the one of that very name; or none.
 
-    >>> kinds_called("gps-defences"), kinds_called("defence")
+    >>> kinds_by_word("gps-defences"), kinds_by_word("defence")
     (('gps-obfuscator',), ('obfuscator', 'gps-obfuscator'))
     """
     asked = word.lower()
@@ -309,7 +309,7 @@ def kinds_called(word: str) -> tuple[Kind, ...]:
     return exact or _GROUPS.get(asked) or _GROUPS.get(f"{asked}s", ())
 
 
-def kinds_beside(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+def kinds_of_same_side(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
     """Return the kinds of the same sides: whoever asks for a defence may mean one of GPS traces."""
     sides = {WORDING[kind].side for kind in kinds}
     return tuple(kind for kind in WORDING if not sides or WORDING[kind].side in sides)

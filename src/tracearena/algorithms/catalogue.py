@@ -27,11 +27,11 @@ from tracearena.algorithms.base import (
     Algorithm,
     Kind,
     constructor_fields,
-    kinds_beside,
     kinds_of,
+    kinds_of_same_side,
     parameter_fields,
 )
-from tracearena.algorithms.spec import in_unit, is_bare_name, parse, stages_of
+from tracearena.algorithms.spec import convert_to_unit, is_bare_name, parse, split_stages
 from tracearena.errors import ParameterError, TracearenaWarning
 
 ENTRY_POINT_GROUP = "tracearena.algorithms"
@@ -40,7 +40,7 @@ Kinds = Kind | Sequence[Kind] | None
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """One algorithm of the catalogue.
 
     Attributes
@@ -73,48 +73,55 @@ class Entry:
 _DEFENCES: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 _PIPELINE = "tracearena.obfuscation.pipeline:Pipeline"
 _BUILT_IN = (
-    Entry("No", "obfuscator", "tracearena.obfuscation.samples_2019:NoObfuscation"),
-    Entry("MRLH", "obfuscator", "tracearena.obfuscation.samples_2019:MRLH", "MRLH(1,1,0.5)"),
-    Entry("RR", "obfuscator", "tracearena.obfuscation.samples_2019:RandomizedResponse", "RR(2)"),
-    Entry("PL", "obfuscator", "tracearena.obfuscation.planar_laplace:PlanarLaplace", "PL(4,1)"),
-    Entry("Cheat", "obfuscator", "tracearena.obfuscation.samples_2019:Cheating", "Cheat(0.5)"),
-    Entry(
+    CatalogueEntry("No", "obfuscator", "tracearena.obfuscation.samples_2019:NoObfuscation"),
+    CatalogueEntry("MRLH", "obfuscator", "tracearena.obfuscation.samples_2019:MRLH", "MRLH(1,1,0.5)"),
+    CatalogueEntry("RR", "obfuscator", "tracearena.obfuscation.samples_2019:RandomizedResponse", "RR(2)"),
+    CatalogueEntry("PL", "obfuscator", "tracearena.obfuscation.planar_laplace:PlanarLaplace", "PL(4,1)"),
+    CatalogueEntry("Cheat", "obfuscator", "tracearena.obfuscation.samples_2019:Cheating", "Cheat(0.5)"),
+    CatalogueEntry(
         "ClusterAveraging", "obfuscator", "tracearena.obfuscation.cluster_averaging:ClusterAveraging",
         "ClusterAveraging(0.7)",
     ),
-    Entry("KAnonymous", "obfuscator", "tracearena.obfuscation.k_anonymity:KAnonymous", "KAnonymous(3)"),
-    Entry("Decoy", "obfuscator", "tracearena.obfuscation.mimicry:Decoy", "Decoy(0.7)"),
-    Entry("Impostor", "obfuscator", "tracearena.obfuscation.mimicry:Impostor", "Impostor(0.7)"),
-    Entry("Fakes", "obfuscator", "tracearena.obfuscation.fakes:FakeTraces"),
-    Entry("Random-R", "reidentification", "tracearena.attacks.baselines:RandomIdentification"),
-    Entry("VisitProb-R", "reidentification", "tracearena.attacks.visit_probability:VisitProbabilityR"),
-    Entry("HomeProb-R", "reidentification", "tracearena.attacks.visit_probability:HomeProbabilityR"),
-    Entry("FuzzyCount-R", "reidentification", "tracearena.attacks.fuzzy_counting:FuzzyCounting"),
-    Entry("Aligned-R", "reidentification", "tracearena.attacks.baselines:AlignedIdentification"),
-    Entry("Polya-R", "reidentification", "tracearena.attacks.bayesian.attacks:PolyaIdentification"),
-    Entry("Markov-R", "reidentification", "tracearena.attacks.bayesian.attacks:MarkovIdentification"),
-    Entry("Bayes-R", "reidentification", "tracearena.attacks.bayesian.attacks:BayesIdentification"),
-    Entry("Link-R", "reidentification", "tracearena.attacks.linking.linker:Linker"),
-    Entry("Random-T", "trace-inference", "tracearena.attacks.baselines:RandomInference"),
-    Entry("VisitProb-T", "trace-inference", "tracearena.attacks.visit_probability:VisitProbabilityT"),
-    Entry("HomeProb-T", "trace-inference", "tracearena.attacks.visit_probability:HomeProbabilityT"),
-    Entry("FuzzyCount-T", "trace-inference", "tracearena.attacks.fuzzy_counting:FuzzyCountingT"),
-    Entry("Replay-T", "trace-inference", "tracearena.attacks.baselines:ReferenceReplay"),
-    Entry("Bayes-T", "trace-inference", "tracearena.attacks.bayesian.attacks:BayesInference"),
-    Entry("Tracking-T", "trace-inference", "tracearena.attacks.bayesian.attacks:TrackingInference"),
-    Entry("Habits-T", "trace-inference", "tracearena.attacks.bayesian.attacks:HabitsInference"),
-    Entry("PPMTF", "synthesizer", "tracearena.synthesis.ppmtf.model:PPMTF", "PPMTF(2,20,iterations=4)"),
-    Entry("SGD", "synthesizer", "tracearena.synthesis.baselines:SGD"),
-    Entry("SGLT", "synthesizer", "tracearena.synthesis.sglt.model:SGLT", "SGLT(4)"),
-    Entry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform"),
-    Entry("Training", "synthesizer", "tracearena.synthesis.baselines:Training"),
-    Entry("GeoInd", "gps-obfuscator", "tracearena.obfuscation.gps:GeoInd", "GeoInd(100m,5min)"),
-    Entry("Thin", "gps-obfuscator", "tracearena.obfuscation.gps:Thinning", "Thin(60s)"),
-    Entry("Snap", "gps-obfuscator", "tracearena.obfuscation.gps:Snapping", "Snap(500m)"),
-    Entry("Zones", "gps-obfuscator", "tracearena.obfuscation.privacy_zones:Zones", "Zones(500m)"),
-    Entry("TrimEnds", "gps-obfuscator", "tracearena.obfuscation.privacy_zones:TrimEnds", "TrimEnds(300m)"),
+    CatalogueEntry("KAnonymous", "obfuscator", "tracearena.obfuscation.k_anonymity:KAnonymous",
+        "KAnonymous(3)"),
+    CatalogueEntry("Decoy", "obfuscator", "tracearena.obfuscation.mimicry:Decoy", "Decoy(0.7)"),
+    CatalogueEntry("Impostor", "obfuscator", "tracearena.obfuscation.mimicry:Impostor", "Impostor(0.7)"),
+    CatalogueEntry("Fakes", "obfuscator", "tracearena.obfuscation.fakes:FakeTraces"),
+    CatalogueEntry("Random-R", "reidentification", "tracearena.attacks.baselines:RandomIdentification"),
+    CatalogueEntry("VisitProb-R", "reidentification",
+        "tracearena.attacks.visit_probability:VisitProbabilityR"),
+    CatalogueEntry("HomeProb-R", "reidentification", "tracearena.attacks.visit_probability:HomeProbabilityR"),
+    CatalogueEntry("FuzzyCount-R", "reidentification", "tracearena.attacks.fuzzy_counting:FuzzyCounting"),
+    CatalogueEntry("Aligned-R", "reidentification", "tracearena.attacks.baselines:AlignedIdentification"),
+    CatalogueEntry("Polya-R", "reidentification", "tracearena.attacks.bayesian.attacks:PolyaIdentification"),
+    CatalogueEntry("Markov-R", "reidentification",
+        "tracearena.attacks.bayesian.attacks:MarkovIdentification"),
+    CatalogueEntry("Bayes-R", "reidentification", "tracearena.attacks.bayesian.attacks:BayesIdentification"),
+    CatalogueEntry("Link-R", "reidentification", "tracearena.attacks.linking.linker:Linker"),
+    CatalogueEntry("Random-T", "trace-inference", "tracearena.attacks.baselines:RandomInference"),
+    CatalogueEntry("VisitProb-T", "trace-inference",
+        "tracearena.attacks.visit_probability:VisitProbabilityT"),
+    CatalogueEntry("HomeProb-T", "trace-inference", "tracearena.attacks.visit_probability:HomeProbabilityT"),
+    CatalogueEntry("FuzzyCount-T", "trace-inference", "tracearena.attacks.fuzzy_counting:FuzzyCountingT"),
+    CatalogueEntry("Replay-T", "trace-inference", "tracearena.attacks.baselines:ReferenceReplay"),
+    CatalogueEntry("Bayes-T", "trace-inference", "tracearena.attacks.bayesian.attacks:BayesInference"),
+    CatalogueEntry("Tracking-T", "trace-inference", "tracearena.attacks.bayesian.attacks:TrackingInference"),
+    CatalogueEntry("Habits-T", "trace-inference", "tracearena.attacks.bayesian.attacks:HabitsInference"),
+    CatalogueEntry("PPMTF", "synthesizer", "tracearena.synthesis.ppmtf.model:PPMTF",
+        "PPMTF(2,20,iterations=4)"),
+    CatalogueEntry("SGD", "synthesizer", "tracearena.synthesis.baselines:SGD"),
+    CatalogueEntry("SGLT", "synthesizer", "tracearena.synthesis.sglt.model:SGLT", "SGLT(4)"),
+    CatalogueEntry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform"),
+    CatalogueEntry("Training", "synthesizer", "tracearena.synthesis.baselines:Training"),
+    CatalogueEntry("GeoInd", "gps-obfuscator", "tracearena.obfuscation.gps:GeoInd", "GeoInd(100m,5min)"),
+    CatalogueEntry("Thin", "gps-obfuscator", "tracearena.obfuscation.gps:Thinning", "Thin(60s)"),
+    CatalogueEntry("Snap", "gps-obfuscator", "tracearena.obfuscation.gps:Snapping", "Snap(500m)"),
+    CatalogueEntry("Zones", "gps-obfuscator", "tracearena.obfuscation.privacy_zones:Zones", "Zones(500m)"),
+    CatalogueEntry("TrimEnds", "gps-obfuscator", "tracearena.obfuscation.privacy_zones:TrimEnds",
+        "TrimEnds(300m)"),
     *(
-        Entry(name, "obfuscator", f"tracearena.obfuscation.time:{name}", f"{name}({example})", _DEFENCES)
+        CatalogueEntry(name, "obfuscator", f"tracearena.obfuscation.time:{name}", f"{name}({example})",
+            _DEFENCES)
         for name, example in (
             ("SwapTimes", "1km,month"),
             ("SwapHours", "1km"),
@@ -124,9 +131,9 @@ _BUILT_IN = (
             ("Resample", "1h"),
         )
     ),
-    Entry("Interpolate", "gps-attack", "tracearena.attacks.gps_smoothing:Interpolation"),
-    Entry("Smooth", "gps-attack", "tracearena.attacks.gps_smoothing:Smoothing", "Smooth(9)"),
-    Entry(
+    CatalogueEntry("Interpolate", "gps-attack", "tracearena.attacks.gps_smoothing:Interpolation"),
+    CatalogueEntry("Smooth", "gps-attack", "tracearena.attacks.gps_smoothing:Smoothing", "Smooth(9)"),
+    CatalogueEntry(
         "Interpolate+Smooth", "gps-attack", "tracearena.attacks.gps_smoothing:InterpolationSmoothing",
         "Interpolate+Smooth(9)",
     ),
@@ -134,7 +141,7 @@ _BUILT_IN = (
 
 
 @cache
-def entries() -> dict[str, Entry]:
+def entries() -> dict[str, CatalogueEntry]:
     """Return every known algorithm by name, the built-in ones first."""
     known = {entry.name: entry for entry in _BUILT_IN}
     for point in entry_points(group=ENTRY_POINT_GROUP):
@@ -144,7 +151,7 @@ def entries() -> dict[str, Entry]:
             message = f"the algorithm {point.name} is left out: {error}"
             warnings.warn(message, TracearenaWarning, stacklevel=2)
             continue
-        entry = Entry(point.name, algorithm.kind, point.value, kinds=kinds_of(algorithm))
+        entry = CatalogueEntry(point.name, algorithm.kind, point.value, kinds=kinds_of(algorithm))
         known.setdefault(point.name, entry)
     return known
 
@@ -177,7 +184,7 @@ def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
     except ParameterError as error:
         raise ParameterError(f"{spec}: {error}") from None
     except Exception as error:
-        raise ParameterError(f"{spec}: {algorithm.name} cannot be made: {_raised(error)}") from error
+        raise ParameterError(f"{spec}: {algorithm.name} cannot be made: {_describe_error(error)}") from error
 
 
 def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorithm], dict[str, Any]]:
@@ -186,9 +193,9 @@ def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorit
     >>> resolve("PL(4, 500m)")
     (<class 'tracearena.obfuscation.planar_laplace.PlanarLaplace'>, {'l': 4, 'r': 0.5})
     """
-    stages = stages_in(spec)
+    stages = find_pipeline_stages(spec)
     if stages:
-        return _load(_PIPELINE), {"stages": _made_stages(spec, stages, kind, options)}
+        return _load(_PIPELINE), {"stages": _create_stages(spec, stages, kind, options)}
     name, positional, named = parse(spec)
     algorithm = find(name, kind)
     refuse_other_kind(name, kinds_of(algorithm), kind)
@@ -218,30 +225,32 @@ def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorit
         raise ParameterError(f"{spec}: {name} needs {', '.join(missing)}; write {name}({','.join(written)})")
     units, instead = algorithm.units, algorithm.instead_of_units
     try:
-        measured = {key: in_unit(key, value, units.get(key), instead) for key, value in values.items()}
+        measured = {
+            key: convert_to_unit(key, value, units.get(key), instead) for key, value in values.items()
+        }
     except ParameterError as error:
         raise ParameterError(f"{spec}: {error}") from None
     return algorithm, measured
 
 
-def stages_in(spec: str) -> list[str]:
+def find_pipeline_stages(spec: str) -> list[str]:
     """Return the names of the stages if a name means a pipeline, and none otherwise.
 
     Some names have a ``+`` of their own.
 
-    >>> stages_in("PL(1,1)+RoundTime(1h)"), stages_in("Interpolate+Smooth(9)")
+    >>> find_pipeline_stages("PL(1,1)+RoundTime(1h)"), find_pipeline_stages("Interpolate+Smooth(9)")
     (['PL(1,1)', 'RoundTime(1h)'], [])
     """
-    stages = stages_of(spec)
+    stages = split_stages(spec)
     head = spec.partition("(")[0].strip()
     is_one = len(stages) == 1 or not all(stages) or ("+" in head and head in entries())
     return [] if is_one else stages
 
 
-def _made_stages(spec: str, stages: Sequence[str], kind: Kinds, options: dict[str, Any]) -> tuple[Any, ...]:
+def _create_stages(spec: str, stages: Sequence[str], kind: Kinds, options: dict[str, Any]) -> tuple[Any, ...]:
     """Make the stages of a pipeline; what is wrong with one is said of that one."""
     refuse_other_kind(spec, _DEFENCES, kind)
-    wanted = [one for one in _DEFENCES if one in (_several(kind) or _DEFENCES)]
+    wanted = [one for one in _DEFENCES if one in (_to_kind_tuple(kind) or _DEFENCES)]
     made = []
     for number, stage in enumerate(stages, start=1):
         try:
@@ -253,7 +262,7 @@ def _made_stages(spec: str, stages: Sequence[str], kind: Kinds, options: dict[st
 
 def refuse_other_kind(name: str, got: Kinds, wanted: Kinds) -> None:
     """Say of what kind an algorithm is, in plain words, unless it is of one that is wanted."""
-    allowed, served = _several(wanted), _several(got)
+    allowed, served = _to_kind_tuple(wanted), _to_kind_tuple(got)
     if allowed and not set(allowed) & set(served):
         asked, is_a = (" or ".join(WORDING[one].one for one in kinds) for kinds in (allowed, served))
         raise ParameterError(f"{name} is {is_a}; {asked} is wanted here")
@@ -265,7 +274,7 @@ def is_kind(spec: str, kind: Kind) -> bool:
     >>> is_kind("GeoInd(expected_noise=100m)", "gps-obfuscator")
     True
     """
-    stages = stages_in(spec)
+    stages = find_pipeline_stages(spec)
     if stages:
         return kind in _DEFENCES and all(is_kind(stage, kind) for stage in stages)
     name = parse(spec)[0]
@@ -282,18 +291,18 @@ def find(name: str, kind: Kinds = None) -> type[Algorithm]:
         return _load(name)
     entry = entries().get(name)
     if entry is None:
-        sides = dict.fromkeys(WORDING[one].side for one in _several(kind))
+        sides = dict.fromkeys(WORDING[one].side for one in _to_kind_tuple(kind))
         asked = " or ".join(sides) or "algorithm"
-        raise ParameterError(f"there is no {asked} called {name!r}; {_instead_of(name, kind)}")
+        raise ParameterError(f"there is no {asked} called {name!r}; {_suggest_names(name, kind)}")
     return entry.load()
 
 
-def _several(kind: Kinds) -> tuple[Kind, ...]:
+def _to_kind_tuple(kind: Kinds) -> tuple[Kind, ...]:
     return (kind,) if isinstance(kind, str) else tuple(kind or ())
 
 
-def _instead_of(name: str, kind: Kinds) -> str:
-    suitable = {one: names(one) for one in kinds_beside(_several(kind))}
+def _suggest_names(name: str, kind: Kinds) -> str:
+    suitable = {one: names(one) for one in kinds_of_same_side(_to_kind_tuple(kind))}
     short = {known.casefold(): known for known in entries()}
     near = [short[one] for one in difflib.get_close_matches(name.casefold(), short, n=4, cutoff=0.5)]
     close = [one for one in near if any(one in known for known in suitable.values())] or near
@@ -309,7 +318,7 @@ def _load(path: str) -> type[Algorithm]:
     try:
         found = getattr(importlib.import_module(module), attribute)
     except Exception as error:
-        said = str(error) if isinstance(error, (ImportError, AttributeError)) else _raised(error)
+        said = str(error) if isinstance(error, (ImportError, AttributeError)) else _describe_error(error)
         raise ParameterError(f"cannot import {path}: {said}") from error
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
         raise ParameterError(f"{path} is not an algorithm: derive it from Obfuscator or one of the attacks")
@@ -360,5 +369,5 @@ def _check_methods(algorithm: type[Algorithm], base: type[Algorithm], path: str)
             raise ParameterError(f"{path}: {method} cannot be called as {method}{wanted}: {error}") from None
 
 
-def _raised(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"

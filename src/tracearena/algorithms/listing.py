@@ -19,11 +19,11 @@ from tracearena.algorithms.base import (
     Algorithm,
     Kind,
     constructor_fields,
-    kinds_called,
+    kinds_by_word,
     kinds_of,
     parameter_fields,
 )
-from tracearena.algorithms.spec import parse, written
+from tracearena.algorithms.spec import format_parameter, parse
 from tracearena.errors import ParameterError
 
 # What a class says of its algorithm: one line, and every parameter with its default, unit and
@@ -78,7 +78,7 @@ class Parameter:
         """The default as it is written in a name, with its unit."""
         if isinstance(self.default, bool):
             return str(self.default).lower()
-        text = written(self.default)
+        text = format_parameter(self.default)
         return text + self.unit if self.unit and isinstance(self.default, (int, float)) else text
 
 
@@ -128,14 +128,14 @@ class Description:
         return dataclasses.asdict(self) | {"signature": self.signature, "command": self.command}
 
     def __str__(self) -> str:
-        about = [*_wrapped(self.signature, 0), *_wrapped(self.summary, 4)]
+        about = [*_wrap_text(self.signature, 0), *_wrap_text(self.summary, 4)]
         sorts = ", ".join(WORDING[kind].one for kind in self.kinds)
-        about += ["", *_wrapped(f"{sorts}: {self.command}", 4)]
+        about += ["", *_wrap_text(f"{sorts}: {self.command}", 4)]
         if self.parameters:
             column = 6 + max(len(str(one)) for one in self.parameters)
             about.append("")
         for one in self.parameters:
-            meaning = _wrapped(_explained(one), column) or [""]
+            meaning = _wrap_text(_explain_parameter(one), column) or [""]
             about += [f"    {one}".ljust(column) + meaning[0].lstrip(), *meaning[1:]]
         return "\n".join(line.rstrip() for line in about)
 
@@ -148,7 +148,7 @@ def describe(name: str) -> Description:
     >>> describe("Thin").parameters[0].unit
     's'
     """
-    stages = catalogue.stages_in(name)
+    stages = catalogue.find_pipeline_stages(name)
     if stages:
         raise ParameterError(f"{name} is a pipeline; ask for each of its stages: {', '.join(stages)}")
     bare = parse(name)[0]
@@ -157,7 +157,7 @@ def describe(name: str) -> Description:
 
 def description_of(algorithm: type[Algorithm], name: str, kind: Kind | None = None) -> Description:
     """Read a class that is called `name`; one of several kinds is described as one of `kind`."""
-    meanings, choices = _meanings(algorithm), _choices(algorithm)
+    meanings, choices = _parse_meanings(algorithm), _find_choices(algorithm)
     parameters = []
     for one in constructor_fields(algorithm):
         computed = one.default_factory is not dataclasses.MISSING
@@ -178,13 +178,13 @@ def description_of(algorithm: type[Algorithm], name: str, kind: Kind | None = No
         kind or algorithm.kind,
         _summary(algorithm),
         tuple(parameters),
-        _example(algorithm, name),
+        _build_example(algorithm, name),
         path=f"{algorithm.__module__}:{algorithm.__qualname__}",
         kinds=kinds_of(algorithm),
     )
 
 
-def _example(algorithm: type[Algorithm], name: str) -> str:
+def _build_example(algorithm: type[Algorithm], name: str) -> str:
     """Return the bare name if it is enough, else one with values, or with the parameters to fill in."""
     try:
         algorithm()
@@ -196,13 +196,13 @@ def _example(algorithm: type[Algorithm], name: str) -> str:
     return name
 
 
-def _explained(one: Parameter) -> str:
+def _explain_parameter(one: Parameter) -> str:
     allowed = f"one of {', '.join(one.choices)}" if one.choices else ""
     setting = "given by its name" if one.is_setting else ""
     return "; ".join(part for part in (one.meaning.rstrip("."), allowed, setting) if part)
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
+def _wrap_text(text: str, indent: int) -> list[str]:
     margin = " " * indent
     return textwrap.wrap(
         text, _WIDTH, initial_indent=margin, subsequent_indent=margin or "    ", break_on_hyphens=False
@@ -217,7 +217,7 @@ def _summary(algorithm: type[Algorithm]) -> str:
     return _CITATION.sub("", text.partition("\n")[0]).rstrip(".").replace("`", "")
 
 
-def _meanings(algorithm: type[Algorithm]) -> dict[str, str]:
+def _parse_meanings(algorithm: type[Algorithm]) -> dict[str, str]:
     """What the docstrings of a class and of those that it derives from say of each parameter."""
     found: dict[str, str] = {}
     for base in reversed(algorithm.__mro__):
@@ -228,7 +228,7 @@ def _meanings(algorithm: type[Algorithm]) -> dict[str, str]:
     return found
 
 
-def _choices(algorithm: type[Algorithm]) -> Mapping[str, tuple[str, ...]]:
+def _find_choices(algorithm: type[Algorithm]) -> Mapping[str, tuple[str, ...]]:
     try:
         hints = get_type_hints(algorithm)
     except NameError:  # a name that only type checkers import
@@ -263,7 +263,7 @@ class Listing(Sequence[Description]):
 
     def __str__(self) -> str:
         return "\n\n".join(
-            "\n".join([heading, *(line for one in described for line in _lines(one))])
+            "\n".join([heading, *(line for one in described for line in _format_lines(one))])
             for heading, described in self._groups()
         )
 
@@ -321,7 +321,7 @@ def overview(kind: str | None = None) -> Listing:
       Resample(interval in s)
           Keep one point per interval, at the beginning of the interval
     """
-    kinds = tuple(WORDING) if kind is None else kinds_called(kind)
+    kinds = tuple(WORDING) if kind is None else kinds_by_word(kind)
     if not kinds:
         raise ParameterError.of("kind", kind, f"one of {', '.join(KIND_WORDS)}")
     known = catalogue.entries().values()
@@ -335,7 +335,7 @@ def overview(kind: str | None = None) -> Listing:
     )
 
 
-def _lines(one: Description) -> list[str]:
+def _format_lines(one: Description) -> list[str]:
     name = textwrap.wrap(
         one.signature, _WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False
     )

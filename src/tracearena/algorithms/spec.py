@@ -48,21 +48,21 @@ def parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
     name, inner = match.groups()
     positional: list[Any] = []
     named: dict[str, Any] = {}
-    for part in _parts(inner) if inner and inner.strip() else []:
+    for part in _split_parts(inner) if inner and inner.strip() else []:
         key, equals, text = part.partition("=")
         if equals and "(" not in key:
-            named[key.strip()] = _value(text, spec)
+            named[key.strip()] = _parse_value(text, spec)
         elif named:
             raise ParameterError(f"{spec}: parameters without a name come first")
         else:
-            positional.append(_value(part, spec))
+            positional.append(_parse_value(part, spec))
     return name, positional, named
 
 
-def _parts(inner: str, separator: str = ",") -> list[str]:
+def _split_parts(inner: str, separator: str = ",") -> list[str]:
     """Split at the separators that stand in no inner parentheses: a parameter may itself be a name.
 
-    >>> _parts("PL(4,1), 2")
+    >>> _split_parts("PL(4,1), 2")
     ['PL(4,1)', ' 2']
     """
     parts, depth = [""], 0
@@ -75,16 +75,16 @@ def _parts(inner: str, separator: str = ",") -> list[str]:
     return parts
 
 
-def stages_of(spec: str) -> list[str]:
+def split_stages(spec: str) -> list[str]:
     """Split a name at every ``+`` that stands in no parentheses: the stages of a pipeline.
 
-    >>> stages_of("PL(1,1) + SwapTimes(1km,month)"), stages_of("GeoInd(1e+2m)")
+    >>> split_stages("PL(1,1) + SwapTimes(1km,month)"), split_stages("GeoInd(1e+2m)")
     (['PL(1,1)', 'SwapTimes(1km,month)'], ['GeoInd(1e+2m)'])
     """
-    return [part.strip() for part in _parts(spec, "+")]
+    return [part.strip() for part in _split_parts(spec, "+")]
 
 
-def _value(text: str, spec: str) -> Any:
+def _parse_value(text: str, spec: str) -> Any:
     text = text.strip()
     if not text:
         raise ParameterError(f"{spec}: a parameter is empty")
@@ -106,34 +106,37 @@ def is_bare_name(name: object) -> bool:
     return isinstance(name, str) and "(" not in name and _SPEC.fullmatch(name) is not None
 
 
-def written(value: Any, unit: str | None = None) -> str:
+def format_parameter(value: Any, unit: str | None = None) -> str:
     """Write a value so that `parse` reads it back: with its unit where a bare number is refused.
 
-    >>> written(0.1), written(0.5, "m"), written(100.0, "m"), written(None)
+    >>> format_parameter(0.1), format_parameter(0.5, "m"), format_parameter(100.0, "m"),
+    format_parameter(None)
     ('0.1', '0.5m', '100', 'None')
     """
     if unit is not None and _is_small(value, unit):
-        return written(value) + unit
+        return format_parameter(value) + unit
     if not isinstance(value, float):
         return str(value)
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
 
 
-def in_unit(parameter: str, value: Any, unit: str | None, instead: Iterable[str] = ()) -> Any:
+def convert_to_unit(parameter: str, value: Any, unit: str | None, instead: Iterable[str] = ()) -> Any:
     """Turn a quantity into the unit its parameter is measured in; other values pass as they are.
 
     A bare number that would mean less than a metre or a second is refused; `instead` names the
     parameters that it may have been meant for.
 
-    >>> in_unit("r", Quantity.of("500", "m"), "km")
+    >>> convert_to_unit("r", Quantity.of("500", "m"), "km")
     0.5
     """
     if not isinstance(value, Quantity):
         if unit is not None and isinstance(value, str) and _OTHER_UNIT.fullmatch(value):
-            raise ParameterError(f"{parameter} = {value}: its units are {', '.join(_units_like(unit))}")
+            raise ParameterError(
+                f"{parameter} = {value}: its units are {', '.join(_list_related_units(unit))}"
+            )
         if unit is not None and _is_small(value, unit):
-            said = written(value)
+            said = format_parameter(value)
             spellings = [f"{said}{unit}", *(f"{other}={said}" for other in instead if other != parameter)]
             raise ParameterError(
                 f"{parameter} = {said} would mean {said} {unit}: write {', or '.join(spellings)}"
@@ -143,12 +146,12 @@ def in_unit(parameter: str, value: Any, unit: str | None, instead: Iterable[str]
         raise ParameterError(f"{parameter} has no unit; write a bare number")
     base, factor = _UNITS[unit]
     if base != value.base:
-        units = ", ".join(_units_like(unit))
+        units = ", ".join(_list_related_units(unit))
         raise ParameterError(f"{parameter} is measured in {unit}, not in {value.base}: its units are {units}")
     return float(value) / factor
 
 
-def _units_like(unit: str) -> list[str]:
+def _list_related_units(unit: str) -> list[str]:
     return [other for other, (base, _) in _UNITS.items() if base == _UNITS[unit][0]]
 
 

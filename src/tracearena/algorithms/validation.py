@@ -25,75 +25,81 @@ _FEW = 3
 _SEED = 1
 
 
-def transformed(defence: Any, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+def run_transform(defence: Any, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
     """Obfuscate: the same users; the same events in the same order too, unless the defence changes times."""
     if is_foreign(defence):
-        few = _few(original)
-        _tried(
-            defence, lambda one: one.transform(few, seed=_SEED), lambda made: _released(defence, made, few)
-        )
-    return _released(defence, _asked(defence, "transform", original, seed=seed), original)
-
-
-def transformed_part(
-    defence: Any, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
-) -> ObfuscatedTraces:
-    """Obfuscate some users, as `transformed` does all."""
-    made = _asked(defence, "transform_part", part, seed=seed, first=first, total=total)
-    return _released(defence, made, part)
-
-
-def gps_transformed(defence: Any, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
-    """Obfuscate GPS traces: users keep their ids and their order."""
-    if is_foreign(defence):
-        few = _few(original)
-        _tried(
+        few = _take_few_users(original)
+        _try_on_few(
             defence,
             lambda one: one.transform(few, seed=_SEED),
-            lambda made: _same_users(defence, "transform", made, few),
+            lambda made: _check_release(defence, made, few),
         )
-    return _same_users(defence, "transform", _asked(defence, "transform", original, seed=seed), original)
+    return _check_release(defence, _call_method(defence, "transform", original, seed=seed), original)
 
 
-def gps_transformed_part(
+def run_transform_part(
+    defence: Any, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
+) -> ObfuscatedTraces:
+    """Obfuscate some users, as `run_transform` does all."""
+    made = _call_method(defence, "transform_part", part, seed=seed, first=first, total=total)
+    return _check_release(defence, made, part)
+
+
+def run_gps_transform(defence: Any, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
+    """Obfuscate GPS traces: users keep their ids and their order."""
+    if is_foreign(defence):
+        few = _take_few_users(original)
+        _try_on_few(
+            defence,
+            lambda one: one.transform(few, seed=_SEED),
+            lambda made: _check_same_users(defence, "transform", made, few),
+        )
+    return _check_same_users(
+        defence, "transform", _call_method(defence, "transform", original, seed=seed), original
+    )
+
+
+def run_gps_transform_part(
     defence: Any, part: GpsTraces, *, seed: np.random.SeedSequence, first: int, total: int
 ) -> GpsTraces:
     """Obfuscate some users of GPS traces: they keep their ids and their order."""
-    made = _asked(defence, "transform_part", part, seed=seed, first=first, total=total)
-    return _same_users(defence, "transform_part", made, part)
+    made = _call_method(defence, "transform_part", part, seed=seed, first=first, total=total)
+    return _check_same_users(defence, "transform_part", made, part)
 
 
-def recovered(attack: Any, released: GpsTraces) -> GpsTraces:
+def run_recover(attack: Any, released: GpsTraces) -> GpsTraces:
     """Attack GPS traces: the same points at other positions."""
     if is_foreign(attack):
-        few = _few(released)
-        _tried(attack, lambda one: one.recover(few), lambda made: _same_points(attack, made, few))
-    return _same_points(attack, _asked(attack, "recover", released), released)
+        few = _take_few_users(released)
+        _try_on_few(attack, lambda one: one.recover(few), lambda made: _check_same_points(attack, made, few))
+    return _check_same_points(attack, _call_method(attack, "recover", released), released)
 
 
-def fitted(algorithm: T, traces: Traces, **options: Any) -> T:
+def run_fit(algorithm: T, traces: Traces, **options: Any) -> T:
     """Let an attack or a synthesizer learn; it returns itself."""
-    got = _asked(algorithm, "fit", traces, **options)
+    got = _call_method(algorithm, "fit", traces, **options)
     if got is not algorithm:
-        raise _wrong(algorithm, "fit", "itself (end it with `return self`)", _kind_of(got))
+        raise _build_answer_error(algorithm, "fit", "itself (end it with `return self`)", _type_name(got))
     return algorithm
 
 
-def identified(attack: Any, anonymized: ObfuscatedTraces, known: Traces, *, seed: SeedLike = None) -> IdTable:
+def run_identify(
+    attack: Any, anonymized: ObfuscatedTraces, known: Traces, *, seed: SeedLike = None
+) -> IdTable:
     """Re-identify: one user of the reference traces for each pseudonym."""
-    return id_table(attack, _asked(attack, "identify", anonymized, seed=seed), anonymized, known)
+    return check_id_table(attack, _call_method(attack, "identify", anonymized, seed=seed), anonymized, known)
 
 
-def inferred(attack: Any, anonymized: ObfuscatedTraces, known: Traces, *, seed: SeedLike = None) -> Traces:
+def run_infer(attack: Any, anonymized: ObfuscatedTraces, known: Traces, *, seed: SeedLike = None) -> Traces:
     """Infer traces: one place for every reference user and instant."""
-    return whole_traces(attack, _asked(attack, "infer", anonymized, seed=seed), anonymized, known)
+    return check_inference(attack, _call_method(attack, "infer", anonymized, seed=seed), anonymized, known)
 
 
 def try_attack(attack: Any, reference: Traces) -> None:
     """Refuse an attack from elsewhere whose answer on a few users is not what its kind gives."""
     if not is_foreign(attack) or not reference.n_users:
         return
-    few = _few(reference)
+    few = _take_few_users(reference)
     pseudonyms = np.arange(1, few.n_users + 1) + 10**9
     published = ObfuscatedTraces.unchanged(few).with_user_ids(pseudonyms)
 
@@ -101,76 +107,84 @@ def try_attack(attack: Any, reference: Traces) -> None:
         one.fit(few)
         return getattr(one, "identify" if one.kind == "reidentification" else "infer")(published, seed=_SEED)
 
-    check = id_table if attack.kind == "reidentification" else whole_traces
-    _tried(attack, attacked, lambda made: check(attack, made, published, few))
+    check = check_id_table if attack.kind == "reidentification" else check_inference
+    _try_on_few(attack, attacked, lambda made: check(attack, made, published, few))
 
 
-def synthesized(synthesizer: Any, training: Traces, days: int, *, seed: SeedLike = None) -> Traces:
+def run_synthesize(synthesizer: Any, training: Traces, days: int, *, seed: SeedLike = None) -> Traces:
     """Synthesize whole days of the training users, at the training places."""
-    return _days(synthesizer, _asked(synthesizer, "synthesize", days, seed=seed), training, days)
+    return _check_synthetic_days(
+        synthesizer, _call_method(synthesizer, "synthesize", days, seed=seed), training, days
+    )
 
 
 def try_synthesizer(synthesizer: Any, training: Traces) -> None:
     """Refuse a synthesizer from elsewhere whose traces of a few users are not what is asked for."""
     if not is_foreign(synthesizer) or not training.n_users:
         return
-    few = _few(training)
-    _tried(
+    few = _take_few_users(training)
+    _try_on_few(
         synthesizer,
         lambda one: (one.fit(few, seed=_SEED), one.synthesize(1, seed=_SEED))[1],
-        lambda made: _days(synthesizer, made, few, 1),
+        lambda made: _check_synthetic_days(synthesizer, made, few, 1),
     )
 
 
-def _days(synthesizer: Any, made: Any, training: Traces, days: int) -> Traces:
+def _check_synthetic_days(synthesizer: Any, made: Any, training: Traces, days: int) -> Traces:
     wanted = (
         f"Traces of {days:,} days of each of the {training.n_users:,} training users, at the training places"
     )
     if not isinstance(made, Traces):
-        raise _wrong(synthesizer, "synthesize", wanted, _kind_of(made))
+        raise _build_answer_error(synthesizer, "synthesize", wanted, _type_name(made))
     if not np.array_equal(made.user_ids, training.user_ids):
-        raise _wrong(synthesizer, "synthesize", wanted, f"traces of {_users(made)}")
+        raise _build_answer_error(synthesizer, "synthesize", wanted, f"traces of {_describe_users(made)}")
     if made.places != training.places:
-        raise _wrong(synthesizer, "synthesize", wanted, "traces at other places")
+        raise _build_answer_error(synthesizer, "synthesize", wanted, "traces at other places")
     length = training.clock.instants_per_day
     # Our baseline `Training` gives the training days back, however many there are.
     wrong_days = is_foreign(synthesizer) and made.n_instants != days * length
     if made.clock.instants_per_day != length or wrong_days:
-        raise _wrong(synthesizer, "synthesize", wanted, f"{made.n_instants:,} instants")
+        raise _build_answer_error(synthesizer, "synthesize", wanted, f"{made.n_instants:,} instants")
     return made
 
 
-def id_table(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: Traces) -> IdTable:
+def check_id_table(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: Traces) -> IdTable:
     """Check the answer of a re-identification."""
     wanted = f"an IdTable with a user of the reference traces for each of {anonymized.n_users:,} pseudonyms"
     if not isinstance(got, IdTable):
-        raise _wrong(attack, "identify", wanted, _kind_of(got))
+        raise _build_answer_error(attack, "identify", wanted, _type_name(got))
     if not np.array_equal(got.pseudonyms, anonymized.user_ids):
-        raise _wrong(attack, "identify", wanted, f"a table of {len(got):,} pseudonyms that are not those")
+        raise _build_answer_error(
+            attack, "identify", wanted, f"a table of {len(got):,} pseudonyms that are not those"
+        )
     strange = ~np.isin(got.user_ids, known.user_ids)
     if strange.any():
-        raise _wrong(attack, "identify", wanted, f"{int(strange.sum()):,} users who are not among them")
+        raise _build_answer_error(
+            attack, "identify", wanted, f"{int(strange.sum()):,} users who are not among them"
+        )
     return got
 
 
-def whole_traces(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: Traces) -> Traces:
+def check_inference(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: Traces) -> Traces:
     """Check the answer of a trace inference."""
     wanted = (
         f"Traces with one place for each of the {known.n_users:,} reference users "
         f"and {anonymized.n_instants:,} instants"
     )
     if not isinstance(got, Traces):
-        raise _wrong(attack, "infer", wanted, _kind_of(got))
+        raise _build_answer_error(attack, "infer", wanted, _type_name(got))
     if not np.array_equal(got.user_ids, known.user_ids):
-        raise _wrong(attack, "infer", wanted, f"traces of {_users(got)}")
+        raise _build_answer_error(attack, "infer", wanted, f"traces of {_describe_users(got)}")
     if got.places != anonymized.places:
-        raise _wrong(attack, "infer", wanted, "traces at other places")
+        raise _build_answer_error(attack, "infer", wanted, "traces at other places")
     if got.span != anonymized.span or not got.is_complete:
-        raise _wrong(attack, "infer", wanted, f"{got.n_events:,} events at instants {_span(got)}")
+        raise _build_answer_error(
+            attack, "infer", wanted, f"{got.n_events:,} events at instants {_describe_span(got)}"
+        )
     return got
 
 
-def _released(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces:
+def _check_release(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces:
     keeps_times = getattr(defence, "keeps_times", True)
     wanted = (
         "ObfuscatedTraces with the same events in the same order (ObfuscatedTraces.like(original, codes)), "
@@ -179,56 +193,58 @@ def _released(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces:
         else f"ObfuscatedTraces of the same {original.n_users:,} users, places and clock"
     )
     if not isinstance(got, ObfuscatedTraces):
-        raise _wrong(defence, "transform", wanted, _kind_of(got))
+        raise _build_answer_error(defence, "transform", wanted, _type_name(got))
     if not np.array_equal(got.user_ids, original.user_ids):
-        raise _wrong(defence, "transform", wanted, f"traces of {_users(got)}")
+        raise _build_answer_error(defence, "transform", wanted, f"traces of {_describe_users(got)}")
     if got.places != original.places:
-        raise _wrong(defence, "transform", wanted, "traces at other places")
+        raise _build_answer_error(defence, "transform", wanted, "traces at other places")
     if got.clock != original.clock:
-        raise _wrong(defence, "transform", wanted, "traces with another clock")
+        raise _build_answer_error(defence, "transform", wanted, "traces with another clock")
     if keeps_times and (got.span != original.span or not got.has_rows_of(original)):
-        raise _wrong(defence, "transform", wanted, f"{got.n_events:,} events at instants {_span(got)}")
+        raise _build_answer_error(
+            defence, "transform", wanted, f"{got.n_events:,} events at instants {_describe_span(got)}"
+        )
     return got
 
 
-def _same_users(algorithm: Any, method: str, got: Any, given: GpsTraces) -> GpsTraces:
+def _check_same_users(algorithm: Any, method: str, got: Any, given: GpsTraces) -> GpsTraces:
     wanted = f"GpsTraces of the same {given.n_users:,} users in their order"
     if not isinstance(got, GpsTraces):
-        raise _wrong(algorithm, method, wanted, _kind_of(got))
+        raise _build_answer_error(algorithm, method, wanted, _type_name(got))
     if not np.array_equal(got.user_ids, given.user_ids):
-        raise _wrong(algorithm, method, wanted, f"traces of {_users(got)}")
+        raise _build_answer_error(algorithm, method, wanted, f"traces of {_describe_users(got)}")
     return got
 
 
-def _same_points(attack: Any, got: Any, released: GpsTraces) -> GpsTraces:
-    made = _same_users(attack, "recover", got, released)
+def _check_same_points(attack: Any, got: Any, released: GpsTraces) -> GpsTraces:
+    made = _check_same_users(attack, "recover", got, released)
     if not made.has_rows_of(released):
         wanted = f"the same {released.n_points:,} points at other positions"
-        raise _wrong(attack, "recover", wanted, f"{made.n_points:,} points, or other times")
+        raise _build_answer_error(attack, "recover", wanted, f"{made.n_points:,} points, or other times")
     return made
 
 
-def _few(traces: _SomeTraces) -> _SomeTraces:
+def _take_few_users(traces: _SomeTraces) -> _SomeTraces:
     return traces.take_users(np.arange(min(_FEW, traces.n_users)))
 
 
-def _users(traces: Traces | ObfuscatedTraces | GpsTraces) -> str:
+def _describe_users(traces: Traces | ObfuscatedTraces | GpsTraces) -> str:
     return f"{traces.n_users:,} users, or others, or in another order"
 
 
-def _span(traces: Traces | ObfuscatedTraces) -> str:
+def _describe_span(traces: Traces | ObfuscatedTraces) -> str:
     return f"{traces.span[0]} to {traces.span[1] - 1}"
 
 
-def _wrong(algorithm: Any, method: str, wanted: str, got: str) -> AlgorithmError:
-    return AlgorithmError(f"{_class_of(algorithm)}.{method} must return {wanted}; it returned {got}")
+def _build_answer_error(algorithm: Any, method: str, wanted: str, got: str) -> AlgorithmError:
+    return AlgorithmError(f"{_class_path(algorithm)}.{method} must return {wanted}; it returned {got}")
 
 
-def _kind_of(got: Any) -> str:
+def _type_name(got: Any) -> str:
     return type(got).__name__
 
 
-def _class_of(algorithm: Any) -> str:
+def _class_path(algorithm: Any) -> str:
     kind = type(algorithm)
     return f"{kind.__module__}:{kind.__qualname__}"
 
@@ -238,7 +254,7 @@ def is_foreign(algorithm: Any) -> bool:
     return type(algorithm).__module__.partition(".")[0] != "tracearena"
 
 
-def _tried(algorithm: T, ask: Callable[[T], Any], check: Callable[[Any], object]) -> None:
+def _try_on_few(algorithm: T, ask: Callable[[T], Any], check: Callable[[Any], object]) -> None:
     """Check the answer on a few users; one that refuses so few may still take them all."""
     answers = []
     with suppress(Exception):
@@ -247,13 +263,13 @@ def _tried(algorithm: T, ask: Callable[[T], Any], check: Callable[[Any], object]
         check(answer)
 
 
-def _asked(algorithm: Any, method: str, *arguments: Any, **options: Any) -> Any:
-    with blaming(algorithm, method):
+def _call_method(algorithm: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    with attribute_errors(algorithm, method):
         return getattr(algorithm, method)(*arguments, **options)
 
 
 @contextmanager
-def blaming(algorithm: Any, method: str) -> Iterator[None]:
+def attribute_errors(algorithm: Any, method: str) -> Iterator[None]:
     """Turn what a class from elsewhere raises into a sentence; what ours raise is our own fault."""
     try:
         yield
@@ -264,6 +280,6 @@ def blaming(algorithm: Any, method: str) -> Iterator[None]:
             raise
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise AlgorithmError(
-            f"{_class_of(algorithm)}.{method} raised {type(error).__name__}: {error} "
+            f"{_class_path(algorithm)}.{method} raised {type(error).__name__}: {error} "
             f"({where.filename}, line {where.lineno})"
         ) from error

@@ -3,7 +3,7 @@ from .ensemble import (
     ADAPTIVE_ATTACKS,
     SAMPLE_ATTACKS,
     STRONGEST_ATTACKS,
-    UNTOLD_ATTACKS,
+    UNINFORMED_ATTACKS,
     AttackScores,
     Ensemble,
     all_attacks,
@@ -12,15 +12,15 @@ from .ensemble import (
     strongest,
 )
 from .evaluation import (
-    Choice,
     Evaluation,
-    Halves,
-    Tried,
+    HalvesComparison,
+    SynthesizerChoice,
+    SynthesizerResult,
     Utility,
     baselines,
     choose_synthesizer,
+    compare_halves,
     evaluate,
-    halves,
     worse_than_uniform,
 )
 from .experiments import (
@@ -36,7 +36,7 @@ from .experiments import (
     location_classes,
     measure_fairness,
 )
-from .journal import begun_with, unfinished
+from .journal import read_sweep_seed, sweep_checkpoint_path
 from .privacy_bounds import Bounds, DefenceBounds, Interval, bounds, write_bounds
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
 from .sweep import (
@@ -47,11 +47,11 @@ from .sweep import (
     SweepRow,
     TunedScores,
     best_defences,
+    require_success,
     run_sweep,
-    succeeded,
     write_table,
 )
-from .tuning import SampleTeam, Tuning, WeightTuning, halves_of, tune, tune_weights, tuned_against
+from .tuning import SampleTeam, Tuning, WeightTuning, split_reference, tune, tune_against, tune_weights
 from .unicity import ReleaseNoise, Uniqueness, measure_release_noise, uniqueness
 
 __all__ = [
@@ -60,18 +60,17 @@ __all__ = [
     "SAMPLE_ATTACKS",
     "SAMPLE_DEFENCES",
     "STRONGEST_ATTACKS",
-    "UNTOLD_ATTACKS",
+    "UNINFORMED_ATTACKS",
     "AttackScores",
     "Band",
     "Bounds",
-    "Choice",
     "Classifier",
     "Deanonymisation",
     "DefenceBounds",
     "Ensemble",
     "Evaluation",
     "Fairness",
-    "Halves",
+    "HalvesComparison",
     "Interval",
     "Release",
     "ReleaseNoise",
@@ -79,8 +78,9 @@ __all__ = [
     "ServiceResult",
     "Sweep",
     "SweepRow",
+    "SynthesizerChoice",
+    "SynthesizerResult",
     "SyntheticRisk",
-    "Tried",
     "TunedScores",
     "Tuning",
     "Uniqueness",
@@ -91,15 +91,13 @@ __all__ = [
     "attack_names",
     "attack_synthetic",
     "baselines",
-    "begun_with",
     "best_defences",
     "bounds",
     "choose_synthesizer",
+    "compare_halves",
     "deanonymise",
     "evaluate",
     "find_homes",
-    "halves",
-    "halves_of",
     "hide_from_service",
     "knowing_attacker",
     "location_classes",
@@ -108,13 +106,15 @@ __all__ = [
     "measure_release_noise",
     "pseudonymise",
     "pseudonymise_users",
+    "read_sweep_seed",
+    "require_success",
     "run_sweep",
+    "split_reference",
     "strongest",
-    "succeeded",
+    "sweep_checkpoint_path",
     "tune",
+    "tune_against",
     "tune_weights",
-    "tuned_against",
-    "unfinished",
     "uniqueness",
     "worse_than_uniform",
     "write_bounds",

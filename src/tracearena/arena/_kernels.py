@@ -9,7 +9,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _has(members: Any, first: int, stop: int, wanted: int) -> bool:
+def _contains(members: Any, first: int, stop: int, wanted: int) -> bool:
     while first < stop:
         middle = (first + stop) // 2
         if members[middle] < wanted:
@@ -20,7 +20,7 @@ def _has(members: Any, first: int, stop: int, wanted: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def choose(uniform: Any, m: int, chosen: Any) -> int:
+def draw_distinct(uniform: Any, m: int, chosen: Any) -> int:
     """Fill `chosen` with different numbers below m, the first k of which are a draw of k; return how many.
 
     The numbers are the beginning of a permutation of 0..m-1, so who knows k + 1 of them knows the first k.
@@ -41,25 +41,25 @@ def choose(uniform: Any, m: int, chosen: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def singled_out(own: Any, uniform: Any, visitor_offsets: Any, visitors: Any, target: int) -> Any:
+def count_singling_draws(own: Any, uniform: Any, visitor_offsets: Any, visitors: Any, target: int) -> Any:
     """Count, for 1, 2, … points, the draws of the codes `own` that only `target` has all of.
 
-    ``uniform[d]`` drives draw d, see `choose`.
+    ``uniform[d]`` drives draw d, see `draw_distinct`.
     """
     hits = np.zeros(uniform.shape[1], np.int64)
     chosen = np.empty(uniform.shape[1], np.int64)
     for d in range(len(uniform)):
-        size = choose(uniform[d], len(own), chosen)
+        size = draw_distinct(uniform[d], len(own), chosen)
         alone = False
         for k in range(uniform.shape[1]):
             if not alone and k < size:
-                alone = _only(own, chosen[: k + 1], visitor_offsets, visitors, target)
+                alone = _is_only_visitor(own, chosen[: k + 1], visitor_offsets, visitors, target)
             hits[k] += alone
     return hits
 
 
 @njit(cache=True, nogil=True)
-def _only(own: Any, chosen: Any, offsets: Any, visitors: Any, target: int) -> bool:
+def _is_only_visitor(own: Any, chosen: Any, offsets: Any, visitors: Any, target: int) -> bool:
     rarest, fewest = -1, 2**62
     for i in range(len(chosen)):
         row = own[chosen[i]]
@@ -71,7 +71,7 @@ def _only(own: Any, chosen: Any, offsets: Any, visitors: Any, target: int) -> bo
         everywhere = True
         for i in range(len(chosen)):
             row = own[chosen[i]]
-            if not _has(visitors, offsets[row], offsets[row + 1], visitors[v]):
+            if not _contains(visitors, offsets[row], offsets[row + 1], visitors[v]):
                 everywhere = False
                 break
         if everywhere:
@@ -91,7 +91,7 @@ def _first_at_least(values: Any, first: int, stop: int, wanted: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _chance(table: Any, per_step: float, reach: int, x: float, y: float) -> Any:
+def _interpolate_chance(table: Any, per_step: float, reach: int, x: float, y: float) -> Any:
     """Read a table of a quarter plane between its knots; 0 beyond it."""
     a, b = abs(x) * per_step, abs(y) * per_step
     i, j = int(a), int(b)
@@ -104,7 +104,7 @@ def _chance(table: Any, per_step: float, reach: int, x: float, y: float) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def explain(
+def explain_item(
     window: int, y: float, longitude: float, width: float, window_ms: int,
     windows: Any, window_offsets: Any, point_y: Any, point_longitude: Any, point_ms: Any, point_user: Any,
     weight: Any, lag_ms: Any, first_table: Any, share: Any, tables: Any, per_step: Any, reach: Any,
@@ -142,7 +142,9 @@ def explain(
                 turn += 360
             chance = 0.0
             for c in range(first_table[b], first_table[b + 1]):
-                chance += share[c] * _chance(tables[c], per_step[c], reach[c], turn * width, point_y[p] - y)
+                chance += share[c] * _interpolate_chance(
+                    tables[c], per_step[c], reach[c], turn * width, point_y[p] - y
+                )
             if chance <= 0:
                 continue
             user = point_user[p]
@@ -156,7 +158,7 @@ def explain(
 
 
 @njit(cache=True, nogil=True)
-def linked_draws(
+def add_link_credit(
     item_window: Any, item_y: Any, item_longitude: Any, item_width: Any, window_ms: int,
     windows: Any, window_offsets: Any, point_y: Any, point_longitude: Any, point_ms: Any, point_user: Any,
     weight: Any, lag_ms: Any, first_table: Any, share: Any, tables: Any, per_step: Any, reach: Any,
@@ -175,13 +177,13 @@ def linked_draws(
     total, listed = np.zeros(users), np.empty(users, np.int64)
     chosen = np.empty(most, np.int64)
     for d in range(len(uniform)):
-        known = choose(uniform[d], len(item_y), chosen)
+        known = draw_distinct(uniform[d], len(item_y), chosen)
         n_listed, top, ties, right = 0, 0.0, n_candidates, False
         for k in range(most):
             if k < known:
                 i = chosen[k]
                 if begin[i] < 0:
-                    count = explain(
+                    count = explain_item(
                         item_window[i], item_y[i], item_longitude[i], item_width[i], window_ms,
                         windows, window_offsets, point_y, point_longitude, point_ms, point_user,
                         weight, lag_ms, first_table, share, tables, per_step, reach, best, touched,

@@ -11,14 +11,14 @@ import numpy as np
 from tracearena.algorithms import catalogue
 from tracearena.arena.ensemble import KNOWING_ATTACKS
 from tracearena.arena.pseudonyms import pseudonymise
-from tracearena.attacks.synthetic import MarkovIdentification, MembershipInference
+from tracearena.attacks.synthetic import MembershipInference, SyntheticIdentification
 from tracearena.checks import require_choice
 from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import reidentification_score
 from tracearena.traces import ObfuscatedTraces, Traces
-from tracearena.traces._arrays import comparable
+from tracearena.traces._arrays import to_comparable_ids
 
 ATTACKS = ("VisitProb-R", "Bayes-R")
 """Attacks on all traces of a synthetic user together, beside the paper's on each trace."""
@@ -77,7 +77,7 @@ def attack_synthetic(
     >>> attack_synthetic(made, before, attacks=("VisitProb-R",), seed=1).guess == 1 / 30
     True
     """
-    own = np.isin(*comparable(synthetic.user_ids, known.user_ids))
+    own = np.isin(*to_comparable_ids(synthetic.user_ids, known.user_ids))
     if not own.all():
         raise DataError("the attacker knows nothing of some users of the synthetic traces: other ids")
     root = seed_sequence(seed)
@@ -91,7 +91,7 @@ def attack_synthetic(
     if others is not None:
         advantage = MembershipInference().fit(known, others).evaluate(synthetic).advantage
     return SyntheticRisk(
-        MarkovIdentification().fit(known).rate(synthetic), linked, advantage, 1 / max(known.n_users, 1)
+        SyntheticIdentification().fit(known).rate(synthetic), linked, advantage, 1 / max(known.n_users, 1)
     )
 
 
@@ -103,13 +103,13 @@ Knowledge = Literal["partial", "maximum"]
 """``partial``: the reference traces; ``maximum``: the original traces themselves ([contest] section 3.2)."""
 
 
-def known_to(knowledge: Knowledge, reference: Traces, original: Traces) -> Traces:
+def select_known_traces(knowledge: Knowledge, reference: Traces, original: Traces) -> Traces:
     """Return the traces that an attacker learns from."""
     require_choice("knowledge", knowledge, get_args(Knowledge))
     return original if knowledge == "maximum" else reference
 
 
-def attacks_with(knowledge: Knowledge, names: Sequence[str]) -> list[str]:
+def select_attacks(knowledge: Knowledge, names: Sequence[str]) -> list[str]:
     """Return the attacks that are made: whoever knows the originals can only be asked who is who.
 
     He is not held to the attacks named: `Aligned-R`, made for him, is always among them.
@@ -117,7 +117,7 @@ def attacks_with(knowledge: Knowledge, names: Sequence[str]) -> list[str]:
     [contest] section 3.2, remark 3: "we cannot evaluate the attribute inference risk in the
     maximum-knowledge attacker model".
 
-    >>> attacks_with("maximum", ["VisitProb-R", "VisitProb-T"])
+    >>> select_attacks("maximum", ["VisitProb-R", "VisitProb-T"])
     ['VisitProb-R', 'Aligned-R']
     """
     if knowledge == "partial":

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tracearena.arena.sweep import SweepRow
-from tracearena.i18n import marked
+from tracearena.i18n import mark_for_translation
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimResult:
     """A statement about data, tested on the data at hand.
 
     Attributes
@@ -30,7 +30,7 @@ class Finding:
 
     Examples
     --------
-    >>> print(Finding("the two go together", False, "R = 0.318, it takes 0.7", 0.318))
+    >>> print(ClaimResult("the two go together", False, "R = 0.318, it takes 0.7", 0.318))
     does not hold here: the two go together (R = 0.318, it takes 0.7)
     """
 
@@ -47,23 +47,25 @@ class Finding:
         return asdict(self)
 
 
-Tell: TypeAlias = Callable[[Finding], None]
+Tell: TypeAlias = Callable[[ClaimResult], None]
 """What a figure calls with each of its findings."""
 
 
-def counted(statement: str, kept: Iterable[bool], what: str, *, least: float = 1.0) -> Finding:
+def check_share(statement: str, kept: Iterable[bool], what: str, *, least: float = 1.0) -> ClaimResult:
     """Return a finding that must be true of a share of several cases; all of them by default.
 
-    >>> print(counted("it is better", [True, False], "settings are"))
+    >>> print(check_share("it is better", [True, False], "settings are"))
     does not hold here: it is better (1 of 2 settings are)
     """
     cases = list(kept)
     good = sum(cases)
     holds = bool(cases) and good >= least * len(cases)
-    return Finding(statement, holds, f"{good} of {len(cases)} {what}", good / len(cases) if cases else None)
+    return ClaimResult(
+        statement, holds, f"{good} of {len(cases)} {what}", good / len(cases) if cases else None
+    )
 
 
-def titled(title: str, findings: Iterable[Finding], *, width: int = 90) -> str:
+def format_title(title: str, findings: Iterable[ClaimResult], *, width: int = 90) -> str:
     """Return a neutral title, and below it what was found, in lines of at most `width` characters."""
     lines = [title]
     for finding in findings:
@@ -73,7 +75,7 @@ def titled(title: str, findings: Iterable[Finding], *, width: int = 90) -> str:
     return "\n".join(lines)
 
 
-def announce(findings: Iterable[Finding], tell: Tell | None) -> None:
+def report_findings(findings: Iterable[ClaimResult], tell: Tell | None) -> None:
     """Hand each finding on, if anybody listens."""
     if tell is not None:
         for finding in findings:
@@ -108,19 +110,21 @@ def correlation(pairs: Iterable[tuple[float | None, float | None]]) -> float | N
     return float(np.corrcoef(values.T)[0, 1].round(12))
 
 
-def privacies_together(pairs: Iterable[tuple[float | None, float | None]]) -> Finding:
+def check_privacies_correlate(pairs: Iterable[tuple[float | None, float | None]]) -> ClaimResult:
     """Test whether releases that are safe from trace inference are safe from re-identification.
 
     [contest] Figure 9 says so from a correlation of 0.895 over 18 data sets; it takes 0.7 here.
     """
     found = correlation(pairs)
-    statement = marked("who is safe from trace inference is safe from re-identification")
+    statement = mark_for_translation("who is safe from trace inference is safe from re-identification")
     if found is None:
-        return Finding(statement, False, marked("R is not defined: too few releases, or all alike"), None)
-    return Finding(statement, found >= STRONG, f"R = {found:.3f}, it takes {STRONG:g}", found)
+        return ClaimResult(
+            statement, False, mark_for_translation("R is not defined: too few releases, or all alike"), None
+        )
+    return ClaimResult(statement, found >= STRONG, f"R = {found:.3f}, it takes {STRONG:g}", found)
 
 
-def shuffling_hides_names_only(rows: Sequence[SweepRow]) -> Finding:
+def check_shuffling_hides_names(rows: Sequence[SweepRow]) -> ClaimResult:
     """Test whether shuffling whole traces hides who is who, and nothing else.
 
     [contest] Figure 8: s_R,min of Cheat(1) is near 1 while s_T,min stays that of no defence. It
@@ -128,13 +132,15 @@ def shuffling_hides_names_only(rows: Sequence[SweepRow]) -> Finding:
     row, of the release with the fewest traces shuffled).
     """
     statement = "shuffling whole traces hides who is who, and hides nothing else"
-    cheats = sorted((row for row in _scored(rows) if row.defence.startswith("Cheat(")), key=_shuffled)
-    plain = [row for row in _scored(rows) if row.defence == "No"] or cheats[:1]
+    cheats = sorted(
+        (row for row in _keep_scored(rows) if row.defence.startswith("Cheat(")), key=_shuffle_share
+    )
+    plain = [row for row in _keep_scored(rows) if row.defence == "No"] or cheats[:1]
     if not cheats or plain[0] is cheats[-1]:
-        return Finding(statement, False, "no two releases to compare", None)
+        return ClaimResult(statement, False, "no two releases to compare", None)
     (before_r, before_t), (after_r, after_t) = plain[0].scores.minima, cheats[-1].scores.minima
     gain = after_t - before_t
-    return Finding(
+    return ClaimResult(
         statement,
         after_r >= NEAR_ONE and gain <= SAME,
         f"{cheats[-1].defence}: s_R,min from {before_r:.3f} to {after_r:.3f}, it takes "
@@ -143,25 +149,25 @@ def shuffling_hides_names_only(rows: Sequence[SweepRow]) -> Finding:
     )
 
 
-def privacy_costs_usefulness(rows: Sequence[SweepRow]) -> Finding:
+def check_privacy_costs_utility(rows: Sequence[SweepRow]) -> ClaimResult:
     """Test whether defences that change the data more hide whereabouts better.
 
     The trade-off that every contest is about. It takes a correlation of s_U
     and s_T,min of at most -0.7.
     """
-    found = correlation((row.utility, row.scores.s_T_min) for row in _scored(rows))
+    found = correlation((row.utility, row.scores.s_T_min) for row in _keep_scored(rows))
     statement = "the more the data is changed, the less it tells of people's whereabouts"
     if found is None:
-        return Finding(statement, False, "the correlation is not defined", None)
+        return ClaimResult(statement, False, "the correlation is not defined", None)
     told = f"R of usefulness and privacy = {found:.2f}, it takes {-STRONG:g}"
-    return Finding(statement, found <= -STRONG, told, found)
+    return ClaimResult(statement, found <= -STRONG, told, found)
 
 
-def _shuffled(row: SweepRow) -> float:
+def _shuffle_share(row: SweepRow) -> float:
     """Return the share of traces that Cheat shuffles."""
     return float(row.defence.partition("(")[2].rstrip(")"))
 
 
-def _scored(rows: Sequence[SweepRow]) -> list[SweepRow]:
+def _keep_scored(rows: Sequence[SweepRow]) -> list[SweepRow]:
     """Leave out the releases that were not attacked in both ways."""
     return [row for row in rows if row.scores.s_R_min is not None and row.scores.s_T_min is not None]

@@ -26,7 +26,7 @@ from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
-from tracearena.traces._arrays import positions
+from tracearena.traces._arrays import find_positions
 
 ATTACK_KINDS: tuple[Kind, ...] = ("reidentification", "trace-inference")
 
@@ -42,13 +42,13 @@ ADAPTIVE_ATTACKS = (
 )
 """Attackers who run the very defence that they meet on what they know."""
 
-UNTOLD_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Link-R", "Bayes-T", "Tracking-T", "Habits-T")
+UNINFORMED_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Link-R", "Bayes-T", "Tracking-T", "Habits-T")
 """Attackers who weigh all they know without a word on the defence."""
 
 KNOWING_ATTACKS = ("Aligned-R",)
 """Attacks of whoever knows the very days that are released; of other days they make nothing."""
 
-STRONGEST_ATTACKS = (*UNTOLD_ATTACKS, *ADAPTIVE_ATTACKS)
+STRONGEST_ATTACKS = (*UNINFORMED_ATTACKS, *ADAPTIVE_ATTACKS)
 """Attackers who weigh all they know, without a word on the defence and with it."""
 
 
@@ -88,7 +88,7 @@ class AttackScores(Result):
     @property
     def strongest(self) -> tuple[str | None, str | None]:
         """Names of the re-identification and the trace inference that left the least; of equals the first."""
-        return _lowest(self.reidentification), _lowest(self.trace_inference)
+        return _find_lowest(self.reidentification), _find_lowest(self.trace_inference)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all scores, both minima and whose they are as plain values."""
@@ -138,10 +138,10 @@ class Ensemble:
             validation.try_attack(attack, reference)
         for attack in self.attacks:
             if isinstance(attack, (MatchingIdentification, MatchingInference)):
-                with validation.blaming(attack, "fit"):
+                with validation.attribute_errors(attack, "fit"):
                     attack.use(self._fitted(attack.matcher(), reference))
             else:
-                validation.fitted(attack, reference)
+                validation.run_fit(attack, reference)
         return self
 
     def _fitted(self, wanted: Matcher, reference: Traces) -> Matcher:
@@ -206,7 +206,7 @@ class Ensemble:
         root = seed_sequence(seed)
         for attack, told, match in self._matched(anonymized, defence, root):
             try:
-                yield attack, self._answer(told, anonymized, match, own_seed(root, attack))
+                yield attack, self._answer(told, anonymized, match, derive_seed(root, attack))
             except TracearenaError as error:
                 yield attack, error
 
@@ -223,7 +223,7 @@ class Ensemble:
             if not isinstance(attack, ReidentificationAttack):
                 continue
             try:
-                table = self._answer(told, anonymized, match, own_seed(root, attack))
+                table = self._answer(told, anonymized, match, derive_seed(root, attack))
             except TracearenaError as error:
                 yield attack, error
                 continue
@@ -232,20 +232,20 @@ class Ensemble:
                 yield attack, told.rank_from(match)
             else:
                 assert isinstance(table, IdTable)
-                yield attack, positions(table.user_ids, self.reference_.user_ids)[:, None]
+                yield attack, find_positions(table.user_ids, self.reference_.user_ids)[:, None]
 
     def _matched(
         self, anonymized: ObfuscatedTraces, defence: Obfuscator | None, root: np.random.SeedSequence
     ) -> Iterator[tuple[Attack, Attack | TracearenaError, Match | TracearenaError | None]]:
         """Give every attack, itself told the defence, and the match that it answers from, if it has one."""
-        for matcher, sharing in together(self.attacks, anonymized, defence, root):
+        for matcher, sharing in group_by_matcher(self.attacks, anonymized, defence, root):
             match: Match | TracearenaError | None = None
             if isinstance(matcher, TracearenaError):
                 match = matcher
             elif matcher is not None:
                 try:
-                    with validation.blaming(matcher, "match"):
-                        match = matcher.match(anonymized, seed=own_seed(root, matcher))
+                    with validation.attribute_errors(matcher, "match"):
+                        match = matcher.match(anonymized, seed=derive_seed(root, matcher))
                 except TracearenaError as error:
                     match = error
             for attack, told in sharing:
@@ -265,16 +265,16 @@ class Ensemble:
             raise match
         if match is None:
             if isinstance(attack, ReidentificationAttack):
-                return validation.identified(attack, anonymized, known, seed=chance)
-            return validation.inferred(attack, anonymized, known, seed=chance)
+                return validation.run_identify(attack, anonymized, known, seed=chance)
+            return validation.run_infer(attack, anonymized, known, seed=chance)
         if isinstance(attack, MatchingIdentification):
-            with validation.blaming(attack, "identify_from"):
+            with validation.attribute_errors(attack, "identify_from"):
                 table = attack.identify_from(match, anonymized)
-            return validation.id_table(attack, table, anonymized, known)
+            return validation.check_id_table(attack, table, anonymized, known)
         assert isinstance(attack, MatchingInference)
-        with validation.blaming(attack, "infer_from"):
+        with validation.attribute_errors(attack, "infer_from"):
             traces = attack.infer_from(match, anonymized, seed=chance)
-        return validation.whole_traces(attack, traces, anonymized, known)
+        return validation.check_inference(attack, traces, anonymized, known)
 
 
 def strongest(
@@ -357,7 +357,7 @@ def all_attacks() -> list[str]:
     return [name for name in names if name not in KNOWING_ATTACKS]
 
 
-def _lowest(scores: dict[str, float]) -> str | None:
+def _find_lowest(scores: dict[str, float]) -> str | None:
     return min(scores, key=scores.__getitem__, default=None)
 
 
@@ -371,7 +371,7 @@ Group = tuple[Matcher | TracearenaError | None, Sharing]
 """A matcher, or the error that it ended with, and the attacks that answer from it."""
 
 
-def together(
+def group_by_matcher(
     attacks: Iterable[Attack],
     anonymized: ObfuscatedTraces,
     defence: Obfuscator | None,
@@ -384,46 +384,46 @@ def together(
     groups: list[Group] = []
     for attack in attacks:
         try:
-            told: Attack | TracearenaError = _told(attack, defence)
+            told: Attack | TracearenaError = _inform_attack(attack, defence)
         except TracearenaError as error:
             told = error
         matcher = told.matcher_ if isinstance(told, (MatchingIdentification, MatchingInference)) else None
-        _join(groups, matcher, [(attack, told)])
+        _add_to_group(groups, matcher, [(attack, told)])
     settled: list[Group] = []
     for known, sharing in groups:
-        _join(settled, _settled(known, anonymized, root), sharing)
+        _add_to_group(settled, _detect_mechanism(known, anonymized, root), sharing)
     return settled
 
 
-def own_seed(root: np.random.SeedSequence, who: Attack | Matcher) -> np.random.SeedSequence:
+def derive_seed(root: np.random.SeedSequence, who: Attack | Matcher) -> np.random.SeedSequence:
     """Return the seed of an attack or a matcher, which depends on its name and on no other."""
     return child_seed(root, zlib.crc32(str(who).encode()))
 
 
-def _told(attack: Any, defence: Obfuscator | None) -> Any:
+def _inform_attack(attack: Any, defence: Obfuscator | None) -> Any:
     """Return an attack that is ready: one that waits is told the defence."""
     if not getattr(attack, "waits", False):
         return attack
     if defence is None:
         raise ParameterError(f"{attack} waits to be told the defence, and nobody says which it is")
-    with validation.blaming(attack, "against"):
+    with validation.attribute_errors(attack, "against"):
         return attack.against(defence)
 
 
-def _settled(
+def _detect_mechanism(
     matcher: Matcher | TracearenaError | None, anonymized: ObfuscatedTraces, root: np.random.SeedSequence
 ) -> Matcher | TracearenaError | None:
     """Return what a matcher turns out to be when it sees a release, or the error that it ends with."""
     if not isinstance(matcher, Matcher):
         return matcher
     try:
-        with validation.blaming(matcher, "settled"):
-            return matcher.settled(anonymized, seed=own_seed(root, matcher))
+        with validation.attribute_errors(matcher, "settled"):
+            return matcher.settled(anonymized, seed=derive_seed(root, matcher))
     except TracearenaError as error:
         return error
 
 
-def _join(groups: list[Group], matcher: Matcher | TracearenaError | None, sharing: Sharing) -> None:
+def _add_to_group(groups: list[Group], matcher: Matcher | TracearenaError | None, sharing: Sharing) -> None:
     """Put attacks to the group of their matcher, or into a new one."""
     for known, others in groups:
         if known == matcher:

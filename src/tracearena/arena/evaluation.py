@@ -12,17 +12,17 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.synthetic import MarkovIdentification, MembershipInference
+from tracearena.attacks.synthetic import MembershipInference, SyntheticIdentification
 from tracearena.checks import require_choice, require_number, require_whole
 from tracearena.dataframes import Result
-from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, tracked
+from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, track_progress
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.counts import AtOnce, Countable, Counted, Distributions
+from tracearena.metrics.counts import Countable, Distributions, TraceCounts, WholeTraces
 from tracearena.metrics.distributions import fraction_tv, most_visited, population_tv
-from tracearena.metrics.transitions import BINS, Slices, axis_emd, bins_of, matrix_tv, one_hot, projected
-from tracearena.mobility.weighted import comparable as weighted_comparable
+from tracearena.metrics.transitions import BINS, Slices, axis_emd, find_bins, matrix_tv, one_hot, project_rows
+from tracearena.mobility.weighted import check_comparable as weighted_comparable
 from tracearena.traces import Box, Traces
-from tracearena.traces._arrays import comparable
+from tracearena.traces._arrays import to_comparable_ids
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class Evaluation(Result):
         interactive
             Return a Plotly figure to move about in, not one of Matplotlib.
         """
-        from tracearena.dataframes import view
+        from tracearena.dataframes import load_view
 
-        return view("evaluation_picture")(self, baselines or {}, interactive=interactive)
+        return load_view("evaluation_picture")(self, baselines or {}, interactive=interactive)
 
 
 def evaluate(
@@ -106,22 +106,22 @@ def evaluate(
     >>> found.utility.tp_tv, found.reidentification_rate
     (0.0, 1.0)
     """
-    real = compared(Counted.of(training), Counted.of(testing), against)
+    real = select_comparison(TraceCounts.of(training), TraceCounts.of(testing), against)
     return Evaluation(
-        utility=utility_of(Counted.of(synthetic, by_day=True), *real, bounds),
-        **betrayed(synthetic, training, testing, legacy_ppmtf=legacy_ppmtf),
+        utility=measure_utility(TraceCounts.of(synthetic, by_day=True), *real, bounds),
+        **measure_leakage(synthetic, training, testing, legacy_ppmtf=legacy_ppmtf),
     )
 
 
-def betrayed(
+def measure_leakage(
     synthetic: Traces, training: Traces, testing: Traces, *, legacy_ppmtf: bool = False
 ) -> dict[str, Any]:
     """Return what attackers learn from synthetic traces, under the names of `Evaluation`."""
     attack = MembershipInference(legacy_ppmtf=legacy_ppmtf).fit(training, testing)
     membership = attack.evaluate(synthetic)
     rate = None
-    if _named_after(synthetic, training):
-        rate = MarkovIdentification().fit(training).rate(synthetic)
+    if _has_training_ids(synthetic, training):
+        rate = SyntheticIdentification().fit(training).rate(synthetic)
     return {
         "reidentification_rate": rate,
         "membership_advantage": membership.advantage,
@@ -130,8 +130,8 @@ def betrayed(
     }
 
 
-def _named_after(synthetic: Traces, training: Traces) -> bool:
-    return bool(np.isin(*comparable(synthetic.user_ids, training.user_ids)).all())
+def _has_training_ids(synthetic: Traces, training: Traces) -> bool:
+    return bool(np.isin(*to_comparable_ids(synthetic.user_ids, training.user_ids)).all())
 
 
 def baselines(
@@ -142,17 +142,19 @@ def baselines(
     Against the testing traces the real ones are ``training``: a synthesizer without privacy reaches them.
     Against the training traces they are ``testing``. One without utility is at ``uniform``.
     """
-    return baselines_of(Counted.of(training), Counted.of(testing), bounds=bounds, against=against)
+    return measure_baselines(
+        TraceCounts.of(training), TraceCounts.of(testing), bounds=bounds, against=against
+    )
 
 
-def halves(
+def compare_halves(
     training: Traces,
     testing: Traces,
     *,
     bounds: Box | None = None,
     halvings: int = 10,
     seed: SeedLike = 0,
-) -> Halves | None:
+) -> HalvesComparison | None:
     """Compare half of the training users with the other half, several times.
 
     The halves differ by chance only, so a distance that is not larger says nothing against
@@ -172,9 +174,9 @@ def halves(
     Halves or None
         None if there are fewer than two training users.
     """
-    people = AtOnce(training)
-    counts = people.counted(), Counted.of(testing)
-    return halves_among(people, *counts, bounds=bounds, halvings=halvings, seed=seed)
+    people = WholeTraces(training)
+    counts = people.counted(), TraceCounts.of(testing)
+    return compare_user_halves(people, *counts, bounds=bounds, halvings=halvings, seed=seed)
 
 
 # How near traces are to real ones, by what was counted of both.
@@ -217,7 +219,7 @@ class Utility(Result):
 
 
 @dataclass(frozen=True)
-class Halves(Result):
+class HalvesComparison(Result):
     """How far two random halves of the same users are apart: what finite samples alone cost.
 
     Attributes
@@ -240,13 +242,15 @@ class Halves(Result):
         return asdict(self) | {"users": list(self.users)}
 
 
-def compared(training: T, testing: T, against: Against) -> tuple[T, T]:
+def select_comparison(training: T, testing: T, against: Against) -> tuple[T, T]:
     """Return the real traces that are compared, and those that they are compared with."""
     require_choice("against", against, get_args(Against))
     return (training, testing) if against == "testing" else (testing, training)
 
 
-def utility_of(traces: Counted | None, other: Counted, reference: Counted, bounds: Box | None) -> Utility:
+def measure_utility(
+    traces: TraceCounts | None, other: TraceCounts, reference: TraceCounts, bounds: Box | None
+) -> Utility:
     """Measure how near traces are to the reference.
 
     Parameters
@@ -257,28 +261,28 @@ def utility_of(traces: Counted | None, other: Counted, reference: Counted, bound
         Real traces beside the reference: places count in `vf_tv` that are visited in both.
     """
     weighted_comparable(reference, traces)
-    measure = _Yardstick(reference, other, bounds)
+    measure = _ReferenceDistances(reference, other, bounds)
     chosen = [reference.uniform()] if traces is None else traces.days()
     found = [measure.distances(one) for one in chosen]
-    return Utility(**{name: _mean([one[name] for one in found]) for name in found[0]})
+    return Utility(**{name: _average([one[name] for one in found]) for name in found[0]})
 
 
-def _mean(values: list[Any]) -> Any:
+def _average(values: list[Any]) -> Any:
     return None if None in values else float(np.mean(values))
 
 
-class _Yardstick:
+class _ReferenceDistances:
     """What is true of a reference, in all the forms in which others are compared with it."""
 
-    def __init__(self, reference: Counted, other: Counted, bounds: Box | None) -> None:
+    def __init__(self, reference: TraceCounts, other: TraceCounts, bounds: Box | None) -> None:
         from tracearena.io.ppmtf import is_people_flow
 
         self.truth = reference.on_day(0)
         self.top = most_visited(self.truth.population, _TOP)
         self.slices = Slices.of(reference.places, bounds)
-        y, x = bins_of(reference.places, bounds)
+        y, x = find_bins(reference.places, bounds)
         on_bins = {"x": one_hot(x, BINS), "y": one_hot(y, BINS), "sliced": self.slices.on_cells}
-        self.moves = {name: (bins, projected(self.truth.moves, bins)) for name, bins in on_bins.items()}
+        self.moves = {name: (bins, project_rows(self.truth.moves, bins)) for name, bins in on_bins.items()}
         self.has_moves = reference.has_moves
         counting = self.truth.fractions.sum(axis=1) > 0
         counting &= other.fractions_on(0).sum(axis=1) > 0
@@ -302,7 +306,7 @@ class _Yardstick:
     def _of_moves(self, one: Distributions) -> dict[str, float | None]:
         if not self.has_moves:
             return dict.fromkeys(("tm_tv", "tm_emd_x", "tm_emd_y", "tm_emd_sliced"))
-        apart = {name: truth - projected(one.moves, bins) for name, (bins, truth) in self.moves.items()}
+        apart = {name: truth - project_rows(one.moves, bins) for name, (bins, truth) in self.moves.items()}
         return {
             "tm_tv": matrix_tv(self.truth.moves, one.moves),
             "tm_emd_x": axis_emd(apart["x"]),
@@ -311,28 +315,28 @@ class _Yardstick:
         }
 
 
-def baselines_of(
-    training: Counted, testing: Counted, *, bounds: Box | None = None, against: Against = "testing"
+def measure_baselines(
+    training: TraceCounts, testing: TraceCounts, *, bounds: Box | None = None, against: Against = "testing"
 ) -> dict[str, Utility]:
     """Return the utility of real traces, and of uniformly random places: see `baselines`."""
-    other, reference = compared(training, testing, against)
+    other, reference = select_comparison(training, testing, against)
     real = "training" if against == "testing" else "testing"
     return {
-        real: utility_of(other, other, reference, bounds),
-        "uniform": utility_of(None, other, reference, bounds),
+        real: measure_utility(other, other, reference, bounds),
+        "uniform": measure_utility(None, other, reference, bounds),
     }
 
 
-def halves_among(
+def compare_user_halves(
     people: Countable,
-    training: Counted,
-    testing: Counted,
+    training: TraceCounts,
+    testing: TraceCounts,
     *,
     bounds: Box | None = None,
     halvings: int = 10,
     seed: SeedLike = 0,
-) -> Halves | None:
-    """Compare half of the training users with the other half, several times: see `halves`.
+) -> HalvesComparison | None:
+    """Compare half of the training users with the other half, several times: see `compare_halves`.
 
     Parameters
     ----------
@@ -348,15 +352,15 @@ def halves_among(
     found = []
     for _ in range(halvings):
         one = people.counted(users=np.sort(rng.permutation(people.n_users)[:cut]))
-        found.append(utility_of(one, one, training - one, bounds).to_dict())
-    known = utility_of(None, training, testing, bounds).to_dict()
+        found.append(measure_utility(one, one, training - one, bounds).to_dict())
+    known = measure_utility(None, training, testing, bounds).to_dict()
     mean: dict[str, Any] = dict.fromkeys(known)
     spread = dict(mean)
     for name in known:
         values = [one[name] for one in found if one[name] is not None]
         if values and known[name] is not None:
             mean[name], spread[name] = float(np.mean(values)), float(np.std(values))
-    return Halves(Utility(**mean), Utility(**spread), (cut, people.n_users - cut), halvings)
+    return HalvesComparison(Utility(**mean), Utility(**spread), (cut, people.n_users - cut), halvings)
 
 
 def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
@@ -382,7 +386,7 @@ PRIVACY = ("reidentification_rate", "membership_advantage")
 
 
 @dataclass(frozen=True)
-class Tried(Result):
+class SynthesizerResult(Result):
     """One synthesizer over all folds.
 
     Attributes
@@ -403,7 +407,7 @@ class Tried(Result):
 
 
 @dataclass(frozen=True)
-class Choice(Result):
+class SynthesizerChoice(Result):
     """What was tried, and what is best.
 
     Attributes
@@ -420,7 +424,7 @@ class Choice(Result):
 
     best: str | None
     by: str
-    tried: tuple[Tried, ...]
+    tried: tuple[SynthesizerResult, ...]
     folds: int
 
     def to_dict(self) -> dict[str, Any]:
@@ -439,7 +443,7 @@ def choose_synthesizer(
     most_reidentified: float | None = None,
     largest_advantage: float | None = None,
     seed: SeedLike = None,
-) -> Choice:
+) -> SynthesizerChoice:
     """Train each synthesizer on most of the people and compare its traces with the others', in turns.
 
     Nobody who is trained on is compared with, so a setting that copies people gains nothing by it.
@@ -487,24 +491,26 @@ def choose_synthesizer(
     parts = np.array_split(generator(child_seed(root, 0)).permutation(traces.n_users), folds)
     work = [(name, fold) for name in names for fold in range(folds)]
     found: dict[str, list[Evaluation]] = {name: [] for name in names}
-    for name, fold in tracked(work, len(work)):
+    for name, fold in track_progress(work, len(work)):
         training = traces.take_users(np.sort(np.concatenate([*parts[:fold], *parts[fold + 1 :]])))
         testing = traces.take_users(np.sort(parts[fold]))
         model = catalogue.create(name, "synthesizer").fit(training, seed=child_seed(root, 1, fold, 0))
         made = model.synthesize(traces_per_user, seed=child_seed(root, 1, fold, 1))
         found[name].append(evaluate(made, training, testing))
-    tried = [_tried(name, results, limits) for name, results in found.items()]
+    tried = [_summarise_folds(name, results, limits) for name, results in found.items()]
     if any(by not in one.mean for one in tried):
         raise ParameterError(f"{by} has no meaning for these traces")
     order = sorted(tried, key=lambda one: (not one.allowed, one.mean[by]))
     best = order[0].name if order[0].allowed else None
-    return Choice(best, by, tuple(order), folds)
+    return SynthesizerChoice(best, by, tuple(order), folds)
 
 
-def _tried(name: str, results: Sequence[Evaluation], limits: dict[str, float | None]) -> Tried:
+def _summarise_folds(
+    name: str, results: Sequence[Evaluation], limits: dict[str, float | None]
+) -> SynthesizerResult:
     tables = [result.to_dict() for result in results]
     known = [key for key in (*METRICS, *PRIVACY) if all(table[key] is not None for table in tables)]
     mean = {key: float(np.mean([table[key] for table in tables])) for key in known}
     spread = {key: float(np.std([table[key] for table in tables])) for key in known}
     kept = all(limit is None or mean.get(key, 0.0) <= limit for key, limit in limits.items())
-    return Tried(name, mean, spread, kept)
+    return SynthesizerResult(name, mean, spread, kept)

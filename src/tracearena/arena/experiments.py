@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.ensemble import SAMPLE_ATTACKS
-from tracearena.arena.sweep import run_sweep, succeeded
+from tracearena.arena.sweep import require_success, run_sweep
 from tracearena.attacks.deanonymisation import Windows, cut_windows
 from tracearena.attacks.privacy_zones import homes_behind_zones
 from tracearena.attacks.viterbi import ViterbiTracking
@@ -19,9 +19,15 @@ from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.applications.homes import key_places
-from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, with_true_ids
+from tracearena.metrics.applications.paired import (
+    ComparisonChunk,
+    ComparisonChunks,
+    IdTable,
+    WholeComparison,
+    with_true_ids,
+)
 from tracearena.mobility import MobilityProfiles
-from tracearena.obfuscation.fakes import FakeTraces, fake_days
+from tracearena.obfuscation.fakes import FakeTraces, make_fake_days
 from tracearena.obfuscation.privacy_zones import TrimEnds, Zones
 from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph
 from tracearena.traces import DELETED, GpsTraces, ObfuscatedTraces, Traces
@@ -70,7 +76,7 @@ def knowing_attacker(training: Traces, defence: FakeTraces, *, seed: SeedLike = 
         As in `hide_from_service`; he draws his own fakes, one set a training user.
     """
     users = np.flatnonzero(np.diff(training.offsets))
-    days = fake_days(
+    days = make_fake_days(
         defence.method, training, users, defence.fakes, seed_sequence(seed), classes=defence.classes
     )
     clock = replace(training.clock, first_day=None)
@@ -124,7 +130,7 @@ def hide_from_service(
         attacker = knowing_attacker(training, defence, seed=child_seed(seed_sequence(seed), _ATTACKER))
     guess = (attacker or ViterbiTracking().fit(training)).track(sent)
     wrong = guess[exposed] != original.place_index[exposed]
-    places, kinds = _overheads(sent, classes)
+    places, kinds = _measure_overheads(sent, classes)
     return ServiceResult(
         defence.method,
         defence.fakes,
@@ -137,7 +143,7 @@ def hide_from_service(
     )
 
 
-def _overheads(sent: ObfuscatedTraces, classes: LocationClasses) -> tuple[float, float]:
+def _measure_overheads(sent: ObfuscatedTraces, classes: LocationClasses) -> tuple[float, float]:
     """Return the mean number of places and of classes of the sets sent."""
     event, place, _ = sent.pairs()
     kinds = np.unique(event * len(classes) + classes.class_of[place])
@@ -245,7 +251,7 @@ def deanonymise(
     if len(able) < targets:
         raise DataError(f"{targets} targets need as many users with two trajectories; there are {len(able)}")
     chosen = np.sort(stream(root, 0).choice(able, targets, replace=False))
-    asked = _asked(windows, test_share, stream(root, 1))
+    asked = _choose_test_trajectories(windows, test_share, stream(root, 1))
     labels = np.where(np.isin(windows.user, chosen), np.searchsorted(chosen, windows.user) + 1, OTHERS)
     train, test = windows.take(~asked), windows.take(asked)
     classifier.fit(train, labels[~asked], targets + 1, seed=int(stream(root, 2).integers(2**31)))
@@ -269,7 +275,7 @@ def _users_with_two_trajectories(windows: Windows) -> NDArray[np.int64]:
     return users[counts >= 2].astype(np.int64)
 
 
-def _asked(windows: Windows, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _choose_test_trajectories(windows: Windows, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Choose the test trajectories, user by user: at least one of two, none of one."""
     test: list[int] = []
     for user in np.unique(windows.user):
@@ -337,7 +343,7 @@ def measure_fairness(
             reference, original, defences=defences, attacks=attacks, seed=child_seed(root, number)
         )
         names = [row.defence for row in rows]
-        scores.append([row.scores.minima for row in succeeded(rows)])
+        scores.append([row.scores.minima for row in require_success(rows)])
     if len(scores) < 2:
         raise DataError("fairness compares at least two teams")
     table = np.array(scores, float)
@@ -401,17 +407,23 @@ def find_homes(
         Pseudonym → user, where the release has other ids than the original; refused without it.
     """
     true = with_true_ids(original, released, id_table)
-    return homes_found(AtOnce(original, true), mechanism=mechanism, within_m=within_m, timezone=timezone)
+    return find_homes_in_walk(
+        WholeComparison(original, true), mechanism=mechanism, within_m=within_m, timezone=timezone
+    )
 
 
-def homes_found(
-    walk: Walk, *, mechanism: Zones | TrimEnds, within_m: float = 100.0, timezone: str | None = None
+def find_homes_in_walk(
+    walk: ComparisonChunks,
+    *,
+    mechanism: Zones | TrimEnds,
+    within_m: float = 100.0,
+    timezone: str | None = None,
 ) -> ZoneFindings:
     """Return what `find_homes` does, of users who are walked through."""
     require_number("within_m", within_m, above=0)
-    radius_m, shift_m = circle_of(mechanism)
+    radius_m, shift_m = zone_circle(mechanism)
 
-    def work(part: Part) -> NDArray[np.float64]:
+    def work(part: ComparisonChunk) -> NDArray[np.float64]:
         home = key_places(part.original, timezone=timezone).home
         guess = homes_behind_zones(
             part.released, radius_m=radius_m, shift_m=shift_m, within_m=within_m, timezone=timezone
@@ -434,7 +446,7 @@ def homes_found(
     )
 
 
-def circle_of(mechanism: object) -> tuple[float, float]:
+def zone_circle(mechanism: object) -> tuple[float, float]:
     """Return radius and largest shift of the circles that a defence hides, metres."""
     if isinstance(mechanism, Zones):
         return float(mechanism.radius), mechanism.shift_m

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracearena import __version__
-from tracearena.files.atomic import naming
+from tracearena.files.atomic import name_in_errors
 from tracearena.files.io import replacing
 from tracearena.traces import Traces
 
@@ -41,7 +41,7 @@ class Journal:
         self.path = path
         self.rows: dict[str, dict[str, Any]] = {}
         self._header = {"format": _FORMAT, "depends_on": depends_on, "seed": seed}
-        kept = _lines(path)
+        kept = _read_lines(path)
         if kept and kept[0] == self._header:
             self.rows = {line["key"]: line["row"] for line in kept[1:] if {"key", "row"} <= set(line)}
         # Written anew as far as it is whole: the end of a killed run may be half a line.
@@ -49,8 +49,8 @@ class Journal:
 
     def add(self, key: str, row: dict[str, Any]) -> None:
         """Put a finished row on disk."""
-        with naming(self.path), open(self.path, "ab") as file:
-            file.write(_text({"key": key, "row": row}))
+        with name_in_errors(self.path), open(self.path, "ab") as file:
+            file.write(_encode_line({"key": key, "row": row}))
             file.flush()
             os.fsync(file.fileno())
 
@@ -63,19 +63,19 @@ class Journal:
 
     def _write(self) -> None:
         with replacing(self.path) as file:
-            file.write(_text(self._header))
+            file.write(_encode_line(self._header))
             for key, row in self.rows.items():
-                file.write(_text({"key": key, "row": row}))
+                file.write(_encode_line({"key": key, "row": row}))
 
 
-def unfinished(table: Path) -> Path:
+def sweep_checkpoint_path(table: Path) -> Path:
     """Return the name of the file with the finished rows of a table that is not finished."""
     return table.with_name(f"{table.name}.unfinished")
 
 
-def begun_with(path: Path) -> int | None:
+def read_sweep_seed(path: Path) -> int | None:
     """Return the seed that an unfinished sweep was begun with, if there is one."""
-    kept = _lines(path)
+    kept = _read_lines(path)
     seed = kept[0].get("seed") if kept and kept[0].get("format") == _FORMAT else None
     return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
 
@@ -95,7 +95,7 @@ def digest(traces: Iterable[Traces], *others: object) -> str:
     return total.hexdigest()
 
 
-def code_of(algorithms: Sequence[object]) -> str:
+def digest_code(algorithms: Sequence[object]) -> str:
     """Return a digest of the modules of classes from elsewhere, which change without a new version."""
     total = hashlib.sha256()
     for name in sorted({type(one).__module__ for one in algorithms}):
@@ -105,11 +105,11 @@ def code_of(algorithms: Sequence[object]) -> str:
     return total.hexdigest()
 
 
-def _text(line: dict[str, Any]) -> bytes:
+def _encode_line(line: dict[str, Any]) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def _read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the whole lines of a file, up to the first that is none."""
     found: list[dict[str, Any]] = []
     if not path.is_file():

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from tracearena.algorithms import Obfuscator, catalogue
 from tracearena.arena.ensemble import Ensemble, attack_names, make_attacks
 from tracearena.arena.pseudonyms import Release
-from tracearena.arena.sweep import Scoring, refuse_strangers, try_out
+from tracearena.arena.sweep import Scoring, check_same_users, make_trial
 from tracearena.attacks.bayesian.attacks import BayesInference, HabitsInference, TrackingInference
-from tracearena.attacks.bayesian.candidates import Pairs
+from tracearena.attacks.bayesian.candidates import CandidatePairs
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, BayesMatcher
-from tracearena.attacks.bayesian.tracking import Followed
+from tracearena.attacks.bayesian.tracking import CandidateTraces
 from tracearena.dataframes import Result
 from tracearena.engine import (
     SeedLike,
@@ -37,7 +37,7 @@ from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.files import write_csv
 from tracearena.metrics.contest_scores import places_at
 from tracearena.traces import ObfuscatedTraces, Traces
-from tracearena.traces._arrays import positions
+from tracearena.traces._arrays import find_positions
 
 _BOOTSTRAP = 1 << 20
 
@@ -136,7 +136,7 @@ def bounds(
     'Replay-T'
     """
 
-    refuse_strangers(reference, original)
+    check_same_users(reference, original)
     limits = scoring or Scoring()
     root = seed_sequence(seed)
     known = limits.of_attackers
@@ -148,16 +148,16 @@ def bounds(
             f"bounds compare trace inferences, whose names end in -T; {names} says who is who"
         )
     ensemble = Ensemble(compared, **known).fit(reference)
-    told = ToldAttacker(limits).fit(reference, original)
+    told = InformedAttacker(limits).fit(reference, original)
     obfuscators: list[Obfuscator] = [catalogue.create(name, "obfuscator") for name in defences]
     ceiling = told.habits_
     draws = child_seed(root, _BOOTSTRAP)
 
     def one(block: int, first: int, stop: int) -> DefenceBounds:
         defence = obfuscators[first]
-        trial = try_out(defence, original, limits, root)
+        trial = make_trial(defence, original, limits, root)
         estimate = told.losses(trial.release, defence, seed=trial.attack_seed)
-        found: dict[str, Losses] = {}
+        found: dict[str, UserLosses] = {}
         failed: dict[str, str] = {}
         for attack, answer in ensemble.attempts(
             trial.release.anonymized, defence=defence, seed=trial.attack_seed
@@ -165,7 +165,7 @@ def bounds(
             if isinstance(answer, TracearenaError):
                 failed[str(attack)] = str(answer)
             elif isinstance(answer, Traces):
-                found[str(attack)] = Losses.of(original, answer, limits)
+                found[str(attack)] = UserLosses.of(original, answer, limits)
         best = min(found, key=lambda name: found[name].score, default=None)
         return DefenceBounds(
             str(defence),
@@ -197,8 +197,8 @@ def write_bounds(found: Bounds, path: str | PathLike[str]) -> None:
     ]
     rows = (
         [
-            *(row.defence, row.utility, str(row.valid).lower(), *_numbers(row.estimate)),
-            *(*_numbers(found.ceiling), row.s_T_min, row.strongest_T, *_numbers(row.above)),
+            *(row.defence, row.utility, str(row.valid).lower(), *_interval_values(row.estimate)),
+            *(*_interval_values(found.ceiling), row.s_T_min, row.strongest_T, *_interval_values(row.above)),
             "; ".join(f"{name} {one}" for name, one in row.below.items()),
             "; ".join(row.failed.values()),
         ]
@@ -207,7 +207,7 @@ def write_bounds(found: Bounds, path: str | PathLike[str]) -> None:
     write_csv(path, columns, rows)
 
 
-def _numbers(one: Interval | None) -> tuple[float | None, float | None, float | None]:
+def _interval_values(one: Interval | None) -> tuple[float | None, float | None, float | None]:
     return (None, None, None) if one is None else (one.value, one.low, one.high)
 
 
@@ -220,7 +220,7 @@ CEILING = HabitsInference.name
 _TRACES_AT_ONCE = 256
 
 
-class ToldAttacker:
+class InformedAttacker:
     """Infers traces as Bayes-T and Tracking-T do, where the matching is known to be true.
 
     What it leaves estimates the Bayes risk of an attacker who is told the table: how much a defence
@@ -247,10 +247,12 @@ class ToldAttacker:
         for attack in self.attacks:
             attack.use(matcher)
         self.original_ = original
-        self.habits_ = Losses.of(original, habits_alone(reference, original, self.scoring), self.scoring)
+        self.habits_ = UserLosses.of(
+            original, infer_from_profiles(reference, original, self.scoring), self.scoring
+        )
         return self
 
-    def losses(self, release: Release, defence: Obfuscator, *, seed: SeedLike = None) -> Losses:
+    def losses(self, release: Release, defence: Obfuscator, *, seed: SeedLike = None) -> UserLosses:
         """Return what the best of all ways to use what was told leaves; not to use it is one of them.
 
         Where a defence hands whole traces to others, the table of pseudonyms tells a lie. So the attacker is
@@ -260,31 +262,31 @@ class ToldAttacker:
         matcher = told[0].matcher_
         assert isinstance(matcher, BayesMatcher)
         match = matcher.match(release.anonymized, seed=seed)
-        named = positions(release.id_table.user_ids, matcher.user_ids_)
+        named = find_positions(release.id_table.user_ids, matcher.user_ids_)
         found = [self.habits_]
         for users in (named, self._carried(release, named)):
             if users is not None:
-                followed = only_trace(users, len(matcher.user_ids_))
+                followed = build_certain_traces(users, len(matcher.user_ids_))
                 made = (attack.answer(match.evidence, followed) for attack in told)
-                found += [Losses.of(self.original_, traces, self.scoring) for traces in made]
+                found += [UserLosses.of(self.original_, traces, self.scoring) for traces in made]
         return min(found, key=lambda one: one.score)
 
     def _carried(self, release: Release, named: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return whose whereabouts each trace carries; None if that is what the table says."""
-        whose = carried(release.anonymized, self.original_)
+        whose = find_trace_owners(release.anonymized, self.original_)
         known = self.attacks[0].matcher_.user_ids_
-        users = np.where(whose >= 0, positions(self.original_.user_ids, known)[whose], named)
+        users = np.where(whose >= 0, find_positions(self.original_.user_ids, known)[whose], named)
         return None if np.array_equal(users, named) else users
 
 
-def carried(anonymized: ObfuscatedTraces, original: Traces) -> NDArray[np.int64]:
+def find_trace_owners(anonymized: ObfuscatedTraces, original: Traces) -> NDArray[np.int64]:
     """Return the user whose whereabouts most events of each trace are, -1 where there is none.
 
     >>> from tracearena.traces import Clock, Places
     >>> places = Places([0, 0.01, 0.02], [0, 0, 0], km_per_degree=(100, 100))
     >>> original = Traces.from_dense([[0, 1, 0], [2, 2, 2]], places, Clock(instants_per_day=3))
     >>> swapped = ObfuscatedTraces.like(original, np.array([2, 2, 0, 0, 1, 0]))
-    >>> carried(swapped, original).tolist()
+    >>> find_trace_owners(swapped, original).tolist()
     [1, 0]
     """
     from scipy.sparse import csr_array
@@ -310,14 +312,14 @@ def carried(anonymized: ObfuscatedTraces, original: Traces) -> NDArray[np.int64]
     return whose
 
 
-def only_trace(users: NDArray[np.int64], n_users: int) -> Followed:
+def build_certain_traces(users: NDArray[np.int64], n_users: int) -> CandidateTraces:
     """Return for each user the trace that is hers for certain; traces of nobody (-1) are left out."""
-    pairs = Pairs.of(np.flatnonzero(users >= 0), users[users >= 0], len(users), n_users)
+    pairs = CandidatePairs.of(np.flatnonzero(users >= 0), users[users >= 0], len(users), n_users)
     offsets, order = pairs.by_user()
-    return Followed(offsets, pairs.traces[order], np.ones(len(order)))
+    return CandidateTraces(offsets, pairs.traces[order], np.ones(len(order)))
 
 
-def habits_alone(reference: Traces, original: Traces, scoring: Scoring) -> Traces:
+def infer_from_profiles(reference: Traces, original: Traces, scoring: Scoring) -> Traces:
     """Return the answers of an attacker who does not read what is released of the original traces."""
     attack = HabitsInference(**scoring.of_attackers).fit(reference)
     return attack.infer(ObfuscatedTraces.unchanged(original))
@@ -346,14 +348,14 @@ class Interval(Result):
         return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
 
 
-class Losses(NamedTuple):
+class UserLosses(NamedTuple):
     """What an attacker missed of each user, and how much there was to find."""
 
     missed: NDArray[np.float64]
     weight: NDArray[np.float64]
 
     @classmethod
-    def of(cls, original: Traces, inferred: Traces, scoring: Scoring) -> Losses:
+    def of(cls, original: Traces, inferred: Traces, scoring: Scoring) -> UserLosses:
         """Weigh the distances of each user's answers as `trace_inference_score` does."""
         if not original.n_events:
             raise DataError("there are no events to score")
@@ -370,7 +372,7 @@ class Losses(NamedTuple):
         """s_T."""
         return float(self.missed.sum() / self.weight.sum())
 
-    def interval(self, seed: SeedLike, beside: Losses | None = None) -> Interval:
+    def interval(self, seed: SeedLike, beside: UserLosses | None = None) -> Interval:
         """Return the score, or its difference to another of the same users, and its interval."""
         value = self.score - (0.0 if beside is None else beside.score)
         missed = self.missed if beside is None else self.missed - beside.missed

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
-from tracearena.traces.gps import numbered_trajectories
+from tracearena.traces.gps import number_trajectories
 
 _Users = TypeVar("_Users", Traces, GpsTraces)
 
@@ -67,9 +67,9 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
     >>> sorted(release.id_table.user_ids.tolist())
     [1, 2, 3]
     """
-    order, id_table = shuffled_ids(obfuscated.user_ids, seed=seed)
+    order, id_table = shuffle_ids(obfuscated.user_ids, seed=seed)
     shuffled = obfuscated.take_users(order).with_user_ids(id_table.pseudonyms)
-    return Release(_with_sets_renumbered(shuffled), id_table)
+    return Release(_renumber_sets(shuffled), id_table)
 
 
 def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users, IdTable]:
@@ -84,17 +84,17 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     traces, id_table
         What may be released, and the secret table of who is who.
     """
-    order, id_table = shuffled_ids(traces.user_ids, seed=seed)
+    order, id_table = shuffle_ids(traces.user_ids, seed=seed)
     released: Any = traces.take_users(order).with_user_ids(id_table.pseudonyms)
     if isinstance(released, GpsTraces):
-        released = _with_trajectories_renumbered(released)
+        released = _renumber_trajectories(released)
     return released, id_table
 
 
-def shuffled_ids(user_ids: NDArray[Any], *, seed: SeedLike = None) -> tuple[NDArray[np.int64], IdTable]:
+def shuffle_ids(user_ids: NDArray[Any], *, seed: SeedLike = None) -> tuple[NDArray[np.int64], IdTable]:
     """Draw in which order users stand in a release, and return it with the secret table of who is who."""
     order = random_order(len(user_ids), seed)
-    return order, IdTable(_pseudonyms(user_ids), user_ids[order])
+    return order, IdTable(_number_pseudonyms(user_ids), user_ids[order])
 
 
 def random_order(n: int, seed: SeedLike = None) -> NDArray[np.int64]:
@@ -109,7 +109,7 @@ def random_order(n: int, seed: SeedLike = None) -> NDArray[np.int64]:
             return order.astype(np.int64)
 
 
-def _pseudonyms(user_ids: NDArray[Any]) -> NDArray[Any]:
+def _number_pseudonyms(user_ids: NDArray[Any]) -> NDArray[Any]:
     n = len(user_ids)
     if user_ids.dtype.kind != "i":
         width = len(str(2 * n))
@@ -125,9 +125,9 @@ def _pseudonyms(user_ids: NDArray[Any]) -> NDArray[Any]:
     return np.arange(first, first + n, dtype=np.int64)
 
 
-def _with_trajectories_renumbered(traces: GpsTraces) -> GpsTraces:
+def _renumber_trajectories(traces: GpsTraces) -> GpsTraces:
     """Number trajectories by user and first point; as they were, they would tell how users stood before."""
-    number, _ = numbered_trajectories(traces.user_index, traces.trajectory)
+    number, _ = number_trajectories(traces.user_index, traces.trajectory)
     return GpsTraces.of_checked(
         user_ids=traces.user_ids,
         offsets=traces.offsets,
@@ -139,7 +139,7 @@ def _with_trajectories_renumbered(traces: GpsTraces) -> GpsTraces:
     )
 
 
-def _with_sets_renumbered(traces: ObfuscatedTraces) -> ObfuscatedTraces:
+def _renumber_sets(traces: ObfuscatedTraces) -> ObfuscatedTraces:
     events = np.flatnonzero(traces.is_set)
     old = traces.set_index[events]
     first_use = np.full(len(traces.sets), len(events), np.int64)

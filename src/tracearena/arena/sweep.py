@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracearena.algorithms import Obfuscator, catalogue, validation
-from tracearena.arena.attacker_knowledge import Knowledge, attacks_with, known_to
+from tracearena.arena.attacker_knowledge import Knowledge, select_attacks, select_known_traces
 from tracearena.arena.ensemble import SAMPLE_ATTACKS, AttackScores, Ensemble, attack_names, make_attacks
-from tracearena.arena.journal import Journal, code_of, digest
+from tracearena.arena.journal import Journal, digest, digest_code
 from tracearena.arena.pseudonyms import Release, pseudonymise
-from tracearena.dataframes import Result, frame_of
+from tracearena.dataframes import Result, build_result_frame
 from tracearena.engine import (
     SeedLike,
     block_ranges,
@@ -95,12 +95,12 @@ class SweepRow(Result):
     @property
     def s_R_min_tuned(self) -> float | None:
         """Privacy against the strongest re-identification, tuned ones among them; None without tuning."""
-        return _least(self.scores.s_R_min, None if self.tuned is None else self.tuned.s_R_tuned)
+        return _smaller_score(self.scores.s_R_min, None if self.tuned is None else self.tuned.s_R_tuned)
 
     @property
     def s_T_min_tuned(self) -> float | None:
         """Privacy against the strongest trace inference, tuned ones among them; None without tuning."""
-        return _least(self.scores.s_T_min, None if self.tuned is None else self.tuned.s_T_tuned)
+        return _smaller_score(self.scores.s_T_min, None if self.tuned is None else self.tuned.s_T_tuned)
 
     def to_dict(self) -> dict[str, Any]:
         """Return one flat row of a table."""
@@ -118,7 +118,7 @@ class SweepRow(Result):
         }
 
 
-def _least(plain: float | None, tuned: float | None) -> float | None:
+def _smaller_score(plain: float | None, tuned: float | None) -> float | None:
     return tuned if tuned is None or plain is None else min(plain, tuned)
 
 
@@ -195,7 +195,7 @@ class Sweep(list[SweepRow]):
 
         `library` is ``polars``, ``pandas`` or ``arrow``.
         """
-        return frame_of([row.to_dict() for row in self], library)
+        return build_result_frame([row.to_dict() for row in self], library)
 
     def plot(self, kind: str | None = None, *, interactive: bool = False) -> Any:
         """Draw a point a defence, hollow where its utility is below the threshold.
@@ -211,14 +211,14 @@ class Sweep(list[SweepRow]):
         interactive
             Return a Plotly figure to move about in, not one of Matplotlib.
         """
-        from tracearena.dataframes import view
+        from tracearena.dataframes import load_view
 
-        return view("sweep_picture")(self, kind, interactive=interactive)
+        return load_view("sweep_picture")(self, kind, interactive=interactive)
 
     def _repr_html_(self) -> str:
-        from tracearena.dataframes import view
+        from tracearena.dataframes import load_view
 
-        html: str = view("sweep_html")(self)
+        html: str = load_view("sweep_html")(self)
         return html
 
 
@@ -274,19 +274,19 @@ def run_sweep(
     """
     if legacy_2019 and seed is None:
         seed = LEGACY_SEED
-    refuse_strangers(reference, original)
+    check_same_users(reference, original)
     limits = scoring or Scoring()
     root = seed_sequence(seed)
-    reference = known_to(knowledge, reference, original)
-    chosen = attacks_with(knowledge, attack_names(attacks))
+    reference = select_known_traces(knowledge, reference, original)
+    chosen = select_attacks(knowledge, attack_names(attacks))
     if knowledge == "maximum" and (band or tune):
         raise ParameterError(
             "band and tune say what can be inferred; whoever knows everything infers nothing"
         )
-    samples = _samples(reference, tune)
+    samples = _choose_tuning_samples(reference, tune)
     named = make_attacks(chosen, legacy_2019=legacy_2019, **limits.of_attackers)
     ensemble = Ensemble(named, **limits.of_attackers).fit(reference)
-    band_of = _bands(reference, original, limits) if band else None
+    band_of = _build_band_estimator(reference, original, limits) if band else None
     obfuscators: list[Obfuscator] = [
         catalogue.create(name, "obfuscator", legacy_2019=legacy_2019) for name in defences
     ]
@@ -296,20 +296,20 @@ def run_sweep(
         try:
             return scored(obfuscator)
         except Exception as error:
-            return SweepRow(str(obfuscator), None, False, AttackScores({}, {}), _reason(error))
+            return SweepRow(str(obfuscator), None, False, AttackScores({}, {}), _describe_error(error))
 
     def scored(obfuscator: Obfuscator) -> SweepRow:
         drawn_from = seed if legacy_2019 and isinstance(seed, int) else None
-        trial = try_out(obfuscator, original, limits, root, drawn_from=drawn_from)
+        trial = make_trial(obfuscator, original, limits, root, drawn_from=drawn_from)
         scores = ensemble.score(original, trial.release, defence=obfuscator, seed=trial.attack_seed)
         failed = "; ".join(scores.failed.values()) or None
         between = None if band_of is None else band_of(obfuscator, trial)
         tuned = None
         if samples:
-            from tracearena.arena.tuning import tuned_scores
+            from tracearena.arena.tuning import score_tuned_attacks
 
             known = reference, original, trial.release, limits
-            tuned = tuned_scores(samples, obfuscator, *known, seed=trial.attack_seed)
+            tuned = score_tuned_attacks(samples, obfuscator, *known, seed=trial.attack_seed)
         valid = limits.is_valid(trial.utility)
         return SweepRow(str(obfuscator), trial.utility, valid, scores, failed, between, tuned)
 
@@ -320,11 +320,11 @@ def run_sweep(
         entropy = getattr(root, "entropy", None)
         origin = secrets.token_hex(16) if entropy is None else (entropy, root.spawn_key)
         drawn = origin if number is None else number
-        settings = (ensemble, code_of(ensemble.attacks), limits, legacy_2019, drawn, band)
+        settings = (ensemble, digest_code(ensemble.attacks), limits, legacy_2019, drawn, band)
         traces = (reference, original, *(half for sample in samples for half in sample))
         journal = Journal(Path(unfinished), digest(traces, *settings), number)
-    keys = [f"{obfuscator!r} {code_of([obfuscator])}" for obfuscator in obfuscators]
-    known = {} if journal is None else {key: _row(kept) for key, kept in journal.rows.items()}
+    keys = [f"{obfuscator!r} {digest_code([obfuscator])}" for obfuscator in obfuscators]
+    known = {} if journal is None else {key: _row_from_json(kept) for key, kept in journal.rows.items()}
     missing = [one for key, one in zip(keys, obfuscators, strict=True) if key not in known]
     wanted = [key for key in keys if key not in known]
 
@@ -345,7 +345,7 @@ def run_sweep(
     return Sweep((made[key] for key in keys), threshold=limits.utility_threshold)
 
 
-def succeeded(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
+def require_success(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
     """Return the rows, or raise what the first that failed says."""
     for row in rows:
         if row.error is not None:
@@ -368,29 +368,33 @@ def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]
     return None, []
 
 
-def _bands(reference: Traces, original: Traces, limits: Scoring) -> Callable[[Obfuscator, Trial], Band]:
+def _build_band_estimator(
+    reference: Traces, original: Traces, limits: Scoring
+) -> Callable[[Obfuscator, ReleaseTrial], Band]:
     """Return what works out the band of one defence after the other."""
-    from tracearena.arena.privacy_bounds import ToldAttacker
+    from tracearena.arena.privacy_bounds import InformedAttacker
 
-    told = ToldAttacker(limits).fit(reference, original)
+    told = InformedAttacker(limits).fit(reference, original)
 
-    def band_of(defence: Obfuscator, trial: Trial) -> Band:
+    def band_of(defence: Obfuscator, trial: ReleaseTrial) -> Band:
         left = told.losses(trial.release, defence, seed=trial.attack_seed)
         return Band(left.score, told.habits_.score)
 
     return band_of
 
 
-def _samples(reference: Traces, tune: bool | Sequence[tuple[Traces, Traces]]) -> list[tuple[Traces, Traces]]:
+def _choose_tuning_samples(
+    reference: Traces, tune: bool | Sequence[tuple[Traces, Traces]]
+) -> list[tuple[Traces, Traces]]:
     """Return the teams to tune on: those given, or the reference cut in two."""
-    from tracearena.arena.tuning import halves_of
+    from tracearena.arena.tuning import split_reference
 
     if isinstance(tune, bool):
-        return [halves_of(reference)] if tune else []
+        return [split_reference(reference)] if tune else []
     return [*tune]
 
 
-def _row(kept: dict[str, Any]) -> SweepRow:
+def _row_from_json(kept: dict[str, Any]) -> SweepRow:
     band, tuned = kept["band"], kept["tuned"]
     known = {
         "scores": AttackScores(**kept["scores"]),
@@ -400,7 +404,7 @@ def _row(kept: dict[str, Any]) -> SweepRow:
     return SweepRow(**(kept | known))
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     said = str(error) if isinstance(error, TracearenaError) else f"{type(error).__name__}: {error}"
     return " ".join(said.split())
 
@@ -421,7 +425,7 @@ def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
 # One defence on one set of traces: what it leaves useful, and what is released.
 
 
-class Trial(NamedTuple):
+class ReleaseTrial(NamedTuple):
     """A release, how useful it is, and the seed of whoever attacks it."""
 
     utility: float
@@ -429,14 +433,14 @@ class Trial(NamedTuple):
     attack_seed: np.random.SeedSequence
 
 
-def try_out(
+def make_trial(
     obfuscator: Obfuscator,
     original: Traces,
     scoring: Scoring,
     root: np.random.SeedSequence,
     *,
     drawn_from: SeedLike = None,
-) -> Trial:
+) -> ReleaseTrial:
     """Release traces under a defence; what is drawn depends on the root and the defence's name only.
 
     Parameters
@@ -451,12 +455,14 @@ def try_out(
             f"{obfuscator} changes times, and s_U compares event by event; audit and protect measure what "
             "such a release keeps"
         )
-    obfuscated = validation.transformed(obfuscator, original, seed=own)
+    obfuscated = validation.run_transform(obfuscator, original, seed=own)
     score = utility_score(original, obfuscated, rule=scoring.utility_rule, limit_km=scoring.utility_limit_km)
-    return Trial(score.utility, pseudonymise(obfuscated, seed=child_seed(chance, 1)), child_seed(chance, 2))
+    return ReleaseTrial(
+        score.utility, pseudonymise(obfuscated, seed=child_seed(chance, 1)), child_seed(chance, 2)
+    )
 
 
-def refuse_strangers(reference: Traces, original: Traces) -> None:
+def check_same_users(reference: Traces, original: Traces) -> None:
     """Refuse users whom no attacker knows."""
     strangers = original.user_ids[~np.isin(original.user_ids, reference.user_ids)]
     if len(strangers):

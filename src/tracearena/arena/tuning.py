@@ -20,7 +20,7 @@ from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
-from tracearena.traces._arrays import positions
+from tracearena.traces._arrays import find_positions
 
 if TYPE_CHECKING:
     from tracearena.attacks.bayesian import BayesIdentification, TrackingInference
@@ -174,7 +174,7 @@ def tune_weights(
     for number, team in enumerate(samples):
         matcher = attack.matcher().fit(team.reference)
         match = matcher.match(team.anonymized, seed=child_seed(root, number))
-        truth = positions(team.id_table.user_ids, matcher.user_ids_)
+        truth = find_positions(team.id_table.user_ids, matcher.user_ids_)
         found.append(match.learnt(match.evidence, truth))
     names = dict.fromkeys(name for one in found for name in one)
     weights = {name: float(np.mean([one.get(name, 0.0) for one in found])) for name in names}
@@ -212,11 +212,11 @@ MOST_USERS = 500
 """Of a larger sample team so many people are tuned on."""
 
 
-def halves_of(reference: Traces) -> Sample:
+def split_reference(reference: Traces) -> Sample:
     """Return the first and the last days of the reference: a sample team that every attacker has.
 
     >>> from tracearena.cities import simulate
-    >>> [half.n_instants for half in halves_of(simulate(users=5, days=4, seed=1))]
+    >>> [half.n_instants for half in split_reference(simulate(users=5, days=4, seed=1))]
     [96, 96]
     """
     days = -(-reference.n_instants // reference.clock.instants_per_day)
@@ -226,7 +226,7 @@ def halves_of(reference: Traces) -> Sample:
     return first, last
 
 
-def tuned_against(samples: Sequence[Sample], defence: Obfuscator, *, seed: SeedLike = None) -> Tuning:
+def tune_against(samples: Sequence[Sample], defence: Obfuscator, *, seed: SeedLike = None) -> Tuning:
     """Release sample teams under a defence and tune the attacks on them."""
     root = seed_sequence(seed)
     teams = []
@@ -234,13 +234,13 @@ def tuned_against(samples: Sequence[Sample], defence: Obfuscator, *, seed: SeedL
         some = np.arange(min(sample[1].n_users, MOST_USERS))
         reference, original = (half.take_users(some) for half in sample)
         own = child_seed(root, number)
-        released = validation.transformed(defence, original, seed=child_seed(own, 0))
+        released = validation.run_transform(defence, original, seed=child_seed(own, 0))
         release = pseudonymise(released, seed=child_seed(own, 1))
         teams.append(SampleTeam(reference, original, release.anonymized, release.id_table))
     return tune(teams, seed=child_seed(root, len(teams)))
 
 
-def tuned_scores(
+def score_tuned_attacks(
     samples: Sequence[Sample],
     defence: Obfuscator,
     reference: Traces,
@@ -252,7 +252,7 @@ def tuned_scores(
 ) -> TunedScores:
     """Tune on the sample teams, attack the release, and say what is left."""
     root = seed_sequence(seed)
-    found = tuned_against(samples, defence, seed=child_seed(root, 0))
+    found = tune_against(samples, defence, seed=child_seed(root, 0))
     best: list[Attack] = [found.reidentification, found.trace_inference]
     scores = (
         Ensemble(best, **limits.of_attackers)

@@ -14,9 +14,9 @@ from tracearena.checks import require_number, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.applications.paired import IdTable, matched_points, with_true_ids
+from tracearena.metrics.applications.paired import IdTable, match_points, with_true_ids
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import different, positions
+from tracearena.traces._arrays import find_positions, unique_values
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, distance_m, metres_per_degree
 
 MOST_POINTS = 5
@@ -169,20 +169,20 @@ def uniqueness(
         raise DataError("the released traces have no points")
     released = with_true_ids(original, released, id_table)
     root = seed_sequence(seed)
-    codes = _codes(original, released, side_m, window_s)
-    before = _index(original.user_index, codes.of_original, original.n_users, len(codes))
-    after = _index(released.user_index, codes.of_released, released.n_users, len(codes))
+    codes = _number_codes(original, released, side_m, window_s)
+    before = _build_index(original.user_index, codes.of_original, original.n_users, len(codes))
+    after = _build_index(released.user_index, codes.of_released, released.n_users, len(codes))
     noise = measure_release_noise(
         original, released, window_s=window_s, mechanism=mechanism, seed=child_seed(root, _MECHANISM)
     )
-    attacker = _Attacker(noise, noise.denoised(released), after, side_m, window_s)
-    own = positions(original.user_ids, released.user_ids)
+    attacker = _LinkAttacker(noise, noise.denoised(released), after, side_m, window_s)
+    own = find_positions(original.user_ids, released.user_ids)
     own[(own >= 0) & ~attacker.has_points[own]] = -1
     tried = np.diff(original.offsets) > 0
     return Uniqueness(
-        unique_in_original=_unique(before, draws, root, _ORIGINAL),
-        unique_in_release=_unique(after, draws, root, _RELEASED),
-        linked=_linked(before, codes, attacker, own, draws, root),
+        unique_in_original=_measure_unique_share(before, draws, root, _ORIGINAL),
+        unique_in_release=_measure_unique_share(after, draws, root, _RELEASED),
+        linked=_measure_link_share(before, codes, attacker, own, draws, root),
         chance=1 / attacker.candidates,
         users=int(tried.sum()),
         not_released=int((tried & (own < 0)).sum()),
@@ -195,7 +195,7 @@ def uniqueness(
     )
 
 
-def _codes(original: GpsTraces, released: GpsTraces, side_m: float, window_s: float) -> _Codes:
+def _number_codes(original: GpsTraces, released: GpsTraces, side_m: float, window_s: float) -> _Codes:
     """Number the (cell, window) pairs of both traces together."""
     latitude = np.concatenate([original.latitude, released.latitude])
     longitude = np.concatenate([original.longitude, released.longitude])
@@ -219,8 +219,8 @@ def _codes(original: GpsTraces, released: GpsTraces, side_m: float, window_s: fl
     )
 
 
-def _index(user: NDArray[np.int32], code: Ints, n_users: int, n_codes: int) -> _Index:
-    pairs = different(user.astype(np.int64) * max(n_codes, 1) + code)
+def _build_index(user: NDArray[np.int32], code: Ints, n_users: int, n_codes: int) -> _Index:
+    pairs = unique_values(user.astype(np.int64) * max(n_codes, 1) + code)
     users, codes = np.divmod(pairs, max(n_codes, 1))
     by_code = np.lexsort((users, codes))
     return _Index(
@@ -231,22 +231,24 @@ def _index(user: NDArray[np.int32], code: Ints, n_users: int, n_codes: int) -> _
     )
 
 
-def _unique(index: _Index, draws: int, root: np.random.SeedSequence, part: int) -> dict[int, float]:
+def _measure_unique_share(
+    index: _Index, draws: int, root: np.random.SeedSequence, part: int
+) -> dict[int, float]:
     """Return the mean share of singling draws for 1 to 5 points, over users with points."""
-    from tracearena.arena._kernels import singled_out
+    from tracearena.arena._kernels import count_singling_draws
 
     users = np.flatnonzero(np.diff(index.user_offsets) > 0)
 
     def work(block: int, first: int, stop: int) -> Floats:
         user = int(users[first])
         uniform = stream(root, part, user).random((draws, MOST_POINTS))
-        hits = singled_out(index.codes_of(user), uniform, index.code_offsets, index.visitors, user)
+        hits = count_singling_draws(index.codes_of(user), uniform, index.code_offsets, index.visitors, user)
         return np.asarray(hits / draws)
 
-    return _means(run_blocks(work, [(at, at + 1) for at in range(len(users))]))
+    return _average_shares(run_blocks(work, [(at, at + 1) for at in range(len(users))]))
 
 
-class _Attacker:
+class _LinkAttacker:
     """The release as the attacker searches it: points by window, then from south to north."""
 
     def __init__(
@@ -261,7 +263,7 @@ class _Attacker:
         order = np.lexsort((y, window))
         windows, starts = np.unique(window[order], return_index=True)
         x = believed.longitude * MIDDLE_DEGREE_M
-        cells = len(different(np.floor(y / side_m) * 2.0**31 + np.floor(x / side_m)))
+        cells = len(unique_values(np.floor(y / side_m) * 2.0**31 + np.floor(x / side_m)))
         self.search = (
             self.window_ms,
             windows,
@@ -278,11 +280,16 @@ class _Attacker:
         )
 
 
-def _linked(
-    before: _Index, codes: _Codes, attacker: _Attacker, own: Ints, draws: int, root: np.random.SeedSequence
+def _measure_link_share(
+    before: _Index,
+    codes: _Codes,
+    attacker: _LinkAttacker,
+    own: Ints,
+    draws: int,
+    root: np.random.SeedSequence,
 ) -> dict[int, float]:
     """Return the mean shares linked, over users with points in the original."""
-    from tracearena.arena._kernels import linked_draws
+    from tracearena.arena._kernels import add_link_credit
 
     users = np.flatnonzero(np.diff(before.user_offsets) > 0)
 
@@ -291,16 +298,16 @@ def _linked(
         items = before.codes_of(user)
         uniform = stream(root, _ORIGINAL, user).random((draws, MOST_POINTS))
         credit = np.zeros(MOST_POINTS)
-        linked_draws(
+        add_link_credit(
             codes.window[items], codes.y[items], codes.longitude[items], codes.width[items],
             *attacker.search, int(own[user]), uniform, credit,
         )  # fmt: skip
         return credit / draws
 
-    return _means(run_blocks(work, [(at, at + 1) for at in range(len(users))], report=True))
+    return _average_shares(run_blocks(work, [(at, at + 1) for at in range(len(users))], report=True))
 
 
-def _means(shares: list[Floats]) -> dict[int, float]:
+def _average_shares(shares: list[Floats]) -> dict[int, float]:
     return {k: float(np.mean([each[k - 1] for each in shares])) for k in range(1, MOST_POINTS + 1)}
 
 
@@ -372,7 +379,7 @@ class ReleaseNoise(Result):
 
     def denoised(self, released: GpsTraces) -> GpsTraces:
         """Return the release after the denoiser."""
-        return _recovered(self.denoiser, released)
+        return _recover_points(self.denoiser, released)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, without the details of the mixture."""
@@ -444,11 +451,11 @@ def measure_release_noise(
         Attacks to try; the one that brings points nearest to the truth, if any does, is kept.
     """
     model = released if mechanism is None else mechanism.transform(original, seed=seed)
-    pairs = _Pairs.between(original, model, window_s)
+    pairs = _PointPairs.between(original, model, window_s)
     chosen = ""
     if pairs.error_m > _SMALLEST_ERROR_M:
         for name in denoisers:
-            tried = _Pairs.between(original, _recovered(name, model), window_s)
+            tried = _PointPairs.between(original, _recover_points(name, model), window_s)
             if tried.error_m < _WORTH_IT * pairs.error_m:
                 chosen, pairs = name, tried
     side = getattr(mechanism, "side", None) if getattr(mechanism, "name", "") == "Snap" else None
@@ -457,7 +464,7 @@ def measure_release_noise(
     return pairs.noise("laplace", pairs.mixture(), chosen)
 
 
-def _recovered(name: str, released: GpsTraces) -> GpsTraces:
+def _recover_points(name: str, released: GpsTraces) -> GpsTraces:
     if not name:
         return released
     denoiser: Denoiser = catalogue.create(name, "gps-attack")
@@ -465,7 +472,7 @@ def _recovered(name: str, released: GpsTraces) -> GpsTraces:
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class _PointPairs:
     """Original points and the released points nearest in time: how far apart, in which range of lags."""
 
     distance: Floats
@@ -473,8 +480,8 @@ class _Pairs:
     window_s: float
 
     @classmethod
-    def between(cls, original: GpsTraces, released: GpsTraces, window_s: float) -> _Pairs:
-        mine, theirs = matched_points(original, released)
+    def between(cls, original: GpsTraces, released: GpsTraces, window_s: float) -> _PointPairs:
+        mine, theirs = match_points(original, released)
         if not len(mine):
             raise DataError("no user of the original has released points")
         step = -(-len(mine) // _MOST_PAIRS)
@@ -500,7 +507,7 @@ class _Pairs:
         for at in range(len(_LAGS)):
             own = self.distance[self.which == at]
             # too few to tell: no less uncertain than a shorter lag
-            found.append(_mixed(own) if len(own) >= _ENOUGH or not found else found[-1])
+            found.append(_fit_mixture(own) if len(own) >= _ENOUGH or not found else found[-1])
         return tuple(found)
 
     def noise(
@@ -524,7 +531,7 @@ class _Pairs:
         )
 
 
-def _mixed(distance: Floats) -> tuple[tuple[float, float], ...]:
+def _fit_mixture(distance: Floats) -> tuple[tuple[float, float], ...]:
     """Fit planar Laplace noise of several sizes to distances: pairs of share and mean distance."""
     if not len(distance):
         return ((1.0, _SMALLEST_ERROR_M),)

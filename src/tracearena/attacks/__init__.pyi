@@ -12,7 +12,7 @@ from .gps_smoothing import Interpolation, InterpolationSmoothing, Smoothing
 from .linking.linker import Linker
 from .parameters import ParameterLeak, attack_parameters
 from .privacy_zones import GuessedHomes, homes_behind_zones
-from .synthetic import MarkovIdentification, MembershipInference, MembershipResult, TraceGuesses
+from .synthetic import MembershipInference, MembershipResult, SyntheticIdentification, TraceGuesses
 from .visit_probability import (
     HomeProbabilityR,
     HomeProbabilityT,
@@ -34,7 +34,6 @@ __all__ = [
     "Interpolation",
     "InterpolationSmoothing",
     "Linker",
-    "MarkovIdentification",
     "Match",
     "Matcher",
     "MatchingIdentification",
@@ -46,6 +45,7 @@ __all__ = [
     "RandomInference",
     "ReferenceReplay",
     "Smoothing",
+    "SyntheticIdentification",
     "TraceGuesses",
     "VisitMatcher",
     "VisitProbabilityR",

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from tracearena.attacks.candidate_search import Candidates, Index, Items
+    from tracearena.attacks.candidate_search import CandidateIndex, Candidates, TraceKeys
 
 
 Array = NDArray[Any]
@@ -44,7 +44,7 @@ def cut_by_sets(item_offsets: Array, item_codes: Array, bounds: Array, most: int
 
 
 @njit(cache=True, nogil=True)
-def set_gains(
+def compute_set_gains(
     named: Array,
     bounds: Array,
     place_offsets: Array,
@@ -104,7 +104,7 @@ def add_visit_likelihoods_in_order(
 ) -> None:
     """Add the log-likelihoods event by event, as the programs of 2019 did.
 
-    The sum is the same as that of `overlap.best_of` but for a constant and for rounding, which
+    The sum is the same as that of `overlap.find_best_candidates` but for a constant and for rounding, which
     decides between users who are equally likely.
     """
     n_users = scores.shape[1]
@@ -145,7 +145,7 @@ def add_visit_likelihoods_in_order(
 def choose_best(scores: Array, tolerance: float, best: Array) -> None:
     """Write the column of each row's largest score; within the tolerance the first column wins."""
     for row in range(scores.shape[0]):
-        best[row] = _first_best(scores[row], tolerance)
+        best[row] = _find_first_best(scores[row], tolerance)
 
 
 @njit(cache=True, nogil=True)
@@ -154,7 +154,7 @@ def choose_exclusively(scores: Array, tolerance: float, taken: Array, chosen: Ar
     for row in range(scores.shape[0]):
         one = scores[row].copy()
         one[taken] = -np.inf
-        column = _first_best(one, tolerance)
+        column = _find_first_best(one, tolerance)
         if taken[column]:
             chosen[row] = -1
         else:
@@ -185,7 +185,7 @@ def choose_several(scores: Array, first: Array, ranked: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _first_best(row: Array, tolerance: float) -> int:
+def _find_first_best(row: Array, tolerance: float) -> int:
     limit = row.max() - tolerance
     for column in range(row.shape[0]):
         if row[column] >= limit:
@@ -200,7 +200,7 @@ TILE = 1 << 13
 
 
 @njit(cache=True, nogil=True)
-def by_user(n_users: int, offsets: Array, users: Array, values: Array) -> tuple[Array, Array, Array]:
+def group_by_user(n_users: int, offsets: Array, users: Array, values: Array) -> tuple[Array, Array, Array]:
     """Return the keys of each user, ascending, and the value of each, from the users of each key."""
     new_offsets = np.zeros(n_users + 1, np.int64)
     for user in users:
@@ -217,7 +217,7 @@ def by_user(n_users: int, offsets: Array, users: Array, values: Array) -> tuple[
 
 
 @njit(cache=True, nogil=True)
-def of_some(kept: Array, offsets: Array, keys: Array, values: Array) -> tuple[Array, Array, Array]:
+def select_users(kept: Array, offsets: Array, keys: Array, values: Array) -> tuple[Array, Array, Array]:
     """Return the keys of some users alone."""
     new_offsets = np.zeros(len(kept) + 1, np.int64)
     for k in range(len(kept)):
@@ -231,7 +231,7 @@ def of_some(kept: Array, offsets: Array, keys: Array, values: Array) -> tuple[Ar
 
 
 @njit(cache=True, nogil=True)
-def in_tiles(n_keys: int, offsets: Array, keys: Array, values: Array) -> tuple[Array, Array, Array]:
+def group_by_tile(n_keys: int, offsets: Array, keys: Array, values: Array) -> tuple[Array, Array, Array]:
     """Return the users of each key tile by tile, counted from the tile's first, and the value of each."""
     n_users = len(offsets) - 1
     n_tiles = -(-n_users // TILE)
@@ -251,7 +251,9 @@ def in_tiles(n_keys: int, offsets: Array, keys: Array, values: Array) -> tuple[A
 
 
 @njit(cache=True, nogil=True)
-def best_users(index: Index, items: Items, free: Array, tie: float, found: Candidates) -> None:
+def find_best_users(
+    index: CandidateIndex, items: TraceKeys, free: Array, tie: float, found: Candidates
+) -> None:
     """Write for every trace its best free users by score, the first of the best, and the first left out."""
     n, most = found.users.shape
     base, by_base, group_ends = index.base, index.by_base, index.group_ends
@@ -275,7 +277,7 @@ def best_users(index: Index, items: Items, free: Array, tie: float, found: Candi
                 user = begin + touched[k]
                 score = base[user] + shared[touched[k]]
                 if (count[p] < most or score >= scores[p, most - 1] - tie) and free[user]:
-                    _consider(user, score, tie, p, row, count, left_out, found.beyond)
+                    _insert_candidate(user, score, tie, p, row, count, left_out, found.beyond)
             k = begin
             while k < end:
                 user = by_base[k]
@@ -283,7 +285,7 @@ def best_users(index: Index, items: Items, free: Array, tie: float, found: Candi
                     break
                 k += 1
                 if shared[user - begin] == 0.0 and free[user]:
-                    listed = _consider(user, base[user], tie, p, row, count, left_out, found.beyond)
+                    listed = _insert_candidate(user, base[user], tie, p, row, count, left_out, found.beyond)
                     # Those of the same base that follow would not be listed either, nor come before her.
                     k = k if listed else group_ends[k - 1]
             for k in range(n_touched):
@@ -292,9 +294,9 @@ def best_users(index: Index, items: Items, free: Array, tie: float, found: Candi
     for p in range(n):
         if left_out[p] < scores[p, most - 1] - tie:
             found.beyond[p] = n_users
-        _weigh(items, p, weights, True)
-        found.best[p] = _first_of_the_best(index, free, tie, found, p, weights)
-        _weigh(items, p, weights, False)
+        _set_key_weights(items, p, weights, True)
+        found.best[p] = _find_first_free_user(index, free, tie, found, p, weights)
+        _set_key_weights(items, p, weights, False)
 
 
 @njit(cache=True, nogil=True)
@@ -326,7 +328,7 @@ def _add_shared(
 
 
 @njit(cache=True, nogil=True)
-def _consider(
+def _insert_candidate(
     user: int,
     score: float,
     tie: float,
@@ -372,15 +374,15 @@ def _is_better(user: int, score: float, other: int, other_score: float) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _weigh(items: Items, p: int, weights: Array, on: bool) -> None:
+def _set_key_weights(items: TraceKeys, p: int, weights: Array, on: bool) -> None:
     """Lay out the weights of a trace by key, or take them away again."""
     for item in range(items.offsets[p], items.offsets[p + 1]):
         weights[items.keys[item]] = items.weights[item] if on else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _first_of_the_best(
-    index: Index, free: Array, tie: float, found: Candidates, p: int, weights: Array
+def _find_first_free_user(
+    index: CandidateIndex, free: Array, tie: float, found: Candidates, p: int, weights: Array
 ) -> int:
     """Return the first free user at most `tie` below the highest score; -1 if nobody is free."""
     users, scores = found.users[p], found.scores[p]
@@ -390,13 +392,13 @@ def _first_of_the_best(
             first = min(first, users[k])
     if scores[-1] >= limit:
         for user in range(found.beyond[p], first):
-            if free[user] and index.base[user] + _shared(index, weights, user) >= limit:
+            if free[user] and index.base[user] + _sum_shared(index, weights, user) >= limit:
                 return user
     return int(first)
 
 
 @njit(cache=True, nogil=True)
-def _shared(index: Index, weights: Array, user: int) -> float:
+def _sum_shared(index: CandidateIndex, weights: Array, user: int) -> float:
     """Return what one user shares with a trace, added up in the order of keys as for all of them."""
     shared = 0.0
     for k in range(index.row_offsets[user], index.row_offsets[user + 1]):
@@ -408,7 +410,7 @@ def _shared(index: Index, weights: Array, user: int) -> float:
 
 
 NOBODY = -1
-UNTOLD = -2
+NOT_LISTED = -2
 
 
 @njit(cache=True, nogil=True)
@@ -418,8 +420,8 @@ def take_listed(first: int, stop: int, found: Candidates, tie: float, free: Arra
     It ends early at a trace whose list does not tell.
     """
     for p in range(first, stop):
-        user = _told(found, p, tie, free)
-        if user == UNTOLD:
+        user = _pick_from_list(found, p, tie, free)
+        if user == NOT_LISTED:
             return p
         chosen[p] = user
         if user != NOBODY:
@@ -428,7 +430,7 @@ def take_listed(first: int, stop: int, found: Candidates, tie: float, free: Arra
 
 
 @njit(cache=True, nogil=True)
-def running_out(first: int, stop: int, found: Candidates, tie: float, free: Array, fewest: int) -> Array:
+def find_short_lists(first: int, stop: int, found: Candidates, tie: float, free: Array, fewest: int) -> Array:
     """Return the traces with a full list that names fewer free users, or that does not tell."""
     rows = np.empty(stop - first, np.int64)
     n = 0
@@ -437,12 +439,12 @@ def running_out(first: int, stop: int, found: Candidates, tie: float, free: Arra
         for user in found.users[p]:
             left += user < 0 or free[user]
         rows[n] = p
-        n += (left < fewest and found.users[p, -1] >= 0) or _told(found, p, tie, free) == UNTOLD
+        n += (left < fewest and found.users[p, -1] >= 0) or _pick_from_list(found, p, tie, free) == NOT_LISTED
     return rows[:n]
 
 
 @njit(cache=True, nogil=True)
-def _told(found: Candidates, p: int, tie: float, free: Array) -> int:
+def _pick_from_list(found: Candidates, p: int, tie: float, free: Array) -> int:
     """Return the first free user at most `tie` below the best free one, if the list tells."""
     users, scores = found.users[p], found.scores[p]
     first, limit = NOBODY, -np.inf
@@ -456,9 +458,9 @@ def _told(found: Candidates, p: int, tie: float, free: Array) -> int:
             first, limit = user, scores[k] - tie
         first = min(first, user)
     if first < 0:
-        return NOBODY if users[-1] < 0 else UNTOLD
+        return NOBODY if users[-1] < 0 else NOT_LISTED
     if first < found.beyond[p] or scores[-1] < limit:
         return first
     # Somebody who is not listed may come before her. Who it is was found out for the highest score.
     best = found.best[p]
-    return best if free[best] and limit == scores[0] - tie else UNTOLD
+    return best if free[best] and limit == scores[0] - tie else NOT_LISTED

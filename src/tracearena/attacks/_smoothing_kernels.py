@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def centred_means(values: Any, offsets: Any, k: int) -> NDArray[np.float64]:
+def smooth_symmetrically(values: Any, offsets: Any, k: int) -> NDArray[np.float64]:
     """Mean of each row with its neighbours in a window of k rows, symmetric at the ends."""
     means = np.empty(values.shape)
     for trajectory in range(len(offsets) - 1):
@@ -27,7 +27,7 @@ def centred_means(values: Any, offsets: Any, k: int) -> NDArray[np.float64]:
 
 
 @njit(cache=True, nogil=True)
-def fed_back_means(values: Any, offsets: Any, k: int) -> NDArray[np.float64]:
+def smooth_with_feedback(values: Any, offsets: Any, k: int) -> NDArray[np.float64]:
     """Mean of each row and the k - 1 results before it; the first k - 1 rows use what there is."""
     means = np.empty(values.shape)
     for trajectory in range(len(offsets) - 1):

@@ -12,7 +12,7 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def most_likely_users(
+def find_likeliest_users(
     first: int,
     stop: int,
     chain_offsets: Array,
@@ -50,7 +50,7 @@ def most_likely_users(
 
 
 @njit(cache=True, nogil=True)
-def largest_ratios(
+def raise_largest_ratios(
     first: int,
     stop: int,
     chain_offsets: Array,

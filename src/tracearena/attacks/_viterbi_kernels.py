@@ -11,7 +11,7 @@ Ints = NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
-def decode(
+def decode_chains(
     first: int,
     stop: int,
     chain_offsets: Ints,

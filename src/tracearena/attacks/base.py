@@ -149,7 +149,7 @@ class MatchingInference(MatchingAttack, TraceInferenceAttack):
         )
 
 
-def choose(
+def choose_greedily(
     n_pseudonyms: int,
     n_users: int,
     score: Callable[[int, NDArray[np.float64]], None],

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.base import ReidentificationAttack, TraceInferenceAttack
-from tracearena.attacks.base import Match, Matcher, MatchingIdentification, check_places, choose
+from tracearena.attacks.base import Match, Matcher, MatchingIdentification, check_places, choose_greedily
 from tracearena.checks import require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
 from tracearena.errors import DataError
@@ -105,7 +105,7 @@ class ReferenceReplay(TraceInferenceAttack):
             )
         instants = np.arange(*anonymized.span)
         day = clock.day_of(instants) - clock.day_of(anonymized.span[0])
-        known = _days(reference)
+        known = _fill_reference_days(reference)
         table = known[:, day % known.shape[1], clock.time_of_day(instants)]
         chance = uniforms(seed_sequence(seed), table.size).reshape(table.shape)
         table = np.where(table < 0, (chance * len(reference.places)).astype(np.int32), table)
@@ -114,7 +114,7 @@ class ReferenceReplay(TraceInferenceAttack):
         )
 
 
-def _days(reference: Traces) -> NDArray[np.int32]:
+def _fill_reference_days(reference: Traces) -> NDArray[np.int32]:
     """Return users × days × times of day, gaps filled from the same day, -1 where a day is empty."""
     clock = reference.clock
     first = int(clock.day_of(reference.span[0]))
@@ -171,7 +171,7 @@ class AlignedMatcher(Matcher):
         event, place, weight = anonymized.pairs()
         instant = anonymized.instants[event] - anonymized.span[0]
         told = anonymized.user_index[event], instant, place, weight
-        return choose(anonymized.n_users, len(self.user_ids_), partial(self._score, told))
+        return choose_greedily(anonymized.n_users, len(self.user_ids_), partial(self._score, told))
 
     def _score(
         self,

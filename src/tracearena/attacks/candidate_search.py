@@ -1,8 +1,9 @@
 """Matching by what traces and users share: few candidates a trace, the same choice as from all scores.
 
 A score is a user's base and the sum, over the keys of the trace, of weight × value. Most users share
-little with a trace and are never looked at: an `Index` lists for each key who has it. Every block of
-traces finds its best users on its own (`best_of`, which can be done anywhere); `choose_by_overlap`
+little with a trace and are never looked at: an `CandidateIndex` lists for each key who has it. Every block of
+traces finds its best users on its own (`find_best_candidates`, which can be done anywhere);
+`choose_by_candidates`
 lets the traces take their users in turn.
 """
 
@@ -24,7 +25,7 @@ CANDIDATES = 32
 TRACES_PER_BLOCK = 256
 
 
-class Index(NamedTuple):
+class CandidateIndex(NamedTuple):
     """Who has which key, and how much of it. No value is negative.
 
     Attributes
@@ -63,15 +64,15 @@ class Index(NamedTuple):
         values: NDArray[np.float64],
     ) -> Self:
         """Make an index from the users of each key, one key after the other."""
-        from tracearena.attacks._matching_kernels import by_user
+        from tracearena.attacks._matching_kernels import group_by_user
 
-        return cls._of_rows(base, len(offsets) - 1, *by_user(len(base), offsets, users, values))
+        return cls._of_rows(base, len(offsets) - 1, *group_by_user(len(base), offsets, users, values))
 
     def among(self, kept: NDArray[np.int64]) -> Self:
         """Return the index of some users alone, numbered anew in the order given."""
-        from tracearena.attacks._matching_kernels import of_some
+        from tracearena.attacks._matching_kernels import select_users
 
-        rows = of_some(kept, self.row_offsets, self.row_keys, self.row_values)
+        rows = select_users(kept, self.row_offsets, self.row_keys, self.row_values)
         return self._of_rows(self.base[kept], self.n_keys, *rows)
 
     @classmethod
@@ -83,35 +84,35 @@ class Index(NamedTuple):
         keys: NDArray[np.int32],
         values: NDArray[np.float64],
     ) -> Self:
-        from tracearena.attacks._matching_kernels import TILE, in_tiles
+        from tracearena.attacks._matching_kernels import TILE, group_by_tile
 
         tile = np.arange(len(base)) // TILE
         by_base = np.lexsort((-base, tile))
         same = (np.diff(base[by_base]) == 0) & (np.diff(tile) == 0)
         ends = np.append(np.flatnonzero(~same) + 1, len(base))
         group = np.cumsum(np.concatenate([[0], ~same])) if len(base) else np.zeros(0, np.int64)
-        tiles = in_tiles(n_keys, offsets, keys, values)
+        tiles = group_by_tile(n_keys, offsets, keys, values)
         return cls(base, by_base, ends[group], n_keys, *tiles, offsets, keys, values)
 
 
-class Items(NamedTuple):
+class TraceKeys(NamedTuple):
     """The keys of each trace, one trace after the other, and the weight of each; none is negative."""
 
     offsets: NDArray[np.int64]
     keys: NDArray[np.int64]
     weights: NDArray[np.float64]
 
-    def part(self, first: int, stop: int) -> Items:
+    def part(self, first: int, stop: int) -> TraceKeys:
         """Return some traces alone."""
         own = slice(self.offsets[first], self.offsets[stop])
-        return Items(self.offsets[first : stop + 1] - own.start, self.keys[own], self.weights[own])
+        return TraceKeys(self.offsets[first : stop + 1] - own.start, self.keys[own], self.weights[own])
 
-    def take(self, traces: NDArray[np.int64]) -> Items:
+    def take(self, traces: NDArray[np.int64]) -> TraceKeys:
         """Return these traces alone, in the order given."""
         sizes = np.diff(self.offsets)[traces]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         own = np.repeat(self.offsets[traces] - offsets[:-1], sizes) + np.arange(offsets[-1])
-        return Items(offsets, self.keys[own], self.weights[own])
+        return TraceKeys(offsets, self.keys[own], self.weights[own])
 
 
 class Candidates(NamedTuple):
@@ -133,8 +134,8 @@ class Candidates(NamedTuple):
     beyond: NDArray[np.int64]
 
 
-def best_of(
-    index: Index, items: Items, *, free: NDArray[np.bool_] | None = None, tie: float = TIE
+def find_best_candidates(
+    index: CandidateIndex, items: TraceKeys, *, free: NDArray[np.bool_] | None = None, tie: float = TIE
 ) -> Candidates:
     """Return the best users of each trace, whatever other traces there are.
 
@@ -145,21 +146,24 @@ def best_of(
 
     Examples
     --------
-    >>> index = Index.of(np.zeros(3), np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([1.0, 2.0, 4.0]))
-    >>> two_traces = Items(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
-    >>> best_of(index, two_traces).users[:, :4].tolist()
+    >>> index = CandidateIndex.of(np.zeros(3), np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([1.0,
+    2.0, 4.0]))
+    >>> two_traces = TraceKeys(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
+    >>> find_best_candidates(index, two_traces).users[:, :4].tolist()
     [[2, 0, 1, -1], [2, 1, 0, -1]]
     """
-    from tracearena.attacks._matching_kernels import best_users
+    from tracearena.attacks._matching_kernels import find_best_users
 
     shape = len(items.offsets) - 1, CANDIDATES
     best, beyond = np.empty((2, shape[0]), np.int64)
     found = Candidates(best, np.empty(shape, np.int32), np.empty(shape), beyond)
-    best_users(index, items, np.ones(len(index.base), np.bool_) if free is None else free, tie, found)
+    find_best_users(index, items, np.ones(len(index.base), np.bool_) if free is None else free, tie, found)
     return found
 
 
-def choose_by_overlap(parts: Iterable[tuple[Index, Items]], n_users: int, *, tie: float = TIE) -> GreedyMatch:
+def choose_by_candidates(
+    parts: Iterable[tuple[CandidateIndex, TraceKeys]], n_users: int, *, tie: float = TIE
+) -> GreedyMatch:
     """Choose for every trace as `matching.choose` does from the scores of all users.
 
     Parameters
@@ -171,27 +175,29 @@ def choose_by_overlap(parts: Iterable[tuple[Index, Items]], n_users: int, *, tie
     free = np.ones(n_users, np.bool_)
     matches = []
     for index, items in parts:
-        found = _best_of_all(index, items, tie)
-        best, ranked = found.best.copy(), _ranked(found)
-        matches.append((best, take_in_turn(index, items, found, free, tie=tie), ranked))
+        found = _find_all_candidates(index, items, tie)
+        best, ranked = found.best.copy(), _rank_candidates(found)
+        matches.append((best, assign_greedily(index, items, found, free, tie=tie), ranked))
     return GreedyMatch(*(np.concatenate(column) for column in zip(*matches, strict=True)))
 
 
-def _best_of_all(index: Index, items: Items, tie: float) -> Candidates:
+def _find_all_candidates(index: CandidateIndex, items: TraceKeys, tie: float) -> Candidates:
     """Find the best users of all traces, wherever that is done; it is the first half of the work."""
     ranges = block_ranges(len(items.offsets) - 1, TRACES_PER_BLOCK)
     told = current_progress()
     with use(progress=lambda done, total: told(done, 2 * total)):
-        blocks = run_blocks(partial(_block, index, items, tie), ranges, anywhere=True, report=True)
-    blocks = blocks or [best_of(index, items)]
+        blocks = run_blocks(partial(_search_block, index, items, tie), ranges, anywhere=True, report=True)
+    blocks = blocks or [find_best_candidates(index, items)]
     return Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
 
 
-def _block(index: Index, items: Items, tie: float, block: int, first: int, stop: int) -> Candidates:
-    return best_of(index, items.part(first, stop), tie=tie)
+def _search_block(
+    index: CandidateIndex, items: TraceKeys, tie: float, block: int, first: int, stop: int
+) -> Candidates:
+    return find_best_candidates(index, items.part(first, stop), tie=tie)
 
 
-def _ranked(found: Candidates) -> NDArray[np.int64]:
+def _rank_candidates(found: Candidates) -> NDArray[np.int64]:
     """Return the best user of each trace, and after her the others by score."""
     ranked = np.full((len(found.best), LISTED), NOBODY, np.int64)
     ranked[:, 0] = found.best
@@ -214,8 +220,8 @@ _SHRUNK = 0.9
 _ROWS_PER_BLOCK = 32
 
 
-def take_in_turn(
-    index: Index, items: Items, found: Candidates, free: NDArray[np.bool_], *, tie: float
+def assign_greedily(
+    index: CandidateIndex, items: TraceKeys, found: Candidates, free: NDArray[np.bool_], *, tie: float
 ) -> NDArray[np.int64]:
     """Return the user whom each trace takes, -1 where nobody is left; they are not free any more.
 
@@ -224,7 +230,7 @@ def take_in_turn(
     found
         The best users of each trace, of all or at least of those who are free; replaced as it is used up.
     """
-    from tracearena.attacks._matching_kernels import running_out, take_listed
+    from tracearena.attacks._matching_kernels import find_short_lists, take_listed
 
     n, blocks = len(found.best), -(-len(found.best) // TRACES_PER_BLOCK)
     chosen = np.full(n, NOBODY)
@@ -232,12 +238,12 @@ def take_in_turn(
     at, size = 0, _LONGEST_ROUND
     while at < n and free.any():
         stop = min(at + size, n)
-        rows = running_out(at, stop, found, tie, free, _FEWEST)
+        rows = find_short_lists(at, stop, found, tie, free, _FEWEST)
         if len(rows):
             still = free[users]
             if still.sum() <= _SHRUNK * len(users):
                 index, users = index.among(np.flatnonzero(still)), users[still]
-            _look_again(index, users, items.take(rows), free[users], tie, found, rows)
+            _refresh_candidates(index, users, items.take(rows), free[users], tie, found, rows)
         reached = take_listed(at, stop, found, tie, free, chosen)
         # A list that ended within the round was not foreseen: the next one is not to be longer than that.
         size = min(2 * max(reached - at, _ROWS_PER_BLOCK), _LONGEST_ROUND)
@@ -246,10 +252,10 @@ def take_in_turn(
     return chosen
 
 
-def _look_again(
-    index: Index,
+def _refresh_candidates(
+    index: CandidateIndex,
     users: NDArray[np.int64],
-    items: Items,
+    items: TraceKeys,
     free: NDArray[np.bool_],
     tie: float,
     found: Candidates,
@@ -258,14 +264,20 @@ def _look_again(
     """Replace the candidates of some traces by the best of the free users of an index."""
     names = np.append(users, [len(users) and users[-1] + 1, NOBODY])
     ranges = block_ranges(len(rows), _ROWS_PER_BLOCK)
-    blocks = run_blocks(partial(_block_turns, index, items, free, tie), ranges)
+    blocks = run_blocks(partial(_search_free_block, index, items, free, tie), ranges)
     for (first, stop), block in zip(ranges, blocks, strict=True):
         own = rows[first:stop]
         found.best[own], found.users[own] = names[block.best], names[block.users]
         found.scores[own], found.beyond[own] = block.scores, names[block.beyond]
 
 
-def _block_turns(
-    index: Index, items: Items, free: NDArray[np.bool_], tie: float, block: int, first: int, stop: int
+def _search_free_block(
+    index: CandidateIndex,
+    items: TraceKeys,
+    free: NDArray[np.bool_],
+    tie: float,
+    block: int,
+    first: int,
+    stop: int,
 ) -> Candidates:
-    return best_of(index, items.part(first, stop), free=free, tie=tie)
+    return find_best_candidates(index, items.part(first, stop), free=free, tie=tie)

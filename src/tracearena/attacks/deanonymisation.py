@@ -44,15 +44,15 @@ class WindowForest:
             class_weight="balanced",
             random_state=seed,
             n_jobs=thread_count(),
-        ).fit(_features(windows), labels)
+        ).fit(_compute_features(windows), labels)
 
     def predict(self, windows: Windows) -> NDArray[np.int64]:
         """Return a class for each window."""
         require_fitted(self, "model_")
-        return np.asarray(self.model_.predict(_features(windows)), np.int64)
+        return np.asarray(self.model_.predict(_compute_features(windows)), np.int64)
 
 
-def _features(windows: Windows) -> NDArray[np.float64]:
+def _compute_features(windows: Windows) -> NDArray[np.float64]:
     values = windows.values.astype(np.float64)
     half = values.shape[1] // 2
     position = values[:, :, :2]
@@ -108,7 +108,7 @@ class LstmClassifier:
 
     def fit(self, windows: Windows, labels: NDArray[np.int64], classes: int, *, seed: int) -> None:
         """Learn from windows and their classes."""
-        torch = _torch()
+        torch = _import_torch()
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # steps this small lose by threads, and sums must not depend on them
         try:
@@ -142,7 +142,7 @@ class LstmClassifier:
     def predict(self, windows: Windows) -> NDArray[np.int64]:
         """Return a class for each window."""
         require_fitted(self, "model_")
-        torch = _torch()
+        torch = _import_torch()
         self.model_.eval()
         with torch.no_grad():
             answers = [self.model_(part).argmax(dim=1) for part in self._tensor(windows).split(1024)]
@@ -150,7 +150,7 @@ class LstmClassifier:
 
     def _tensor(self, windows: Windows) -> Any:
         mean, spread = self.scale_
-        return _torch().from_numpy(((windows.values - mean) / spread).astype(np.float32))
+        return _import_torch().from_numpy(((windows.values - mean) / spread).astype(np.float32))
 
     def _network(self, torch: Any, channels: int, classes: int) -> Any:
         nn = torch.nn
@@ -174,7 +174,7 @@ class LstmClassifier:
         return Network()
 
 
-def _torch() -> Any:
+def _import_torch() -> Any:
     try:
         import torch
     except ImportError:
@@ -221,7 +221,7 @@ def cut_windows(traces: GpsTraces, length: int = 100) -> Windows:
     """
     require_whole("length", length, at_least=SHORTEST)
     order = traces.trajectory_order
-    channels = _channels(traces)[order]
+    channels = _compute_channels(traces)[order]
     starts, sizes, owner = [], [], []
     for trajectory in range(traces.n_trajectories):
         first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
@@ -237,7 +237,7 @@ def cut_windows(traces: GpsTraces, length: int = 100) -> Windows:
     return Windows(channels[index], traces.trajectory_user[trajectory_of], trajectory_of)
 
 
-def _channels(traces: GpsTraces) -> NDArray[np.float32]:
+def _compute_channels(traces: GpsTraces) -> NDArray[np.float32]:
     latitude, longitude = traces.latitude, traces.longitude
     middle = (float(np.median(latitude)), float(np.median(longitude))) if len(traces) else (0.0, 0.0)
     north, east = metres_per_degree(middle[0])

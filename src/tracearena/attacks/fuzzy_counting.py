@@ -18,7 +18,7 @@ from tracearena.attacks.base import (
     check_places,
     undo_obfuscation,
 )
-from tracearena.attacks.candidate_search import Index, Items, choose_by_overlap
+from tracearena.attacks.candidate_search import CandidateIndex, TraceKeys, choose_by_candidates
 from tracearena.checks import require_choice, require_fitted, require_number
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError
@@ -26,6 +26,7 @@ from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
 
 Weighting = Literal["log", "count", "printed", "log-idf", "count-idf", "printed-idf"]
 """TF is log(1 + count), the count, or log(1 + users / visitors); IDF is 1 or log(users / visitors)."""
@@ -39,7 +40,7 @@ FREQUENT = 0.5
 _SAFE_POWER, _LARGEST_POWER = 400, 900
 
 
-def spreading(places: Places, eta: float, decay: float) -> csr_array:
+def build_spreading_matrix(places: Places, eta: float, decay: float) -> csr_array:
     """Return places × places: what one visit to the row counts for each column.
 
     A visit counts η0 e^(-λ0 d) for the place itself (d = 0) and its 8 neighbours on the grid (d in
@@ -53,7 +54,7 @@ def spreading(places: Places, eta: float, decay: float) -> csr_array:
     --------
     >>> from tracearena.traces import Grid
     >>> places = Places.of_grid(Grid(rows=5, columns=5, south=0, west=0, north=1, east=1))
-    >>> spreading(places, 0.2, 0.5).toarray()[12].reshape(5, 5).round(3)[2].tolist()
+    >>> build_spreading_matrix(places, 0.2, 0.5).toarray()[12].reshape(5, 5).round(3)[2].tolist()
     [0.0, 0.121, 0.2, 0.121, 0.0]
     """
     from scipy.sparse import coo_array, csr_array
@@ -76,7 +77,7 @@ def spreading(places: Places, eta: float, decay: float) -> csr_array:
     return csr_array(coo_array((weights, (origin, target)), shape=(len(places),) * 2))
 
 
-def counts_of(traces: Traces | ObfuscatedTraces) -> csr_array:
+def count_place_visits(traces: Traces | ObfuscatedTraces) -> csr_array:
     """Count visits, users × places; an event with k places adds 1/k to each, a deleted one nothing."""
     from scipy.sparse import coo_array, csr_array
 
@@ -109,7 +110,7 @@ class FuzzyMatcher(Matcher):
 
     reference_: Traces = field(init=False, repr=False, compare=False)
     vectors_: csr_array = field(init=False, repr=False, compare=False)
-    index_: Index = field(init=False, repr=False, compare=False)
+    index_: CandidateIndex = field(init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"FuzzyCount({self.weighting},{self.eta:g},{self.decay:g},spread={self.spread})"
@@ -120,27 +121,27 @@ class FuzzyMatcher(Matcher):
             raise DataError("the reference traces have no users")
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
-        counts = counts_of(reference)
+        counts = count_place_visits(reference)
         visitors = np.bincount(counts.indices, minlength=len(reference.places))
         self._rarity = reference.n_users / np.maximum(visitors, 1)
         eta, scale = self._scaled_eta()
-        spread = spreading(reference.places, eta, self.decay)
+        spread = build_spreading_matrix(reference.places, eta, self.decay)
         first = self.spread == "first"
         vectors = self._weighed(counts @ spread) if first else self._weighed(counts) @ spread
         self.vectors_ = vectors
         by_place = vectors.tocsc()
         # |a - r|² is |a|², which is the same for all users, minus 2 a·r - |r|².
         lengths = scale * np.asarray((vectors**2).sum(axis=1)).ravel()
-        self.index_ = Index.of(-lengths, by_place.indptr, by_place.indices, by_place.data)
+        self.index_ = CandidateIndex.of(-lengths, by_place.indptr, by_place.indices, by_place.data)
         return self
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
         """Choose the user whose vector is nearest to that of the trace."""
         require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
-        traces = self._weighed(counts_of(anonymized))
-        items = Items(traces.indptr.astype(np.int64), traces.indices.astype(np.int64), 2 * traces.data)
-        return choose_by_overlap([(self.index_, items)], len(self.user_ids_))
+        traces = self._weighed(count_place_visits(anonymized))
+        items = TraceKeys(traces.indptr.astype(np.int64), traces.indices.astype(np.int64), 2 * traces.data)
+        return choose_by_candidates([(self.index_, items)], len(self.user_ids_))
 
     def _scaled_eta(self) -> tuple[float, float]:
         """Return η0 and 1; of an enormous one, whose squares would overflow, a power of two is taken out.
@@ -248,10 +249,10 @@ class FuzzyCountingT(MatchingInference):
         """Return the inferred traces for a match that is already there."""
         matcher = self.matcher_
         table = undo_obfuscation(anonymized, match.exclusive, len(matcher.user_ids_), seed=seed)
-        place, share = habits(matcher.reference_)
+        place, share = find_frequent_places(matcher.reference_)
         time = anonymized.clock.time_of_day(np.arange(*anonymized.span))
         usual, often = place[:, time], share[:, time] >= self.frequent
-        replaced = (usual >= 0) & (often | ~_told(anonymized, match.exclusive, len(matcher.user_ids_)))
+        replaced = (usual >= 0) & (often | ~_is_observed(anonymized, match.exclusive, len(matcher.user_ids_)))
         return Traces.from_dense(
             np.where(replaced, usual, table),
             anonymized.places,
@@ -261,7 +262,7 @@ class FuzzyCountingT(MatchingInference):
         )
 
 
-def habits(reference: Traces) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def find_frequent_places(reference: Traces) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return each user's most frequent place by time of day, -1 if none, and its share of the days.
 
     Both are users × times of day. Of equally frequent places the first in order counts.
@@ -282,7 +283,7 @@ def habits(reference: Traces) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     return usual.reshape(shape), share.reshape(shape)
 
 
-def _told(anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int) -> NDArray[np.bool_]:
+def _is_observed(anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int) -> NDArray[np.bool_]:
     """Return users × instants: whether the trace matched to the user says anything."""
     told = np.zeros((n_users, anonymized.n_instants), bool)
     owner = user_of[anonymized.user_index]

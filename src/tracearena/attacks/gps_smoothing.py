@@ -12,7 +12,7 @@ from tracearena.algorithms.base import GpsAttack
 from tracearena.checks import LARGEST_COUNT, require_kind, require_switch, require_whole
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import SEMI_MAJOR_M, between
+from tracearena.traces.geodesy import SEMI_MAJOR_M, interpolate_geodesic
 
 _POINTS_PER_BLOCK = 1 << 16
 
@@ -49,10 +49,10 @@ class Interpolation(GpsAttack):
         ends_here = (labels[a] != labels[b]) | (a == b)
         share = np.where(ends_here, 0.0, (times - times[a]) / np.maximum(times[b] - times[a], 1))
         at = np.flatnonzero(share > 0)
-        moved = _between_in_blocks(latitude, longitude, a[at], b[at], share[at])
+        moved = _interpolate_in_blocks(latitude, longitude, a[at], b[at], share[at])
         new_latitude, new_longitude = latitude.copy(), longitude.copy()
         new_latitude[at], new_longitude[at] = moved
-        return released.moved(*_unordered(order, new_latitude, new_longitude))
+        return released.moved(*_restore_order(order, new_latitude, new_longitude))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,16 +89,16 @@ class Smoothing(GpsAttack):
 
     def recover(self, released: GpsTraces) -> GpsTraces:
         """Return the points at their averaged positions."""
-        from tracearena.attacks._smoothing_kernels import centred_means, fed_back_means
+        from tracearena.attacks._smoothing_kernels import smooth_symmetrically, smooth_with_feedback
 
         require_kind(self, released, GpsTraces)
         order = released.trajectory_order
-        average = fed_back_means if self.feedback else centred_means
-        directions = _directions(released.latitude[order], released.longitude[order])
+        average = smooth_with_feedback if self.feedback else smooth_symmetrically
+        directions = _compute_unit_vectors(released.latitude[order], released.longitude[order])
         means = average(directions, released.trajectory_offsets, self.k)
         latitude = np.degrees(np.arctan2(means[:, 2], np.hypot(means[:, 0], means[:, 1])))
         longitude = np.degrees(np.arctan2(means[:, 1], means[:, 0]))
-        return released.moved(*_unordered(order, latitude, longitude))
+        return released.moved(*_restore_order(order, latitude, longitude))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ class InterpolationSmoothing(GpsAttack):
         return Smoothing(k=self.k, feedback=self.feedback).recover(Interpolation().recover(released))
 
 
-def _between_in_blocks(
+def _interpolate_in_blocks(
     latitude: NDArray[np.float64],
     longitude: NDArray[np.float64],
     a: NDArray[np.int64],
@@ -138,7 +138,7 @@ def _between_in_blocks(
 
     def work(block: int, first: int, stop: int) -> None:
         i, j = a[first:stop], b[first:stop]
-        moved[:, first:stop] = between(
+        moved[:, first:stop] = interpolate_geodesic(
             latitude[i], longitude[i], latitude[j], longitude[j], share[first:stop]
         )
 
@@ -146,13 +146,15 @@ def _between_in_blocks(
     return moved[0], moved[1]
 
 
-def _directions(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_unit_vectors(
+    latitude: NDArray[np.float64], longitude: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Unit vectors of the geographic latitude and longitude, scaled to the earth."""
     lat, lon = np.radians(latitude), np.radians(longitude)
     return SEMI_MAJOR_M * np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
 
 
-def _unordered(order: NDArray[np.int64], *columns: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _restore_order(order: NDArray[np.int64], *columns: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Put values in trajectory order back to the order of the points."""
     placed = [np.empty(len(order)) for _ in columns]
     for column, values in zip(placed, columns, strict=True):

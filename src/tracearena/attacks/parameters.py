@@ -18,6 +18,7 @@ from tracearena.traces import Traces
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf import PPMTF, Factors
 
+
 Released = Literal["BCD", "ABCD"]
 Matrix = NDArray[np.float64]
 _FALSE_ALARMS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -97,16 +98,16 @@ def attack_parameters(
         raise DataError("the training traces are not those of the users of the model")
     rate = None
     if released == "BCD":
-        members, others = (_fitted(model, traces) for traces in (training, testing))
+        members, others = (_score_best_fit(model, traces) for traces in (training, testing))
     else:
-        errors = np.vstack([_errors_by_row(model, traces) for traces in (training, testing)])
-        members, others = np.split(_assigned(errors), [training.n_users])
-        rate = _found(errors[: training.n_users])
+        errors = np.vstack([_compute_errors_by_row(model, traces) for traces in (training, testing)])
+        members, others = np.split(_score_assignment(errors), [training.n_users])
+        rate = _share_identified(errors[: training.n_users])
     return ParameterLeak(
         released,
-        advantage=_advantage(members, others),
+        advantage=_compute_advantage(members, others),
         chance=float(np.sqrt(-np.log(_UNSURE) / 2 * (1 / len(members) + 1 / len(others)))),
-        epsilon_at_least=_epsilon(members, others),
+        epsilon_at_least=_bound_epsilon(members, others),
         reidentification_rate=rate,
         members=len(members),
         non_members=len(others),
@@ -137,7 +138,7 @@ class _Tensor(NamedTuple):
         return min(self.zeros / max(others, 1), 1.0)
 
 
-def _tensors(model: PPMTF, traces: Traces) -> tuple[_Tensor, _Tensor]:
+def _build_tensors(model: PPMTF, traces: Traces) -> tuple[_Tensor, _Tensor]:
     moves, visits = transition_counts(traces), visit_counts(traces)
     one, other = model.transition_factors_, model.visit_factors_
     cut_moves = np.minimum(moves.counts, model.largest_transition).astype(np.float64)
@@ -148,19 +149,19 @@ def _tensors(model: PPMTF, traces: Traces) -> tuple[_Tensor, _Tensor]:
     )
 
 
-def _groups(model: PPMTF, traces: Traces) -> Iterator[tuple[_Tensor, ...]]:
+def _group_tensors(model: PPMTF, traces: Traces) -> Iterator[tuple[_Tensor, ...]]:
     """Yield the tensors whose users have one row: both together, or each by itself."""
-    both = _tensors(model, traces)
+    both = _build_tensors(model, traces)
     if model.shared_factors:
         yield both
     else:
         yield from ((one,) for one in both)
 
 
-def _fitted(model: PPMTF, traces: Traces) -> Matrix:
+def _score_best_fit(model: PPMTF, traces: Traces) -> Matrix:
     """Return minus the squared error of each user's counts with the row that fits her best."""
     found = np.zeros(traces.n_users)
-    for group in _groups(model, traces):
+    for group in _group_tensors(model, traces):
         prior = group[0].factors.priors[0]
         products = [one.products() for one in group]
         every = [one.every() for one in group]
@@ -179,10 +180,10 @@ def _fitted(model: PPMTF, traces: Traces) -> Matrix:
     return found
 
 
-def _errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
+def _compute_errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
     """Return the squared error of each user's counts with each row of A, users × rows."""
     found = np.zeros((traces.n_users, len(model.user_ids_)))
-    for one in _tensors(model, traces):
+    for one in _build_tensors(model, traces):
         users, offsets = one.factors.users, one.cells.offsets
         empty = np.einsum("nk,kl,nl->n", users, one.every(), users)
         products = one.products()
@@ -195,7 +196,7 @@ def _errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
     return found
 
 
-def _assigned(errors: Matrix) -> Matrix:
+def _score_assignment(errors: Matrix) -> Matrix:
     """Return minus the error of each candidate with the row that she is given; who gets none is last."""
     from scipy.optimize import linear_sum_assignment
 
@@ -205,7 +206,7 @@ def _assigned(errors: Matrix) -> Matrix:
     return found
 
 
-def _found(errors: Matrix) -> float:
+def _share_identified(errors: Matrix) -> float:
     """Return the share of the users who are given their own row."""
     from scipy.optimize import linear_sum_assignment
 
@@ -213,14 +214,14 @@ def _found(errors: Matrix) -> float:
     return float((user == row).mean())
 
 
-def _advantage(members: Matrix, others: Matrix) -> float:
+def _compute_advantage(members: Matrix, others: Matrix) -> float:
     thresholds = np.append(np.unique(np.concatenate([members, others])), np.inf)
     hits = len(members) - np.searchsorted(np.sort(members), thresholds)
     alarms = len(others) - np.searchsorted(np.sort(others), thresholds)
     return float((hits / len(members) - alarms / len(others)).max())
 
 
-def _epsilon(members: Matrix, others: Matrix) -> float:
+def _bound_epsilon(members: Matrix, others: Matrix) -> float:
     """Return the largest ln(hits / false alarms) at a few thresholds, each with a cautious interval."""
     from scipy.stats import beta
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_number
 from tracearena.engine import run_blocks
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import trusted
+from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.time import local_seconds, solar_seconds
@@ -54,7 +54,7 @@ class LocalPoints:
 
 
 @dataclass(frozen=True)
-class Ends:
+class TripEnds:
     """Points at which trips vanish before a night, or appear after it.
 
     Attributes
@@ -75,7 +75,7 @@ class Ends:
         return len(self.xy)
 
 
-def night_ends(traces: GpsTraces, own: slice, xy: Floats, timezone: str | None) -> Ends:
+def find_night_ends(traces: GpsTraces, own: slice, xy: Floats, timezone: str | None) -> TripEnds:
     """Find the ends of a user: on both sides of each silence that lasts over three o'clock at night."""
     time_ms, trajectory = traces.time_ms[own], traces.trajectory[own]
     local = (
@@ -88,17 +88,17 @@ def night_ends(traces: GpsTraces, own: slice, xy: Floats, timezone: str | None) 
     # The recording as a whole begins and ends somewhere, at home more often than not.
     into = np.concatenate([before, [len(xy) - 1]])
     out_of = np.concatenate([before + 1, [0]])
-    found = [_end(xy, trajectory, int(at), -1) for at in into] + [
-        _end(xy, trajectory, int(at), 1) for at in out_of
+    found = [_measure_end(xy, trajectory, int(at), -1) for at in into] + [
+        _measure_end(xy, trajectory, int(at), 1) for at in out_of
     ]
-    return Ends(
+    return TripEnds(
         xy[np.concatenate([into, out_of])],
         np.array([heading for heading, _ in found]),
         np.array([step for _, step in found]),
     )
 
 
-def _end(xy: Floats, trajectory: NDArray[np.int32], at: int, side: int) -> tuple[Floats, float]:
+def _measure_end(xy: Floats, trajectory: NDArray[np.int32], at: int, side: int) -> tuple[Floats, float]:
     """Return heading and step of an end whose trip goes on to the side of -1 or 1."""
     stop = at
     while (
@@ -189,19 +189,19 @@ def homes_behind_zones(
         own = slice(int(released.offsets[user]), int(released.offsets[user + 1]))
         if own.stop - own.start >= _FEWEST:
             points = LocalPoints.of(released, own)
-            ends = night_ends(released, own, points.xy, timezone)
-            spot = _Map(points.xy, ends, radius_m).home(shift_m, within_m)
+            ends = find_night_ends(released, own, points.xy, timezone)
+            spot = _HomeMap(points.xy, ends, radius_m).home(shift_m, within_m)
             guesses[user] = points.degrees(spot)
 
     run_blocks(work, [(user, user + 1) for user in range(released.n_users)], report=True)
     latitude, longitude = np.ascontiguousarray(guesses.T)
-    return GuessedHomes(trusted(latitude), trusted(longitude))
+    return GuessedHomes(mark_readonly(latitude), mark_readonly(longitude))
 
 
-class _Map:
+class _HomeMap:
     """The surroundings of the circle that explains the most ends, in square cells."""
 
-    def __init__(self, xy: Floats, ends: Ends, radius_m: float) -> None:
+    def __init__(self, xy: Floats, ends: TripEnds, radius_m: float) -> None:
         from scipy.spatial import KDTree
 
         self.ends, self.radius_m = ends, radius_m
@@ -222,10 +222,10 @@ class _Map:
 
         on_circle = self._on_circle(self.cells)
         middle = np.exp(_PER_END * (on_circle - on_circle.max())).reshape(self.shape)
-        home = np.maximum(fftconvolve(middle, _disc(shift_m, self.step_m), mode="same"), 0)
+        home = np.maximum(fftconvolve(middle, _build_disc(shift_m, self.step_m), mode="same"), 0)
         along = self._straight_on()
         home *= np.exp(along - along.max()).reshape(self.shape)
-        found = fftconvolve(home, _disc(within_m, self.step_m), mode="same").ravel()
+        found = fftconvolve(home, _build_disc(within_m, self.step_m), mode="same").ravel()
         best = self.cells[found >= 0.999 * found.max()]
         return np.asarray(best[np.argmin(np.hypot(*(best - best.mean(axis=0)).T))])
 
@@ -273,6 +273,6 @@ class _Map:
         return exits
 
 
-def _disc(radius_m: float, step_m: float) -> Floats:
+def _build_disc(radius_m: float, step_m: float) -> Floats:
     reach = np.arange(-int(radius_m // step_m), int(radius_m // step_m) + 1) * step_m
     return np.asarray((reach[:, None] ** 2 + reach**2 <= radius_m**2 + 1e-6).astype(float))

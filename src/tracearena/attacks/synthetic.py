@@ -15,7 +15,7 @@ from tracearena.engine import block_ranges, fold_blocks, run_blocks
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import UserTransitions, departures
 from tracearena.traces import Traces
-from tracearena.traces._arrays import comparable
+from tracearena.traces._arrays import to_comparable_ids
 
 UNSEEN = 1e-8
 """Probability of a transition that a user never made; nothing is renormalised for it."""
@@ -91,7 +91,7 @@ class TraceGuesses(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class MarkovIdentification:
+class SyntheticIdentification:
     """Answers, for each synthetic trace, the training user whose chain makes it most likely.
 
     Bayesian re-identification of [1] appendix D with a uniform prior: each training user has the
@@ -118,7 +118,7 @@ class MarkovIdentification:
     >>> from tracearena.traces import Clock, Places
     >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=3)
     >>> training = Traces.from_dense([[0, 0, 0], [0, 1, 0]], places, clock)
-    >>> MarkovIdentification().fit(training).rate(training)
+    >>> SyntheticIdentification().fit(training).rate(training)
     1.0
     """
 
@@ -154,10 +154,10 @@ class MarkovIdentification:
         offsets = chains.offsets
 
         def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
-            from tracearena.attacks._synthetic_kernels import most_likely_users
+            from tracearena.attacks._synthetic_kernels import find_likeliest_users
 
             best = np.zeros(stop - first, np.int64)
-            most_likely_users(
+            find_likeliest_users(
                 first, stop, offsets, steps, known.offsets, known.users, gains, known.n_users, _TIE, best
             )
             return best
@@ -176,7 +176,7 @@ class MarkovIdentification:
         guesses = self.identify(synthetic)
         if not len(guesses.users):
             raise DataError("there are no synthetic traces to identify")
-        known, named = comparable(self.user_ids_, synthetic.user_ids)
+        known, named = to_comparable_ids(self.user_ids_, synthetic.user_ids)
         if not np.isin(named, known).all():
             raise DataError("synthetic users must have the ids of training users")
         correct = known[guesses.answers] == named[guesses.users]
@@ -225,16 +225,16 @@ class MembershipResult(Result):
 
 
 @dataclass(frozen=True)
-class _Largest:
+class _DailyMaxima:
     """Values of each candidate by day, of which the larger ones are kept when two are put together."""
 
     values: dict[int, NDArray[np.float64]]
 
-    def __add__(self, other: _Largest) -> _Largest:
+    def __add__(self, other: _DailyMaxima) -> _DailyMaxima:
         both = dict(self.values)
         for day, values in other.values.items():
             both[day] = np.maximum(both[day], values) if day in both else values
-        return _Largest(both)
+        return _DailyMaxima(both)
 
 
 @dataclass(kw_only=True)
@@ -321,12 +321,14 @@ class MembershipInference:
         known, offsets = self.transitions_, chains.offsets
         bases, gains = self._bases_and_gains()
 
-        def work(block: int, first: int, stop: int) -> _Largest:
-            from tracearena.attacks._synthetic_kernels import largest_ratios
+        def work(block: int, first: int, stop: int) -> _DailyMaxima:
+            from tracearena.attacks._synthetic_kernels import raise_largest_ratios
 
             largest = np.full(known.n_users, -np.inf)
-            largest_ratios(first, stop, offsets, steps, bases, known.offsets, known.users, gains, largest)
-            return _Largest({int(np.searchsorted(starts, first, side="right")) - 1: largest})
+            raise_largest_ratios(
+                first, stop, offsets, steps, bases, known.offsets, known.users, gains, largest
+            )
+            return _DailyMaxima({int(np.searchsorted(starts, first, side="right")) - 1: largest})
 
         return work
 

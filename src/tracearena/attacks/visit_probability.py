@@ -19,9 +19,9 @@ from tracearena.attacks.base import (
     MatchingIdentification,
     MatchingInference,
     check_places,
-    choose,
+    choose_greedily,
 )
-from tracearena.attacks.candidate_search import Index, Items, choose_by_overlap
+from tracearena.attacks.candidate_search import CandidateIndex, TraceKeys, choose_by_candidates
 from tracearena.checks import require_fitted, require_switch
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
@@ -70,7 +70,7 @@ class VisitMatcher(Matcher):
             raise DataError("the reference traces have no users")
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
-        self.visitors_ = visitors_of(self._in_hours(reference))
+        self.visitors_ = index_visitors(self._in_hours(reference))
         return self
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
@@ -80,8 +80,10 @@ class VisitMatcher(Matcher):
         seen = self._thinned(self._in_hours(anonymized), seed)
         n_users = len(self.user_ids_)
         if self.in_order:
-            return choose(anonymized.n_users, n_users, partial(self._score_in_order, seen), tie=0.0)
-        return choose_by_overlap(indexed(self.visitors_, n_users, distinct_codes(seen), seen.sets), n_users)
+            return choose_greedily(anonymized.n_users, n_users, partial(self._score_in_order, seen), tie=0.0)
+        return choose_by_candidates(
+            index_traces(self.visitors_, n_users, count_distinct_codes(seen), seen.sets), n_users
+        )
 
     def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: NDArray[np.float64]) -> None:
         from tracearena.attacks._matching_kernels import add_visit_likelihoods_in_order
@@ -101,7 +103,7 @@ class VisitMatcher(Matcher):
     def _in_hours(self, traces: AnyTraces) -> AnyTraces:
         if self.hours is None:
             return traces
-        return traces.keep(during(traces.clock, traces.instants, self.hours))
+        return traces.keep(is_within_hours(traces.clock, traces.instants, self.hours))
 
     def _thinned(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
         if self.sampling >= 1 and self.largest_set is None:
@@ -109,18 +111,18 @@ class VisitMatcher(Matcher):
         rng = generator(seed)
         if self.sampling < 1:
             anonymized = anonymized.keep(rng.random(anonymized.n_events) < self.sampling)
-        return (
-            anonymized if self.largest_set is None else _with_smaller_sets(anonymized, self.largest_set, rng)
-        )
+        return anonymized if self.largest_set is None else _shrink_sets(anonymized, self.largest_set, rng)
 
 
-def during(clock: Clock, instants: NDArray[np.int32], hours: tuple[float, float]) -> NDArray[np.bool_]:
+def is_within_hours(
+    clock: Clock, instants: NDArray[np.int32], hours: tuple[float, float]
+) -> NDArray[np.bool_]:
     """Return where the instants lie between two hours of the day, the second excluded."""
     second = clock.second_of_day(instants)
     return np.asarray((second >= hours[0] * 3600) & (second < hours[1] * 3600))
 
 
-def _with_smaller_sets(traces: ObfuscatedTraces, largest: int, rng: np.random.Generator) -> ObfuscatedTraces:
+def _shrink_sets(traces: ObfuscatedTraces, largest: int, rng: np.random.Generator) -> ObfuscatedTraces:
     """Give every event with a larger set a random part of it, drawn for that event alone."""
     sizes = traces.sets.sizes
     events = np.flatnonzero(traces.is_set)
@@ -138,7 +140,7 @@ def _with_smaller_sets(traces: ObfuscatedTraces, largest: int, rng: np.random.Ge
 
 
 @dataclass(kw_only=True)
-class ByVisits(MatchingAttack):
+class VisitAttack(MatchingAttack):
     """What VisitProb and HomeProb share, re-identification and trace inference alike.
 
     Parameters
@@ -166,14 +168,14 @@ class ByVisits(MatchingAttack):
 
 
 @dataclass(kw_only=True)
-class VisitProbabilityR(ByVisits, MatchingIdentification):
+class VisitProbabilityR(VisitAttack, MatchingIdentification):
     """Answer the user under whose visit probabilities the trace is most likely ([contest] 4.1)."""
 
     name: ClassVar[str] = "VisitProb-R"
 
 
 @dataclass(kw_only=True)
-class VisitProbabilityT(ByVisits, MatchingInference):
+class VisitProbabilityT(VisitAttack, MatchingInference):
     """Match users one to one by VisitProb, then undo the obfuscation ([contest] 4.1)."""
 
     name: ClassVar[str] = "VisitProb-T"
@@ -224,7 +226,7 @@ class Codes(NamedTuple):
     counts: NDArray[np.float64]
 
 
-def visitors_of(reference: Traces) -> Visitors:
+def index_visitors(reference: Traces) -> Visitors:
     """Return who visits each place, how often, and what a visit says for her: log(probability / unseen)."""
     offsets, places, counts = reference.visit_counts()
     users = np.repeat(np.arange(reference.n_users, dtype=np.int32), np.diff(offsets))
@@ -239,7 +241,7 @@ def visitors_of(reference: Traces) -> Visitors:
     )
 
 
-def distinct_codes(traces: ObfuscatedTraces) -> Codes:
+def count_distinct_codes(traces: ObfuscatedTraces) -> Codes:
     """Count each distinct code of each pseudonym that says anything."""
     told = ~traces.is_deleted
     lowest = -2 - len(traces.sets)
@@ -251,29 +253,29 @@ def distinct_codes(traces: ObfuscatedTraces) -> Codes:
     return Codes(offsets, (shifted + lowest).astype(np.int32), counts.astype(np.float64))
 
 
-def indexed(
+def index_traces(
     visitors: Visitors, n_users: int, codes: Codes, sets: PlaceSets, *, most: int = MOST_VISITORS
-) -> Iterator[tuple[Index, Items]]:
+) -> Iterator[tuple[CandidateIndex, TraceKeys]]:
     """Yield the traces in order, as many at a time as name sets of no more than `most` visitors.
 
     The score of a user is the log-likelihood of the trace under her visit probabilities, but for a
     constant. A set of k places has the mean probability of its members; those of its visitors are
     worked out once, and it is then a key like any place.
     """
-    from tracearena.attacks._matching_kernels import cut_by_sets, set_gains
+    from tracearena.attacks._matching_kernels import compute_set_gains, cut_by_sets
 
     n_places = len(visitors.offsets) - 1
     sizes = np.concatenate([[0], np.cumsum(np.diff(visitors.offsets)[sets.members])])
     bounds = np.diff(sizes[sets.offsets])
     limits = cut_by_sets(codes.offsets, codes.codes, bounds, most)
     for first, stop in pairwise(limits):
-        items = Items(codes.offsets, codes.codes.astype(np.int64), codes.counts).part(first, stop)
+        items = TraceKeys(codes.offsets, codes.codes.astype(np.int64), codes.counts).part(first, stop)
         named = np.unique(items.keys[items.keys < 0])
-        offsets, users, gains = set_gains(
+        offsets, users, gains = compute_set_gains(
             -2 - named, bounds, *visitors[:3], sets.offsets, sets.members, UNSEEN, n_users
         )
         key = np.where(items.keys < 0, n_places + np.searchsorted(named, items.keys), items.keys)
-        index = Index.of(
+        index = CandidateIndex.of(
             np.zeros(n_users),
             np.concatenate([visitors.offsets, visitors.offsets[-1] + offsets[1:]]),
             np.concatenate([visitors.users, users]),

@@ -48,9 +48,9 @@ class ViterbiTracking:
         P(path i | real) / P(path i | fake). Both are the population's here, not one person's.
         """
         steps = min(LONGEST_GAP, reference.clock.instants_per_day - 1)
-        visits, powers = _movement(reference, steps)
+        visits, powers = _estimate_movement(reference, steps)
         if fakes is not None:
-            of_fakes = _movement(fakes, steps)
+            of_fakes = _estimate_movement(fakes, steps)
             visits, powers = visits / of_fakes[0], powers / of_fakes[1]
         self.visits_: NDArray[np.float64] = visits
         self.powers_: NDArray[np.float32] = powers.astype(np.float32)
@@ -58,7 +58,7 @@ class ViterbiTracking:
 
     def track(self, sent: ObfuscatedTraces) -> NDArray[np.int32]:
         """Return the guessed place of every event, `NOT_SENT` (-1) where nothing was sent."""
-        from tracearena.attacks._viterbi_kernels import decode
+        from tracearena.attacks._viterbi_kernels import decode_chains
 
         require_fitted(self, "visits_")
         if len(sent.places) != len(self.visits_):
@@ -75,7 +75,7 @@ class ViterbiTracking:
         found = np.empty(len(events), np.int32)
 
         def work(block: int, first: int, stop: int) -> None:
-            decode(first, stop, chains, gaps, offsets, members, self.visits_, self.powers_, found)
+            decode_chains(first, stop, chains, gaps, offsets, members, self.visits_, self.powers_, found)
 
         run_blocks(work, block_ranges(len(chains) - 1, _CHAINS_PER_BLOCK))
         guess = np.full(sent.n_events, NOT_SENT, np.int32)
@@ -83,7 +83,7 @@ class ViterbiTracking:
         return guess
 
 
-def _movement(traces: Traces, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _estimate_movement(traces: Traces, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return where people are and how they move in 1 to `steps` instants."""
     mobility = AggregateMobility.of(MobilityProfiles.of(traces), traces.places)
     visits = mobility.visits[0] + 1e-9

@@ -1,22 +1,22 @@
-from .audit import assess, stages
+from .audit import assess, assess_in_stages
 from .page import audit_page, write_audit
-from .protection import Protection, protect, searching
+from .protection import Protection, protect, protect_in_stages
 from .results import Audit, FileFacts, Light, Risks
-from .settings import Choice, Settings, Share
+from .settings import AuditChoice, Proportion, Settings
 
 __all__ = [
     "Audit",
-    "Choice",
+    "AuditChoice",
     "FileFacts",
     "Light",
+    "Proportion",
     "Protection",
     "Risks",
     "Settings",
-    "Share",
     "assess",
+    "assess_in_stages",
     "audit_page",
     "protect",
-    "searching",
-    "stages",
+    "protect_in_stages",
     "write_audit",
 ]

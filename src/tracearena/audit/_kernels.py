@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tracearena.arena._kernels import choose
+from tracearena.arena._kernels import draw_distinct
 
 
 @njit(cache=True, nogil=True)
-def found_draws(
+def credit_sightings(
     own_window: Any, own_xyz: Any, uniform: Any, windows: Any, offsets: Any, spot_xyz: Any, spot_offsets: Any,
     point_user: Any, scale: float, floor: float, n_candidates: int, target: int, n_users: int, credit: Any,
 ) -> None:  # fmt: skip
@@ -29,7 +29,7 @@ def found_draws(
     chosen = np.empty(most, np.int64)
     dimensions = own_xyz.shape[1]
     for draw in range(len(uniform)):
-        known = choose(uniform[draw], len(own_window), chosen)
+        known = draw_distinct(uniform[draw], len(own_window), chosen)
         n_listed, value, top = 0, 0.0, 0.0
         for k in range(most):
             if k < known:

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from tracearena import __version__
 from tracearena.algorithms import Kind, catalogue
 from tracearena.audit import texts
-from tracearena.audit.data import Material, Published
-from tracearena.audit.inference import Circle, infer, measured_circle, told_circle
-from tracearena.audit.linkability import Linked, halves, link, tried
-from tracearena.audit.observations import crowds, point_spots, weeks
-from tracearena.audit.results import Audit, Risks, facts_of
-from tracearena.audit.settings import Choice, Settings
-from tracearena.audit.side_channels import column_attacks, order_attacks
+from tracearena.audit.data import AuditData, AuditRelease
+from tracearena.audit.inference import Circle, detect_circle, get_mechanism_circle, infer
+from tracearena.audit.linkability import LinkResult, build_linkage_task, find_linkable_people, link
+from tracearena.audit.observations import count_crowds, find_point_spots, select_weeks
+from tracearena.audit.results import Audit, Risks, collect_facts
+from tracearena.audit.settings import AuditChoice, Settings
+from tracearena.audit.side_channels import attack_columns, attack_orders
 from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
-from tracearena.audit.texts import PEOPLE_TRIED, circle_choice, proof_choice
+from tracearena.audit.texts import PEOPLE_TRIED, build_circle_choice, build_proof_choice
 from tracearena.audit.usefulness import assess_usefulness
 from tracearena.engine import child_seed, fresh_seed, report, seed_sequence
 from tracearena.errors import DataError, ParameterError
-from tracearena.io.alignment import aligned
+from tracearena.io.alignment import align_tables
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 from tracearena.traces.time import LocalTime
 
@@ -76,14 +76,14 @@ def assess(
     >>> audit.verdict
     'red'
     """
-    *_, last = stages(
+    *_, last = assess_in_stages(
         traces, released, timezone=timezone, id_table=id_table, mechanism=mechanism, synthetic=synthetic,
         others=others, attacks=attacks, seed=seed, settings=Settings(**settings),
     )  # fmt: skip
     return last
 
 
-def stages(
+def assess_in_stages(
     traces: Any,
     released: Any = None,
     *,
@@ -118,7 +118,7 @@ def stages(
     orders
         Users of the original and pseudonyms of the release by their first rows, where files have them.
     columns
-        Columns of the original and of the release that are neither time nor place (`values_of_columns`).
+        Columns of the original and of the release that are neither time nor place (`read_column_values`).
     source, release_source
         The files that the traces were read from, for their names and digests.
     """
@@ -128,27 +128,27 @@ def stages(
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
     measured = settings.in_force()
-    original = taken(traces)
-    file = Material.of(original, measured, timezone)
+    original = load_traces(traces)
+    file = AuditData.of(original, measured, timezone)
     material = file.on_coarse_ground() if on_cells else file
-    given = None if released is None else taken(released, released=True)
+    given = None if released is None else load_traces(released, released=True)
     if synthetic and given is None:
         raise ParameterError("synthetic says what the release is; there is none")
     if mechanism is not None and (given is None or synthetic):
         raise ParameterError("mechanism says what made a release of real people; there is none")
     defence = catalogue.create(mechanism, DEFENCES) if isinstance(mechanism, str) else mechanism
     audit = Audit(
-        file=facts_of(original, material.kind, traces if source is None else source, material.zone),
+        file=collect_facts(original, material.kind, traces if source is None else source, material.zone),
         release=None
         if given is None
-        else facts_of(
+        else collect_facts(
             given, material.kind, released if release_source is None else release_source, material.zone
         ),
         before=Risks(),
         after=None,
         synthetic=None,
         usefulness=None,
-        crowd=crowds(material.coarse, measured.smallest_group),
+        crowd=count_crowds(material.coarse, measured.smallest_group),
         weeks=(),
         choices=material.choices,
         settings=measured,
@@ -156,50 +156,50 @@ def stages(
         version=__version__,
     )
     yield audit
-    steps = _Steps(2 if given is not None and not synthetic else 1)
-    published, known = None, Known()
+    steps = _StepCounter(2 if given is not None and not synthetic else 1)
+    published, known = None, AttackerKnowledge()
     if given is not None and not synthetic:
         material, published = material.release(given, id_table)
     everybody, everything = material, published
     as_it_is = file if on_cells else material
     if people is not None:
-        audit = replace(audit, choices=(*_others(audit.choices), proof_choice(len(people))))
+        audit = replace(audit, choices=(*_drop_people_choice(audit.choices), build_proof_choice(len(people))))
         material, as_it_is = material.part_of(people), as_it_is.part_of(people)
         published = None if published is None else replace(published, at=published.at[people])
     if published is not None:
-        known = Known.of(material, published, defence)
+        known = AttackerKnowledge.of(material, published, defence)
         if id_table is not None:
-            known = known._replace(orders=tuple(order_attacks(material, published, id_table, *orders)))
-        by_columns = column_attacks(material, *columns, id_table)
+            known = known._replace(orders=tuple(attack_orders(material, published, id_table, *orders)))
+        by_columns = attack_columns(material, *columns, id_table)
         known = known._replace(orders=(*known.orders, *by_columns))
         audit = replace(audit, after=Risks(), choices=(*audit.choices, *known.choices(defence)))
         yield audit
     if measured.show_people and not synthetic:
-        audit = replace(audit, weeks=weeks(material, published or material.as_it_is()))
-    of_file = Known(orders=tuple(column_attacks(as_it_is, columns[0], columns[0])))
-    unchanged = _stages_of(
+        audit = replace(audit, weeks=select_weeks(material, published or material.as_it_is()))
+    of_file = AttackerKnowledge(orders=tuple(attack_columns(as_it_is, columns[0], columns[0])))
+    unchanged = _assess_risks(
         as_it_is, as_it_is.as_it_is(), measured, root, steps, of_file, attacks, unchanged=True
     )
     for stage in unchanged if before is None else [before]:
         audit = replace(audit, before=stage)
         yield audit
     if published is not None:
-        for stage in _stages_of(material, published, measured, root, steps, known, attacks):
+        for stage in _assess_risks(material, published, measured, root, steps, known, attacks):
             audit = replace(audit, after=stage)
             yield audit
     if synthetic:
-        audit, everything = _with_synthetic(audit, material, given, others, measured, root)
+        audit, everything = _add_synthetic(audit, material, given, others, measured, root)
     useful = assess_usefulness(file, everybody, everything, child_seed(root, _USING))
     steps.done()
     yield replace(audit, usefulness=useful, complete=True)
 
 
-def _others(choices: Sequence[Choice]) -> list[Choice]:
+def _drop_people_choice(choices: Sequence[AuditChoice]) -> list[AuditChoice]:
     """Return what was chosen but for the number of people."""
     return [one for one in choices if one.name != PEOPLE_TRIED]
 
 
-class Known(NamedTuple):
+class AttackerKnowledge(NamedTuple):
     """What attackers know about the making of a release.
 
     Attributes
@@ -214,25 +214,25 @@ class Known(NamedTuple):
 
     defence: Any = None
     circle: Circle | None = None
-    orders: tuple[Linked, ...] = ()
+    orders: tuple[LinkResult, ...] = ()
 
     @classmethod
-    def of(cls, material: Material, published: Published, defence: Any) -> Known:
+    def of(cls, material: AuditData, published: AuditRelease, defence: Any) -> AttackerKnowledge:
         """Take what a defence says; without one, look for zones as the owner of both files can."""
         if material.points is None or published.points is None:
             return cls(defence)
         if defence is not None:
-            return cls(defence, told_circle(defence))
-        homes, _ = point_spots(material.points, material.zone)
-        return cls(None, measured_circle(material.points, published.points, published.at, homes))
+            return cls(defence, get_mechanism_circle(defence))
+        homes, _ = find_point_spots(material.points, material.zone)
+        return cls(None, detect_circle(material.points, published.points, published.at, homes))
 
-    def choices(self, defence: Any) -> list[Choice]:
+    def choices(self, defence: Any) -> list[AuditChoice]:
         """Say what attackers know."""
-        named = [] if defence is None else [Choice("mechanism", str(defence), texts.TOLD)]
-        return [*named, *([] if self.circle is None else [circle_choice(self.circle)])]
+        named = [] if defence is None else [AuditChoice("mechanism", str(defence), texts.TOLD)]
+        return [*named, *([] if self.circle is None else [build_circle_choice(self.circle)])]
 
 
-class _Steps:
+class _StepCounter:
     """Counts what is done, for whoever shows progress."""
 
     def __init__(self, rounds: int) -> None:
@@ -244,13 +244,13 @@ class _Steps:
         report(min(self._done, self._total), self._total)
 
 
-def _stages_of(
-    material: Material,
-    published: Published,
+def _assess_risks(
+    material: AuditData,
+    published: AuditRelease,
     settings: Settings,
     root: np.random.SeedSequence,
-    steps: _Steps,
-    known: Known,
+    steps: _StepCounter,
+    known: AttackerKnowledge,
     attacks: Sequence[str],
     *,
     unchanged: bool = False,
@@ -259,8 +259,10 @@ def _stages_of(
     steps.done()
     risks = Risks(singling_out=singled)
     yield risks
-    cut = halves(material, published, settings, child_seed(root, _LINKING))
-    left_out = int((np.diff(material.exact.offsets) > 0).sum()) - int(tried(material, published).sum())
+    cut = build_linkage_task(material, published, settings, child_seed(root, _LINKING))
+    left_out = int((np.diff(material.exact.offsets) > 0).sum()) - int(
+        find_linkable_people(material, published).sum()
+    )
     linked, ranked = link(
         cut, child_seed(root, _LINKING), left_out=left_out, defence=known.defence, attacks=attacks,
         orders=known.orders, unchanged=unchanged, tell=steps.done,
@@ -272,36 +274,36 @@ def _stages_of(
     yield replace(risks, inference=inferred)
 
 
-def _with_synthetic(
+def _add_synthetic(
     audit: Audit,
-    material: Material,
+    material: AuditData,
     given: Any,
     others: Any,
     settings: Settings,
     root: np.random.SeedSequence,
-) -> tuple[Audit, Published]:
+) -> tuple[Audit, AuditRelease]:
     """Compare with the original at the cells for heavy attacks."""
-    made = _on_the_ground_of(material, given)
-    strangers = None if others is None else _on_the_ground_of(material, taken(others))
+    made = _align_places(material, given)
+    strangers = None if others is None else _align_places(material, load_traces(others))
     found = assess_synthetic(material.coarse, made, strangers, settings, child_seed(root, _SYNTHETIC))
     released = ObfuscatedTraces.unchanged(made)
-    return replace(audit, synthetic=found), Published(
+    return replace(audit, synthetic=found), AuditRelease(
         released, released, None, np.full(material.exact.n_users, -1)
     )
 
 
-def _on_the_ground_of(material: Material, given: Any) -> Traces:
+def _align_places(material: AuditData, given: Any) -> Traces:
     if isinstance(given, GpsTraces):
         return material.on_cells(given)
     if not isinstance(given, Traces):
         raise DataError("synthetic traces, and those of other people, are events at places or GPS points")
-    original, made = aligned(material.exact, given)
+    original, made = align_tables(material.exact, given)
     if original.places != material.exact.places:
         raise DataError("the synthetic release has places that the original has not")
     return material.coarsened(made)
 
 
-def taken(given: Any, *, released: bool = False) -> Any:
+def load_traces(given: Any, *, released: bool = False) -> Any:
     """Return traces as they are; read a file or a data frame."""
     if isinstance(given, (Traces, GpsTraces)) or (released and isinstance(given, ObfuscatedTraces)):
         return given

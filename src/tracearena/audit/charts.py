@@ -7,9 +7,9 @@ from typing import Any
 
 from tracearena.audit import texts
 from tracearena.audit.linkability import Linkability
-from tracearena.audit.settings import Share
+from tracearena.audit.settings import Proportion
 from tracearena.audit.singling_out import HEADLINE, SIDES_M, WINDOWS_S, SinglingOut
-from tracearena.audit.texts import duration, length
+from tracearena.audit.texts import format_length, format_seconds
 from tracearena.audit.usefulness import Usefulness
 from tracearena.pages.html import BLUE, COLOURS, GREY, MARKERS, ORANGE, VERMILION, Table
 
@@ -18,26 +18,28 @@ _T = texts.TABLE
 _LEGEND = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 
-def curves(found: SinglingOut) -> tuple[Figure, Table]:
+def draw_finding_curves(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw how many people are found, and are unique, by the number of known points."""
     lines = [(texts.LINES["found"], found.found)]
     for at in range(len(SIDES_M)):
         one = found.coarseness[at * len(WINDOWS_S) + min(at, len(WINDOWS_S) - 1)]
-        name = texts.LINES["unique"].format(side=length(one.side_m), window=duration(one.window_s))
+        name = texts.LINES["unique"].format(
+            side=format_length(one.side_m), window=format_seconds(one.window_s)
+        )
         lines.append((name, one.unique))
     data = [
-        _line(name, list(shares), list(shares.values()), COLOURS[at], MARKERS[at].plotly)
+        _draw_line(name, list(shares), list(shares.values()), COLOURS[at], MARKERS[at].plotly)
         for at, (name, shares) in enumerate(lines)
     ]
     chance = next(iter(found.found.values())).chance if found.found else 0.0
-    layout = _layout(texts.AXES["points"], texts.AXES["share"], guess=chance)
+    layout = _build_layout(texts.AXES["points"], texts.AXES["share"], guess=chance)
     rows = [
-        [name, k, *_numbers(share)] for name, shares in lines for k, share in shares.items()
+        [name, k, *_list_numbers(share)] for name, shares in lines for k, share in shares.items()
     ]  # fmt: skip
     return {"data": data, "layout": layout}, ([_T["what"], _T["points"], *_SHARE_COLUMNS], rows)
 
 
-def heat(found: SinglingOut) -> tuple[Figure, Table]:
+def draw_uniqueness_heat_map(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw who is unique by four points at each side of a place and length of a window."""
     table = [
         [
@@ -48,8 +50,8 @@ def heat(found: SinglingOut) -> tuple[Figure, Table]:
     ]
     data = {
         "type": "heatmap",
-        "x": [duration(window) for window in WINDOWS_S],
-        "y": [length(side) for side in SIDES_M],
+        "x": [format_seconds(window) for window in WINDOWS_S],
+        "y": [format_length(side) for side in SIDES_M],
         "z": table,
         "zmin": 0,
         "zmax": 1,
@@ -64,7 +66,7 @@ def heat(found: SinglingOut) -> tuple[Figure, Table]:
         "yaxis": {"title": {"text": _T["side"]}, "type": "category"},
     }
     rows = [
-        [length(one.side_m), duration(one.window_s), k, *_numbers(share)]
+        [format_length(one.side_m), format_seconds(one.window_s), k, *_list_numbers(share)]
         for one in found.coarseness
         for k, share in one.unique.items()
     ]
@@ -74,7 +76,7 @@ def heat(found: SinglingOut) -> tuple[Figure, Table]:
     )
 
 
-def groups(found: SinglingOut) -> tuple[Figure, Table]:
+def draw_night_groups(found: SinglingOut) -> tuple[Figure, Table]:
     """Draw how large the groups are in which people spend their nights."""
     names = texts.GROUPS
     colours = (VERMILION, ORANGE, GREY, BLUE)
@@ -82,7 +84,7 @@ def groups(found: SinglingOut) -> tuple[Figure, Table]:
         {
             "type": "bar",
             "name": names[first],
-            "x": [length(one.side_m) for one in found.night],
+            "x": [format_length(one.side_m) for one in found.night],
             "y": [one.sizes[first] / max(one.people, 1) for one in found.night],
             "marker": {"color": colour},
             "hovertemplate": "%{x}: %{y:.1%} " + names[first] + "<extra></extra>",
@@ -95,11 +97,11 @@ def groups(found: SinglingOut) -> tuple[Figure, Table]:
         "xaxis": {"title": {"text": _T["side"]}, "type": "category"},
         "yaxis": {"title": {"text": texts.AXES["share"]}, "range": [0, 1], "tickformat": ".0%"},
     }
-    rows = [[length(one.side_m), names[k], n] for one in found.night for k, n in one.sizes.items()]
+    rows = [[format_length(one.side_m), names[k], n] for one in found.night for k, n in one.sizes.items()]
     return {"data": data, "layout": layout}, ([_T["side"], _T["group"], _T["people"]], rows)
 
 
-def attacks(found: Linkability) -> tuple[Figure, Table]:
+def draw_attacks(found: Linkability) -> tuple[Figure, Table]:
     """Draw the success of every attack with its interval."""
     extra = [] if found.home_and_work is None else [found.home_and_work]
     listed = [one for one in (*found.attacks, *extra) if one.first is not None]
@@ -114,7 +116,7 @@ def attacks(found: Linkability) -> tuple[Figure, Table]:
                 "name": texts.LINES["right"] if top == 1 else texts.LINES["among"].format(top=top),
                 "x": [share.value for _, share in known],
                 "y": [name for name, _ in known],
-                "error_x": _bars([share for _, share in known]),
+                "error_x": _build_error_bars([share for _, share in known]),
                 "marker": {"color": COLOURS[2 - at], "symbol": MARKERS[2 - at].plotly, "size": 9},
                 "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
             }
@@ -129,15 +131,15 @@ def attacks(found: Linkability) -> tuple[Figure, Table]:
             "tickformat": ".0%",
         },
         "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names},
-        "shapes": [] if first is None else [_mark(first.chance)],
+        "shapes": [] if first is None else [_mark_chance(first.chance)],
     }
     rows = [
-        [one.attack, top, *_numbers(share)] for one in listed for top, share in one.top.items()
+        [one.attack, top, *_list_numbers(share)] for one in listed for top, share in one.top.items()
     ]  # fmt: skip
     return {"data": data, "layout": layout}, ([_T["attack"], "among", *_SHARE_COLUMNS], rows)
 
 
-def evidence(found: Linkability) -> tuple[Figure, Table]:
+def draw_evidence(found: Linkability) -> tuple[Figure, Table]:
     """Draw what the linker finds by each group of evidence alone."""
     names = list(found.evidence)
     shares = list(found.evidence.values())
@@ -146,7 +148,7 @@ def evidence(found: Linkability) -> tuple[Figure, Table]:
         "orientation": "h",
         "x": [share.value for share in shares],
         "y": names,
-        "error_x": _bars(shares),
+        "error_x": _build_error_bars(shares),
         "marker": {"color": BLUE},
         "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
     }
@@ -159,24 +161,26 @@ def evidence(found: Linkability) -> tuple[Figure, Table]:
             "tickformat": ".0%",
         },
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
-        "shapes": [_mark(shares[0].chance)],
+        "shapes": [_mark_chance(shares[0].chance)],
     }
-    rows = [[name, *_numbers(share)] for name, share in found.evidence.items()]
+    rows = [[name, *_list_numbers(share)] for name, share in found.evidence.items()]
     return {"data": [data], "layout": layout}, ([_T["evidence"], *_SHARE_COLUMNS], rows)
 
 
-def days(found: Linkability) -> tuple[Figure, Table]:
+def draw_reference_days(found: Linkability) -> tuple[Figure, Table]:
     """Draw who is found by how many days of reference."""
     shares = found.days
-    line = _line(texts.LINES["days"], [str(day) for day in shares], list(shares.values()), BLUE, "circle")
+    line = _draw_line(
+        texts.LINES["days"], [str(day) for day in shares], list(shares.values()), BLUE, "circle"
+    )
     chance = next(iter(shares.values())).chance
-    layout = _layout(texts.AXES["days"], texts.AXES["found"], guess=chance)
+    layout = _build_layout(texts.AXES["days"], texts.AXES["found"], guess=chance)
     layout["xaxis"]["type"] = "category"
-    rows = [[day, *_numbers(share)] for day, share in shares.items()]
+    rows = [[day, *_list_numbers(share)] for day, share in shares.items()]
     return {"data": [line], "layout": layout}, ([_T["days"], *_SHARE_COLUMNS], rows)
 
 
-def tasks(found: Usefulness) -> tuple[Figure, Table]:
+def draw_tasks(found: Usefulness) -> tuple[Figure, Table]:
     """Draw how much of every task is kept, beside two halves of the people."""
     names = [texts.TASKS[task.name][0] for task in found.tasks]
     parts = [(texts.LINES["halves"], [task.halves for task in found.tasks], GREY)]
@@ -215,7 +219,9 @@ def tasks(found: Usefulness) -> tuple[Figure, Table]:
     return {"data": data, "layout": layout}, (columns, rows)
 
 
-def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple[Figure, Table]:
+def draw_changes(
+    measures: Sequence[tuple[str, Proportion | None, Proportion | None]],
+) -> tuple[Figure, Table]:
     """Draw what attacks find before and after."""
     names = [name for name, _, _ in measures]
     data = []
@@ -231,7 +237,7 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
                 "name": word,
                 "x": [share.value for _, share in known],
                 "y": [name for name, _ in known],
-                "error_x": _bars([share for _, share in known]),
+                "error_x": _build_error_bars([share for _, share in known]),
                 "marker": {"color": colour},
                 "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
             }
@@ -243,7 +249,7 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
         "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names[::-1]},
     }
     rows = [
-        [name, word, *_numbers(share)]
+        [name, word, *_list_numbers(share)]
         for name, *both in measures
         for word, share in zip((_T["before"], _T["after"]), both, strict=True)
         if share is not None
@@ -254,25 +260,25 @@ def changes(measures: Sequence[tuple[str, Share | None, Share | None]]) -> tuple
 _SHARE_COLUMNS = ["share", "low", "high", _T["guessing"], _T["people"]]
 
 
-def _numbers(share: Share) -> list[float]:
+def _list_numbers(share: Proportion) -> list[float]:
     return [share.value, share.low, share.high, share.chance, share.people]
 
 
-def _line(name: str, x: Sequence[Any], shares: Sequence[Share], colour: str, symbol: str) -> Figure:
+def _draw_line(name: str, x: Sequence[Any], shares: Sequence[Proportion], colour: str, symbol: str) -> Figure:
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "name": name,
         "x": list(x),
         "y": [share.value for share in shares],
-        "error_y": _bars(shares),
+        "error_y": _build_error_bars(shares),
         "line": {"color": colour},
         "marker": {"symbol": symbol, "size": 8},
         "hovertemplate": "%{x}: %{y:.1%}<extra></extra>",
     }
 
 
-def _bars(shares: Sequence[Share]) -> Mapping[str, Any]:
+def _build_error_bars(shares: Sequence[Proportion]) -> Mapping[str, Any]:
     return {
         "type": "data",
         "symmetric": False,
@@ -282,14 +288,14 @@ def _bars(shares: Sequence[Share]) -> Mapping[str, Any]:
     }
 
 
-def _mark(chance: float) -> Figure:
+def _mark_chance(chance: float) -> Figure:
     return {
         "type": "line", "x0": chance, "x1": chance, "yref": "paper", "y0": 0, "y1": 1,
         "line": {"color": "var(--soft)", "dash": "dot", "width": 1},
     }  # fmt: skip
 
 
-def _layout(x: str, y: str, *, guess: float) -> Figure:
+def _build_layout(x: str, y: str, *, guess: float) -> Figure:
     line = {
         "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": guess, "y1": guess,
         "line": {"color": "var(--soft)", "dash": "dot", "width": 1},

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.linking.observations import best_cut
+from tracearena.attacks.linking.observations import find_best_cut
 from tracearena.audit import texts
-from tracearena.audit.settings import Choice, Settings
+from tracearena.audit.settings import AuditChoice, Settings
 from tracearena.errors import DataError
-from tracearena.io.alignment import aligned
+from tracearena.io.alignment import align_tables
 from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
-from tracearena.traces._arrays import begins, different, positions
+from tracearena.traces._arrays import find_positions, mark_run_starts, unique_values
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import (
     MIDDLE_DEGREE_M,
@@ -24,13 +24,13 @@ from tracearena.traces.geodesy import (
     metres_per_degree,
     rows_of_keys,
 )
-from tracearena.traces.time import EPOCH, LocalTime, asked_for, guessed, local_seconds
+from tracearena.traces.time import EPOCH, LocalTime, build_chosen_local_time, guess_local_time, local_seconds
 
 AnyTraces = Traces | GpsTraces | ObfuscatedTraces
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class AuditRelease:
     """What an attacker sees, before it is cut and pseudonyms are drawn.
 
     Attributes
@@ -50,7 +50,7 @@ class Published:
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class AuditData:
     """A file, ready to be attacked.
 
     Attributes
@@ -78,23 +78,23 @@ class Material:
     points: GpsTraces | None
     zone: str | None
     cut: Cut
-    choices: tuple[Choice, ...]
+    choices: tuple[AuditChoice, ...]
     cell: NDArray[np.int32] | None
-    cells: Cells | None
+    cells: GridCells | None
 
     @classmethod
     def of(
         cls, traces: Traces | GpsTraces, settings: Settings, timezone: str | LocalTime | None = None
-    ) -> Material:
+    ) -> AuditData:
         """Prepare traces; GPS points become events at cells."""
         if not len(traces):
             raise DataError("there is nothing to audit: the traces have no rows")
-        choices: list[Choice] = []
+        choices: list[AuditChoice] = []
         points, zone, cells = None, None, None
         if isinstance(traces, GpsTraces):
             points = traces
-            cells = Cells.of(traces.latitude, traces.longitude, settings.cell_m, settings.most_places)
-            exact, zone = _events(traces, cells, settings, timezone, choices)
+            cells = GridCells.of(traces.latitude, traces.longitude, settings.cell_m, settings.most_places)
+            exact, zone = _make_events(traces, cells, settings, timezone, choices)
             kind = "gps"
         else:
             exact = traces
@@ -102,22 +102,22 @@ class Material:
         coarse, cell = exact, None
         if len(exact.places) > settings.most_places:
             everywhere = exact.places.latitude[exact.place_index], exact.places.longitude[exact.place_index]
-            cells = Cells.of(*everywhere, settings.cell_m, settings.most_places)
-            places, cell = coarse_places(exact.places, cells)
+            cells = GridCells.of(*everywhere, settings.cell_m, settings.most_places)
+            places, cell = build_coarse_places(exact.places, cells)
             coarse = exact.onto(places, cell)
-            choices.append(texts.coarse_choice(len(exact.places), cells))
-        cut = cut_in_two(exact)
-        choices.append(texts.cut_choice(cut, exact))
-        choices.append(texts.people_choice(int(cut.both.sum()), settings))
+            choices.append(texts.build_coarse_choice(len(exact.places), cells))
+        cut = choose_cut(exact)
+        choices.append(texts.build_cut_choice(cut, exact))
+        choices.append(texts.build_people_choice(int(cut.both.sum()), settings))
         return cls(kind, exact, coarse, points, zone, cut, tuple(choices), cell, cells)
 
-    def as_it_is(self) -> Published:
+    def as_it_is(self) -> AuditRelease:
         """Return the file released unchanged."""
         exact = ObfuscatedTraces.unchanged(self.exact)
         coarse = exact if self.cell is None else ObfuscatedTraces.unchanged(self.coarse)
-        return Published(exact, coarse, self.points, np.arange(self.exact.n_users))
+        return AuditRelease(exact, coarse, self.points, np.arange(self.exact.n_users))
 
-    def release(self, released: AnyTraces, id_table: IdTable | None = None) -> tuple[Material, Published]:
+    def release(self, released: AnyTraces, id_table: IdTable | None = None) -> tuple[AuditData, AuditRelease]:
         """Put what is released on the ground of the original; both may get further places."""
         released = _with_true_ids(released, id_table)
         if isinstance(released, GpsTraces):
@@ -127,15 +127,15 @@ class Material:
             raise DataError("the release has events at places and the original GPS points")
         if isinstance(released, Traces):
             released = ObfuscatedTraces.unchanged(released)
-        exact, released = aligned(self.exact, released)
+        exact, released = align_tables(self.exact, released)
         mine = self if exact is self.exact else self._on(exact)
         return mine, mine._published(released, None)
 
-    def on_coarse_ground(self) -> Material:
+    def on_coarse_ground(self) -> AuditData:
         """Return the same with the cells for heavy attacks in the place of the file's places."""
         return replace(self, exact=self.coarse, cell=None)
 
-    def part_of(self, people: NDArray[np.int64]) -> Material:
+    def part_of(self, people: NDArray[np.int64]) -> AuditData:
         """Return the material of some of the people, on the ground of all: the same grid, cut and clock."""
         exact = self.exact.take_users(people)
         coarse = exact if self.coarse is self.exact else self.coarse.take_users(people)
@@ -151,56 +151,56 @@ class Material:
         """Return GPS points as events at the cells that the file's points are in."""
         if self.points is None or self.cells is None:
             raise DataError("the release has GPS points and the original events at places")
-        return events_of(points, self.cells, self.exact.places, self.exact.clock, self.zone or "UTC")
+        return points_to_events(points, self.cells, self.exact.places, self.exact.clock, self.zone or "UTC")
 
-    def _on(self, exact: Traces) -> Material:
+    def _on(self, exact: Traces) -> AuditData:
         """Return the same with events at more places."""
         coarse, cell = exact, None
         if self.cell is not None and self.cells is not None:
-            places, cell = coarse_places(exact.places, self.cells)
+            places, cell = build_coarse_places(exact.places, self.cells)
             coarse = exact.onto(places, cell)
         shift = exact.span[0] - self.exact.span[0]
         cut = self.cut._replace(instant=self.cut.instant + shift)
         return replace(self, exact=exact, coarse=coarse, cell=cell, cut=cut)
 
-    def _published(self, released: ObfuscatedTraces, points: GpsTraces | None) -> Published:
-        at = positions(self.exact.user_ids, released.user_ids)
+    def _published(self, released: ObfuscatedTraces, points: GpsTraces | None) -> AuditRelease:
+        at = find_positions(self.exact.user_ids, released.user_ids)
         if at.max(initial=-1) < 0:
             raise DataError(texts.NOBODY_KNOWN)
         coarse = released
         if self.cell is not None:
-            coarse = moved_release(released, self.coarse.places, self.cell)
-        return Published(released, coarse, points, at)
+            coarse = remap_release(released, self.coarse.places, self.cell)
+        return AuditRelease(released, coarse, points, at)
 
 
 def _is_dense(traces: Traces) -> bool:
     return traces.n_events >= 0.5 * traces.n_users * traces.n_instants
 
 
-def _events(
+def _make_events(
     points: GpsTraces,
-    cells: Cells,
+    cells: GridCells,
     settings: Settings,
     timezone: str | LocalTime | None,
-    choices: list[Choice],
+    choices: list[AuditChoice],
 ) -> tuple[Traces, str]:
-    local = asked_for(timezone) if isinstance(timezone, str) else timezone
-    local = guessed(points.latitude, points.longitude) if local is None else local
+    local = build_chosen_local_time(timezone) if isinstance(timezone, str) else timezone
+    local = guess_local_time(points.latitude, points.longitude) if local is None else local
     zone = local.zone or "UTC"
     interval = round(settings.interval_min * 60)
     first = int(local_seconds(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
     day = EPOCH + timedelta(days=first)
     clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
-    choices.append(Choice("local time", zone, str(local)))
-    choices.append(texts.cells_choice(cells, settings))
-    choices.append(texts.interval_choice(settings))
-    return events_of(points, cells, cells.places(), clock, zone), zone
+    choices.append(AuditChoice("local time", zone, str(local)))
+    choices.append(texts.build_cells_choice(cells, settings))
+    choices.append(texts.build_interval_choice(settings))
+    return points_to_events(points, cells, cells.places(), clock, zone), zone
 
 
 def _with_true_ids(released: Any, id_table: IdTable | None) -> Any:
     if id_table is None:
         return released
-    at = positions(released.user_ids, id_table.pseudonyms)
+    at = find_positions(released.user_ids, id_table.pseudonyms)
     if (at < 0).any():
         raise DataError("the id table does not name every released user")
     return released.with_user_ids(id_table.user_ids[at])
@@ -252,42 +252,42 @@ class Cut(NamedTuple):
         return self.instant if people is None else self.instant[people]
 
 
-def cut_in_two(traces: Traces) -> Cut:
+def choose_cut(traces: Traces) -> Cut:
     """Choose where to cut: at one date if most people are seen on both sides of it, else each at her own.
 
     >>> from tracearena.cities import simulate
-    >>> cut_in_two(simulate(users=5, days=4, seed=1)).is_common
+    >>> choose_cut(simulate(users=5, days=4, seed=1)).is_common
     True
     """
-    by_days = len(different(traces.clock.day_of(traces.instants))) > 1
+    by_days = len(unique_values(traces.clock.day_of(traces.instants))) > 1
     length = traces.clock.instants_per_day if by_days else 1
     unit = traces.instants.astype(np.int64) // length
-    users, units = _distinct(traces.user_index, unit)
+    users, units = _find_distinct(traces.user_index, unit)
     offsets = np.searchsorted(users, np.arange(traces.n_users + 1))
     several = np.diff(offsets) > 1
-    common = _common(units, offsets, several)
-    first, last = _ends(units, offsets)
+    common = _choose_common_cut(units, offsets, several)
+    first, last = _find_ends(units, offsets)
     divided = several & (first < common) & (common <= last)
     if divided.sum() >= min(_ENOUGH * several.sum(), _MANY):
-        label = _date(traces, common) if by_days else ""
+        label = _format_date(traces, common) if by_days else ""
         return Cut(np.full(traces.n_users, common * length), divided, True, by_days, label)
     middle = np.minimum(offsets[:-1] + (np.diff(offsets) + 1) // 2, max(len(units) - 1, 0))
     return Cut(units[middle] * length, several, False, by_days)
 
 
-def _date(traces: Traces, day: int) -> str:
+def _format_date(traces: Traces, day: int) -> str:
     """Say which day of the clock is meant."""
     first = traces.clock.first_day
     return f"the begin of day {day + 1}" if first is None else f"{first + timedelta(days=day):%Y-%m-%d}"
 
 
-def _distinct(users: NDArray[np.int32], unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _find_distinct(users: NDArray[np.int32], unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     """Return who has events in which units, each once; events lie in this order."""
-    fresh = begins(users, unit)
+    fresh = mark_run_starts(users, unit)
     return users[fresh].astype(np.int64), unit[fresh]
 
 
-def _ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _find_ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     if not len(units):
         nothing = np.zeros(len(offsets) - 1, np.int64)
         return nothing, nothing
@@ -296,12 +296,14 @@ def _ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray
     return first, last
 
 
-def _common(units: NDArray[np.int64], offsets: NDArray[np.int64], several: NDArray[np.bool_]) -> int:
+def _choose_common_cut(
+    units: NDArray[np.int64], offsets: NDArray[np.int64], several: NDArray[np.bool_]
+) -> int:
     """Return the unit that leaves the most people on both sides; of equals the nearest to the middle."""
     if not several.any():
         return int(units.min(initial=0))
-    first, last = _ends(units, offsets)
-    return best_cut(first[several], last[several], float(np.median(units)))
+    first, last = _find_ends(units, offsets)
+    return find_best_cut(first[several], last[several], float(np.median(units)))
 
 
 # Cells where people are: squares of a world-wide grid, of which the most visited are places.
@@ -312,7 +314,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class GridCells:
     """Some cells of a world-wide grid.
 
     Attributes
@@ -330,10 +332,10 @@ class Cells:
     dropped: int
 
     @classmethod
-    def of(cls, latitude: Floats, longitude: Floats, side_m: float, most: int) -> Cells:
+    def of(cls, latitude: Floats, longitude: Floats, side_m: float, most: int) -> GridCells:
         """Return the cells of the points, the most visited if there are more than `most`.
 
-        >>> cells = Cells.of(np.array([0.001, 0.002, 5.0]), np.array([0.001, 0.001, 5.0]), 500.0, 10)
+        >>> cells = GridCells.of(np.array([0.001, 0.002, 5.0]), np.array([0.001, 0.001, 5.0]), 500.0, 10)
         >>> len(cells.keys), cells.index(np.array([0.0015, 6.0]), np.array([0.0, 5.0])).tolist()
         (2, [0, 1])
         """
@@ -366,7 +368,7 @@ class Cells:
         return Places(*self.centres(), ids=ids, sensitive=sensitive)
 
 
-def coarse_places(places: Places, cells: Cells) -> tuple[Places, NDArray[np.int32]]:
+def build_coarse_places(places: Places, cells: GridCells) -> tuple[Places, NDArray[np.int32]]:
     """Return cells as places, sensitive where a place in them is, and each place's cell."""
     cell = cells.index(places.latitude, places.longitude)
     sensitive = np.zeros(len(cells.keys), bool)
@@ -374,7 +376,7 @@ def coarse_places(places: Places, cells: Cells) -> tuple[Places, NDArray[np.int3
     return cells.places(sensitive), cell
 
 
-def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zone: str) -> Traces:
+def points_to_events(points: GpsTraces, cells: GridCells, places: Places, clock: Clock, zone: str) -> Traces:
     """Return one event for each person and instant that has a point near: the one nearest in time.
 
     An instant has the points from half an interval before it to half an interval after it. The clock
@@ -386,7 +388,7 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
     away = np.abs(local - instant * clock.interval_s)
     user = points.user_index.astype(np.int64)
     order = np.lexsort((away, instant, user))
-    first = begins(user[order], instant[order])
+    first = mark_run_starts(user[order], instant[order])
     chosen = order[first & (instant[order] >= 0)]
     return Traces.from_events(
         user[chosen],
@@ -398,11 +400,11 @@ def events_of(points: GpsTraces, cells: Cells, places: Places, clock: Clock, zon
     ).with_user_ids(points.user_ids)
 
 
-def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.int32]) -> ObfuscatedTraces:
+def remap_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.int32]) -> ObfuscatedTraces:
     """Return what is released at other places; a set becomes the set of its cells."""
     sizes = released.sets.sizes
     keys = np.repeat(np.arange(len(sizes)), sizes) * max(len(places), 1) + cell[released.sets.members]
-    of_set, members = np.divmod(different(keys), max(len(places), 1))
+    of_set, members = np.divmod(unique_values(keys), max(len(places), 1))
     codes = released.codes.copy()
     single = released.is_single
     codes[single] = cell[codes[single]]
@@ -419,22 +421,22 @@ def moved_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.i
     )
 
 
-def visited_only(known: Traces, seen: ObfuscatedTraces) -> tuple[Traces, ObfuscatedTraces]:
+def drop_unvisited(known: Traces, seen: ObfuscatedTraces) -> tuple[Traces, ObfuscatedTraces]:
     """Return both at the places where anybody is in either; venues only, for cells of a grid have neighbours.
 
     Few people of a large file are at few of its venues, and some attacks have a column for each.
     """
     places = known.places
-    used = different(np.concatenate([known.place_index, seen.pairs().place]))
+    used = unique_values(np.concatenate([known.place_index, seen.pairs().place]))
     if places.grid is not None or not 0 < 2 * len(used) < len(places):
         return known, seen
     new = np.zeros(len(places), np.int32)
     new[used] = np.arange(len(used))
     fewer = places.take(used)
-    return known.onto(fewer, new), moved_release(seen, fewer, new)
+    return known.onto(fewer, new), remap_release(seen, fewer, new)
 
 
-def one_place(released: ObfuscatedTraces, rng: np.random.Generator) -> Ints:
+def choose_places(released: ObfuscatedTraces, rng: np.random.Generator) -> Ints:
     """Return one place for each event, any of a set at random; -1 for a deleted one."""
     place = released.codes.astype(np.int64)
     chosen = np.flatnonzero(released.is_set)

@@ -9,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.experiments import circle_of
-from tracearena.arena.privacy_bounds import Interval, Losses
+from tracearena.arena.experiments import zone_circle
+from tracearena.arena.privacy_bounds import Interval, UserLosses
 from tracearena.attacks.privacy_zones import homes_behind_zones
-from tracearena.audit.data import Material, Published, one_place
-from tracearena.audit.linkability import Halves
-from tracearena.audit.observations import Spots, point_spots, usual_spots
-from tracearena.audit.settings import Ranked, Record, Settings, Share
+from tracearena.audit.data import AuditData, AuditRelease, choose_places
+from tracearena.audit.linkability import LinkageTask
+from tracearena.audit.observations import Spots, find_point_spots, find_usual_spots
+from tracearena.audit.settings import Proportion, Ranked, Record, Settings
 from tracearena.engine import child_seed, generator
 from tracearena.obfuscation import TrimEnds, Zones
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
-from tracearena.traces._arrays import begins, different
+from tracearena.traces._arrays import mark_run_starts, unique_values
 from tracearena.traces.geodesy import distance_m, earth_centred
 
 
@@ -36,7 +36,7 @@ class KeyPlace(Record):
         Median distance between the two, over those who have both.
     """
 
-    found: Share | None
+    found: Proportion | None
     error_m: float | None
     within_m: float
 
@@ -58,7 +58,7 @@ class SensitiveVisits(Record):
 
     category: str
     places: int
-    learned: Share | None
+    learned: Proportion | None
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Inference(Record):
     whereabouts: Whereabouts | None
 
     @property
-    def measured(self) -> list[tuple[str, Share | None]]:
+    def measured(self) -> list[tuple[str, Proportion | None]]:
         """Everything that is a share of people, by its key of `words.MEASURES`."""
         places = [("home", self.home.found), ("work", self.work.found)]
         if self.behind_zones is not None:
@@ -93,9 +93,9 @@ class Inference(Record):
 
 
 def infer(
-    material: Material,
-    published: Published,
-    cut: Halves,
+    material: AuditData,
+    published: AuditRelease,
+    cut: LinkageTask,
     ranked: Ranked | None,
     settings: Settings,
     root: np.random.SeedSequence,
@@ -110,39 +110,43 @@ def infer(
     circle
         The privacy zones of the release, if it has any.
     """
-    home, work, behind = places_told(material, published, cut, settings, circle)
+    home, work, behind = infer_key_places(material, published, cut, settings, circle)
     return Inference(
         home=home,
         work=work,
         behind_zones=behind,
-        sensitive=() if ranked is None else _sensitive(material, cut, ranked),
-        whereabouts=None if ranked is None else whereabouts(material, cut, ranked, root),
+        sensitive=() if ranked is None else _infer_sensitive_visits(material, cut, ranked),
+        whereabouts=None if ranked is None else infer_whereabouts(material, cut, ranked, root),
     )
 
 
-def places_told(
-    material: Material, published: Published, cut: Halves, settings: Settings, circle: Circle | None = None
+def infer_key_places(
+    material: AuditData,
+    published: AuditRelease,
+    cut: LinkageTask,
+    settings: Settings,
+    circle: Circle | None = None,
 ) -> tuple[KeyPlace, KeyPlace, KeyPlace | None]:
     """Say whether homes and workplaces are told, and homes behind privacy zones if there are any."""
     points, trace_of = None if cut.points is None else cut.points[:2], np.argsort(cut.owner)
     behind = None
     if points is None:
-        before, after = usual_spots(ObfuscatedTraces.unchanged(cut.known)), usual_spots(cut.seen)
+        before, after = find_usual_spots(ObfuscatedTraces.unchanged(cut.known)), find_usual_spots(cut.seen)
     else:
-        before, after = (point_spots(one, material.zone) for one in points)
+        before, after = (find_point_spots(one, material.zone) for one in points)
         if circle is not None and published.points is not None:
             # Zones stay where they are, so that trips of all days tell of them.
             every_day = published.points.take_users(published.at[cut.users])
-            guessed = guessed_homes(every_day, circle, settings.within_m, material.zone)
-            behind = _compared(before[0], guessed, settings.within_m)
+            guessed = guess_homes(every_day, circle, settings.within_m, material.zone)
+            behind = _compare_spots(before[0], guessed, settings.within_m)
     home, work = (
-        _compared(truth, told.take(trace_of), settings.within_m)
+        _compare_spots(truth, told.take(trace_of), settings.within_m)
         for truth, told in zip(before, after, strict=True)
     )
     return home, work, behind
 
 
-def _compared(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
+def _compare_spots(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
     known = truth.known
     both = known & told.known
     distance = np.full(len(known), np.inf)
@@ -150,15 +154,15 @@ def _compared(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
         truth.latitude[both], truth.longitude[both], told.latitude[both], told.longitude[both]
     )
     near = distance <= within_m
-    chance = _of_another(truth, told, near, within_m)
+    chance = _estimate_chance(truth, told, near, within_m)
     return KeyPlace(
-        found=Share.of(near[known], chance),
+        found=Proportion.of(near[known], chance),
         error_m=float(np.median(distance[both])) if both.any() else None,
         within_m=within_m,
     )
 
 
-def _of_another(truth: Spots, told: Spots, near: NDArray[np.bool_], within_m: float) -> float:
+def _estimate_chance(truth: Spots, told: Spots, near: NDArray[np.bool_], within_m: float) -> float:
     """Return the share of pairs of a person and another's released place that lie together."""
     from scipy.spatial import KDTree
 
@@ -170,7 +174,9 @@ def _of_another(truth: Spots, told: Spots, near: NDArray[np.bool_], within_m: fl
     return float((together - int(near.sum())) / (len(mine) * (len(mine) - 1)))
 
 
-def _sensitive(material: Material, cut: Halves, ranked: Ranked) -> tuple[SensitiveVisits, ...]:
+def _infer_sensitive_visits(
+    material: AuditData, cut: LinkageTask, ranked: Ranked
+) -> tuple[SensitiveVisits, ...]:
     """Count, by category, visitors whose visit is learned from the trace linked to them."""
     places = material.exact.places
     truth = material.cut.later(material.exact).take_users(cut.users)
@@ -180,18 +186,18 @@ def _sensitive(material: Material, cut: Halves, ranked: Ranked) -> tuple[Sensiti
     trace_of = np.empty(len(cut.users), np.int64)
     trace_of[cut.owner] = np.arange(len(cut.owner))
     width = max(len(places), 1)
-    told = different(cut.seen.user_index[event].astype(np.int64) * width + shown)
+    told = unique_values(cut.seen.user_index[event].astype(np.int64) * width + shown)
     found = []
-    for category, chosen in categories_of(places).items():
+    for category, chosen in find_categories(places).items():
         visits = chosen[truth.place_index]
-        keys = different(truth.user_index[visits].astype(np.int64) * width + truth.place_index[visits])
+        keys = unique_values(truth.user_index[visits].astype(np.int64) * width + truth.place_index[visits])
         person, place = np.divmod(keys, width)
         is_told = np.isin(trace_of[person] * width + place, told)
-        visitors = different(person)
+        visitors = unique_values(person)
         learned = np.isin(visitors, person[is_told & right[person]])
         showing = np.bincount(told % width, minlength=width)
         chance = float((showing[place] / max(len(cut.users), 1)).mean()) if len(place) else 0.0
-        found.append(SensitiveVisits(category, int(chosen.sum()), Share.of(learned, chance)))
+        found.append(SensitiveVisits(category, int(chosen.sum()), Proportion.of(learned, chance)))
     return tuple(found)
 
 
@@ -230,17 +236,17 @@ class Whereabouts(Record):
     events: int
 
 
-def whereabouts(
-    material: Material, cut: Halves, ranked: Ranked, root: np.random.SeedSequence
+def infer_whereabouts(
+    material: AuditData, cut: LinkageTask, ranked: Ranked, root: np.random.SeedSequence
 ) -> Whereabouts | None:
     """Guess, for every true event of a normal day, where it was."""
-    truth = _normal_day(material.cut.later(material.coarse).take_users(cut.users))
+    truth = _select_normal_day(material.cut.later(material.coarse).take_users(cut.users))
     if not len(truth):
         return None
-    usual = habits(cut.known_coarse, truth)
-    told = _told(cut, ranked, truth, child_seed(root, _DRAW))
+    usual = guess_usual_places(cut.known_coarse, truth)
+    told = _guess_from_links(cut, ranked, truth, child_seed(root, _DRAW))
     answers = {"by_habits": usual, "by_release": np.where(told >= 0, told, usual)}
-    losses = {name: _losses(truth, answer) for name, answer in answers.items()}
+    losses = {name: _compute_losses(truth, answer) for name, answer in answers.items()}
     seed = child_seed(root, _INTERVAL)
     return Whereabouts(
         **{name: one.interval(seed) for name, one in losses.items()},
@@ -250,10 +256,10 @@ def whereabouts(
     )
 
 
-def _normal_day(traces: Traces) -> Traces:
+def _select_normal_day(traces: Traces) -> Traces:
     """Return each person's middle day of those with events."""
     day = traces.clock.day_of(traces.instants)
-    number = np.cumsum(begins(day, traces.user_index))
+    number = np.cumsum(mark_run_starts(day, traces.user_index))
     occupied = np.flatnonzero(np.diff(traces.offsets) > 0)
     middle = np.full(traces.n_users, -1, np.int64)
     first, last = number[traces.offsets[:-1][occupied]], number[traces.offsets[1:][occupied] - 1]
@@ -261,7 +267,7 @@ def _normal_day(traces: Traces) -> Traces:
     return traces.keep(number == middle[traces.user_index])
 
 
-def habits(known: Traces, asked: Traces) -> Ints:
+def guess_usual_places(known: Traces, asked: Traces) -> Ints:
     """Return where each person usually was at the hour of each asked event.
 
     Without an event at that hour, where she was most often; without any, where all were most often.
@@ -271,14 +277,14 @@ def habits(known: Traces, asked: Traces) -> Ints:
         one.user_index.astype(np.int64) * 24 + one.clock.second_of_day(one.instants) // 3600
         for one in (known, asked)
     ]
-    by_hour = _most_frequent(hours[0], known.place_index, known.n_users * 24)
-    by_user = _most_frequent(known.user_index.astype(np.int64), known.place_index, known.n_users)
+    by_hour = _find_most_frequent(hours[0], known.place_index, known.n_users * 24)
+    by_user = _find_most_frequent(known.user_index.astype(np.int64), known.place_index, known.n_users)
     answer = by_hour[hours[1]]
     answer = np.where(answer >= 0, answer, by_user[asked.user_index])
     return np.asarray(np.where(answer >= 0, answer, int(everywhere.argmax())), np.int64)
 
 
-def _most_frequent(key: Ints, place: NDArray[np.int32], n_keys: int) -> Ints:
+def _find_most_frequent(key: Ints, place: NDArray[np.int32], n_keys: int) -> Ints:
     width = int(place.max(initial=0)) + 1
     cells, counts = np.unique(key * width + place, return_counts=True)
     owner, where = np.divmod(cells, width)
@@ -288,13 +294,13 @@ def _most_frequent(key: Ints, place: NDArray[np.int32], n_keys: int) -> Ints:
     return found
 
 
-def _told(cut: Halves, ranked: Ranked, truth: Traces, seed: np.random.SeedSequence) -> Ints:
+def _guess_from_links(cut: LinkageTask, ranked: Ranked, truth: Traces, seed: np.random.SeedSequence) -> Ints:
     """Return what the trace that is taken for each person's says at each true event; -1 for nothing."""
     seen = cut.seen_coarse
     trace_of = np.full(len(cut.users), -1, np.int64)
     answer = ranked[::-1, 0]
     trace_of[answer[answer >= 0]] = np.arange(len(ranked))[::-1][answer >= 0]
-    place = one_place(seen, generator(seed))
+    place = choose_places(seen, generator(seed))
     first = min(seen.span[0], truth.span[0])
     width = max(seen.span[1], truth.span[1]) - first
     said = place >= 0
@@ -307,14 +313,14 @@ def _told(cut: Halves, ranked: Ranked, truth: Traces, seed: np.random.SeedSequen
     return np.asarray(np.where(keys[at] == wanted, place[said][at], -1))
 
 
-def _losses(truth: Traces, answer: Ints) -> Losses:
+def _compute_losses(truth: Traces, answer: Ints) -> UserLosses:
     """Return what an answer misses of each person, every event for 1 at 2 km or more."""
     missed = np.minimum(truth.places.distance_km(truth.place_index, answer) / LIMIT_KM, 1)
     sums = [
         np.bincount(truth.user_index, one, truth.n_users).astype(np.float64)
         for one in (missed, np.ones(truth.n_events))
     ]
-    return Losses(sums[0], sums[1])
+    return UserLosses(sums[0], sums[1])
 
 
 # Sensitive places by kind: what their category says, or that the file marks them.
@@ -335,11 +341,11 @@ PATTERNS = {
 """Words in a category, which may be a path such as ``food/Café``, by kind."""
 
 
-def categories_of(places: Places) -> dict[str, NDArray[np.bool_]]:
+def find_categories(places: Places) -> dict[str, NDArray[np.bool_]]:
     """Return which places are of each sensitive kind; kinds without places are left out.
 
     >>> places = Places([0, 1, 2], [0, 0, 0], categories=["building/Hospital/7", "food/Café", "Church"])
-    >>> {kind: chosen.tolist() for kind, chosen in categories_of(places).items()}
+    >>> {kind: chosen.tolist() for kind, chosen in find_categories(places).items()}
     {'health': [True, False, False], 'worship': [False, False, True]}
     """
     found = {MARKED: places.sensitive} if places.sensitive.any() else {}
@@ -380,14 +386,14 @@ class Circle(NamedTuple):
     measured: bool
 
 
-def told_circle(mechanism: object) -> Circle | None:
+def get_mechanism_circle(mechanism: object) -> Circle | None:
     """Return the circle of a defence by zones or trimmed ends; None for any other."""
     if not isinstance(mechanism, Zones | TrimEnds):
         return None
-    return Circle(*circle_of(mechanism), False)
+    return Circle(*zone_circle(mechanism), False)
 
 
-def measured_circle(
+def detect_circle(
     original: GpsTraces, released: GpsTraces, at: NDArray[np.int64], homes: Spots
 ) -> Circle | None:
     """Return circles around homes if a release has no points there, all others being where they were.
@@ -412,7 +418,7 @@ def measured_circle(
     return Circle(float(np.median(nearest)), 0.0, True)
 
 
-def guessed_homes(released: GpsTraces, circle: Circle, within_m: float, zone: str | None) -> Spots:
+def guess_homes(released: GpsTraces, circle: Circle, within_m: float, zone: str | None) -> Spots:
     """Return where the attacker thinks that each released person lives."""
     found = homes_behind_zones(
         released, radius_m=circle.radius_m, shift_m=circle.shift_m, within_m=within_m, timezone=zone

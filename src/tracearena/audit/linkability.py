@@ -15,15 +15,15 @@ from tracearena.arena.pseudonyms import random_order
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN
 from tracearena.attacks.linking import Linker
 from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
-from tracearena.audit.data import Material, Published, visited_only
-from tracearena.audit.observations import Floats, Ints, Spots, points_of_days, usual_spots
-from tracearena.audit.settings import Ranked, Record, Settings, Share
-from tracearena.audit.singling_out import sample
+from tracearena.audit.data import AuditData, AuditRelease, drop_unvisited
+from tracearena.audit.observations import Floats, Ints, Spots, find_usual_spots, select_day_points
+from tracearena.audit.settings import Proportion, Ranked, Record, Settings
+from tracearena.audit.singling_out import sample_people
 from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
 from tracearena.obfuscation import NoObfuscation
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
-from tracearena.traces._arrays import begins, positions
+from tracearena.traces._arrays import find_positions, mark_run_starts
 from tracearena.traces.geodesy import earth_centred
 
 TOPS = (1, 5, 10)
@@ -45,7 +45,7 @@ _PEOPLE, _SHUFFLE, _EXACT, _COARSE, _LINKER = range(5)
 
 
 @dataclass(frozen=True)
-class Linked(Record):
+class LinkResult(Record):
     """One attack.
 
     Attributes
@@ -59,11 +59,11 @@ class Linked(Record):
     """
 
     attack: str
-    top: dict[int, Share]
+    top: dict[int, Proportion]
     error: str | None = None
 
     @property
-    def first(self) -> Share | None:
+    def first(self) -> Proportion | None:
         """The share of right answers."""
         return self.top.get(1)
 
@@ -92,23 +92,23 @@ class Linkability(Record):
         Whether attackers who know the defence were not tried, because it is not known: they may find more.
     """
 
-    attacks: tuple[Linked, ...]
+    attacks: tuple[LinkResult, ...]
     strongest: str | None
-    evidence: dict[str, Share]
-    sure: dict[str, Share]
-    home_and_work: Linked | None
-    days: dict[int, Share]
+    evidence: dict[str, Proportion]
+    sure: dict[str, Proportion]
+    home_and_work: LinkResult | None
+    days: dict[int, Proportion]
     people: int
     left_out: int
     at_least: bool = False
 
     @property
-    def headline(self) -> Share | None:
+    def headline(self) -> Proportion | None:
         """The share of right answers of the strongest attack."""
         return next((one.first for one in self.attacks if one.attack == self.strongest), None)
 
 
-class Halves(NamedTuple):
+class LinkageTask(NamedTuple):
     """What an attacker knows and sees; truth for the judge.
 
     Attributes
@@ -137,11 +137,11 @@ class Halves(NamedTuple):
     is_common: bool
 
 
-def halves(
-    material: Material, published: Published, settings: Settings, root: np.random.SeedSequence
-) -> Halves:
+def build_linkage_task(
+    material: AuditData, published: AuditRelease, settings: Settings, root: np.random.SeedSequence
+) -> LinkageTask:
     """Cut the people in two by time, and draw pseudonyms for the later half."""
-    users = sample(tried(material, published), settings.people, root, _PEOPLE)
+    users = sample_people(find_linkable_people(material, published), settings.people, root, _PEOPLE)
     order = random_order(len(users), child_seed(root, _SHUFFLE))
     numbers = np.arange(len(users)) + 1
 
@@ -163,16 +163,18 @@ def halves(
         before = material.points.take_users(users)
         after = published.points.take_users(published.at[users[order]])
         points = (
-            points_of_days(before, zone, known_exact, by_days=by_days).with_user_ids(numbers),
-            points_of_days(after, zone, seen_exact, by_days=by_days).with_user_ids(numbers + len(users)),
+            select_day_points(before, zone, known_exact, by_days=by_days).with_user_ids(numbers),
+            select_day_points(after, zone, seen_exact, by_days=by_days).with_user_ids(numbers + len(users)),
             zone,
         )
-    return Halves(
+    return LinkageTask(
         users, known_exact, known_coarse, seen_exact, seen_coarse, points, order, material.cut.is_common
     )
 
 
-def later_of(material: Material, published: Published, released: ObfuscatedTraces) -> ObfuscatedTraces:
+def select_later(
+    material: AuditData, published: AuditRelease, released: ObfuscatedTraces
+) -> ObfuscatedTraces:
     """Return what is released from each person's cut on."""
     from_on = np.full(released.n_users, np.iinfo(np.int64).max)
     there = published.at >= 0
@@ -180,21 +182,21 @@ def later_of(material: Material, published: Published, released: ObfuscatedTrace
     return released.keep(released.instants >= from_on[released.user_index])
 
 
-def tried(material: Material, published: Published) -> NDArray[np.bool_]:
+def find_linkable_people(material: AuditData, published: AuditRelease) -> NDArray[np.bool_]:
     """Return who can be looked for: who is known before the cut, and on record after it."""
-    later = later_of(material, published, published.exact)
+    later = select_later(material, published, published.exact)
     has_later = np.diff(later.offsets) > 0
     return np.asarray(material.cut.both & (published.at >= 0) & has_later[published.at])
 
 
 def link(
-    cut: Halves,
+    cut: LinkageTask,
     root: np.random.SeedSequence,
     *,
     left_out: int = 0,
     defence: Any = None,
     attacks: Sequence[str] = (),
-    orders: Sequence[Linked] = (),
+    orders: Sequence[LinkResult] = (),
     unchanged: bool = False,
     tell: Callable[[], None] = lambda: None,
 ) -> tuple[Linkability, Ranked | None]:
@@ -224,17 +226,17 @@ def link(
     is_known = unchanged and cut.points is None
     by_linker = find_by_linker(cut, root, NoObfuscation() if is_known else defence)
     tell()
-    names = attack_names(defence_of_events(cut, defence), attacks)
+    names = list_attack_names(get_event_defence(cut, defence), attacks)
     tries = [by_linker.tries, find_by_attacks(cut, root, names, defence, tell)]
-    every = [*(one for some in tries for one in some), *(Try(one, None) for one in orders)]
-    best = strongest_of(every)
+    every = [*(one for some in tries for one in some), *(LinkAttempt(one, None) for one in orders)]
+    best = find_strongest(every)
     result = Linkability(
         attacks=tuple(one.linked for one in every),
         strongest=None if best is None else best.linked.attack,
         evidence=by_linker.evidence,
         sure=by_linker.sure,
-        home_and_work=_by_home_and_work(cut),
-        days=_by_days(cut, root),
+        home_and_work=_link_by_home_and_work(cut),
+        days=_link_by_days(cut, root),
         people=people,
         left_out=left_out,
         at_least=defence is None and not unchanged,
@@ -242,14 +244,14 @@ def link(
     return result, None if best is None else best.ranked
 
 
-class Try(NamedTuple):
+class LinkAttempt(NamedTuple):
     """One attack: what it found, and whom it considers for each pseudonym."""
 
-    linked: Linked
+    linked: LinkResult
     ranked: Ranked | None
 
 
-class ByLinker(NamedTuple):
+class LinkerResult(NamedTuple):
     """What the linker found.
 
     Attributes
@@ -262,23 +264,23 @@ class ByLinker(NamedTuple):
         Calibration: of the matches whose posterior is at least so much, the share that is right.
     """
 
-    tries: list[Try]
-    evidence: dict[str, Share]
-    sure: dict[str, Share]
+    tries: list[LinkAttempt]
+    evidence: dict[str, Proportion]
+    sure: dict[str, Proportion]
 
 
-def strongest_of(tries: Sequence[Try]) -> Try | None:
+def find_strongest(tries: Sequence[LinkAttempt]) -> LinkAttempt | None:
     """Return the attack that found the most; of equals the first."""
     known = [one for one in tries if one.linked.first is not None and one.linked.attack != GUESSING]
     return max(known, key=lambda one: one.linked.first.value, default=None)  # type: ignore[union-attr]
 
 
-def defence_of_events(cut: Halves, defence: Any) -> Obfuscator | None:
+def get_event_defence(cut: LinkageTask, defence: Any) -> Obfuscator | None:
     """Return the defence if attackers can run it on events; that of points works on none."""
     return defence if cut.points is None and isinstance(defence, Obfuscator) else None
 
 
-def attack_names(defence: Obfuscator | None, attacks: Sequence[str] = ()) -> list[str]:
+def list_attack_names(defence: Obfuscator | None, attacks: Sequence[str] = ()) -> list[str]:
     """Return the attacks to run next to the linker."""
     told = [] if defence is None else ["Polya-R(adaptive)", "Bayes-R(adaptive)"]
     names = [name for name in catalogue.names("reidentification") if name not in (LINKER, *KNOWING_ATTACKS)]
@@ -286,13 +288,13 @@ def attack_names(defence: Obfuscator | None, attacks: Sequence[str] = ()) -> lis
 
 
 def find_by_linker(
-    cut: Halves,
+    cut: LinkageTask,
     root: np.random.SeedSequence,
     defence: Any = None,
     *,
     channel: bool = True,
     alone: bool = False,
-) -> ByLinker:
+) -> LinkerResult:
     """Link by everything: GPS points as they are, events at the file's places.
 
     Parameters
@@ -309,106 +311,110 @@ def find_by_linker(
     matcher: Any = attack.matcher_ if defence is None else attack.against(defence).matcher_
     match = matcher.without(without).match(seen, seed=child_seed(root, _LINKER))
     name = LINKER if defence is None or isinstance(defence, NoObfuscation) else str(linker)
-    tries = [Try(_linked(name, match.ranked, cut.owner), match.ranked)]
+    tries = [LinkAttempt(_build_link_result(name, match.ranked, cut.owner), match.ranked)]
     for by, groups in (("times", TIME_GROUPS), ("places", PLACE_GROUPS)):
         if {*groups} & {*match.groups}:
             ranked = match.by_groups(groups)[:, None]
-            tries.append(Try(_linked(f"{name} by {by}", ranked, cut.owner), ranked))
-    shares = {} if alone else {group: _share_right(match.by_groups([group]), cut) for group in match.groups}
+            tries.append(LinkAttempt(_build_link_result(f"{name} by {by}", ranked, cut.owner), ranked))
+    shares = (
+        {}
+        if alone
+        else {group: _compute_share_right(match.by_groups([group]), cut) for group in match.groups}
+    )
     right, sure = match.best == cut.owner, {}
     for least in SURE_FROM:
         chosen = match.posterior >= least
-        share = Share.of(right[chosen], 1 / len(cut.users))
+        share = Proportion.of(right[chosen], 1 / len(cut.users))
         if share is not None and not alone:
             sure[f"{least:g}"] = share
-    return ByLinker(tries, {name: one for name, one in shares.items() if one is not None}, sure)
+    return LinkerResult(tries, {name: one for name, one in shares.items() if one is not None}, sure)
 
 
-def _share_right(best: Ints, cut: Halves) -> Share | None:
-    return Share.of(best == cut.owner, 1 / len(cut.users))
+def _compute_share_right(best: Ints, cut: LinkageTask) -> Proportion | None:
+    return Proportion.of(best == cut.owner, 1 / len(cut.users))
 
 
 def find_by_attacks(
-    cut: Halves,
+    cut: LinkageTask,
     root: np.random.SeedSequence,
     names: Sequence[str],
     defence: Any = None,
     tell: Callable[[], None] = lambda: None,
-) -> list[Try]:
+) -> list[LinkAttempt]:
     """Run attacks of the catalogue, or classes of the caller's, quick ones at the file's places first."""
     quick = [name for name in names if name in ON_PLACES]
-    told = defence_of_events(cut, defence)
+    told = get_event_defence(cut, defence)
     parts = (
-        (quick, *visited_only(cut.known, cut.seen), _EXACT),
+        (quick, *drop_unvisited(cut.known, cut.seen), _EXACT),
         ([name for name in names if name not in quick], cut.known_coarse, cut.seen_coarse, _COARSE),
     )
-    found: dict[str, Try] = {}
+    found: dict[str, LinkAttempt] = {}
     for chosen, known, seen, part in parts:
         made = make_attacks(chosen)
         on_points = [one for one in made if cut.points is not None and getattr(one, "takes_points", False)]
         for attack in on_points:
-            answer = _answer_on_points(attack, cut, defence, child_seed(root, part))
+            answer = _attack_points(attack, cut, defence, child_seed(root, part))
             ranks = None if isinstance(answer, TracearenaError) else answer
-            found[str(attack)] = Try(_linked(str(attack), answer, cut.owner), ranks)
+            found[str(attack)] = LinkAttempt(_build_link_result(str(attack), answer, cut.owner), ranks)
             tell()
         rest = [one for one in made if one not in on_points]
         if rest:
             team = Ensemble(rest).fit(known)
             for attack, answer in team.rankings(seen, defence=told, seed=child_seed(root, part)):
                 ranks = None if isinstance(answer, TracearenaError) else answer
-                found[str(attack)] = Try(_linked(str(attack), answer, cut.owner), ranks)
+                found[str(attack)] = LinkAttempt(_build_link_result(str(attack), answer, cut.owner), ranks)
                 tell()
     order = {name: at for at, name in enumerate(names)}
     return sorted(found.values(), key=lambda one: order.get(one.linked.attack, len(order)))
 
 
-def _answer_on_points(
-    attack: Any, cut: Halves, defence: Any, seed: np.random.SeedSequence
+def _attack_points(
+    attack: Any, cut: LinkageTask, defence: Any, seed: np.random.SeedSequence
 ) -> Ranked | TracearenaError:
     """Return whom an attack takes for whom by GPS points; one that fails says why, and stops no other."""
     assert cut.points is not None
     known, seen, _ = cut.points
     try:
-        fitted: Any = validation.fitted(attack, known)  # type: ignore[arg-type]
+        fitted: Any = validation.run_fit(attack, known)  # type: ignore[arg-type]
         if getattr(fitted, "waits", False) and defence is not None:
             fitted = fitted.against(defence)
-        table = validation.identified(fitted, seen, known, seed=seed)  # type: ignore[arg-type]
+        table = validation.run_identify(fitted, seen, known, seed=seed)  # type: ignore[arg-type]
     except TracearenaError as error:
         return error
-    return positions(table.user_ids, known.user_ids)[:, None]
+    return find_positions(table.user_ids, known.user_ids)[:, None]
 
 
-def _linked(name: str, ranked: Ranked | TracearenaError, owner: Ints) -> Linked:
+def _build_link_result(name: str, ranked: Ranked | TracearenaError, owner: Ints) -> LinkResult:
     if isinstance(ranked, TracearenaError):
-        return Linked(name, {}, str(ranked))
+        return LinkResult(name, {}, str(ranked))
     people = len(owner)
     right = ranked == owner[:, None]
     shares = {
-        top: Share.of(right[:, :top].any(axis=1), min(top / people, 1.0))
+        top: Proportion.of(right[:, :top].any(axis=1), min(top / people, 1.0))
         for top in TOPS
         if top == 1 or (ranked.shape[1] >= top and people >= top)
     }
-    return Linked(name, {top: one for top, one in shares.items() if one is not None})
+    return LinkResult(name, {top: one for top, one in shares.items() if one is not None})
 
 
-def _by_home_and_work(cut: Halves) -> Linked:
+def _link_by_home_and_work(cut: LinkageTask) -> LinkResult:
     """Look for people by two places alone: the nearest pair of home and work is the answer."""
-    before, after = usual_spots(ObfuscatedTraces.unchanged(cut.known)), usual_spots(cut.seen)
+    before, after = find_usual_spots(ObfuscatedTraces.unchanged(cut.known)), find_usual_spots(cut.seen)
     table = np.zeros((len(cut.owner), len(cut.users)))
     for mine, theirs in zip(after, before, strict=True):
-        table += _apart_km(mine, theirs)
+        table += _measure_distance_km(mine, theirs)
     own = table[np.arange(len(cut.owner)), cut.owner][:, None]
     better, equal = (table < own - 1e-9).sum(axis=1), (np.abs(table - own) <= 1e-9).sum(axis=1)
     people = len(cut.owner)
     shares = {
-        top: Share.of(np.clip((top - better) / equal, 0, 1), min(top / people, 1.0))
+        top: Proportion.of(np.clip((top - better) / equal, 0, 1), min(top / people, 1.0))
         for top in TOPS
         if people >= top
     }
-    return Linked("home and work", {top: one for top, one in shares.items() if one is not None})
+    return LinkResult("home and work", {top: one for top, one in shares.items() if one is not None})
 
 
-def _apart_km(mine: Spots, theirs: Spots) -> Floats:
+def _measure_distance_km(mine: Spots, theirs: Spots) -> Floats:
     points = [np.nan_to_num(earth_centred(one.latitude, one.longitude) / 1000) for one in (mine, theirs)]
     squares = [(one**2).sum(axis=1) for one in points]
     square = squares[0][:, None] + squares[1][None, :] - 2 * points[0] @ points[1].T
@@ -418,21 +424,25 @@ def _apart_km(mine: Spots, theirs: Spots) -> Floats:
     return np.asarray(apart)
 
 
-def _by_days(cut: Halves, root: np.random.SeedSequence) -> dict[int, Share]:
+def _link_by_days(cut: LinkageTask, root: np.random.SeedSequence) -> dict[int, Proportion]:
     """Give the attacker each person's last days before the cut alone."""
     day = cut.known.clock.day_of(cut.known.instants)
     users = cut.known.user_index
-    number: Ints = np.cumsum(begins(day, users))
+    number: Ints = np.cumsum(mark_run_starts(day, users))
     last = number[np.maximum(cut.known.offsets[1:] - 1, 0)]
     from_end = last[users] - number + 1
     most = int(from_end.max(initial=0))
     found = {}
-    reference, seen = visited_only(cut.known, cut.seen)
+    reference, seen = drop_unvisited(cut.known, cut.seen)
     for days in (*(one for one in DAYS if one < most), most):
         known = reference.keep(from_end <= days)
         team = Ensemble(make_attacks([BY_DAYS])).fit(known)
         (_, ranked), *_ = team.rankings(seen, seed=child_seed(root, _EXACT))
-        first = None if isinstance(ranked, TracearenaError) else _linked(BY_DAYS, ranked, cut.owner).first
+        first = (
+            None
+            if isinstance(ranked, TracearenaError)
+            else _build_link_result(BY_DAYS, ranked, cut.owner).first
+        )
         if first is not None:
             found[days] = first
     return found

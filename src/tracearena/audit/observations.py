@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import Material, Published
+from tracearena.audit.data import AuditData, AuditRelease
 from tracearena.audit.settings import Record
 from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, Traces
-from tracearena.traces._arrays import different
+from tracearena.traces._arrays import unique_values
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import cell_rows
 from tracearena.traces.row_table import EventTable
@@ -36,7 +36,7 @@ class Sightings(NamedTuple):
     n_users: int
 
     @classmethod
-    def of(cls, published: Published) -> Sightings:
+    def of(cls, published: AuditRelease) -> Sightings:
         """Take the GPS points, or the events at their places; one of a set lies in its middle."""
         points = published.points
         if points is not None:
@@ -89,14 +89,14 @@ class Spots(NamedTuple):
         return Spots(latitude, longitude, np.where(at >= 0, self.place[at], -1))
 
 
-def key_spots(material: Material, published: Published) -> tuple[Spots, Spots]:
+def find_key_spots(material: AuditData, published: AuditRelease) -> tuple[Spots, Spots]:
     """Return where each released person is at night and in working hours, as the release tells it."""
     if published.points is not None:
-        return point_spots(published.points, material.zone)
-    return usual_spots(published.exact)
+        return find_point_spots(published.points, material.zone)
+    return find_usual_spots(published.exact)
 
 
-def point_spots(points: GpsTraces, zone: str | None) -> tuple[Spots, Spots]:
+def find_point_spots(points: GpsTraces, zone: str | None) -> tuple[Spots, Spots]:
     """Return the places of stays at night and in working hours."""
     found = key_places(points, timezone=zone)
     nothing = np.full(points.n_users, -1, np.int64)
@@ -106,16 +106,16 @@ def point_spots(points: GpsTraces, zone: str | None) -> tuple[Spots, Spots]:
     )
 
 
-def usual_spots(events: ObfuscatedTraces) -> tuple[Spots, Spots]:
+def find_usual_spots(events: ObfuscatedTraces) -> tuple[Spots, Spots]:
     """Return the places where each person is most often at night and in working hours."""
     event, place, weight = events.pairs()
-    night = night_events(events.clock, events.instants, events.user_index, events.n_users)
-    office = office_events(events)
-    spots = [_usual(events, event, place, weight, mask) for mask in (night, office)]
+    night = find_night_events(events.clock, events.instants, events.user_index, events.n_users)
+    office = find_office_events(events)
+    spots = [_find_usual(events, event, place, weight, mask) for mask in (night, office)]
     return spots[0], spots[1]
 
 
-def points_of_days(
+def select_day_points(
     points: GpsTraces, zone: str | None, chosen: EventTable, *, by_days: bool = True
 ) -> GpsTraces:
     """Return the points from the first to the last day of each user's chosen events.
@@ -134,7 +134,7 @@ def points_of_days(
     return points.keep((unit >= first[user]) & (unit <= last[user]))
 
 
-def night_events(
+def find_night_events(
     clock: Clock, instants: NDArray[np.int32], user: NDArray[np.int32], n_users: int
 ) -> NDArray[np.bool_]:
     """Return which events are at night, from 20 to 8 o'clock.
@@ -143,15 +143,15 @@ def night_events(
     """
     second = clock.second_of_day(instants)
     night = (second >= NIGHT[0] * 3600) | (second < NIGHT[1] * 3600)
-    people = len(different(user))
-    if len(different(user[night])) >= _NIGHTS * people:
+    people = len(unique_values(user))
+    if len(unique_values(user[night])) >= _NIGHTS * people:
         return np.asarray(night)
     span = max(round(3600 / clock.interval_s), 1)
     time = clock.time_of_day(instants)
     return np.asarray((time < span) | (time >= clock.instants_per_day - span))
 
 
-def office_events(events: EventTable) -> NDArray[np.bool_]:
+def find_office_events(events: EventTable) -> NDArray[np.bool_]:
     """Return which events are in working hours, on weekdays where dates are known."""
     second = events.clock.second_of_day(events.instants)
     office = (second >= OFFICE_HOURS[0] * 3600) & (second < OFFICE_HOURS[1] * 3600)
@@ -161,7 +161,7 @@ def office_events(events: EventTable) -> NDArray[np.bool_]:
     return np.asarray(office & (weekday < 5))
 
 
-def _usual(
+def _find_usual(
     events: ObfuscatedTraces, event: Ints, place: NDArray[np.int32], weight: Floats, mask: NDArray[np.bool_]
 ) -> Spots:
     """Return the place where each person is most often; of equals the first."""
@@ -174,10 +174,10 @@ def _usual(
     order = np.lexsort((-spot, amount.round(9), user))
     usual = np.full(events.n_users, -1, np.int64)
     usual[user[order]] = spot[order]
-    return spots_at(usual, events.places)
+    return make_spots(usual, events.places)
 
 
-def spots_at(place: Ints, places: Places) -> Spots:
+def make_spots(place: Ints, places: Places) -> Spots:
     """Return places, -1 for none, as spots."""
     known = place >= 0
     latitude, longitude = np.full((2, len(place)), np.nan)
@@ -214,33 +214,33 @@ class Week(Record):
     events: tuple[int, ...]
 
 
-def weeks(material: Material, published: Published) -> tuple[Week, ...]:
+def select_weeks(material: AuditData, published: AuditRelease) -> tuple[Week, ...]:
     """Choose three people who are released by their exposure, and show their places."""
-    exposure = exposures(material.exact)
+    exposure = compute_exposures(material.exact)
     there = np.flatnonzero((published.at >= 0) & np.isfinite(exposure))
     if len(there) < len(WHO):
         return ()
     ranked = there[np.argsort(-exposure[there], kind="stable")]
     chosen = (ranked[0], ranked[len(ranked) // 2], ranked[-1])
     return tuple(
-        _week(who, float(exposure[user]), published, int(published.at[user]))
+        _build_week(who, float(exposure[user]), published, int(published.at[user]))
         for who, user in zip(WHO, chosen, strict=True)
     )
 
 
-def exposures(traces: Traces) -> NDArray[np.float64]:
+def compute_exposures(traces: Traces) -> NDArray[np.float64]:
     """Return each person's mean of 1 over the people at the same place and instant; NaN without events."""
     width = max(len(traces.places), 1)
     spot = traces.instants.astype(np.int64) * width + traces.place_index
     _, inverse = np.unique(spot, return_inverse=True)
-    pairs = different(inverse.astype(np.int64) * max(traces.n_users, 1) + traces.user_index)
+    pairs = unique_values(inverse.astype(np.int64) * max(traces.n_users, 1) + traces.user_index)
     people = np.bincount(pairs // max(traces.n_users, 1), minlength=int(inverse.max(initial=-1)) + 1)
     with np.errstate(invalid="ignore"):
         sums = np.bincount(traces.user_index, 1 / people[inverse], traces.n_users)
         return np.asarray(sums / np.diff(traces.offsets))
 
 
-def _week(who: str, exposure: float, published: Published, user: int) -> Week:
+def _build_week(who: str, exposure: float, published: AuditRelease, user: int) -> Week:
     own = published.exact.take_users(np.array([user]))
     day = own.clock.day_of(own.instants)
     if len(own):
@@ -283,7 +283,7 @@ class Crowd(Record):
         return Places(list(self.latitude), list(self.longitude))
 
 
-def crowds(traces: Traces, smallest_group: int) -> Crowd:
+def count_crowds(traces: Traces, smallest_group: int) -> Crowd:
     """Count different people at every place, of a grid with cells or at venues."""
     _, place, _ = traces.visit_counts()
     people = np.bincount(place, minlength=len(traces.places))

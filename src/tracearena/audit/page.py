@@ -16,15 +16,22 @@ from tracearena.algorithms import catalogue
 from tracearena.audit import charts, texts
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability
-from tracearena.audit.protection import MOST_PROOFS, Protection, Trial
-from tracearena.audit.results import Audit, Light, Risks, measure, told
-from tracearena.audit.settings import Share
-from tracearena.audit.side_channels import channel_sentences
+from tracearena.audit.protection import MOST_PROOFS, DefenceTrial, Protection
+from tracearena.audit.results import Audit, Light, Risks, describe_measure, explain_light
+from tracearena.audit.settings import Proportion
+from tracearena.audit.side_channels import describe_channels
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
 from tracearena.audit.synthetic import Synthetic, VirtualPeople
-from tracearena.audit.texts import duration, filled, length, percent, risk_words, synthetic_sentences
+from tracearena.audit.texts import (
+    describe_synthetic,
+    fill_sentence,
+    format_length,
+    format_percent,
+    format_risk,
+    format_seconds,
+)
 from tracearena.audit.usefulness import Usefulness
-from tracearena.dataframes import flat
+from tracearena.dataframes import flatten
 from tracearena.files import replacing, replacing_folder, write_csv
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
 from tracearena.pages.maps import place_map
@@ -52,58 +59,58 @@ def audit_page(
     reading
         Options by which the file was read, for the command that the page proposes.
     """
-    page = Page(_title(audit), lead=_lead(audit))
+    page = Page(_format_title(audit), lead=_format_lead(audit))
     if not audit.complete:
         page.html_part(f'<p class="warning" role="alert">{escape(texts.INCOMPLETE)}</p>')
     if audit.settings.quick:
         page.html_part(f'<p class="warning">{escape(texts.QUICK.format(people=audit.settings.people))}</p>')
-    _verdict(page, audit, protection, reading)
-    _lights(page, audit)
+    _add_verdict(page, audit, protection, reading)
+    _add_lights(page, audit)
     risks = audit.risks
     if protection is not None:
-        protection_section(page, protection, command, audit.file.name)
+        add_protection_section(page, protection, command, audit.file.name)
     if audit.synthetic is not None:
-        _synthetic(page, audit.synthetic)
+        _add_synthetic(page, audit.synthetic)
     if audit.after is not None:
-        _changes(page, audit.before, audit.after)
+        _add_changes(page, audit.before, audit.after)
     if audit.judges_risks:
         if risks.singling_out is not None:
-            _singling_out(page, risks.singling_out, audit)
+            _add_singling_out(page, risks.singling_out, audit)
         if risks.linkability is not None:
-            _linkability(page, risks.linkability, audit)
-            _channels(page, risks.linkability, audit)
+            _add_linkability(page, risks.linkability, audit)
+            _add_channels(page, risks.linkability, audit)
         if risks.inference is not None:
-            _inference(page, risks.inference)
+            _add_inference(page, risks.inference)
     if audit.usefulness is not None:
-        _usefulness(page, audit.usefulness)
-    _crowd(page, audit)
+        _add_usefulness(page, audit.usefulness)
+    _add_crowd(page, audit)
     if audit.weeks:
-        _weeks(page, audit)
-    _chosen(page, audit)
-    _limits(page)
-    _glossary(page)
+        _add_weeks(page, audit)
+    _add_choices(page, audit)
+    _add_limits(page)
+    _add_glossary(page)
     return page
 
 
-def _title(audit: Audit) -> str:
+def _format_title(audit: Audit) -> str:
     if audit.release is None:
         return texts.TITLE.format(name=audit.file.name)
     return texts.TITLE_RELEASED.format(name=audit.file.name, release=audit.release.name)
 
 
-def _lead(audit: Audit) -> str:
+def _format_lead(audit: Audit) -> str:
     facts = audit.file.to_dict()
     return texts.LEAD.format(**facts, version=audit.version)
 
 
-def _verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
+def _add_verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
     options = "".join(f" {shlex.quote(word)}" for word in reading)
     protect = texts.PROTECT.format(
         name=shlex.quote(audit.file.name), reading=options, target=audit.settings.found_again
     )
     headline, todo = audit.headline, texts.WHAT_TO_DO[audit.verdict].format(protect="\0")
     if protection is not None:
-        headline = outcome(protection)
+        headline = describe_outcome(protection)
         todo = texts.NOT_MET_TODO if protection.chosen is None else texts.MET_TODO
     marked = escape(todo).replace("\0", f"<code>{escape(protect)}</code>")
     colour = audit.verdict if protection is None or protection.chosen is not None else "red"
@@ -112,67 +119,69 @@ def _verdict(page: Page, audit: Audit, protection: Protection | None, reading: S
     )
 
 
-def _lights(page: Page, audit: Audit) -> None:
-    items = "".join(_light(light, audit) for light in audit.lights)
+def _add_lights(page: Page, audit: Audit) -> None:
+    items = "".join(_format_light(light, audit) for light in audit.lights)
     page.html_part(f'<ul class="lights">{items}</ul>')
 
 
-def _light(light: Light, audit: Audit) -> str:
+def _format_light(light: Light, audit: Audit) -> str:
     number, what, interval = "–", "", ""
     if light.share is not None:
         share = light.share
-        number = risk_words(share, True) if light.at_least else percent(share.value)
-        what = measure(light, audit.settings.within_m)
-        interval = filled(texts.INTERVAL, share)
+        number = format_risk(share, True) if light.at_least else format_percent(share.value)
+        what = describe_measure(light, audit.settings.within_m)
+        interval = fill_sentence(texts.INTERVAL, share)
     colour = texts.COLOURS[light.colour]
     return (
         f'<li class="{light.colour}"><h2>{escape(texts.QUESTIONS[light.question])}</h2>'
         f'<p class="lamp"><i aria-hidden="true"></i> {escape(colour)}</p>'
         f'<p class="big">{escape(number)}</p><p>{escape(what)}</p>'
-        f"<p><small>{escape(interval)} {escape(told(light))}</small></p></li>"
+        f"<p><small>{escape(interval)} {escape(explain_light(light))}</small></p></li>"
     )
 
 
-def _how(page: Page, text: str) -> None:
+def _add_explanation(page: Page, text: str) -> None:
     page.html_part(
         f'<details class="how"><summary>{escape(texts.HOW)}</summary><p>{escape(text)}</p></details>'
     )
 
 
-def _singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
+def _add_singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
     said = texts.SINGLED
     page.heading(said["heading"])
     page.text(said["lead"])
     if found.headline is not None:
-        page.text(filled(said["found"], found.headline, k=HEADLINE))
-    figure, table = charts.curves(found)
-    page.figure(figure, said["curves"].format(message=_stops(found)), table=table, name="points")
-    figure, table = charts.heat(found)
+        page.text(fill_sentence(said["found"], found.headline, k=HEADLINE))
+    figure, table = charts.draw_finding_curves(found)
+    page.figure(
+        figure, said["curves"].format(message=_describe_coarseness(found)), table=table, name="points"
+    )
+    figure, table = charts.draw_uniqueness_heat_map(found)
     page.figure(figure, said["heat"], table=table, name="coarseness")
     night = found.night[0] if found.night else None
     if night is not None and night.alone is not None:
-        figure, table = charts.groups(found)
+        figure, table = charts.draw_night_groups(found)
         few = sum(people for first, people in night.sizes.items() if 1 < first < 10)
-        where = "" if night.side_m == 0 else texts.IN_CELLS.format(side=length(night.side_m))
+        where = "" if night.side_m == 0 else texts.IN_CELLS.format(side=format_length(night.side_m))
         caption = said["night"].format(value=night.alone.value, few=few, smallest=9, where=where)
         page.figure(figure, caption, table=table, name="night-time-groups")
     settings = audit.settings
-    _how(page, said["how"].format(people=settings.people, draws=settings.draws))
+    _add_explanation(page, said["how"].format(people=settings.people, draws=settings.draws))
 
 
-def _stops(found: SinglingOut) -> str:
+def _describe_coarseness(found: SinglingOut) -> str:
     """Say at which coarseness four points stop singling out half of the people."""
     said = texts.SINGLED
     finest, coarsest = found.coarseness[0], found.coarseness[-1]
     if finest.unique[HEADLINE].value < 0.5:
-        return said["never"].format(side=length(finest.side_m), window=duration(finest.window_s))
+        return said["never"].format(side=format_length(finest.side_m), window=format_seconds(finest.window_s))
     for one in found.coarseness:
         if one.unique[HEADLINE].value < 0.5:
-            return said["falls"].format(side=length(one.side_m), window=duration(one.window_s))
-    return said["stays"].format(side=length(coarsest.side_m), window=duration(coarsest.window_s))
+            return said["falls"].format(side=format_length(one.side_m), window=format_seconds(one.window_s))
+    return said["stays"].format(side=format_length(coarsest.side_m), window=format_seconds(coarsest.window_s))
 
 
-def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
+def _add_linkability(page: Page, found: Linkability, audit: Audit) -> None:
     said = texts.LINKED
     page.heading(said["heading"])
     page.text(said["lead"])
@@ -180,15 +189,15 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
     if first is None:
         page.text(texts.SENTENCES["grey"].format(why=texts.WHY_GREY["linkability"]))
         return
-    figure, table = charts.attacks(found)
-    caption = filled(
+    figure, table = charts.draw_attacks(found)
+    caption = fill_sentence(
         said["attacks"], first, strongest=found.strongest, at_least=said["at_least"] if found.at_least else ""
     )
     page.figure(figure, caption, table=table, name="attacks", least_width_px=_WIDE_PX)
     if found.home_and_work is not None and found.home_and_work.first is not None:
-        page.text(filled(said["home_and_work"], found.home_and_work.first))
+        page.text(fill_sentence(said["home_and_work"], found.home_and_work.first))
     if len(found.days) > 1:
-        figure, table = charts.days(found)
+        figure, table = charts.draw_reference_days(found)
         known = list(found.days.items())
         caption = said["days"].format(
             least=known[0][1].value,
@@ -199,36 +208,39 @@ def _linkability(page: Page, found: Linkability, audit: Audit) -> None:
         )
         page.figure(figure, caption, table=table, name="days-of-reference")
     if found.evidence:
-        figure, table = charts.evidence(found)
+        figure, table = charts.draw_evidence(found)
         page.figure(figure, said["evidence"], table=table, name="evidence", least_width_px=_WIDE_PX)
     for least, share in found.sure.items():
         if share.people >= _FEWEST_MATCHES:
-            page.text(filled(said["sure"], share, least=least))
+            page.text(fill_sentence(said["sure"], share, least=least))
     failed = [[one.attack, one.error] for one in found.attacks if one.error is not None]
     if failed:
         page.table([_T["attack"], _T["reason"]], failed)
     cut = next((one.value for one in audit.choices if one.name == "cut in two"), "")
-    _how(page, said["how"].format(cut=cut, people=found.people, left_out=found.left_out))
+    _add_explanation(page, said["how"].format(cut=cut, people=found.people, left_out=found.left_out))
 
 
-def _channels(page: Page, found: Linkability, audit: Audit) -> None:
+def _add_channels(page: Page, found: Linkability, audit: Audit) -> None:
     if found.headline is None:
         return
     page.heading(texts.CHANNELS["heading"])
-    said = channel_sentences(found, audit.file.kind == texts.KINDS["gps"])
+    said = describe_channels(found, audit.file.kind == texts.KINDS["gps"])
     for sentence in said or [texts.CHANNELS["none"]]:
         page.text(sentence)
 
 
-def _inference(page: Page, found: Inference) -> None:
+def _add_inference(page: Page, found: Inference) -> None:
     said = texts.INFERRED
     page.heading(said["heading"])
     page.text(said["lead"])
     told = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
     known = [(name, one, one.found) for name, one in told if one is not None and one.found is not None]
     for name, one, share in known:
-        page.text(filled(said[name], share, within=one.within_m))
-    rows = [[texts.KEY_PLACES[name], *_row(share), _rounded(one.error_m)] for name, one, share in known]
+        page.text(fill_sentence(said[name], share, within=one.within_m))
+    rows = [
+        [texts.KEY_PLACES[name], *_build_share_row(share), _round_metres(one.error_m)]
+        for name, one, share in known
+    ]
     if rows:
         columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], texts.MEDIAN_ERROR]
         page.table(columns, rows)
@@ -252,45 +264,46 @@ def _inference(page: Page, found: Inference) -> None:
             _T["visitors"],
         ]
         page.table(
-            columns, [[texts.CATEGORIES[one.category], one.places, *_row(one.learned)] for one in learned]
+            columns,
+            [[texts.CATEGORIES[one.category], one.places, *_build_share_row(one.learned)] for one in learned],
         )
     else:
         page.text(said["none"])
-    _how(page, said["how"])
+    _add_explanation(page, said["how"])
 
 
-def _row(share: Share | None) -> list[Any]:
+def _build_share_row(share: Proportion | None) -> list[Any]:
     if share is None:
         return [None] * 4
     return [f"{share.value:.1%}", f"{share.low:.1%} – {share.high:.1%}", f"{share.chance:.2%}", share.people]
 
 
-def _rounded(metres: float | None) -> int | None:
+def _round_metres(metres: float | None) -> int | None:
     return None if metres is None else round(metres)
 
 
-def _synthetic(page: Page, found: Synthetic) -> None:
+def _add_synthetic(page: Page, found: Synthetic) -> None:
     page.heading(texts.SYNTHETIC["heading"])
-    for sentence in synthetic_sentences(found):
+    for sentence in describe_synthetic(found):
         page.text(sentence)
 
 
-def _changes(page: Page, before: Risks, after: Risks) -> None:
-    measures = compared(before, after)
+def _add_changes(page: Page, before: Risks, after: Risks) -> None:
+    measures = compare_risks(before, after)
     if any(share is not None for _, _, share in measures):
         page.heading(texts.CHANGED["heading"])
-        figure, table = charts.changes(measures)
+        figure, table = charts.draw_changes(measures)
         page.figure(figure, texts.CHANGED["caption"], table=table, name="changes", least_width_px=_WIDE_PX)
 
 
-def compared(before: Risks, after: Risks) -> list[tuple[str, Share | None, Share | None]]:
+def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | None, Proportion | None]]:
     """Return the measures of both, beside each other."""
-    both = [_measures(one) for one in (before, after)]
+    both = [_collect_measures(one) for one in (before, after)]
     return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
 
 
-def _measures(risks: Risks) -> dict[str, Share | None]:
-    found: dict[str, Share | None] = {}
+def _collect_measures(risks: Risks) -> dict[str, Proportion | None]:
+    found: dict[str, Proportion | None] = {}
     said = texts.CHANGES
     if risks.singling_out is not None:
         singled = risks.singling_out.found
@@ -306,18 +319,18 @@ def _measures(risks: Risks) -> dict[str, Share | None]:
     return found
 
 
-def _usefulness(page: Page, found: Usefulness) -> None:
+def _add_usefulness(page: Page, found: Usefulness) -> None:
     said = texts.USEFUL
     page.heading(said["heading"])
     page.text(said["lead"] if found.kept is not None else said["alone"])
-    figure, table = charts.tasks(found)
+    figure, table = charts.draw_tasks(found)
     whole = found.kept_of_file or 0.0
     caption = said["chance"] if found.kept is None else said["kept"].format(kept=found.kept, whole=whole)
     page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
-    _how(page, said["how"])
+    _add_explanation(page, said["how"])
 
 
-def _crowd(page: Page, audit: Audit) -> None:
+def _add_crowd(page: Page, audit: Audit) -> None:
     crowd, said = audit.crowd, texts.CROWD
     page.heading(said["heading"])
     if not crowd.people:
@@ -329,7 +342,7 @@ def _crowd(page: Page, audit: Audit) -> None:
     page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
 
 
-def _weeks(page: Page, audit: Audit) -> None:
+def _add_weeks(page: Page, audit: Audit) -> None:
     said = texts.WEEKS
     page.heading(said["heading"])
     page.text(said["lead"])
@@ -342,7 +355,7 @@ def _weeks(page: Page, audit: Audit) -> None:
             page.text(caption)
 
 
-def _chosen(page: Page, audit: Audit) -> None:
+def _add_choices(page: Page, audit: Audit) -> None:
     said = texts.CHOSEN
     page.heading(said["heading"])
     page.text(said["lead"])
@@ -352,20 +365,20 @@ def _chosen(page: Page, audit: Audit) -> None:
     facts = {texts.SEED: str(audit.seed), texts.DIGEST: audit.file.sha256}
     if audit.release is not None:
         facts[texts.RELEASE_DIGEST] = audit.release.sha256
-    page.html_part(_definitions(facts, code=True))
+    page.html_part(_format_definitions(facts, code=True))
 
 
-def _limits(page: Page) -> None:
+def _add_limits(page: Page) -> None:
     page.heading(texts.LIMITS_HEADING)
     page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in texts.LIMITS) + "</ul>")
 
 
-def _glossary(page: Page) -> None:
+def _add_glossary(page: Page) -> None:
     page.heading(texts.GLOSSARY_HEADING)
-    page.html_part(_definitions(texts.GLOSSARY))
+    page.html_part(_format_definitions(texts.GLOSSARY))
 
 
-def _definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
+def _format_definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
     mark = "code" if code else "span"
     items = (
         f"<dt>{escape(term)}</dt><dd><{mark}>{escape(text)}</{mark}></dd>" for term, text in terms.items()
@@ -376,7 +389,7 @@ def _definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
 # The section of a page that shows which defences were tried, and which holds.
 
 
-def protection_section(page: Page, found: Protection, command: str | None, name: str) -> None:
+def add_protection_section(page: Page, found: Protection, command: str | None, name: str) -> None:
     """Add the picture, the table, and what was chosen.
 
     Parameters
@@ -389,14 +402,14 @@ def protection_section(page: Page, found: Protection, command: str | None, name:
     said = texts.PROTECTED
     page.heading(said["heading"])
     page.text(said["lead"].format(target=found.target))
-    for sentence in changes(found):
+    for sentence in describe_changes(found):
         page.text(sentence)
     if command is not None:
         page.html_part(f"<p>{escape(said['command'])} <code>{escape(command)}</code></p>")
-    figure, table = picture(found)
+    figure, table = draw_protection(found)
     page.figure(figure, said["picture"], table=table, name="defences")
     if found.virtual is not None:
-        _virtual(page, found.virtual, name)
+        _add_virtual_people(page, found.virtual, name)
     choosing, proving = found.people
     how = said["how"].format(choosing=choosing, proving=proving, proofs=MOST_PROOFS)
     page.html_part(
@@ -404,22 +417,22 @@ def protection_section(page: Page, found: Protection, command: str | None, name:
     )
 
 
-def _virtual(page: Page, found: VirtualPeople, name: str) -> None:
+def _add_virtual_people(page: Page, found: VirtualPeople, name: str) -> None:
     said = texts.PROTECTED
     page.text(said["virtual"].format(people=found.people, synthesizer=found.synthesizer, kept=found.kept))
-    for sentence in synthetic_sentences(found.betrayed):
+    for sentence in describe_synthetic(found.betrayed):
         page.text(sentence)
     made = ["tracearena", "synthesize", found.synthesizer, name, "virtual.csv"]
     command = shlex.join([*made, "--virtual-users", str(found.people)])
     page.html_part(f"<p>{escape(said['virtual_command'])} <code>{escape(command)}</code></p>")
 
 
-def outcome(found: Protection) -> str:
+def describe_outcome(found: Protection) -> str:
     """Say in one line which defence keeps the limits, or the least risk that was reached and by what."""
     if found.proof is not None:
-        share = _proved(found)
+        share = _get_proof_share(found)
         assert share is not None
-        risk = risk_words(share, False)
+        risk = format_risk(share, False)
         return texts.MET.format(defence=found.chosen, risk=risk, people=share.people, target=found.target)
     least, said = found.least, []
     if least is not None and least.risk is not None:
@@ -429,19 +442,19 @@ def outcome(found: Protection) -> str:
         linked = (one.share for one in lights if one.question == "linkability" and one.share is not None)
         bad = [one for one in lights if one.question != "linkability" and one.colour in ("red", "amber")]
         also = texts.ALSO.format(what=texts.LIMITED[bad[0].question]) if bad else ""
-        reached = risk_words(next(linked, least.risk), least.at_least)
+        reached = format_risk(next(linked, least.risk), least.at_least)
         said.append(texts.LEAST.format(risk=reached, defence=least.defence, also=also))
     if found.least_provable > found.target:
         said.append(texts.TOO_FEW.format(people=min(found.people), least=found.least_provable))
     return texts.NOT_MET.format(tried=len(found.trials), least=" ".join(said)).strip()
 
 
-def changes(found: Protection) -> list[str]:
+def describe_changes(found: Protection) -> list[str]:
     """Say whether the chosen defence moves events to cells, or changes times."""
     trial = next((one for one in found.trials if one.defence == found.chosen), None)
     if trial is None or found.proof is None:
         return []
-    said, side = texts.PROTECTED, length(found.proof.settings.cell_m)
+    said, side = texts.PROTECTED, format_length(found.proof.settings.cell_m)
     defence = catalogue.create(trial.defence, ("obfuscator", "gps-obfuscator", "synthesizer"))
     changes_times = not getattr(defence, "keeps_times", True)
     return [
@@ -450,11 +463,11 @@ def changes(found: Protection) -> list[str]:
     ]
 
 
-def picture(found: Protection) -> tuple[dict[str, Any], Table]:
+def draw_protection(found: Protection) -> tuple[dict[str, Any], Table]:
     """Draw risk against usefulness, a point for each defence that was attacked."""
     known = [one for one in found.trials if one.risk is not None]
     whole = [one for one in known if not one.at_least]
-    proved = [replace(one, risk=_proved(found)) for one in whole if one.defence == found.chosen]
+    proved = [replace(one, risk=_get_proof_share(found)) for one in whole if one.defence == found.chosen]
     groups = (
         (texts.LINES["at_least"], [one for one in known if one.at_least], GREY, "triangle-up-open"),
         (texts.LINES["fails"], [one for one in whole if not one.holds], GREY, "circle"),
@@ -467,7 +480,9 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
         (texts.LINES["proved"], proved, GREEN, "star"),
     )
     front = {one.defence for one in known if not _is_beaten(one, known)}
-    data = [_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials]
+    data = [
+        _draw_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials
+    ]
     highest = max([2 * found.target, *(one.risk.high for one in known if one.risk is not None)])
     layout = {
         "height": 460,
@@ -488,20 +503,20 @@ def picture(found: Protection) -> tuple[dict[str, Any], Table]:
     names = ("defence", "kept", "whole", "found", "low", "high", "strongest", "limits", "error")
     return {"data": data, "layout": layout}, (
         [_T[one] for one in names],
-        [_row_protection_page(one) for one in found.trials],
+        [_build_trial_row(one) for one in found.trials],
     )
 
 
-def _proved(found: Protection) -> Share | None:
+def _get_proof_share(found: Protection) -> Proportion | None:
     """Return whom the strongest attack finds in the release that was proved."""
     linked = None if found.proof is None else found.proof.risks.linkability
     return None if linked is None else linked.headline
 
 
-def _is_beaten(one: Trial, others: list[Trial]) -> bool:
+def _is_beaten(one: DefenceTrial, others: list[DefenceTrial]) -> bool:
     """Whether another keeps at least as much and lets fewer people be found, or as few and keeps more."""
 
-    def merits(trial: Trial) -> tuple[float, float]:
+    def merits(trial: DefenceTrial) -> tuple[float, float]:
         return trial.kept or 0.0, 1.0 if trial.risk is None else -trial.risk.value
 
     mine = merits(one)
@@ -509,7 +524,9 @@ def _is_beaten(one: Trial, others: list[Trial]) -> bool:
     return any(kept >= mine[0] and safe >= mine[1] and (kept, safe) != mine for kept, safe in theirs)
 
 
-def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set[str]) -> dict[str, Any]:
+def _draw_points(
+    name: str, trials: list[DefenceTrial], colour: str, symbol: str, front: set[str]
+) -> dict[str, Any]:
     shares = [one.risk for one in trials if one.risk is not None]
     # What is at least so much has no interval.
     ends = [
@@ -522,7 +539,7 @@ def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set
         "name": name,
         "x": [one.kept for one in trials],
         "y": [share.value for share in shares],
-        "text": [_short(one.defence) if one.defence in front else "" for one in trials],
+        "text": [_shorten_defence(one.defence) if one.defence in front else "" for one in trials],
         "customdata": [one.defence for one in trials],
         "textposition": ["top left" if (one.kept or 0.0) > 0.5 else "top right" for one in trials],
         "textfont": {"size": 10},
@@ -538,13 +555,13 @@ def _points(name: str, trials: list[Trial], colour: str, symbol: str, front: set
     }
 
 
-def _short(defence: str) -> str:
+def _shorten_defence(defence: str) -> str:
     """Break a name into its stages, and leave out what only says how long a model is trained."""
     name, cut, _ = defence.partition(",zeros")
     return f"{name})" if cut else name.replace("+", "<br>+")
 
 
-def _row_protection_page(one: Trial) -> list[Any]:
+def _build_trial_row(one: DefenceTrial) -> list[Any]:
     if one.risk is None:
         return [one.defence, one.kept, one.kept_of_file, *[None] * 5, one.error or texts.NOT_ATTACKED]
     found = f"{_T['at_least']} {one.risk.value:.4f}" if one.at_least else one.risk.value
@@ -580,51 +597,51 @@ def write_audit(
     """
     said = audit.to_dict()
     if protection is not None:
-        said |= {"headline": outcome(protection)}
+        said |= {"headline": describe_outcome(protection)}
         said |= {"protection": protection.to_dict() | {"command": command}}
     names = [PAGE, NUMBERS, *([SHARES, USEFULNESS] if tables else [])]
     with replacing_folder(folder) as made:
         audit_page(audit, protection, command, reading).write(made / PAGE)
         with replacing(made / NUMBERS) as out:
-            text = json.dumps(_defined(said), allow_nan=False, indent=1, ensure_ascii=False)
+            text = json.dumps(_replace_nan(said), allow_nan=False, indent=1, ensure_ascii=False)
             out.write(text.encode())
         if tables:
-            write_csv(made / SHARES, _COLUMNS, share_rows(audit))
+            write_csv(made / SHARES, _COLUMNS, iterate_share_rows(audit))
             _write_usefulness(audit, made / USEFULNESS)
     return [Path(folder) / name for name in names]
 
 
-def share_rows(audit: Audit) -> Iterator[list[Any]]:
+def iterate_share_rows(audit: Audit) -> Iterator[list[Any]]:
     """Give every share of people of an audit as a row."""
     for of, risks in (("file", audit.before), ("release", audit.after)):
         if isinstance(risks, Risks):
             for question, record in vars(risks).items():
-                for path, share in _shares(record, ""):
-                    yield _row_writing(of, question, path, share)
-    for path, share in _shares(audit.synthetic, ""):
-        yield _row_writing("release", "synthetic", path, share)
+                for path, share in _walk_shares(record, ""):
+                    yield _build_csv_row(of, question, path, share)
+    for path, share in _walk_shares(audit.synthetic, ""):
+        yield _build_csv_row("release", "synthetic", path, share)
 
 
-def _row_writing(of: str, question: str, path: str, share: Share) -> list[Any]:
+def _build_csv_row(of: str, question: str, path: str, share: Proportion) -> list[Any]:
     return [of, question, path, share.value, share.low, share.high, share.chance, share.people]
 
 
-def _shares(value: Any, path: str) -> Iterator[tuple[str, Share]]:
+def _walk_shares(value: Any, path: str) -> Iterator[tuple[str, Proportion]]:
     """Walk through records; a part of a list is named by what it holds, or else by its number."""
-    if isinstance(value, Share):
+    if isinstance(value, Proportion):
         yield path, value
     elif isinstance(value, dict):
         for key, one in value.items():
-            yield from _shares(one, f"{path} {key}".strip())
+            yield from _walk_shares(one, f"{path} {key}".strip())
     elif isinstance(value, tuple):
         for at, one in enumerate(value):
-            yield from _shares(one, f"{path} {_name(one, at)}".strip())
+            yield from _walk_shares(one, f"{path} {_name_part(one, at)}".strip())
     elif hasattr(value, "__dataclass_fields__"):
         for key, one in vars(value).items():
-            yield from _shares(one, f"{path} {key}".strip())
+            yield from _walk_shares(one, f"{path} {key}".strip())
 
 
-def _name(value: Any, at: int) -> str:
+def _name_part(value: Any, at: int) -> str:
     named = [getattr(value, name, None) for name in ("attack", "category")]
     sides = [f"{getattr(value, name):g}" for name in ("side_m", "window_s") if hasattr(value, name)]
     return next((one for one in named if one is not None), " ".join(sides) or str(at))
@@ -632,14 +649,14 @@ def _name(value: Any, at: int) -> str:
 
 def _write_usefulness(audit: Audit, path: Path) -> None:
     tasks = () if audit.usefulness is None else audit.usefulness.tasks
-    rows = [flat(task.to_dict()) for task in tasks]
+    rows = [flatten(task.to_dict()) for task in tasks]
     columns = list(rows[0]) if rows else ["name"]
     write_csv(path, columns, ([row[column] for column in columns] for row in rows))
 
 
-def _defined(value: Any) -> Any:
+def _replace_nan(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _defined(one) for key, one in value.items()}
+        return {key: _replace_nan(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [_defined(one) for one in value]
+        return [_replace_nan(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

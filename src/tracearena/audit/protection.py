@@ -13,27 +13,27 @@ from numpy.typing import NDArray
 from tracearena.algorithms import Kind, Synthesizer, catalogue, validation
 from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
 from tracearena.attacks.linking.linker import MOST_PLACES
-from tracearena.audit.audit import stages, taken
-from tracearena.audit.data import Material, Published
-from tracearena.audit.inference import places_told, told_circle
+from tracearena.audit.audit import assess_in_stages, load_traces
+from tracearena.audit.data import AuditData, AuditRelease
+from tracearena.audit.inference import get_mechanism_circle, infer_key_places
 from tracearena.audit.linkability import (
     LINKER,
-    Halves,
-    defence_of_events,
+    LinkageTask,
+    build_linkage_task,
     find_by_attacks,
     find_by_linker,
-    halves,
-    strongest_of,
+    find_strongest,
+    get_event_defence,
 )
-from tracearena.audit.results import Audit, Light, Risks, light, worst
-from tracearena.audit.settings import Record, Settings, Share, clopper_pearson
-from tracearena.audit.singling_out import found_by_sightings
-from tracearena.audit.synthetic import Synthetic, VirtualPeople, assess_synthetic, virtual_people
-from tracearena.audit.usefulness import kept_of, kept_of_file, plain_events
+from tracearena.audit.results import Audit, Light, Risks, find_worst_colour, rate_question
+from tracearena.audit.settings import Proportion, Record, Settings, clopper_pearson
+from tracearena.audit.singling_out import find_by_sightings
+from tracearena.audit.synthetic import Synthetic, VirtualPeople, assess_synthetic, assess_virtual_people
+from tracearena.audit.usefulness import measure_tasks, measure_usefulness, to_plain_events
 from tracearena.checks import require_number
 from tracearena.engine import child_seed, fresh_seed, generator, report, seed_sequence
 from tracearena.errors import DataError, TracearenaError
-from tracearena.obfuscation.gps import rounded
+from tracearena.obfuscation.gps import round_coordinates
 from tracearena.traces import GpsTraces, IdTable, Traces
 from tracearena.traces.time import LocalTime
 
@@ -73,7 +73,7 @@ class Protection(Record):
     """
 
     target: float
-    trials: tuple[Trial, ...]
+    trials: tuple[DefenceTrial, ...]
     proofs: dict[str, Audit]
     chosen: str | None
     people: tuple[int, int]
@@ -87,7 +87,7 @@ class Protection(Record):
         return None if self.chosen is None else self.proofs[self.chosen]
 
     @property
-    def least(self) -> Trial | None:
+    def least(self) -> DefenceTrial | None:
         """The trial with the least risk, of those that every attack was run on; else of all."""
         known = [one for one in self.trials if one.risk is not None]
         whole = [one for one in known if not one.at_least]
@@ -123,14 +123,14 @@ def protect(
     **settings
         Fields of `Settings`.
     """
-    *_, last = searching(
+    *_, last = protect_in_stages(
         traces, target=target, defences=defences, attacks=attacks, timezone=timezone, seed=seed,
         settings=Settings(**settings),
     )  # fmt: skip
     return last
 
 
-def searching(
+def protect_in_stages(
     traces: Any,
     *,
     target: float,
@@ -167,9 +167,9 @@ def searching(
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
     measured = replace(settings, found_again=target).in_force()
-    original = taken(traces)
-    material = Material.of(original, measured, timezone)
-    choosing, proving = divided(material, root)
+    original = load_traces(traces)
+    material = AuditData.of(original, measured, timezone)
+    choosing, proving = split_people(material, root)
     found = Protection(
         target=target,
         trials=(),
@@ -187,7 +187,7 @@ def searching(
         given, order = (released, None) if publish is None else publish(released, who)
         is_synthetic = catalogue.is_kind(name, "synthesizer")
         on_cells = material.cell is not None and needs_cells(name)
-        *_, audit = stages(
+        *_, audit = assess_in_stages(
             original, given, settings=measured, timezone=timezone, id_table=who, seed=number, people=proving,
             mechanism=None if is_synthetic else name, attacks=attacks, on_cells=on_cells, before=before,
             orders=(original_order, order), source=source, release_source=release_source,
@@ -197,19 +197,21 @@ def searching(
         # Nobody is a stranger to what learnt from everybody: membership is measured on a twin of the release,
         # made from the people of the proof alone.
         twin = make_candidate(name, material, proving, child_seed(root, _PROVE))
-        if isinstance(twin, Trial):
+        if isinstance(twin, DefenceTrial):
             raise DataError(f"{name}: {twin.error}")
         strangers = material.part_of(choosing)
-        return replace(audit, synthetic=betrayed(twin, strangers, measured, child_seed(root, _PROVE)))
+        return replace(
+            audit, synthetic=assess_synthetic_candidate(twin, strangers, measured, child_seed(root, _PROVE))
+        )
 
     chance = child_seed(root, _CHOOSE)
     own = None if defences is None else (list(defences),)
-    for names in own or (candidates(material), synthetic_candidates(material)):
+    for names in own or (list_candidates(material), list_synthetic_candidates(material)):
         made = []
         for done, name in enumerate(names, start=1):
             made.append(make_candidate(name, material, choosing, chance))
             report(done, 2 * len(names) + MOST_PROOFS)
-        failed = [one for one in made if isinstance(one, Trial)]
+        failed = [one for one in made if isinstance(one, DefenceTrial)]
         ready = [one for one in made if isinstance(one, Candidate)]
         # The most useful first: what comes after one that holds need not be attacked.
         ready.sort(key=lambda one: -(one.trial.kept or 0.0))
@@ -232,16 +234,18 @@ def searching(
                 yield found
                 if held is not None:
                     return
-    if defences is None and synthetic_candidates(material):
+    if defences is None and list_synthetic_candidates(material):
         real, others = (material.part_of(people).coarse for people in (choosing, proving))
-        yield replace(found, virtual=virtual_people(real, others, measured, child_seed(root, _VIRTUAL)))
+        yield replace(
+            found, virtual=assess_virtual_people(real, others, measured, child_seed(root, _VIRTUAL))
+        )
 
 
-def release(name: str, material: Material) -> tuple[Any, IdTable]:
+def release(name: str, material: AuditData) -> tuple[Any, IdTable]:
     """Apply a defence to everybody and all days with secret randomness, and draw pseudonyms."""
     made = catalogue.create(name, _PROTECTORS)
     ground = material.on_coarse_ground() if material.cell is not None and needs_cells(name) else material
-    _, published = protected(made, ground, seed_sequence(None), all_days=True)
+    _, published = apply_defence(made, ground, seed_sequence(None), all_days=True)
     if published.points is not None:
         points: tuple[GpsTraces, IdTable] = pseudonymise_users(published.points)
         return points
@@ -249,7 +253,9 @@ def release(name: str, material: Material) -> tuple[Any, IdTable]:
     return released.anonymized, released.id_table
 
 
-def divided(material: Material, root: np.random.SeedSequence) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split_people(
+    material: AuditData, root: np.random.SeedSequence
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Divide the people who can be tried into two halves at random."""
     people = np.flatnonzero(material.cut.both)
     if len(people) < 4:
@@ -273,7 +279,7 @@ _FEWER_DRAWS = 5
 
 
 @dataclass(frozen=True)
-class Trial(Record):
+class DefenceTrial(Record):
     """A defence that was tried.
 
     Attributes
@@ -304,7 +310,7 @@ class Trial(Record):
     tasks: dict[str, float] | None = None
     kept_of_file: float | None = None
     on_cells: bool = False
-    risk: Share | None = None
+    risk: Proportion | None = None
     attack: str | None = None
     at_least: bool = False
     lights: tuple[Light, ...] = ()
@@ -314,7 +320,7 @@ class Trial(Record):
     @property
     def holds(self) -> bool:
         """Whether everything that was measured is within its limit, at the upper end of the interval."""
-        return bool(self.lights) and not self.at_least and worst(self.lights) == "green"
+        return bool(self.lights) and not self.at_least and find_worst_colour(self.lights) == "green"
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,14 +328,14 @@ class Candidate:
     """A defence and what it makes of some people, before anybody attacks it."""
 
     defence: Any
-    material: Material
-    published: Published
-    trial: Trial
+    material: AuditData
+    published: AuditRelease
+    trial: DefenceTrial
 
 
 def make_candidate(
-    name: str, material: Material, people: NDArray[np.int64], root: np.random.SeedSequence
-) -> Candidate | Trial:
+    name: str, material: AuditData, people: NDArray[np.int64], root: np.random.SeedSequence
+) -> Candidate | DefenceTrial:
     """Release everybody under a defence, as the owner would, and see what is kept; a trial with the error.
 
     A synthesizer learns from those who will be looked for alone, so that all others are strangers to it. What
@@ -340,27 +346,27 @@ def make_candidate(
     people
         Who will be looked for.
     """
-    chance = _chance(root, name)
+    chance = _derive_seed(root, name)
     try:
         defence = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
         on_cells = material.cell is not None and needs_cells(name)
         ground = material.on_coarse_ground() if on_cells else material
         if isinstance(defence, Synthesizer):
             ground, people = ground.part_of(people), np.arange(len(people))
-        mine, published = protected(defence, ground, child_seed(chance, _MAKE))
+        mine, published = apply_defence(defence, ground, child_seed(chance, _MAKE))
         seed = child_seed(chance, _DRAW)
-        tasks = kept_of(mine.coarse, plain_events(published.coarse, seed))
-        whole = kept_of_file(material, published, seed)
+        tasks = measure_tasks(mine.coarse, to_plain_events(published.coarse, seed))
+        whole = measure_usefulness(material, published, seed)
     except TracearenaError as error:
-        return Trial(name, error=" ".join(str(error).split()))
+        return DefenceTrial(name, error=" ".join(str(error).split()))
     kept = float(np.mean(list(tasks.values()))) if tasks else 0.0
-    trial = Trial(name, kept=kept, tasks=tasks, kept_of_file=whole, on_cells=on_cells)
+    trial = DefenceTrial(name, kept=kept, tasks=tasks, kept_of_file=whole, on_cells=on_cells)
     return Candidate(defence, mine.part_of(people), replace(published, at=published.at[people]), trial)
 
 
 def attack_candidate(
     one: Candidate, settings: Settings, root: np.random.SeedSequence, attacks: Sequence[str] = ()
-) -> Trial:
+) -> DefenceTrial:
     """Attack a candidate, quick attacks first; those that find more than the target spare the others.
 
     Parameters
@@ -368,12 +374,12 @@ def attack_candidate(
     attacks
         Names of further attacks, such as a class of the caller's own.
     """
-    chance = _chance(root, one.trial.defence)
+    chance = _derive_seed(root, one.trial.defence)
     seed = child_seed(chance, _ATTACK)
     try:
-        cut = halves(one.material, one.published, settings, seed)
+        cut = build_linkage_task(one.material, one.published, settings, seed)
         defence = None if isinstance(one.defence, Synthesizer) else one.defence
-        told = () if defence_of_events(cut, defence) is None else TOLD
+        told = () if get_event_defence(cut, defence) is None else TOLD
         tries = list(find_by_linker(cut, seed, defence, channel=False, alone=True).tries)
         for names in (QUICK, (*HEAVY, *told, *attacks), LINKER):
             trial = _with_strongest(one.trial, tries, settings)
@@ -389,70 +395,72 @@ def attack_candidate(
         return replace(one.trial, error=" ".join(str(error).split()))
 
 
-def _chance(root: np.random.SeedSequence, name: str) -> np.random.SeedSequence:
+def _derive_seed(root: np.random.SeedSequence, name: str) -> np.random.SeedSequence:
     return child_seed(root, zlib.crc32(name.encode()))
 
 
-def _with_strongest(trial: Trial, tries: Sequence[Any], settings: Settings) -> Trial:
-    best = strongest_of(tries)
+def _with_strongest(trial: DefenceTrial, tries: Sequence[Any], settings: Settings) -> DefenceTrial:
+    best = find_strongest(tries)
     if best is None:
         return trial
     risk = best.linked.first
-    judged = light("linkability", [("linked", risk)], settings.found_again)
+    judged = rate_question("linkability", [("linked", risk)], settings.found_again)
     return replace(trial, risk=risk, attack=best.linked.attack, lights=(judged,))
 
 
 def _with_limits(
-    trial: Trial, one: Candidate, cut: Halves, settings: Settings, chance: np.random.SeedSequence
-) -> Trial:
+    trial: DefenceTrial, one: Candidate, cut: LinkageTask, settings: Settings, chance: np.random.SeedSequence
+) -> DefenceTrial:
     """Judge what else a release gives away, by its own limits."""
     if isinstance(one.defence, Synthesizer):
         return trial
     few = replace(settings, draws=min(settings.draws, _FEWER_DRAWS))
-    seen = found_by_sightings(one.material, one.published, few, child_seed(chance, _SIGHTINGS))
-    told = places_told(one.material, one.published, cut, settings, told_circle(one.defence))
+    seen = find_by_sightings(one.material, one.published, few, child_seed(chance, _SIGHTINGS))
+    told = infer_key_places(one.material, one.published, cut, settings, get_mechanism_circle(one.defence))
     names = ("home", "work", "zones")
     places = [(name, place.found) for name, place in zip(names, told, strict=True) if place is not None]
     more = (
-        light("singling_out", [("found", seen)], settings.singling_out),
-        light("inference", places, settings.inference),
+        rate_question("singling_out", [("found", seen)], settings.singling_out),
+        rate_question("inference", places, settings.inference),
     )
     return replace(trial, lights=(*trial.lights, *more))
 
 
 def with_membership(
-    trial: Trial, one: Candidate, others: Material, settings: Settings, root: np.random.SeedSequence
-) -> Trial:
+    trial: DefenceTrial, one: Candidate, others: AuditData, settings: Settings, root: np.random.SeedSequence
+) -> DefenceTrial:
     """Judge synthetic traces: copies of the people they were made from, and whether these can be told."""
-    found = betrayed(one, others, settings, root)
+    found = assess_synthetic_candidate(one, others, settings, root)
     questions = ("singling_out", "inference")
-    judged = [light(one, found.measured[one], settings.limit(one)) for one in questions]
+    judged = [rate_question(one, found.measured[one], settings.limit(one)) for one in questions]
     return replace(trial, synthetic=found, lights=(*trial.lights, *judged))
 
 
-def betrayed(one: Candidate, others: Material, settings: Settings, root: np.random.SeedSequence) -> Synthetic:
+def assess_synthetic_candidate(
+    one: Candidate, others: AuditData, settings: Settings, root: np.random.SeedSequence
+) -> Synthetic:
     """Return what synthetic traces betray of the people they were made from, next to others.
 
     Both are known by the days that the synthesizer learns from.
     """
-    made = plain_events(one.published.coarse, child_seed(root, _DRAW))
+    made = to_plain_events(one.published.coarse, child_seed(root, _DRAW))
     real, strangers = (each.cut.later(each.coarse) for each in (one.material, others))
     return assess_synthetic(real, made, strangers, settings, child_seed(root, _MEMBERS))
 
 
-def protected(
-    defence: Any, material: Material, seed: np.random.SeedSequence | None, *, all_days: bool = False
-) -> tuple[Material, Published]:
+def apply_defence(
+    defence: Any, material: AuditData, seed: np.random.SeedSequence | None, *, all_days: bool = False
+) -> tuple[AuditData, AuditRelease]:
     """Apply a defence: an obfuscator to all days, a synthesizer to the later ones, or to all if asked for."""
     if material.points is not None:
-        moved: GpsTraces = validation.gps_transformed(defence, material.points, seed=seed)
-        return material.release(rounded(moved, getattr(defence, "digits", 6)))
+        moved: GpsTraces = validation.run_gps_transform(defence, material.points, seed=seed)
+        return material.release(round_coordinates(moved, getattr(defence, "digits", 6)))
     if isinstance(defence, Synthesizer):
-        return material.release(synthetic_days(defence, material, seed, all_days=all_days))
-    return material.release(validation.transformed(defence, material.exact, seed=seed))
+        return material.release(synthesize_days(defence, material, seed, all_days=all_days))
+    return material.release(validation.run_transform(defence, material.exact, seed=seed))
 
 
-def synthetic_days(synthesizer: Synthesizer, material: Material, seed: Any, *, all_days: bool) -> Traces:
+def synthesize_days(synthesizer: Synthesizer, material: AuditData, seed: Any, *, all_days: bool) -> Traces:
     """Train on the days after the cut, or on all, and synthesize as many for the same people."""
     cut = material.cut
     later = material.exact if all_days else cut.later(material.exact)
@@ -460,8 +468,8 @@ def synthetic_days(synthesizer: Synthesizer, material: Material, seed: Any, *, a
     first = material.exact.span[0] if all_days else int(cut.instant.min(initial=0))
     start = first // length * length
     days = max(-(-(material.exact.span[1] - start) // length), 1)
-    fitted = validation.fitted(synthesizer, later, seed=None if seed is None else child_seed(seed, 0))
-    made = validation.synthesized(fitted, later, days, seed=None if seed is None else child_seed(seed, 1))
+    fitted = validation.run_fit(synthesizer, later, seed=None if seed is None else child_seed(seed, 0))
+    made = validation.run_synthesize(fitted, later, days, seed=None if seed is None else child_seed(seed, 1))
     return Traces(
         made.places,
         material.exact.clock,
@@ -521,7 +529,7 @@ MOST_PEOPLE_OF_DECOYS = 3000
 _WHOLE_TRACES = ("ClusterAveraging", "Decoy", "Fakes", "PPMTF", "SGLT", "SGD")
 
 
-def candidates(material: Material) -> list[str]:
+def list_candidates(material: AuditData) -> list[str]:
     """Return the defences to try.
 
     `Cheat` and `Impostor` are left out: they make people look like others who exist, so that few are found
@@ -537,7 +545,7 @@ def candidates(material: Material) -> list[str]:
     return names
 
 
-def synthetic_candidates(material: Material) -> list[str]:
+def list_synthetic_candidates(material: AuditData) -> list[str]:
     """Return the synthesizers to try where no defence holds."""
     few = len(material.coarse.places) <= MOST_PLACES_OF_SYNTHESIS
     return list(SYNTHESIS) if few and material.kind != "gps" else []

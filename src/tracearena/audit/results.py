@@ -16,13 +16,13 @@ from tracearena.audit import texts
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import Linkability
 from tracearena.audit.observations import Crowd, Week
-from tracearena.audit.settings import Choice, Record, Settings, Share, clopper_pearson
+from tracearena.audit.settings import AuditChoice, Proportion, Record, Settings, clopper_pearson
 from tracearena.audit.singling_out import SinglingOut
 from tracearena.audit.synthetic import Synthetic
-from tracearena.audit.texts import share_words
+from tracearena.audit.texts import format_share
 from tracearena.audit.usefulness import Usefulness
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import different
+from tracearena.traces._arrays import unique_values
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.time import local_seconds
 
@@ -49,7 +49,7 @@ class Risks(Record):
     inference: Inference | None = None
 
     @property
-    def measured(self) -> dict[str, list[tuple[str, Share | None]]]:
+    def measured(self) -> dict[str, list[tuple[str, Proportion | None]]]:
         """The shares by which each question is judged."""
         singled, linked, inferred = self.singling_out, self.linkability, self.inference
         return {
@@ -93,7 +93,7 @@ class Audit(Record):
     usefulness: Usefulness | None
     crowd: Crowd
     weeks: tuple[Week, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[AuditChoice, ...]
     settings: Settings
     seed: int
     version: str
@@ -116,7 +116,7 @@ class Audit(Record):
         linked = self.risks.linkability
         at_least = {"linkability"} if linked is not None and linked.at_least else set()
         return tuple(
-            light(question, found, self.settings.limit(question), at_least=question in at_least)
+            rate_question(question, found, self.settings.limit(question), at_least=question in at_least)
             for question, found in measured.items()
         )
 
@@ -126,9 +126,9 @@ class Audit(Record):
         return self.synthetic is None or self.after is not None
 
     @property
-    def verdict(self) -> Light3:
+    def verdict(self) -> LightColour:
         """The worst of the lights; grey where nobody was looked for."""
-        return worst(self.lights)
+        return find_worst_colour(self.lights)
 
     @property
     def headline(self) -> str:
@@ -153,16 +153,16 @@ class Audit(Record):
         return summary_html(self)
 
 
-def facts_of(traces: Any, kind: str, given: Any, zone: str | None = None) -> FileFacts:
+def collect_facts(traces: Any, kind: str, given: Any, zone: str | None = None) -> FileFacts:
     """Return what a file is; days are those of the zone."""
     is_gps = isinstance(traces, GpsTraces)
     if is_gps:
-        days = len(different(local_seconds(traces.time_ms, zone or "UTC") // DAY_S))
+        days = len(unique_values(local_seconds(traces.time_ms, zone or "UTC") // DAY_S))
     else:
-        days = len(different(traces.clock.day_of(traces.instants)))
+        days = len(unique_values(traces.clock.day_of(traces.instants)))
     return FileFacts(
-        name=_name_of(given),
-        sha256=_digest(traces, given),
+        name=_get_name(given),
+        sha256=_compute_digest(traces, given),
         kind=texts.KINDS[kind],
         people=int((np.diff(traces.offsets) > 0).sum()),
         events=len(traces),
@@ -171,11 +171,11 @@ def facts_of(traces: Any, kind: str, given: Any, zone: str | None = None) -> Fil
     )
 
 
-def _name_of(given: Any) -> str:
+def _get_name(given: Any) -> str:
     return Path(given).name if isinstance(given, (str, PathLike)) else "traces"
 
 
-def _digest(traces: Any, given: Any) -> str:
+def _compute_digest(traces: Any, given: Any) -> str:
     """Return the SHA-256 of a file's bytes, or of the columns of traces."""
     found = hashlib.sha256()
     if isinstance(given, (str, PathLike)) and Path(given).is_file():
@@ -204,8 +204,8 @@ def _digest(traces: Any, given: Any) -> str:
 QUESTIONS = ("singling_out", "linkability", "inference")
 OVER_GUESSING = ("singling_out", "inference")
 """Questions that are judged by how much more than guessing is found."""
-Light3 = Literal["green", "amber", "red", "grey"]
-_ORDER: tuple[Light3, ...] = ("red", "amber", "grey", "green")
+LightColour = Literal["green", "amber", "red", "grey"]
+_ORDER: tuple[LightColour, ...] = ("red", "amber", "grey", "green")
 
 
 @dataclass(frozen=True)
@@ -230,27 +230,29 @@ class Light(Record):
     """
 
     question: str
-    colour: Light3
-    share: Share | None
+    colour: LightColour
+    share: Proportion | None
     what: str
     limit: float
     at_least: bool = False
 
     @property
-    def judged(self) -> Share | None:
+    def judged(self) -> Proportion | None:
         """The share that is compared with the limit."""
-        return _judged(self.question, self.share) if self.share is not None else None
+        return _adjust_for_guessing(self.question, self.share) if self.share is not None else None
 
 
-def light(
-    question: str, measured: Sequence[tuple[str, Share | None]], limit: float, *, at_least: bool = False
+def rate_question(
+    question: str, measured: Sequence[tuple[str, Proportion | None]], limit: float, *, at_least: bool = False
 ) -> Light:
     """Judge a question by its worst measure: the worst colour, and of these the highest upper end.
 
     Of several measures those are left out for which people are so few that they could prove nothing, even if
     none of them were found, such as the visitors of a rare kind of place; unless too many were.
     """
-    known = [(what, share, _judged(question, share)) for what, share in measured if share is not None]
+    known = [
+        (what, share, _adjust_for_guessing(question, share)) for what, share in measured if share is not None
+    ]
     if len(known) > 1:
         proving = [one for one in known if one[2].colour(limit) != "amber" or _can_prove(one[1], limit)]
         known = proving or known
@@ -263,16 +265,16 @@ def light(
     )
 
 
-def _can_prove(share: Share, limit: float) -> bool:
+def _can_prove(share: Proportion, limit: float) -> bool:
     """Whether the limit would be kept if nobody were found."""
     return clopper_pearson(0, share.people)[1] - share.chance <= limit
 
 
-def _judged(question: str, share: Share) -> Share:
+def _adjust_for_guessing(question: str, share: Proportion) -> Proportion:
     return share.advantage if question in OVER_GUESSING else share
 
 
-def worst(lights: Sequence[Light]) -> Light3:
+def find_worst_colour(lights: Sequence[Light]) -> LightColour:
     """Return the colour of the verdict: the worst of what was measured; grey unless people were looked for.
 
     A question without anything to measure, such as the homes of people who are never seen at night, does
@@ -289,18 +291,18 @@ def worst(lights: Sequence[Light]) -> Light3:
 DOTS = {"green": "#009E73", "amber": "#E69F00", "red": "#D55E00", "grey": "#8C8C8C"}
 
 
-def measure(light: Light, within_m: float) -> str:
+def describe_measure(light: Light, within_m: float) -> str:
     """Say what a light's number is a share of."""
     return texts.MEASURES[light.what].format(within=within_m)
 
 
-def number_words(light: Light) -> str:
+def format_number(light: Light) -> str:
     """Write a light's number with its interval, or that it is at least so much."""
     assert light.share is not None
-    return f"at least {share_words(light.share)}" if light.at_least else share_words(light.share)
+    return f"at least {format_share(light.share)}" if light.at_least else format_share(light.share)
 
 
-def told(light: Light) -> str:
+def explain_light(light: Light) -> str:
     """Say what a light's colour means."""
     said = texts.SENTENCES[light.colour].format(limit=light.limit, why=texts.WHY_GREY[light.question])
     if light.at_least and light.judged is not None:
@@ -311,12 +313,12 @@ def told(light: Light) -> str:
     return f"{texts.OVER_GUESSING.format(**light.judged.to_dict())} {said}"
 
 
-def lines(audit: Audit) -> dict[str, Any]:
+def summarise_lines(audit: Audit) -> dict[str, Any]:
     """Return the verdict and the three answers, by name, for people on a terminal."""
     found: dict[str, Any] = {"verdict": f"{audit.verdict}: {audit.headline}"}
     for light in audit.lights:
-        number = "" if light.share is None else f": {number_words(light)} "
-        what = measure(light, audit.settings.within_m) if light.share is not None else ""
+        number = "" if light.share is None else f": {format_number(light)} "
+        what = describe_measure(light, audit.settings.within_m) if light.share is not None else ""
         found[light.question] = f"{light.colour}{number}{what}".strip()
     if any(light.at_least for light in audit.lights):
         found["not_tried"] = texts.AT_LEAST
@@ -330,7 +332,7 @@ def lines(audit: Audit) -> dict[str, Any]:
 
 def summary_html(audit: Audit) -> str:
     """Show an audit in a notebook: verdict, lights, numbers; no style of its own but the dots."""
-    rows = "".join(_row(light, audit) for light in audit.lights)
+    rows = "".join(_format_row(light, audit) for light in audit.lights)
     kept = audit.usefulness.kept if audit.usefulness is not None else None
     whole = 0.0 if audit.usefulness is None else audit.usefulness.kept_of_file or 0.0
     useful = "" if kept is None else f"<p>{escape(texts.USEFUL['kept'].format(kept=kept, whole=whole))}</p>"
@@ -340,10 +342,10 @@ def summary_html(audit: Audit) -> str:
     )
 
 
-def _row(light: Light, audit: Audit) -> str:
-    number = "–" if light.share is None else number_words(light)
+def _format_row(light: Light, audit: Audit) -> str:
+    number = "–" if light.share is None else format_number(light)
     dot = f'<span style="color:{DOTS[light.colour]}">●</span>'
-    what = measure(light, audit.settings.within_m) if light.share is not None else ""
+    what = describe_measure(light, audit.settings.within_m) if light.share is not None else ""
     return (
         f'<tr><td style="text-align:left">{dot} {escape(texts.QUESTIONS[light.question])}</td>'
         f'<td style="text-align:left">{escape(number)} {escape(what)}</td></tr>'

@@ -24,7 +24,7 @@ Ranked = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Share(Result):
+class Proportion(Result):
     """The share of people for whom an attack succeeds.
 
     Attributes
@@ -40,7 +40,7 @@ class Share(Result):
 
     Examples
     --------
-    >>> found = Share.of([1, 0, 1, 1], chance=0.25)
+    >>> found = Proportion.of([1, 0, 1, 1], chance=0.25)
     >>> found.value, round(found.low, 3), round(found.high, 3)
     (0.75, 0.194, 0.994)
     >>> found.advantage.value, found.colour(limit=0.05)
@@ -54,7 +54,7 @@ class Share(Result):
     chance: float
 
     @classmethod
-    def of(cls, successes: Any, chance: float) -> Share | None:
+    def of(cls, successes: Any, chance: float) -> Proportion | None:
         """Return the share of one value from 0 to 1 for each person tried; None without people."""
         each = np.asarray(successes, np.float64)
         if not len(each):
@@ -63,10 +63,10 @@ class Share(Result):
         return cls(float(each.mean()), low, high, len(each), float(chance))
 
     @property
-    def advantage(self) -> Share:
+    def advantage(self) -> Proportion:
         """How much more than guessing: the same less the chance, at least 0."""
         value, low, high = (max(end - self.chance, 0.0) for end in (self.value, self.low, self.high))
-        return Share(value, low, high, self.people, 0.0)
+        return Proportion(value, low, high, self.people, 0.0)
 
     def colour(self, limit: float) -> Colour:
         """Judge: green where all of the interval is at most `limit`, red where all of it is above."""
@@ -89,14 +89,14 @@ def clopper_pearson(successes: float, people: int) -> tuple[float, float]:
     return low, high
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return records, and what holds them, as values for JSON."""
     if isinstance(value, Result):
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): to_plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
+        return [to_plain(one) for one in value]
     return value
 
 
@@ -105,7 +105,7 @@ class Record(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {name: plain(value) for name, value in vars(self).items()}
+        return {name: to_plain(value) for name, value in vars(self).items()}
 
 
 LIMITS = {"linkability": "found_again", "singling_out": "singling_out", "inference": "inference"}
@@ -116,7 +116,7 @@ _QUICK_DRAWS = 10
 
 
 @dataclass(frozen=True)
-class Choice(Record):
+class AuditChoice(Record):
     """Something that was chosen for this file, and why."""
 
     name: str

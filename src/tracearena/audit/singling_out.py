@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import Material, Published
-from tracearena.audit.observations import Floats, Ints, Sightings, key_spots
-from tracearena.audit.settings import Record, Settings, Share
+from tracearena.audit.data import AuditData, AuditRelease
+from tracearena.audit.observations import Floats, Ints, Sightings, find_key_spots
+from tracearena.audit.settings import Proportion, Record, Settings
 from tracearena.engine import child_seed, generator, run_blocks, stream
-from tracearena.traces._arrays import begins, different
+from tracearena.traces._arrays import mark_run_starts, unique_values
 from tracearena.traces.geodesy import cell_keys
 
 POINTS = 6
@@ -42,11 +42,11 @@ class Coarseness(Record):
 
     side_m: float
     window_s: int
-    unique: dict[int, Share]
+    unique: dict[int, Proportion]
 
 
 @dataclass(frozen=True)
-class Groups(Record):
+class NightGroups(Record):
     """People who share their night-time place with others.
 
     Attributes
@@ -62,7 +62,7 @@ class Groups(Record):
     """
 
     people: int
-    alone: Share | None
+    alone: Proportion | None
     sizes: dict[int, int]
     side_m: float
 
@@ -84,40 +84,41 @@ class SinglingOut(Record):
         Among so many people they are looked for.
     """
 
-    found: dict[int, Share]
+    found: dict[int, Proportion]
     coarseness: tuple[Coarseness, ...]
-    night: tuple[Groups, ...]
+    night: tuple[NightGroups, ...]
     candidates: int
 
     @property
-    def headline(self) -> Share | None:
+    def headline(self) -> Proportion | None:
         """Who is found by four points."""
         return self.found.get(HEADLINE)
 
 
 def single_out(
-    material: Material, published: Published, settings: Settings, root: np.random.SeedSequence
+    material: AuditData, published: AuditRelease, settings: Settings, root: np.random.SeedSequence
 ) -> SinglingOut:
     """Measure all of it."""
     sightings = Sightings.of(published)
     present = np.bincount(sightings.user, minlength=sightings.n_users) > 0
     candidates = int(present.sum())
-    people = sample(present, settings.people, root, _PEOPLE)
+    people = sample_people(present, settings.people, root, _PEOPLE)
     coarseness = []
     for side in SIDES_M:
         cells = sightings.cells(side)
         coarseness += [
-            _at(sightings, cells, people, candidates, side, window, settings, root) for window in WINDOWS_S
+            _measure_coarseness(sightings, cells, people, candidates, side, window, settings, root)
+            for window in WINDOWS_S
         ]
     return SinglingOut(
-        found=_found(material, published, candidates, settings, root),
+        found=_run_sighting_attacks(material, published, candidates, settings, root),
         coarseness=tuple(coarseness),
-        night=_night(material, published),
+        night=_measure_night_groups(material, published),
         candidates=candidates,
     )
 
 
-def sample(chosen: NDArray[np.bool_], most: int, root: np.random.SeedSequence, part: int) -> Ints:
+def sample_people(chosen: NDArray[np.bool_], most: int, root: np.random.SeedSequence, part: int) -> Ints:
     """Return the people chosen, all or a random sample of so many, in their order."""
     people = np.flatnonzero(chosen)
     if len(people) <= most:
@@ -125,7 +126,7 @@ def sample(chosen: NDArray[np.bool_], most: int, root: np.random.SeedSequence, p
     return np.sort(generator(child_seed(root, part)).choice(people, most, replace=False))
 
 
-def _at(
+def _measure_coarseness(
     sightings: Sightings,
     cells: Ints,
     people: Ints,
@@ -136,9 +137,9 @@ def _at(
     root: np.random.SeedSequence,
 ) -> Coarseness:
     """Look, for everybody tried, who else has the same codes."""
-    from tracearena.arena._kernels import singled_out
+    from tracearena.arena._kernels import count_singling_draws
 
-    seen = _shared(sightings, sightings.codes(cells, window_s), people)
+    seen = _build_code_table(sightings, sightings.codes(cells, window_s), people)
     by_code = seen.tocsc()
     visitors, ends = by_code.indices.astype(np.int64), by_code.indptr.astype(np.int64)
 
@@ -146,21 +147,21 @@ def _at(
         user = int(people[first])
         uniform = stream(root, _DRAWN, user).random((settings.draws, POINTS))
         codes_of = seen.indices[seen.indptr[user] : seen.indptr[user + 1]].astype(np.int64)
-        return np.asarray(singled_out(codes_of, uniform, ends, visitors, user) / settings.draws)
+        return np.asarray(count_singling_draws(codes_of, uniform, ends, visitors, user) / settings.draws)
 
     found = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
-    shares = {k: Share.of(found[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
+    shares = {k: Proportion.of(found[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
     return Coarseness(side_m, window_s, {k: one for k, one in shares.items() if one is not None})
 
 
-def _shared(sightings: Sightings, codes: Ints, people: Ints) -> Any:
+def _build_code_table(sightings: Sightings, codes: Ints, people: Ints) -> Any:
     """Return users × codes, as a sparse table; codes that nobody tried has do not matter."""
     from scipy.sparse import csr_array
 
     is_tried = np.zeros(sightings.n_users, bool)
     is_tried[people] = True
-    wanted = different(codes[is_tried[sightings.user]])
-    shared = np.flatnonzero(_maybe_among(codes, wanted))
+    wanted = unique_values(codes[is_tried[sightings.user]])
+    shared = np.flatnonzero(_prefilter_codes(codes, wanted))
     at = np.minimum(np.searchsorted(wanted, codes[shared]), max(len(wanted) - 1, 0))
     found = wanted[at] == codes[shared] if len(wanted) else np.zeros(0, bool)
     users = sightings.user[shared[found]]
@@ -171,7 +172,7 @@ def _shared(sightings: Sightings, codes: Ints, people: Ints) -> Any:
     return table
 
 
-def _maybe_among(codes: Ints, wanted: Ints) -> NDArray[np.bool_]:
+def _prefilter_codes(codes: Ints, wanted: Ints) -> NDArray[np.bool_]:
     """Leave out most of the codes that are not wanted, by a table of 20 bits of each."""
 
     def bits(of: Ints) -> NDArray[np.uint64]:
@@ -182,21 +183,21 @@ def _maybe_among(codes: Ints, wanted: Ints) -> NDArray[np.bool_]:
     return known[bits(codes)]
 
 
-def found_by_sightings(
-    material: Material, published: Published, settings: Settings, root: np.random.SeedSequence
-) -> Share | None:
+def find_by_sightings(
+    material: AuditData, published: AuditRelease, settings: Settings, root: np.random.SeedSequence
+) -> Proportion | None:
     """Return who is found by somebody who saw them four times."""
     candidates = int((np.diff(published.exact.offsets) > 0).sum())
-    return _found(material, published, candidates, settings, root).get(HEADLINE)
+    return _run_sighting_attacks(material, published, candidates, settings, root).get(HEADLINE)
 
 
-def _found(
-    material: Material,
-    published: Published,
+def _run_sighting_attacks(
+    material: AuditData,
+    published: AuditRelease,
     candidates: int,
     settings: Settings,
     root: np.random.SeedSequence,
-) -> dict[int, Share]:
+) -> dict[int, Proportion]:
     """Look for people by true sightings of them, at the file's own places and instants.
 
     Several attackers try, and the one who finds the most counts: one looks where people were at those
@@ -204,22 +205,22 @@ def _found(
     """
     truth, seen = material.exact, published.exact
     event, place, _ = seen.pairs()
-    scale = max(displacement_km(material, published), _EXACT_KM)
+    scale = max(estimate_displacement_km(material, published), _EXACT_KM)
     by_time = truth.instants.astype(np.int64), seen.instants[event].astype(np.int64)
     attackers = [(*by_time, seen.user_index[event].astype(np.int64), place, scale)]
     # Whoever was somewhere often is there once.
     width = max(len(truth.places), 1)
-    user, where = np.divmod(different(seen.user_index[event].astype(np.int64) * width + place), width)
+    user, where = np.divmod(unique_values(seen.user_index[event].astype(np.int64) * width + place), width)
     for side_m in SIDES_M[:3]:
         cells = cell_keys(truth.places.latitude, truth.places.longitude, side_m)
         attackers.append((cells[truth.place_index], cells[where], user, where, side_m / 4000))
-    shares = [_shares_found(material, published, *one, candidates, settings, root) for one in attackers]
+    shares = [_score_sightings(material, published, *one, candidates, settings, root) for one in attackers]
     return {k: max((one[k] for one in shares), key=lambda share: share.value) for k in shares[0]}
 
 
-def _shares_found(
-    material: Material,
-    published: Published,
+def _score_sightings(
+    material: AuditData,
+    published: AuditRelease,
     known_window: Ints,
     window: Ints,
     user: Ints,
@@ -228,7 +229,7 @@ def _shares_found(
     candidates: int,
     settings: Settings,
     root: np.random.SeedSequence,
-) -> dict[int, Share]:
+) -> dict[int, Proportion]:
     """Return who is named by 1, 2, … sightings, compared with what was released in the same windows.
 
     Parameters
@@ -240,17 +241,17 @@ def _shares_found(
     scale_km
         How far released places are from true ones.
     """
-    from tracearena.audit._kernels import found_draws
+    from tracearena.audit._kernels import credit_sightings
 
     truth, xyz = material.exact, material.exact.places.points_km
     order = np.lexsort((place, window))
     window, place = window[order], place[order]
-    spots = np.flatnonzero(begins(place, window))
+    spots = np.flatnonzero(mark_run_starts(place, window))
     windows, first_spots = np.unique(window[spots], return_index=True)
     offsets = np.append(first_spots, len(spots)).astype(np.int64)
     release = (windows, offsets, xyz[place[spots]], np.append(spots, len(order)), user[order])
     present = np.diff(truth.offsets) > 0
-    people = sample(present, settings.people, root, _PEOPLE)
+    people = sample_people(present, settings.people, root, _PEOPLE)
     n_released = published.exact.n_users
 
     def work(block: int, first: int, stop: int) -> Floats:
@@ -258,18 +259,18 @@ def _shares_found(
         rows = slice(truth.offsets[person], truth.offsets[person + 1])
         uniform = stream(root, _DRAWN, person).random((settings.draws, POINTS))
         credit = np.zeros(POINTS)
-        found_draws(
+        credit_sightings(
             known_window[rows], xyz[truth.place_index[rows]], uniform, *release, scale_km, _NOISE_FLOOR,
             candidates, int(published.at[person]), n_released, credit,
         )  # fmt: skip
         return credit / settings.draws
 
     credit = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
-    shares = {k: Share.of(credit[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
+    shares = {k: Proportion.of(credit[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
     return {k: one for k, one in shares.items() if one is not None}
 
 
-def displacement_km(material: Material, published: Published) -> float:
+def estimate_displacement_km(material: AuditData, published: AuditRelease) -> float:
     """Return how far the release moves people on average, at instants where both say where they are."""
     truth, seen = material.exact, published.exact
     if seen.has_rows_of(truth) and np.array_equal(seen.codes, truth.place_index):
@@ -290,25 +291,25 @@ def displacement_km(material: Material, published: Published) -> float:
     return float(truth.places.distance_km(truth.place_index[at[both]], place[both]).mean())
 
 
-def _night(material: Material, published: Published) -> tuple[Groups, ...]:
-    home, _ = key_spots(material, published)
+def _measure_night_groups(material: AuditData, published: AuditRelease) -> tuple[NightGroups, ...]:
+    home, _ = find_key_spots(material, published)
     known = home.known
     groups = []
     if published.points is None:
-        groups.append(_grouped(home.place[known], 0.0))
+        groups.append(_group_by_cell(home.place[known], 0.0))
     for side in SIDES_M[:3]:
-        groups.append(_grouped(cell_keys(home.latitude[known], home.longitude[known], side), side))
+        groups.append(_group_by_cell(cell_keys(home.latitude[known], home.longitude[known], side), side))
     return tuple(groups)
 
 
-def _grouped(cell: Ints, side_m: float) -> Groups:
+def _group_by_cell(cell: Ints, side_m: float) -> NightGroups:
     _, inverse, counts = np.unique(cell, return_inverse=True, return_counts=True)
     size = counts[inverse]
     classes = np.searchsorted(GROUPS, size, side="right") - 1
     people = np.bincount(classes, minlength=len(GROUPS)) if len(size) else np.zeros(len(GROUPS), int)
-    return Groups(
+    return NightGroups(
         people=len(cell),
-        alone=Share.of(size == 1, 1 / max(len(cell), 1)),
+        alone=Proportion.of(size == 1, 1 / max(len(cell), 1)),
         sizes={first: int(n) for first, n in zip(GROUPS, people, strict=True)},
         side_m=side_m,
     )

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.attacks.linking import LinkMatcher
-from tracearena.attacks.synthetic import MarkovIdentification
-from tracearena.audit.settings import Record, Settings, Share, clopper_pearson
-from tracearena.audit.singling_out import sample
-from tracearena.audit.usefulness import kept_of
+from tracearena.attacks.synthetic import SyntheticIdentification
+from tracearena.audit.settings import Proportion, Record, Settings, clopper_pearson
+from tracearena.audit.singling_out import sample_people
+from tracearena.audit.usefulness import measure_tasks
 from tracearena.engine import child_seed, run_blocks
 from tracearena.errors import DataError
 from tracearena.obfuscation import NoObfuscation
 from tracearena.traces import ObfuscatedTraces, Traces
-from tracearena.traces._arrays import comparable
+from tracearena.traces._arrays import to_comparable_ids
 
 if TYPE_CHECKING:
     from tracearena.synthesis import PPMTF
@@ -50,15 +50,15 @@ class Synthetic(Record):
         How often the linker scores one who was above one who was not; 0.5 is guessing.
     """
 
-    copies: Share | None
+    copies: Proportion | None
     nearest: float | None
     nearest_real: float | None
-    reidentified: Share | None
-    membership: Share | None
+    reidentified: Proportion | None
+    membership: Proportion | None
     auc: float | None
 
     @property
-    def measured(self) -> dict[str, list[tuple[str, Share | None]]]:
+    def measured(self) -> dict[str, list[tuple[str, Proportion | None]]]:
         """The shares by which each question is judged."""
         above_chance = None if self.copies is None else self.copies.advantage
         return {
@@ -78,28 +78,31 @@ def assess_synthetic(
     """Compare synthetic people with those they were made from, and with others if there are any."""
     if real.places != made.places:
         raise DataError("real and synthetic traces need the same places")
-    to_real, among_real = _nearest(real, made, settings, root)
+    to_real, among_real = _measure_nearest(real, made, settings, root)
     limit = float(np.quantile(among_real, NEAR)) if len(among_real) else 0.0
-    membership, auc = _membership(real, made, others, child_seed(root, _OTHERS))
+    membership, auc = _infer_membership(real, made, others, child_seed(root, _OTHERS))
     return Synthetic(
-        copies=Share.of(to_real < limit, NEAR) if len(among_real) else None,
+        copies=Proportion.of(to_real < limit, NEAR) if len(among_real) else None,
         nearest=float(np.median(to_real)) if len(to_real) else None,
         nearest_real=float(np.median(among_real)) if len(among_real) else None,
-        reidentified=_reidentified(real, made),
+        reidentified=_reidentify(real, made),
         membership=membership,
         auc=auc,
     )
 
 
-def _nearest(
+def _measure_nearest(
     real: Traces, made: Traces, settings: Settings, root: np.random.SeedSequence
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the distances to the nearest real person: of synthetic people, and of real ones."""
     from tracearena.audit._kernels import nearest_two
 
-    people = sample(np.diff(real.offsets) > 0, settings.people, root, _REAL)
-    some = sample(np.diff(made.offsets) > 0, settings.people, root, _MADE)
-    crowd, asked = _shares(real.take_users(people)), _shares(made.take_users(some))
+    people = sample_people(np.diff(real.offsets) > 0, settings.people, root, _REAL)
+    some = sample_people(np.diff(made.offsets) > 0, settings.people, root, _MADE)
+    crowd, asked = (
+        _compute_visit_shares(real.take_users(people)),
+        _compute_visit_shares(made.take_users(some)),
+    )
 
     def work(block: int, first: int, stop: int) -> float:
         own, skip = (crowd[first], first) if first < len(crowd) else (asked[first - len(crowd)], -1)
@@ -110,24 +113,24 @@ def _nearest(
     return found[len(crowd) :], among[np.isfinite(among)]
 
 
-def _shares(traces: Traces) -> NDArray[np.float64]:
+def _compute_visit_shares(traces: Traces) -> NDArray[np.float64]:
     table = np.zeros((traces.n_users, max(len(traces.places), 1)))
     np.add.at(table, (traces.user_index, traces.place_index), 1.0)
     return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1))
 
 
-def _reidentified(real: Traces, made: Traces) -> Share | None:
-    if not np.isin(*comparable(made.user_ids, real.user_ids)).all():
+def _reidentify(real: Traces, made: Traces) -> Proportion | None:
+    if not np.isin(*to_comparable_ids(made.user_ids, real.user_ids)).all():
         return None
-    rate = MarkovIdentification().fit(real).rate(made)
+    rate = SyntheticIdentification().fit(real).rate(made)
     traces = int((np.diff(made.offsets) > 0).sum())
     low, high = clopper_pearson(rate * traces, traces)
-    return Share(float(rate), low, high, traces, 1 / max(real.n_users, 1))
+    return Proportion(float(rate), low, high, traces, 1 / max(real.n_users, 1))
 
 
-def _membership(
+def _infer_membership(
     real: Traces, made: Traces, others: Traces | None, root: np.random.SeedSequence
-) -> tuple[Share | None, float | None]:
+) -> tuple[Proportion | None, float | None]:
     """Ask whether the linker scores people of the training data above others.
 
     A person's score is that of the synthetic trace that fits her best, less that of all traces on average.
@@ -149,12 +152,12 @@ def _membership(
     match = LinkMatcher(mechanism=NoObfuscation(), channel=False).fit(people).match(traces, seed=root)
     best = np.full(people.n_users, -np.inf)
     np.maximum.at(best, match.pairs.users, match.scores)
-    auc, low, high = area_under_curve(best[: real.n_users], best[real.n_users :])
+    auc, low, high = compute_auc(best[: real.n_users], best[real.n_users :])
     value, least, most = (max(2 * one - 1, 0.0) for one in (auc, low, high))
-    return Share(value, least, most, people.n_users, 0.0), auc
+    return Proportion(value, least, most, people.n_users, 0.0), auc
 
 
-def area_under_curve(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> tuple[float, float, float]:
+def compute_auc(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return how often one of the first is above one of the second, with its 95 % interval.
 
     References
@@ -162,7 +165,7 @@ def area_under_curve(inside: NDArray[np.float64], outside: NDArray[np.float64]) 
     Hanley and McNeil, The meaning and use of the area under a receiver operating characteristic curve,
     Radiology 143 (1982).
 
-    >>> [round(one, 2) for one in area_under_curve(np.array([3.0, 4, 5]), np.array([1.0, 2, 6]))]
+    >>> [round(one, 2) for one in compute_auc(np.array([3.0, 4, 5]), np.array([1.0, 2, 6]))]
     [0.67, 0.2, 1.0]
     """
     n, m = len(inside), len(outside)
@@ -213,7 +216,7 @@ class VirtualPeople(Record):
     betrayed: Synthetic
 
 
-def virtual_people(
+def assess_virtual_people(
     real: Traces, others: Traces, settings: Settings, root: np.random.SeedSequence
 ) -> VirtualPeople:
     """Train PPMTF on some people, draw as many virtual ones, and ask what these betray.
@@ -229,7 +232,7 @@ def virtual_people(
     made = model.sample_users(real.n_users, days, seed=child_seed(root, _DRAW))
     # Numbers could be taken for the ids of real people.
     made = made.onto(real.places).with_user_ids([f"virtual {one}" for one in range(made.n_users)])
-    tasks = kept_of(real, made)
+    tasks = measure_tasks(real, made)
     return VirtualPeople(
         synthesizer=SYNTHESIZER,
         people=made.n_users,

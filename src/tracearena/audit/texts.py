@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tracearena.audit.settings import Choice, Settings, Share
+from tracearena.audit.settings import AuditChoice, Proportion, Settings
 
 if TYPE_CHECKING:
-    from tracearena.audit.data import Cells, Cut
+    from tracearena.audit.data import Cut, GridCells
     from tracearena.audit.inference import Circle
     from tracearena.audit.synthetic import Synthetic
     from tracearena.traces import Traces
@@ -382,31 +382,31 @@ TABLE = {
 # Sentences of an audit that depend on what was measured; all others are in `words`.
 
 
-def percent(value: float) -> str:
+def format_percent(value: float) -> str:
     """Write a share: ``9.4%``, ``100%``."""
     return f"{value:.1%}" if value < 0.995 else f"{value:.0%}"
 
 
-def risk_words(risk: Share, at_least: bool) -> str:
+def format_risk(risk: Proportion, at_least: bool) -> str:
     """Write the risk of a defence: with its interval, or that it is at least so much."""
     if at_least:
-        return f"at least {percent(risk.value)}"
-    return f"{percent(risk.value)} ({percent(risk.low)} to {percent(risk.high)})"
+        return f"at least {format_percent(risk.value)}"
+    return f"{format_percent(risk.value)} ({format_percent(risk.low)} to {format_percent(risk.high)})"
 
 
-def share_words(share: Share) -> str:
+def format_share(share: Proportion) -> str:
     """Write a share with its interval and chance."""
     return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%}; guessing {share.chance:.2%})"
 
 
-def length(metres: float) -> str:
+def format_length(metres: float) -> str:
     """Write a length: ``250 m``, ``4 km``; 0 are the file's places."""
     if metres == 0:
         return "the file's places"
     return f"{metres:g} m" if metres < 1000 else f"{metres / 1000:g} km"
 
 
-def duration(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Write a time: ``6 h``, ``1 day``, ``1 week``."""
     if seconds >= 7 * 86_400:
         return "1 week" if seconds == 7 * 86_400 else f"{seconds / 86_400 / 7:g} weeks"
@@ -415,14 +415,14 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:g} h"
 
 
-def cut_words(cut: Cut) -> str:
+def describe_cut(cut: Cut) -> str:
     """Say how time is cut."""
     if not cut.by_days:
         return "within its one day"
     return f"at {cut.label}" if cut.is_common else "each person's own days in the middle"
 
 
-def cut_choice(cut: Cut, traces: Traces) -> Choice:
+def build_cut_choice(cut: Cut, traces: Traces) -> AuditChoice:
     """Say where the file is cut in two, and why."""
     tried, several = int(cut.both.sum()), traces.n_users
     if not cut.by_days:
@@ -431,60 +431,60 @@ def cut_choice(cut: Cut, traces: Traces) -> Choice:
         reason = f"{tried:,} of {several:,} people are on record before and after it"
     else:
         reason = "people are on record at different times, so that no date has most of them on both sides"
-    return Choice("cut in two", cut_words(cut), reason)
+    return AuditChoice("cut in two", describe_cut(cut), reason)
 
 
 PEOPLE_TRIED = "people tried"
 
 
-def proof_choice(people: int) -> Choice:
+def build_proof_choice(people: int) -> AuditChoice:
     """Say on how many people a release is proved."""
     reason = (
         "those on both sides of the cut who were not used for choosing; some have nothing released after it"
     )
-    return Choice(PEOPLE_TRIED, f"{people:,}", reason)
+    return AuditChoice(PEOPLE_TRIED, f"{people:,}", reason)
 
 
-def people_choice(there: int, settings: Settings) -> Choice:
+def build_people_choice(there: int, settings: Settings) -> AuditChoice:
     """Say for how many people attacks are tried."""
     if there <= settings.people:
-        return Choice(PEOPLE_TRIED, f"{there:,}", "everybody who is on record on both sides of the cut")
+        return AuditChoice(PEOPLE_TRIED, f"{there:,}", "everybody who is on record on both sides of the cut")
     reason = f"a random sample of {there:,}, enough for intervals of about {1 / settings.people**0.5:.0%}"
-    return Choice(PEOPLE_TRIED, f"{settings.people:,}", f"{reason}; --people takes more")
+    return AuditChoice(PEOPLE_TRIED, f"{settings.people:,}", f"{reason}; --people takes more")
 
 
-def cells_choice(cells: Cells, settings: Settings) -> Choice:
+def build_cells_choice(cells: GridCells, settings: Settings) -> AuditChoice:
     """Say at which cells GPS points are put."""
     reason = f"{settings.cell_m:g} m are a few street blocks; --cell changes it"
-    return Choice("cells of GPS points", _cells(cells), reason)
+    return AuditChoice("cells of GPS points", _format_cells(cells), reason)
 
 
-def _cells(cells: Cells) -> str:
+def _format_cells(cells: GridCells) -> str:
     more = f", the most visited; {cells.dropped:,} others count to the nearest" if cells.dropped else ""
-    return f"{len(cells.keys):,} cells of {length(cells.side_m)}{more}"
+    return f"{len(cells.keys):,} cells of {format_length(cells.side_m)}{more}"
 
 
-def interval_choice(settings: Settings) -> Choice:
+def build_interval_choice(settings: Settings) -> AuditChoice:
     """Say how far instants are apart."""
     minutes = f"every {settings.interval_min:g} min"
-    return Choice(
+    return AuditChoice(
         "instants of GPS points",
         minutes,
         "the point nearest in time is taken; trips are longer; --every changes it",
     )
 
 
-def coarse_choice(places: int, cells: Cells) -> Choice:
+def build_coarse_choice(places: int, cells: GridCells) -> AuditChoice:
     """Say at which cells the attacks work that weigh all evidence."""
-    return Choice(
+    return AuditChoice(
         "cells for heavy attacks",
-        _cells(cells),
+        _format_cells(cells),
         f"{places:,} places are too many for attacks that weigh all evidence; the quick ones use the "
         "file's places",
     )
 
 
-def circle_choice(circle: Circle) -> Choice:
+def build_circle_choice(circle: Circle) -> AuditChoice:
     """Say which zones the attacker looks for."""
     shift = f", their middles up to {circle.shift_m:,.0f} m away" if circle.shift_m else ""
     reason = (
@@ -492,27 +492,27 @@ def circle_choice(circle: Circle) -> Choice:
         if circle.measured
         else "the defence is known"
     )
-    return Choice("privacy zones", f"circles of {circle.radius_m:,.0f} m around homes{shift}", reason)
+    return AuditChoice("privacy zones", f"circles of {circle.radius_m:,.0f} m around homes{shift}", reason)
 
 
-def filled(sentence: str, share: Share, **others: Any) -> str:
+def fill_sentence(sentence: str, share: Proportion, **others: Any) -> str:
     """Put a share, and whatever else it names, into a sentence of `words`."""
     return sentence.format(**{**share.to_dict(), **others})
 
 
-def synthetic_sentences(found: Synthetic) -> list[str]:
+def describe_synthetic(found: Synthetic) -> list[str]:
     """Say what synthetic people betray of real ones."""
     said, told = SYNTHETIC, []
     if found.copies is not None:
-        told.append(filled(said["copies"], found.copies))
+        told.append(fill_sentence(said["copies"], found.copies))
     if found.nearest is not None and found.nearest_real is not None:
         told.append(said["nearest"].format(made=found.nearest, real=found.nearest_real))
     if found.reidentified is not None:
-        told.append(filled(said["reidentified"], found.reidentified))
+        told.append(fill_sentence(said["reidentified"], found.reidentified))
     if found.membership is None:
         told.append(said["no_membership"])
     else:
-        told.append(filled(said["membership"], found.membership, auc=found.auc))
+        told.append(fill_sentence(said["membership"], found.membership, auc=found.auc))
     return told
 
 

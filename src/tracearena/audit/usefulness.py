@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import Material, Published, one_place
+from tracearena.audit.data import AuditData, AuditRelease, choose_places
 from tracearena.audit.settings import Record
 from tracearena.engine import child_seed, generator
-from tracearena.metrics.applications.offloading import served_share
+from tracearena.metrics.applications.offloading import share_served
 from tracearena.mobility.statistics import radius_of_gyration_km, share_at_home, trip_lengths_km
 from tracearena.traces import ObfuscatedTraces, Places, Traces
-from tracearena.traces._arrays import different
+from tracearena.traces._arrays import unique_values
 from tracearena.traces.geodesy import earth_centred
 
 HOTSPOTS = 0.1
@@ -67,13 +67,13 @@ class Usefulness(Record):
     kept_of_file: float | None = None
 
 
-class _Work(NamedTuple):
+class _TaskFunctions(NamedTuple):
     compare: Callable[[Traces, Traces], float]
     figure: Callable[[Traces], float]
 
 
 def assess_usefulness(
-    file: Material, material: Material, published: Published | None, root: np.random.SeedSequence
+    file: AuditData, material: AuditData, published: AuditRelease | None, root: np.random.SeedSequence
 ) -> Usefulness:
     """Do every task with the original, with the release, and with two halves of the people.
 
@@ -88,28 +88,28 @@ def assess_usefulness(
     parts = [original.take_users(np.sort(part)) for part in (order[:middle], order[middle:])]
     released, whole = None, None
     if published is not None:
-        released = plain_events(published.coarse, child_seed(root, _DRAW))
-        whole = kept_of_file(file, published, child_seed(root, _DRAW))
-    tasks = tuple(_task(name, work, original, released, parts) for name, work in _TASKS.items())
+        released = to_plain_events(published.coarse, child_seed(root, _DRAW))
+        whole = measure_usefulness(file, published, child_seed(root, _DRAW))
+    tasks = tuple(_build_task(name, work, original, released, parts) for name, work in _TASKS.items())
     kept = [task.kept for task in tasks if task.kept is not None]
     return Usefulness(tasks, float(np.mean(kept)) if kept else None, whole)
 
 
-def kept_of(original: Traces, released: Traces) -> dict[str, float]:
+def measure_tasks(original: Traces, released: Traces) -> dict[str, float]:
     """Return how much of every task a release keeps."""
     found = {name: work.compare(original, released) for name, work in _TASKS.items()}
     return {name: value for name, value in found.items() if np.isfinite(value)}
 
 
-def kept_of_file(material: Material, published: Published, seed: np.random.SeedSequence) -> float:
+def measure_usefulness(material: AuditData, published: AuditRelease, seed: np.random.SeedSequence) -> float:
     """Return how much of the tasks is left on average against the original file, at its own places.
 
     What is released at other places counts at the nearest place of the file; trips are as long as released.
     """
-    original, released = material.exact, plain_events(published.exact, seed)
+    original, released = material.exact, to_plain_events(published.exact, seed)
     at_own = released
     if released.places != original.places:
-        at_own = released.onto(original.places, _nearest_places(released.places, original.places))
+        at_own = released.onto(original.places, _find_nearest_places(released.places, original.places))
     as_released = ("trips", "gyration")
     found = [
         work.compare(original, released if name in as_released else at_own) for name, work in _TASKS.items()
@@ -118,16 +118,16 @@ def kept_of_file(material: Material, published: Published, seed: np.random.SeedS
     return float(np.mean(known)) if known else 0.0
 
 
-def _nearest_places(given: Places, wanted: Places) -> NDArray[np.int32]:
+def _find_nearest_places(given: Places, wanted: Places) -> NDArray[np.int32]:
     from scipy.spatial import KDTree
 
     tree = KDTree(earth_centred(wanted.latitude, wanted.longitude))
     return np.asarray(tree.query(earth_centred(given.latitude, given.longitude))[1], np.int32)
 
 
-def plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Traces:
+def to_plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Traces:
     """Return a release as somebody uses it: one place of a set at random, deleted events gone."""
-    place = one_place(released, generator(seed))
+    place = choose_places(released, generator(seed))
     told = released.keep(place >= 0)
     return Traces(
         told.places,
@@ -140,24 +140,26 @@ def plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Tr
     )
 
 
-def _task(name: str, work: _Work, original: Traces, released: Traces | None, parts: list[Traces]) -> Task:
+def _build_task(
+    name: str, work: _TaskFunctions, original: Traces, released: Traces | None, parts: list[Traces]
+) -> Task:
     return Task(
         name=name,
-        kept=None if released is None else _number(work.compare(original, released)),
-        halves=_number(work.compare(parts[0], parts[1])) if all(map(len, parts)) else None,
-        before=_number(work.figure(original)),
-        after=None if released is None else _number(work.figure(released)),
+        kept=None if released is None else _to_number(work.compare(original, released)),
+        halves=_to_number(work.compare(parts[0], parts[1])) if all(map(len, parts)) else None,
+        before=_to_number(work.figure(original)),
+        after=None if released is None else _to_number(work.figure(released)),
     )
 
 
-def _number(value: float) -> float | None:
+def _to_number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def common_share(first: Floats, second: Floats) -> float:
+def compute_common_share(first: Floats, second: Floats) -> float:
     """Return what two distributions have in common: 1 minus their total variation.
 
-    >>> common_share(np.array([2, 2]), np.array([1, 3]))
+    >>> compute_common_share(np.array([2, 2]), np.array([1, 3]))
     0.75
     """
     if not first.sum() or not second.sum():
@@ -165,10 +167,10 @@ def common_share(first: Floats, second: Floats) -> float:
     return float(np.minimum(first / first.sum(), second / second.sum()).sum())
 
 
-def same_values(first: Floats, second: Floats) -> float:
+def compare_distributions(first: Floats, second: Floats) -> float:
     """Return 1 minus the largest gap between two cumulative distributions (Kolmogorov, Smirnov).
 
-    >>> same_values(np.array([1.0, 2.0]), np.array([1.0, 9.0]))
+    >>> compare_distributions(np.array([1.0, 2.0]), np.array([1.0, 9.0]))
     0.5
     """
     first, second = (np.sort(one[np.isfinite(one)]) for one in (first, second))
@@ -179,46 +181,46 @@ def same_values(first: Floats, second: Floats) -> float:
     return float(1 - np.abs(ranks[0] - ranks[1]).max())
 
 
-def _keys_in_common(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+def _compare_keys(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
     every, inverse = np.unique(np.concatenate([first, second]), return_inverse=True)
     counts = [
         np.bincount(part, minlength=len(every)).astype(float)
         for part in (inverse[: len(first)], inverse[len(first) :])
     ]
-    return common_share(*counts)
+    return compute_common_share(*counts)
 
 
-def _by_place_and_hour(traces: Traces) -> NDArray[np.int64]:
+def _place_hour_keys(traces: Traces) -> NDArray[np.int64]:
     hour = traces.clock.second_of_day(traces.instants) // 3600
     return np.asarray(traces.place_index.astype(np.int64) * 24 + hour)
 
 
-def _flows(traces: Traces) -> NDArray[np.int64]:
+def _flow_keys(traces: Traces) -> NDArray[np.int64]:
     start, end = traces.place_index[:-1].astype(np.int64), traces.place_index[1:].astype(np.int64)
     moved = (traces.user_index[1:] == traces.user_index[:-1]) & (start != end)
     return np.asarray(start[moved] * len(traces.places) + end[moved])
 
 
-def _counts(traces: Traces) -> NDArray[np.int64]:
+def _count_visits(traces: Traces) -> NDArray[np.int64]:
     return np.bincount(traces.place_index, minlength=len(traces.places))
 
 
-def _hotspots(first: Traces, second: Traces) -> float:
+def _compare_hotspots(first: Traces, second: Traces) -> float:
     """Return what the hotspots of the second serve of the first, over what its own would."""
-    truth, told = _counts(first), _counts(second)
+    truth, told = _count_visits(first), _count_visits(second)
     if not truth.sum() or not told.sum():
         return 0.0
     k = max(1, round(HOTSPOTS * int((truth > 0).sum())))
-    return served_share(truth, told, k) / served_share(truth, truth, k)
+    return share_served(truth, told, k) / share_served(truth, truth, k)
 
 
-def _hot_share(traces: Traces) -> float:
-    counts = _counts(traces)
+def _compute_hot_share(traces: Traces) -> float:
+    counts = _count_visits(traces)
     k = max(1, round(HOTSPOTS * int((counts > 0).sum())))
-    return served_share(counts, counts, k) if counts.sum() else float("nan")
+    return share_served(counts, counts, k) if counts.sum() else float("nan")
 
 
-def _home_curves(first: Traces, second: Traces) -> float:
+def _compare_home_curves(first: Traces, second: Traces) -> float:
     """Return 1 minus the mean gap between the shares of people at home over the day."""
     if not len(first) or not len(second):
         return 0.0
@@ -226,25 +228,29 @@ def _home_curves(first: Traces, second: Traces) -> float:
     return float(1 - np.nanmean(gap)) if np.isfinite(gap).any() else float("nan")
 
 
-def _median(values: Floats) -> float:
+def _compute_median(values: Floats) -> float:
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else float("nan")
 
 
 _TASKS = {
-    "counts": _Work(
-        lambda a, b: _keys_in_common(_by_place_and_hour(a), _by_place_and_hour(b)),
-        lambda a: float(len(different(_by_place_and_hour(a)))),
+    "counts": _TaskFunctions(
+        lambda a, b: _compare_keys(_place_hour_keys(a), _place_hour_keys(b)),
+        lambda a: float(len(unique_values(_place_hour_keys(a)))),
     ),
-    "flows": _Work(lambda a, b: _keys_in_common(_flows(a), _flows(b)), lambda a: float(len(_flows(a)))),
-    "trips": _Work(
-        lambda a, b: same_values(trip_lengths_km(a), trip_lengths_km(b)),
-        lambda a: _median(trip_lengths_km(a)),
+    "flows": _TaskFunctions(
+        lambda a, b: _compare_keys(_flow_keys(a), _flow_keys(b)), lambda a: float(len(_flow_keys(a)))
     ),
-    "gyration": _Work(
-        lambda a, b: same_values(radius_of_gyration_km(a), radius_of_gyration_km(b)),
-        lambda a: _median(radius_of_gyration_km(a)),
+    "trips": _TaskFunctions(
+        lambda a, b: compare_distributions(trip_lengths_km(a), trip_lengths_km(b)),
+        lambda a: _compute_median(trip_lengths_km(a)),
     ),
-    "home": _Work(_home_curves, lambda a: float(np.nanmean(share_at_home(a))) if len(a) else float("nan")),
-    "hotspots": _Work(_hotspots, _hot_share),
+    "gyration": _TaskFunctions(
+        lambda a, b: compare_distributions(radius_of_gyration_km(a), radius_of_gyration_km(b)),
+        lambda a: _compute_median(radius_of_gyration_km(a)),
+    ),
+    "home": _TaskFunctions(
+        _compare_home_curves, lambda a: float(np.nanmean(share_at_home(a))) if len(a) else float("nan")
+    ),
+    "hotspots": _TaskFunctions(_compare_hotspots, _compute_hot_share),
 }

@@ -19,7 +19,7 @@ _FAVOURITES = 3
 """Favourite hours of a person."""
 
 
-class Rhythm(NamedTuple):
+class CheckinTiming(NamedTuple):
     """When somebody checks in.
 
     Attributes
@@ -44,7 +44,7 @@ class Rhythm(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def own_hours(rng: Any, hours: Any, variety: Any) -> Any:
+def draw_person_hours(rng: Any, hours: Any, variety: Any) -> Any:
     """Draw somebody's hours: the city's, tilted by waves of a day and half a day, and favourite hours."""
     own = np.empty_like(hours)
     waves = np.empty(4)
@@ -60,7 +60,7 @@ def own_hours(rng: Any, hours: Any, variety: Any) -> Any:
     favourite = np.zeros_like(hours)
     for _ in range(_FAVOURITES):
         for weekend in range(2):
-            favourite[weekend, draw(rng, own[weekend])] += 1.0 / _FAVOURITES
+            favourite[weekend, draw_index(rng, own[weekend])] += 1.0 / _FAVOURITES
     for weekend in range(2):
         share = variety.favourite_hours
         own[weekend] = (1 - share) * own[weekend] + share * np.cumsum(favourite[weekend])
@@ -68,7 +68,7 @@ def own_hours(rng: Any, hours: Any, variety: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def own_days(rng: Any, weekdays: Any, variety: Any) -> Any:
+def draw_day_weights(rng: Any, weekdays: Any, variety: Any) -> Any:
     """Draw how somebody's outings are spread over the days: by weekday, and by how active the period is."""
     liked = np.empty(7)
     for i in range(7):
@@ -90,18 +90,22 @@ def own_days(rng: Any, weekdays: Any, variety: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def own_rhythm(rng: Any, hours: Any, weekdays: Any, variety: Any) -> Rhythm:
+def draw_timing(rng: Any, hours: Any, weekdays: Any, variety: Any) -> CheckinTiming:
     """Draw when somebody checks in."""
     odds = np.exp(variety.burst + variety.burst_spread * rng.standard_normal())
     delay = variety.delay + variety.delay_spread * rng.standard_normal()
     gap_tail = variety.gap_tail * np.exp(variety.gap_spread * rng.standard_normal())
-    return Rhythm(
-        own_hours(rng, hours, variety), own_days(rng, weekdays, variety), odds / (1 + odds), delay, gap_tail
+    return CheckinTiming(
+        draw_person_hours(rng, hours, variety),
+        draw_day_weights(rng, weekdays, variety),
+        odds / (1 + odds),
+        delay,
+        gap_tail,
     )
 
 
 @njit(cache=True, nogil=True)
-def bursts(rng: Any, burst: float, n: int) -> Any:
+def draw_burst_sizes(rng: Any, burst: float, n: int) -> Any:
     """Cut n events into bursts and return the size of each."""
     sizes = np.zeros(n, np.int64)
     number = 0
@@ -113,7 +117,7 @@ def bursts(rng: Any, burst: float, n: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def days_of_bursts(rng: Any, rhythm: Any, number: int) -> Any:
+def draw_burst_days(rng: Any, rhythm: Any, number: int) -> Any:
     """Spread bursts over the days so that the gaps between them have a heavy tail.
 
     The days are taken as a circle with a random start: no part of the time is favoured. Gaps are shares
@@ -129,14 +133,14 @@ def days_of_bursts(rng: Any, rhythm: Any, number: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def moments(rng: Any, rhythm: Any, jitter: float, weekdays: Any, at: Any) -> None:
+def draw_moments(rng: Any, rhythm: Any, jitter: float, weekdays: Any, at: Any) -> None:
     """Fill in sorted seconds since day 0: bursts of events at the hours somebody goes out."""
-    sizes = bursts(rng, rhythm.burst, len(at))
-    on = days_of_bursts(rng, rhythm, len(sizes))
+    sizes = draw_burst_sizes(rng, rhythm.burst, len(at))
+    on = draw_burst_days(rng, rhythm, len(sizes))
     i = 0
     for burst in range(len(sizes)):
         weekend = int(weekdays[on[burst]] >= 5)
-        second = 3600 * (draw(rng, rhythm.hours[weekend]) + rng.random())
+        second = 3600 * (draw_index(rng, rhythm.hours[weekend]) + rng.random())
         for _ in range(sizes[burst]):
             at[i] = min(on[burst] * DAY_S + int(second), len(weekdays) * DAY_S - 1)
             second += np.exp(rhythm.delay + jitter * rng.standard_normal())
@@ -145,7 +149,7 @@ def moments(rng: Any, rhythm: Any, jitter: float, weekdays: Any, at: Any) -> Non
 
 
 @njit(cache=True, nogil=True)
-def whereabouts(who: Any, work: int, hour: int, weekend: bool) -> int:
+def find_start_region(who: Any, work: int, hour: int, weekend: bool) -> int:
     """Return the region from which somebody sets out at this hour."""
     return work if 9 <= hour < 19 and not weekend else who.home
 
@@ -154,20 +158,20 @@ def whereabouts(who: Any, work: int, hour: int, weekend: bool) -> int:
 def check_in(rng: Any, atlas: Any, who: Any, customs: Any, weekdays: Any, at: Any, venues: Any) -> None:
     """Write the moments and venues of one person's check-ins."""
     work = who.home if who.work == NOWHERE else atlas.cell[who.work]
-    memory = blank_memory(0)
-    rhythm = own_rhythm(rng, customs.hours, weekdays, customs.variety)
-    moments(rng, rhythm, customs.variety.delay_jitter, weekdays, at)
+    memory = new_memory(0)
+    rhythm = draw_timing(rng, customs.hours, weekdays, customs.variety)
+    draw_moments(rng, rhythm, customs.variety.delay_jitter, weekdays, at)
     here = who.home
     for i in range(len(at)):
         day, hour = at[i] // DAY_S, at[i] % DAY_S // 3600
         weekend = weekdays[day] >= 5
         if i == 0 or at[i] - at[i - 1] > _SAME_OUTING_S:
-            here = whereabouts(who, work, hour, weekend)
+            here = find_start_region(who, work, hour, weekend)
         if who.work != NOWHERE and 8 <= hour < 18 and not weekend and rng.random() < _AT_WORK:
             venues[i] = who.work
         else:
-            kind = draw(rng, customs.kinds[int(weekend), hour])
-            venues[i] = choose(rng, atlas, kind, here, memory)
+            kind = draw_index(rng, customs.kinds[int(weekend), hour])
+            venues[i] = choose_venue(rng, atlas, kind, here, memory)
         here = atlas.cell[venues[i]]
 
 
@@ -186,7 +190,7 @@ def check_in_all(
     """Fill the events of a block of people; those of person ``u`` are ``offsets[u]:offsets[u + 1]``."""
     for u in range(len(ways)):
         first, stop = offsets[u], offsets[u + 1]
-        who = person(rng, atlas, habits, ways[u])
+        who = draw_inhabitant(rng, atlas, habits, ways[u])
         check_in(rng, atlas, who, customs, weekdays, at[first:stop], venues[first:stop])
 
 
@@ -222,14 +226,14 @@ class Memory(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def blank_memory(others: int) -> Memory:
+def new_memory(others: int) -> Memory:
     """Return the memory of somebody who knows nothing but `others` places."""
     known, visits = np.zeros(MEMORY + 1, np.int32), np.zeros(MEMORY + 1, np.int32)
     return Memory(known, visits, np.zeros(1, np.int64), np.full(1, others))
 
 
 @njit(cache=True, nogil=True)
-def draw(rng: Any, cumulative: Any) -> int:
+def draw_index(rng: Any, cumulative: Any) -> int:
     """Draw an index with the cumulative probabilities given."""
     target, low, high = rng.random(), 0, len(cumulative) - 1
     while low < high:
@@ -242,7 +246,7 @@ def draw(rng: Any, cumulative: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def venue_in(rng: Any, atlas: Any, kind: int, cell: int) -> int:
+def draw_venue(rng: Any, atlas: Any, kind: int, cell: int) -> int:
     """Draw a venue of one kind in one region, which must have some."""
     group = kind * len(atlas.x_km) + cell
     first, stop = int(atlas.first[group]), int(atlas.first[group + 1])
@@ -255,7 +259,7 @@ def venue_in(rng: Any, atlas: Any, kind: int, cell: int) -> int:
 @njit(cache=True, nogil=True)
 def explore(rng: Any, atlas: Any, kind: int, here: int) -> int:
     """Draw a venue of one kind by distance from here and attractiveness."""
-    return venue_in(rng, atlas, kind, draw(rng, atlas.reach[kind, here]))
+    return draw_venue(rng, atlas, kind, draw_index(rng, atlas.reach[kind, here]))
 
 
 @njit(cache=True, nogil=True)
@@ -264,20 +268,20 @@ def return_to(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int:
     total = 0.0
     for i in range(memory.size[0]):
         if atlas.kind[memory.known[i]] == kind:
-            total += appeal(atlas, here, memory, i)
+            total += weigh_venue(atlas, here, memory, i)
     target = rng.random() * total
     chosen = -1
     for i in range(memory.size[0]):
         if atlas.kind[memory.known[i]] == kind:
             chosen = i
-            target -= appeal(atlas, here, memory, i)
+            target -= weigh_venue(atlas, here, memory, i)
             if target < 0:
                 break
     return chosen
 
 
 @njit(cache=True, nogil=True)
-def appeal(atlas: Any, here: int, memory: Any, i: int) -> float:
+def weigh_venue(atlas: Any, here: int, memory: Any, i: int) -> float:
     """Return the weight of a known venue for somebody who is here."""
     far = atlas.minutes[here, atlas.cell[memory.known[i]]] / COMFORT_MIN
     return float(memory.visits[i] / (1.0 + far * far))
@@ -299,7 +303,7 @@ def discover(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def choose(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int:
+def choose_venue(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int:
     """Choose a venue of one kind by exploration or preferential return, and remember the visit."""
     n, at = memory.size[0], -1
     if rng.random() >= RHO * max(n + memory.others[0], 1.0) ** -GAMMA or n == MEMORY:
@@ -327,16 +331,16 @@ _SHORTEST_MIN = 10.0
 
 
 @njit(cache=True, nogil=True)
-def remembered(rng: Any, atlas: Any, habits: Any, who: Any, work: int) -> Any:
+def build_memory(rng: Any, atlas: Any, habits: Any, who: Any, work: int) -> Any:
     """Return the places somebody knows from before the first day."""
-    memory = blank_memory(1 if who.work == NOWHERE else 2)
+    memory = new_memory(1 if who.work == NOWHERE else 2)
     for i in range(_WARM_UP):
-        choose(rng, atlas, draw(rng, habits.likes[who.way]), who.home if i % 2 else work, memory)
+        choose_venue(rng, atlas, draw_index(rng, habits.likes[who.way]), who.home if i % 2 else work, memory)
     return memory
 
 
 @njit(cache=True, nogil=True)
-def follow(
+def follow_activity(
     rng: Any,
     atlas: Any,
     memory: Any,
@@ -352,25 +356,25 @@ def follow(
     """Go to one activity and stay; return the next instant, the time and the place."""
     start, length, venue = midnight + activity[0], activity[1], int(activity[3])
     if venue == NOWHERE:
-        venue = choose(rng, atlas, int(activity[2]), here, memory)
+        venue = choose_venue(rng, atlas, int(activity[2]), here, memory)
     there = work if venue == AT_WORK else atlas.cell[venue]
     leave = max(now, start - atlas.minutes[here, there])
-    i = stay(row, i, minutes, leave, here)
-    i, now = go(row, i, minutes, atlas, leave, here, there)
+    i = write_stay(row, i, minutes, leave, here)
+    i, now = write_trip(row, i, minutes, atlas, leave, here, there)
     now = max(now + _SHORTEST_MIN, start + length) if venue == AT_WORK else now + length
-    return stay(row, i, minutes, now, there), now, there
+    return write_stay(row, i, minutes, now, there), now, there
 
 
 @njit(cache=True, nogil=True)
-def live(
+def simulate_days(
     rng: Any, atlas: Any, habits: Any, who: Any, weekdays: Any, wet: Any, minutes: Any, row: Any
 ) -> None:
     """Let one person live through all days and write where every instant finds her."""
     home = who.home
     work = home if who.work == NOWHERE else atlas.cell[who.work]
     weekly = (np.empty(WEEKLY, np.int64), np.empty(WEEKLY), np.empty(WEEKLY, np.int64))
-    weekly_habits(rng, atlas, habits, who, weekly[0], weekly[1], weekly[2])
-    memory = remembered(rng, atlas, habits, who, work)
+    draw_weekly_habits(rng, atlas, habits, who, weekly[0], weekly[1], weekly[2])
+    memory = build_memory(rng, atlas, habits, who, work)
     plan = np.empty((LONGEST_PLAN, 4))
     here, now, i = home, 0.0, 0
     for day in range(len(weekdays)):
@@ -380,22 +384,24 @@ def live(
             if now >= start + plan[step, 1]:
                 continue
             if here != home and start - now > atlas.minutes[here, home] + _HOME_BETWEEN_MIN:
-                i, now = go(row, i, minutes, atlas, now, here, home)
+                i, now = write_trip(row, i, minutes, atlas, now, here, home)
                 here = home
-            i, now, here = follow(rng, atlas, memory, work, plan[step], midnight, now, here, row, i, minutes)
-        i, now = go(row, i, minutes, atlas, now, here, home)
+            i, now, here = follow_activity(
+                rng, atlas, memory, work, plan[step], midnight, now, here, row, i, minutes
+            )
+        i, now = write_trip(row, i, minutes, atlas, now, here, home)
         here = home
-    stay(row, i, minutes, np.inf, home)
+    write_stay(row, i, minutes, np.inf, home)
 
 
 @njit(cache=True, nogil=True)
-def live_all(
+def simulate_all_days(
     rng: Any, atlas: Any, habits: Any, ways: Any, weekdays: Any, wet: Any, minutes: Any, table: Any
 ) -> None:
     """Fill a block of the users × instants table, user by user."""
     for u in range(len(table)):
-        who = person(rng, atlas, habits, ways[u])
-        live(rng, atlas, habits, who, weekdays, wet, minutes, table[u])
+        who = draw_inhabitant(rng, atlas, habits, ways[u])
+        simulate_days(rng, atlas, habits, who, weekdays, wet, minutes, table[u])
 
 
 # Who somebody is: home, work, pace of life and weekly habits.
@@ -409,7 +415,7 @@ COMMUTE_KM, COMMUTE_EXPONENT = 0.4, 1.25
 """Jobs at distance d are taken in proportion to (1 + d / COMMUTE_KM)^-COMMUTE_EXPONENT."""
 
 
-class Person(NamedTuple):
+class Inhabitant(NamedTuple):
     """One inhabitant.
 
     Attributes
@@ -438,40 +444,42 @@ class Person(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def work_of(rng: Any, atlas: Any, habits: Any, way: int, home: int) -> int:
+def draw_workplace(rng: Any, atlas: Any, habits: Any, way: int, home: int) -> int:
     """Draw a workplace: jobs by their number, accepted the rarer the longer the way."""
     if habits.jobs[way, -1] == 0.0:
         return NOWHERE
-    kind = draw(rng, habits.jobs[way])
+    kind = draw_index(rng, habits.jobs[way])
     if atlas.drawn[kind, -1] == 0.0:
         return NOWHERE
     while True:
-        cell = draw(rng, atlas.drawn[kind])
+        cell = draw_index(rng, atlas.drawn[kind])
         dx, dy = atlas.x_km[home] - atlas.x_km[cell], atlas.y_km[home] - atlas.y_km[cell]
         if rng.random() < (1.0 + (dx * dx + dy * dy) ** 0.5 / COMMUTE_KM) ** -COMMUTE_EXPONENT:
-            return venue_in(rng, atlas, kind, cell)
+            return draw_venue(rng, atlas, kind, cell)
 
 
 @njit(cache=True, nogil=True)
-def person(rng: Any, atlas: Any, habits: Any, way: int) -> Person:
+def draw_inhabitant(rng: Any, atlas: Any, habits: Any, way: int) -> Inhabitant:
     """Draw one inhabitant who leads the given way of life."""
-    home = draw(rng, atlas.homes)
-    work = work_of(rng, atlas, habits, way, home)
+    home = draw_index(rng, atlas.homes)
+    work = draw_workplace(rng, atlas, habits, way, home)
     start = habits.start[way, 0] + habits.start[way, 1] * rng.standard_normal()
     pace = min(2.718281828459045 ** (0.45 * rng.standard_normal() - 0.1), 3.0)
     lunch_out = min(max(habits.lunch_out[way] + 0.25 * rng.standard_normal(), 0.0), 1.0)
-    return Person(way, home, work, start, pace, lunch_out, int(rng.random() * 7))
+    return Inhabitant(way, home, work, start, pace, lunch_out, int(rng.random() * 7))
 
 
 @njit(cache=True, nogil=True)
-def weekly_habits(rng: Any, atlas: Any, habits: Any, who: Any, day: Any, minute: Any, venue: Any) -> None:
+def draw_weekly_habits(
+    rng: Any, atlas: Any, habits: Any, who: Any, day: Any, minute: Any, venue: Any
+) -> None:
     """Fill in what somebody does every week: the day, the time and the venue."""
     first, last = habits.window[who.way]
     for i in range(WEEKLY):
         day[i] = int(rng.random() * 7)
         evening = who.work != NOWHERE and habits.start[who.way, 0] < 900 and day[i] < 5
         minute[i] = 1110 + 90 * rng.random() if evening else first + (last - first) * rng.random()
-        venue[i] = explore(rng, atlas, draw(rng, habits.likes[who.way]), who.home)
+        venue[i] = explore(rng, atlas, draw_index(rng, habits.likes[who.way]), who.home)
 
 
 # What somebody means to do on a day: work, lunch, outings, weekly habits.
@@ -483,7 +491,7 @@ LONGEST_PLAN = 24
 
 
 @njit(cache=True, nogil=True)
-def poisson(rng: Any, mean: float) -> int:
+def draw_poisson(rng: Any, mean: float) -> int:
     """Draw a small Poisson number."""
     limit, product, number = np.exp(-mean), rng.random(), 0
     while product > limit:
@@ -493,7 +501,7 @@ def poisson(rng: Any, mean: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def add(plan: Any, n: int, start: float, length: float, kind: int, venue: int) -> int:
+def add_activity(plan: Any, n: int, start: float, length: float, kind: int, venue: int) -> int:
     """Put one activity into the plan, in order of its start."""
     if n == len(plan):
         return n
@@ -509,15 +517,15 @@ def add(plan: Any, n: int, start: float, length: float, kind: int, venue: int) -
 @njit(cache=True, nogil=True)
 def add_outing(rng: Any, habits: Any, way: int, wet: bool, plan: Any, n: int, start: float) -> int:
     """Put an outing of a kind somebody likes into the plan; rain drives people indoors."""
-    kind = draw(rng, habits.likes[way])
+    kind = draw_index(rng, habits.likes[way])
     if wet and kind == PARK:
         kind = ARTS
     length = habits.stay[kind] * np.exp(0.4 * rng.standard_normal())
-    return add(plan, n, start, length, kind, NOWHERE)
+    return add_activity(plan, n, start, length, kind, NOWHERE)
 
 
 @njit(cache=True, nogil=True)
-def works(rng: Any, habits: Any, who: Any, weekday: int) -> bool:
+def is_working_on(rng: Any, habits: Any, who: Any, weekday: int) -> bool:
     """Whether somebody goes to work on this day."""
     if who.work == NOWHERE or rng.random() < habits.absent[who.way]:
         return False
@@ -533,12 +541,12 @@ def plan_work(rng: Any, habits: Any, who: Any, wet: bool, plan: Any, n: int) -> 
     end = start + habits.length[who.way] + 20 * rng.standard_normal()
     lunch = max(725 + 18 * rng.standard_normal(), start + 90)
     if lunch < end - 90 and rng.random() < who.lunch_out:
-        n = add(plan, n, start, lunch - start, -1, AT_WORK)
-        n = add(plan, n, lunch, 25 + 20 * rng.random(), FOOD, NOWHERE)
-        n = add(plan, n, lunch + 60, end - lunch - 60, -1, AT_WORK)
+        n = add_activity(plan, n, start, lunch - start, -1, AT_WORK)
+        n = add_activity(plan, n, lunch, 25 + 20 * rng.random(), FOOD, NOWHERE)
+        n = add_activity(plan, n, lunch + 60, end - lunch - 60, -1, AT_WORK)
     else:
-        n = add(plan, n, start, end - start, -1, AT_WORK)
-    for i in range(poisson(rng, habits.after_work[who.way] * who.pace)):
+        n = add_activity(plan, n, start, end - start, -1, AT_WORK)
+    for i in range(draw_poisson(rng, habits.after_work[who.way] * who.pace)):
         n = add_outing(rng, habits, who.way, wet, plan, n, end + 5 + 70 * i)
     return n
 
@@ -547,17 +555,19 @@ def plan_work(rng: Any, habits: Any, who: Any, wet: bool, plan: Any, n: int) -> 
 def plan_day(rng: Any, habits: Any, who: Any, weekly: Any, weekday: int, wet: bool, plan: Any) -> int:
     """Fill the plan of one day and return the number of activities."""
     way, n = who.way, 0
-    working = works(rng, habits, who, weekday)
+    working = is_working_on(rng, habits, who, weekday)
     if working:
         n = plan_work(rng, habits, who, wet, plan, n)
     first, last = habits.window[way]
     rate = habits.outings[way, 0 if working else 1] * who.pace * (0.7 if wet else 1.0)
-    for _ in range(poisson(rng, rate)):
+    for _ in range(draw_poisson(rng, rate)):
         n = add_outing(rng, habits, way, wet, plan, n, first + (last - first) * rng.random())
     day, minute, venue = weekly
     for i in range(WEEKLY):
         if day[i] == weekday and rng.random() < 0.75:
-            n = add(plan, n, minute[i] + 10 * rng.standard_normal(), 80 + 80 * rng.random(), -1, venue[i])
+            n = add_activity(
+                plan, n, minute[i] + 10 * rng.standard_normal(), 80 + 80 * rng.random(), -1, venue[i]
+            )
     return n
 
 
@@ -565,7 +575,7 @@ def plan_day(rng: Any, habits: Any, who: Any, weekly: Any, weekday: int, wet: bo
 
 
 @njit(cache=True, nogil=True)
-def stay(row: Any, i: int, minutes: Any, until: float, cell: int) -> int:
+def write_stay(row: Any, i: int, minutes: Any, until: float, cell: int) -> int:
     """Write a stay up to a time and return the next instant."""
     while i < len(minutes) and minutes[i] < until:
         row[i] = cell
@@ -574,7 +584,7 @@ def stay(row: Any, i: int, minutes: Any, until: float, cell: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def travel(row: Any, i: int, minutes: Any, atlas: Any, leave: float, start: int, end: int) -> int:
+def write_route(row: Any, i: int, minutes: Any, atlas: Any, leave: float, start: int, end: int) -> int:
     """Write the regions passed on the way from `start` to `end` and return the next instant."""
     arrive = leave + atlas.minutes[start, end]
     while i < len(minutes) and minutes[i] < arrive:
@@ -587,9 +597,11 @@ def travel(row: Any, i: int, minutes: Any, atlas: Any, leave: float, start: int,
 
 
 @njit(cache=True, nogil=True)
-def go(row: Any, i: int, minutes: Any, atlas: Any, now: float, here: int, there: int) -> tuple[int, float]:
+def write_trip(
+    row: Any, i: int, minutes: Any, atlas: Any, now: float, here: int, there: int
+) -> tuple[int, float]:
     """Write a trip that begins now and return the next instant and the time of arrival."""
-    return travel(row, i, minutes, atlas, now, here, there), now + atlas.minutes[here, there]
+    return write_route(row, i, minutes, atlas, now, here, there), now + atlas.minutes[here, there]
 
 
 # Shifts of vehicles: from order to order along the quickest ways, and back to the depot.
@@ -624,7 +636,7 @@ class Duty(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def drive(rng: Any, atlas: Any, duty: Any, doors: int, minutes: Any, region: Any, door: Any) -> None:
+def drive_vehicle(rng: Any, atlas: Any, duty: Any, doors: int, minutes: Any, region: Any, door: Any) -> None:
     """Write where every instant finds one vehicle; between shifts it is in the depot.
 
     Parameters
@@ -640,17 +652,17 @@ def drive(rng: Any, atlas: Any, duty: Any, doors: int, minutes: Any, region: Any
     i = 0
     for shift in range(len(duty.starts)):
         now, here = duty.starts[shift], duty.depot
-        i = stay(region, i, minutes, now, here)
+        i = write_stay(region, i, minutes, now, here)
         while True:
             origin = duty.district if rng.random() < duty.loyalty else here
-            there = draw(rng, atlas.reach[draw(rng, duty.kinds), origin])
+            there = draw_index(rng, atlas.reach[draw_index(rng, duty.kinds), origin])
             wait = np.exp(_WAIT + _WAIT_SPREAD * rng.standard_normal())
             back = now + atlas.minutes[here, there] + wait + atlas.minutes[there, duty.depot]
             if back > duty.stops[shift]:
                 break
-            i, now = go(region, i, minutes, atlas, now, here, there)
+            i, now = write_trip(region, i, minutes, atlas, now, here, there)
             arrived, now, here = i, now + wait, there
-            i = stay(region, i, minutes, now, here)
+            i = write_stay(region, i, minutes, now, here)
             door[arrived:i] = int(rng.random() * doors)
-        i, now = go(region, i, minutes, atlas, now, here, duty.depot)
-    stay(region, i, minutes, np.inf, duty.depot)
+        i, now = write_trip(region, i, minutes, atlas, now, here, duty.depot)
+    write_stay(region, i, minutes, np.inf, duty.depot)

@@ -66,11 +66,11 @@ def build_land_use() -> LandUse:
     """Return the land use of the city; it is the same for every simulation."""
     rng = stream(seed_sequence(MAP_SEED), 0)
     x, y = _centres_km()
-    bustle = _bustle(x, y) * _patches(rng, x, y)
+    bustle = _compute_centrality(x, y) * _draw_patches(rng, x, y)
     bustle /= bustle.max()
     river = np.abs(x - river_km(y)) < 0.2
-    use = _assign(rng, x, y, bustle, river)
-    return LandUse(use, _residents(rng, x, y, use), bustle, river, x, y)
+    use = _assign_uses(rng, x, y, bustle, river)
+    return LandUse(use, _draw_residents(rng, x, y, use), bustle, river, x, y)
 
 
 def regions() -> Places:
@@ -99,14 +99,16 @@ def river_km(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return 4.1 + 0.9 * np.sin(0.75 * y) + 0.12 * (y - 5.5)
 
 
-def _bustle(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_centrality(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     total = np.full(len(x), 0.02)
     for east, north, weight in _CENTRES:
         total += weight * np.exp(-np.hypot(x - east, y - north) / (0.5 + 0.7 * weight))
     return total
 
 
-def _patches(rng: np.random.Generator, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _draw_patches(
+    rng: np.random.Generator, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return a smooth random factor around 1: no two quarters are alike."""
     east, north = rng.random((2, 60)) * 11
     height = rng.normal(size=60)
@@ -115,7 +117,7 @@ def _patches(rng: np.random.Generator, x: NDArray[np.float64], y: NDArray[np.flo
     return factor
 
 
-def _assign(
+def _assign_uses(
     rng: np.random.Generator,
     x: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -127,7 +129,7 @@ def _assign(
     quiet = np.exp(-bustle / 0.15)
     wishes = {
         "hospitals": rng.random(m) * np.exp(-((np.hypot(x - 5.5, y - 5.5) / 7) ** 2)),
-        "parks": np.where(river, 2.0, 0) + _patches(rng, x, y) * rng.random(m) ** 0.3,
+        "parks": np.where(river, 2.0, 0) + _draw_patches(rng, x, y) * rng.random(m) ** 0.3,
         "schools": rng.random(m) * (0.5 + quiet),
         "offices": bustle * rng.lognormal(0, 0.6, m),
         "shops": bustle**0.5 * rng.lognormal(0, 0.4, m),
@@ -142,7 +144,7 @@ def _assign(
     return use
 
 
-def _residents(
+def _draw_residents(
     rng: np.random.Generator, x: NDArray[np.float64], y: NDArray[np.float64], use: NDArray[np.int8]
 ) -> NDArray[np.float64]:
     """Spread the population: dense around the centre, thin at the rim, none in parks."""
@@ -155,7 +157,7 @@ def _residents(
 # The points of interest: what kinds there are, where they stand, and how many people they draw.
 
 
-class Kind(NamedTuple):
+class VenueKind(NamedTuple):
     """One kind of venue.
 
     Attributes
@@ -185,38 +187,38 @@ class Kind(NamedTuple):
     categories: dict[str, float]
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("food", 2600, 0.35, 1.0, 50, ("shops", "offices", "leisure"), {
+KINDS: tuple[VenueKind, ...] = (
+    VenueKind("food", 2600, 0.35, 1.0, 50, ("shops", "offices", "leisure"), {
         "Japanese Restaurant": 20, "Ramen or Noodle House": 14, "Café": 13, "Chinese Restaurant": 8,
         "Coffee Shop": 8, "Italian Restaurant": 6, "Fast Food Restaurant": 6, "Indian Restaurant": 4,
         "Burger Joint": 4, "Bakery": 4, "Sushi Restaurant": 4, "BBQ Joint": 3, "Diner": 3,
         "Dessert Shop": 3,
     }),
-    Kind("shops", 1300, 0.2, 1.3, 35, ("shops",), {
+    VenueKind("shops", 1300, 0.2, 1.3, 35, ("shops",), {
         "Convenience Store": 22, "Grocery or Supermarket": 18, "Bookstore": 9, "Clothing Store": 10,
         "Electronics Store": 6, "Drugstore": 9, "Mall": 5, "Department Store": 4, "Hobby Shop": 5,
         "Hairdresser": 7, "Sporting Goods Shop": 5,
     }),
-    Kind("nightlife", 500, 0.9, 1.0, 110, ("leisure", "shops"), {
+    VenueKind("nightlife", 500, 0.9, 1.0, 110, ("leisure", "shops"), {
         "Bar": 10, "Sake Bar": 9, "Pub": 4, "Karaoke Bar": 4, "Nightclub": 2, "Music Bar": 2,
     }),
-    Kind("arts_entertainment", 420, 0.3, 1.6, 100, ("leisure",), {
+    VenueKind("arts_entertainment", 420, 0.3, 1.6, 100, ("leisure",), {
         "Gym": 8, "Movie Theater": 5, "Arcade": 5, "Art Gallery": 4, "Museum": 3, "Concert Hall": 3,
         "Stadium": 1, "Library": 4, "Bowling Alley": 2,
     }),
-    Kind("parks_outdoors", 260, 0.0, 1.4, 65, ("parks",), {
+    VenueKind("parks_outdoors", 260, 0.0, 1.4, 65, ("parks",), {
         "Park": 10, "Playground": 5, "Riverside Walk": 4, "Garden": 3, "Sports Ground": 3, "Temple Ground": 3,
     }),
-    Kind("travel", 180, 0.2, 4.0, 12, ("shops", "offices"), {
+    VenueKind("travel", 180, 0.2, 4.0, 12, ("shops", "offices"), {
         "Train Station": 8, "Bus Station": 5, "Hotel": 3,
     }),
-    Kind("education", 120, 0.0, 2.0, 240, ("schools",), {
+    VenueKind("education", 120, 0.0, 2.0, 240, ("schools",), {
         "High School": 5, "University": 5, "Elementary School": 4, "College Building": 2, "Cram School": 2,
     }),
-    Kind("building", 560, 1.0, 1.2, 60, ("offices",), {
+    VenueKind("building", 560, 1.0, 1.2, 60, ("offices",), {
         "Office": 12, "Government Building": 1, "Co-working Space": 2, "Bank": 2, "Factory": 1,
     }),
-    Kind("building", 60, 0.0, 2.0, 75, ("hospitals",), {"Hospital": 1}),
+    VenueKind("building", 60, 0.0, 2.0, 75, ("hospitals",), {"Hospital": 1}),
 )  # fmt: skip
 FOOD, SHOP, NIGHT, ARTS, PARK, TRAVEL, SCHOOL, OFFICE, HOSPITAL = range(len(KINDS))
 _ELSEWHERE = 0.25
@@ -224,7 +226,7 @@ _ELSEWHERE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Venues:
+class CityVenues:
     """Every venue of the city, sorted by kind and region.
 
     Attributes
@@ -255,15 +257,15 @@ class Venues:
 
 
 @cache
-def build_venues() -> Venues:
+def build_venues() -> CityVenues:
     """Return the venues; they are the same for every simulation."""
     rng = stream(seed_sequence(MAP_SEED), 1)
     kind = np.repeat(np.arange(len(KINDS), dtype=np.int8), [each.number for each in KINDS])
-    cell = np.concatenate([np.sort(_cells(rng, each)) for each in KINDS]).astype(np.int32)
-    names = [_names(rng, each) for each in KINDS]
+    cell = np.concatenate([np.sort(_draw_venue_regions(rng, each)) for each in KINDS]).astype(np.int32)
+    names = [_draw_names(rng, each) for each in KINDS]
     draw = np.array([each.draw for each in KINDS])[kind] * rng.lognormal(0, 1.1, len(kind))
     row, column = np.divmod(cell, GRID.columns)
-    return Venues(
+    return CityVenues(
         kind,
         cell,
         GRID.south + (row + rng.uniform(0.02, 0.98, len(cell))) * GRID.cell_height,
@@ -297,7 +299,7 @@ def pois(top: int | None = None) -> Places:
     )
 
 
-def _cells(rng: np.random.Generator, kind: Kind) -> NDArray[np.int64]:
+def _draw_venue_regions(rng: np.random.Generator, kind: VenueKind) -> NDArray[np.int64]:
     """Draw a region for every venue of one kind; no hospital region is left without a hospital."""
     ground = build_land_use()
     preferred = np.isin(ground.use, [LAND_USES.index(use) for use in kind.uses])
@@ -308,7 +310,7 @@ def _cells(rng: np.random.Generator, kind: Kind) -> NDArray[np.int64]:
     return rng.choice(len(weight), kind.number, p=weight / weight.sum())
 
 
-def _names(rng: np.random.Generator, kind: Kind) -> NDArray[np.str_]:
+def _draw_names(rng: np.random.Generator, kind: VenueKind) -> NDArray[np.str_]:
     small = [f"{kind.name}/{name}" for name in kind.categories]
     weight = np.array(list(kind.categories.values()), float)
     return rng.choice(np.array(small), kind.number, p=weight / weight.sum())
@@ -355,16 +357,16 @@ def build_routes() -> Routes:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
-    rail = _rail()
-    a, b, km = _neighbours()
-    pace = _pace(rail)
+    rail = _mark_rail()
+    a, b, km = _list_neighbours()
+    pace = _compute_pace(rail)
     cost = csr_array((km * np.maximum(pace[a], pace[b]), (a, b)), shape=(len(GRID), len(GRID)))
     minutes, previous = dijkstra(cost, return_predecessors=True)
     np.fill_diagonal(previous, np.arange(len(GRID)))
     return Routes(minutes.astype(np.float32), previous.astype(np.int16), rail)
 
 
-def _rail() -> NDArray[np.bool_]:
+def _mark_rail() -> NDArray[np.bool_]:
     rail = np.zeros((GRID.rows, GRID.columns), bool)
     for line in RAIL_LINES:
         for (row, column), (to_row, to_column) in pairwise(line):
@@ -374,7 +376,7 @@ def _rail() -> NDArray[np.bool_]:
     return rail.ravel()
 
 
-def _pace(rail: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _compute_pace(rail: NDArray[np.bool_]) -> NDArray[np.float64]:
     row, column = np.divmod(np.arange(len(GRID)), GRID.columns)
     avenue = (row % _AVENUE_EVERY == 2) | (column % _AVENUE_EVERY == 2)
     bridge = row % _AVENUE_EVERY == 2
@@ -383,7 +385,7 @@ def _pace(rail: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.where(rail, RAIL, pace)
 
 
-def _neighbours() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _list_neighbours() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return every pair of touching regions, both ways, with the distance of their centres."""
     ground = build_land_use()
     row, column = np.divmod(np.arange(len(GRID)), GRID.columns)

@@ -14,11 +14,11 @@ from tracearena.cities.gps import (
     BUILDINGS,
     LOST,
     Recordings,
-    along_streets,
     build_buildings,
     degree_m,
+    draw_position_errors,
+    interpolate_streets,
     join_recordings,
-    position_errors,
 )
 from tracearena.cities.people import Atlas, build_atlas
 from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S
@@ -132,7 +132,7 @@ def simulate_fleet(vehicles: int = 500, days: int = 14, *, seed: SeedLike = None
 
     def work(block: int, first: int, stop: int) -> Recordings:
         rng = stream(root, _VEHICLES, first)
-        return _record(rng, _draw_vehicle(rng, town), days, town, buildings)
+        return _record_vehicle(rng, _draw_vehicle(rng, town), days, town, buildings)
 
     return join_recordings(run_blocks(work, [(u, u + 1) for u in range(vehicles)], report=True))
 
@@ -141,7 +141,7 @@ def _draw_vehicle(rng: np.random.Generator, town: Atlas) -> _Vehicle:
     start, spread, _ = _SHIFTS[rng.choice(len(_SHIFTS), p=[share for _, _, share in _SHIFTS])]
     district = np.searchsorted(town.homes, rng.random() * town.homes[-1], side="right")
     return _Vehicle(
-        depot=int(rng.choice(_depots(town))),
+        depot=int(rng.choice(_draw_depots(town))),
         district=int(district),
         loyalty=float(rng.uniform(0, _MOST_LOYAL)),
         start=start + spread * rng.standard_normal(),
@@ -152,17 +152,17 @@ def _draw_vehicle(rng: np.random.Generator, town: Atlas) -> _Vehicle:
     )
 
 
-def _depots(town: Atlas) -> NDArray[np.int64]:
+def _draw_depots(town: Atlas) -> NDArray[np.int64]:
     """Return the regions of the depots, which are the same for every fleet: more where more people live."""
     rng = np.random.default_rng([2019, _DEPOTS])
     return np.asarray(np.searchsorted(town.homes, rng.random(DEPOTS) * town.homes[-1], side="right"))
 
 
-def _record(
+def _record_vehicle(
     rng: np.random.Generator, vehicle: _Vehicle, days: int, town: Atlas, buildings: Floats
 ) -> Recordings:
     """Drive one vehicle and record it."""
-    from tracearena.cities._kernels import Duty, drive
+    from tracearena.cities._kernels import Duty, drive_vehicle
 
     starts, stops = _draw_shifts(rng, vehicle, days)
     weights = np.array([_ORDERS.get(kind, 0) for kind in range(len(v.KINDS))])
@@ -170,11 +170,11 @@ def _record(
     duty = Duty(vehicle.depot, vehicle.district, vehicle.loyalty, kinds, starts, stops)
     minutes = np.arange(days * _DAY_MIN + 1) * (_STEP_S / 60)
     region, door = np.empty((2, len(minutes)), np.int32)
-    drive(rng, town, duty, BUILDINGS, minutes, region, door)
+    drive_vehicle(rng, town, duty, BUILDINGS, minutes, region, door)
 
     second, shift = _report_times(rng, vehicle, 60 * starts, 60 * np.minimum(stops, days * _DAY_MIN))
-    x, y = along_streets(buildings[region, door], second, _STEP_S)
-    x, y = x + position_errors(rng, len(x)), y + position_errors(rng, len(y))
+    x, y = interpolate_streets(buildings[region, door], second, _STEP_S)
+    x, y = x + draw_position_errors(rng, len(x)), y + draw_position_errors(rng, len(y))
     north, east = degree_m()
     midnight = (FIRST_DAY - EPOCH).days * DAY_S - UTC_OFFSET_S
     time_ms = (second.astype(np.int64) + midnight) * 1000

@@ -12,7 +12,7 @@ from tracearena.cities.city import GRID, regions
 from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S, simulate
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream, use
 from tracearena.traces import Clock, GpsTraces
-from tracearena.traces._arrays import trusted
+from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.time import EPOCH
@@ -87,7 +87,7 @@ def simulate_gps(
 
     def work(block: int, first: int, stop: int) -> Recordings:
         rng = stream(root, _RECEIVERS, first)
-        return _recordings(rng, first, table[first], buildings, days, interval_s, recorded)
+        return _record_person(rng, first, table[first], buildings, days, interval_s, recorded)
 
     found = run_blocks(work, [(u, u + 1) for u in range(users)], report=True)
     return join_recordings(found)
@@ -100,10 +100,10 @@ def join_recordings(found: list[Recordings]) -> GpsTraces:
     return GpsTraces(
         user_ids=np.array([f"{user:03d}" for user in range(len(found))]),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        time_ms=trusted(np.concatenate([one.time_ms for one in found])),
-        latitude=trusted(np.concatenate([one.latitude for one in found])),
-        longitude=trusted(np.concatenate([one.longitude for one in found])),
-        trajectory=trusted(
+        time_ms=mark_readonly(np.concatenate([one.time_ms for one in found])),
+        latitude=mark_readonly(np.concatenate([one.latitude for one in found])),
+        longitude=mark_readonly(np.concatenate([one.longitude for one in found])),
+        trajectory=mark_readonly(
             np.concatenate([one.trajectory + np.int32(at) for one, at in zip(found, first, strict=True)])
         ),
         trajectory_ids=np.concatenate([np.arange(n) for n in trajectories]).astype(np.int64),
@@ -130,7 +130,7 @@ def degree_m() -> tuple[float, float]:
     return float(north), float(east)
 
 
-def _recordings(
+def _record_person(
     rng: np.random.Generator,
     user: int,
     region: NDArray[np.int32],
@@ -145,13 +145,13 @@ def _recordings(
     eagerness = rng.beta(recorded * 1.5, (1 - recorded) * 1.5) if recorded < 1 else 1.0
     on_days = rng.random(days) < eagerness
     on_days[rng.integers(days)] = True
-    running = _on_the_way(region) & np.repeat(on_days, steps_per_day)
+    running = _mark_travel(region) & np.repeat(on_days, steps_per_day)
     running &= rng.random(len(region)) >= _HOLES_PER_STEP
     running[-1] = False
-    corners = _stations(user, region, buildings)
-    second, trajectory = _sampled(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
-    x, y = along_streets(corners, second)
-    x, y = x + position_errors(rng, len(x)), y + position_errors(rng, len(y))
+    corners = _find_stations(user, region, buildings)
+    second, trajectory = _draw_sample_times(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
+    x, y = interpolate_streets(corners, second)
+    x, y = x + draw_position_errors(rng, len(x)), y + draw_position_errors(rng, len(y))
     north, east = degree_m()
     midnight = (FIRST_DAY - EPOCH).days * DAY_S - UTC_OFFSET_S
     # PLT files and many receivers give whole seconds.
@@ -159,14 +159,14 @@ def _recordings(
     return Recordings(time_ms, GRID.south + y / north, GRID.west + x / east, trajectory)
 
 
-def _on_the_way(region: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _mark_travel(region: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Steps within ten minutes of one in which the person moves."""
     moving = np.zeros(len(region), bool)
     moving[:-1] = np.diff(region) != 0
     return np.asarray(np.convolve(moving, np.ones(2 * _LINGER + 1), mode="same") > 0)
 
 
-def _stations(user: int, region: NDArray[np.int32], buildings: Floats) -> Floats:
+def _find_stations(user: int, region: NDArray[np.int32], buildings: Floats) -> Floats:
     """Return where the person is at the beginning of each step: a building of the region.
 
     At home, the most frequent region, everybody has a door of their own.
@@ -178,7 +178,7 @@ def _stations(user: int, region: NDArray[np.int32], buildings: Floats) -> Floats
     return np.asarray(spots)
 
 
-def _sampled(
+def _draw_sample_times(
     rng: np.random.Generator, running: NDArray[np.bool_], interval_s: float
 ) -> tuple[Floats, NDArray[np.int32]]:
     """Return seconds since the first midnight at which the receiver records, and the recordings."""
@@ -193,7 +193,7 @@ def _sampled(
     return second[kept], np.unique(recording, return_inverse=True)[1].astype(np.int32)
 
 
-def along_streets(stations: Floats, second: Floats, step_s: int = _STEP_S) -> tuple[Floats, Floats]:
+def interpolate_streets(stations: Floats, second: Floats, step_s: int = _STEP_S) -> tuple[Floats, Floats]:
     """Return x and y at each second: along the street, up a cross street, along the next street.
 
     Parameters
@@ -222,7 +222,7 @@ def along_streets(stations: Floats, second: Floats, step_s: int = _STEP_S) -> tu
     return x, a[:, 1] + np.sign(b[:, 1] - a[:, 1]) * on_middle
 
 
-def position_errors(rng: np.random.Generator, count: int) -> Floats:
+def draw_position_errors(rng: np.random.Generator, count: int) -> Floats:
     """Errors in metres that persist for a while: a first-order autoregression."""
     from scipy.signal import lfilter
 

@@ -109,7 +109,7 @@ ARCHETYPES: tuple[Archetype, ...] = (
 )  # fmt: skip
 
 
-class Habits(NamedTuple):
+class ArchetypeTable(NamedTuple):
     """The archetypes as arrays, one row an archetype, for the kernels."""
 
     jobs: NDArray[np.float64]
@@ -125,10 +125,10 @@ class Habits(NamedTuple):
     stay: NDArray[np.float64]
 
 
-def habits() -> Habits:
+def build_archetype_table() -> ArchetypeTable:
     """Return the archetypes as arrays; weights become cumulative probabilities."""
     ways = ARCHETYPES
-    return Habits(
+    return ArchetypeTable(
         jobs=np.array([_cumulative(way.jobs) for way in ways]),
         work_days=np.array([way.work_days for way in ways]),
         start=np.array([(way.start, way.start_spread, way.start_jitter) for way in ways]),
@@ -213,7 +213,7 @@ class Variety(NamedTuple):
     activity_memory: float = 0.8
 
 
-class Customs(NamedTuple):
+class CheckinCustoms(NamedTuple):
     """What the kernel of check-ins reads about the city's rhythm and its people's.
 
     Attributes
@@ -231,7 +231,7 @@ class Customs(NamedTuple):
     variety: Variety
 
 
-def customs_of_checkins(present: NDArray[np.bool_]) -> Customs:
+def build_checkin_customs(present: NDArray[np.bool_]) -> CheckinCustoms:
     """Return the rhythm of the city.
 
     Parameters
@@ -239,15 +239,15 @@ def customs_of_checkins(present: NDArray[np.bool_]) -> Customs:
     present
         Which kinds of venue exist; the others are never drawn.
     """
-    rates = _rates()
+    rates = _checkin_rates()
     by_hour = rates.sum(axis=2)
     hours = by_hour / by_hour.sum(axis=1, keepdims=True)
     rates = rates * present
     kinds = np.cumsum(rates, axis=2) / rates.sum(axis=2, keepdims=True)
-    return Customs(hours, kinds, Variety())
+    return CheckinCustoms(hours, kinds, Variety())
 
 
-def _rates() -> NDArray[np.float64]:
+def _checkin_rates() -> NDArray[np.float64]:
     """Return check-in rates: weekend × hour × kind."""
     hour = np.arange(24) + 0.5
     rates = np.full((2, 24, len(KINDS)), 1e-4)
@@ -320,7 +320,7 @@ def build_atlas(top: int | None = None) -> Atlas:
         ways.minutes,
         ways.previous,
         np.cumsum(ground.residents),
-        _reach(by_cell, ground.x_km, ground.y_km),
+        _compute_reach(by_cell, ground.x_km, ground.y_km),
         np.cumsum(by_cell, axis=1) / np.maximum(by_cell.sum(axis=1, keepdims=True), 1e-300),
         first,
         total - np.concatenate([[0.0], total])[first[group]],
@@ -331,7 +331,7 @@ def build_atlas(top: int | None = None) -> Atlas:
     )
 
 
-def _reach(
+def _compute_reach(
     by_cell: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> NDArray[np.float32]:
     """Weigh every region by its venues and its distance.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_choice, require_number, require_whole
 from tracearena.cities.city import KINDS, pois, regions
-from tracearena.cities.people import ARCHETYPES, build_atlas, customs_of_checkins, habits
+from tracearena.cities.people import ARCHETYPES, build_archetype_table, build_atlas, build_checkin_customs
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
 from tracearena.traces import Clock, Traces
@@ -83,12 +83,12 @@ def simulate(
     >>> simulate(users=3, days=2, seed=1)
     <Traces: 3 users, 288 events, 1,024 places, instants 0 to 95>
     """
-    _check(users, days, mode, checkins_per_user)
+    _check_parameters(users, days, mode, checkins_per_user)
     root = seed_sequence(seed)
     if mode == "checkins":
         ticks = clock or _CHECKIN_CLOCK
-        return _checkins(root, users, days, ticks, top, checkins_per_user)
-    return _regular(root, users, days, clock or _DAY_CLOCK)
+        return _simulate_checkins(root, users, days, ticks, top, checkins_per_user)
+    return _simulate_regular(root, users, days, clock or _DAY_CLOCK)
 
 
 def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.str_]:
@@ -97,13 +97,13 @@ def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.
     >>> [str(name) for name in archetypes(3, seed=1)]
     ['home-based', 'home-based', 'office commuter']
     """
-    _check(users, 1, "regular", 1.0)
+    _check_parameters(users, 1, "regular", 1.0)
     root = seed_sequence(seed)
-    ways = [_ways(root, block, stop - first) for block, (first, stop) in _blocks(users)]
+    ways = [_draw_archetypes(root, block, stop - first) for block, (first, stop) in _number_blocks(users)]
     return np.array([way.name for way in ARCHETYPES])[np.concatenate(ways)]
 
 
-def _check(users: int, days: int, mode: str, checkins_per_user: float) -> None:
+def _check_parameters(users: int, days: int, mode: str, checkins_per_user: float) -> None:
     require_whole("users", users, at_least=1, at_most=_MOST_ROWS)
     require_whole("days", days, at_least=1, at_most=_MOST_DAYS)
     require_choice("mode", mode, get_args(Mode))
@@ -112,11 +112,11 @@ def _check(users: int, days: int, mode: str, checkins_per_user: float) -> None:
     require_number("checkins_per_user", checkins_per_user, at_least=1, at_most=10_000)
 
 
-def _blocks(users: int) -> list[tuple[int, tuple[int, int]]]:
+def _number_blocks(users: int) -> list[tuple[int, tuple[int, int]]]:
     return list(enumerate(block_ranges(users, USERS_PER_BLOCK)))
 
 
-def _ways(root: np.random.SeedSequence, block: int, users: int) -> NDArray[np.int64]:
+def _draw_archetypes(root: np.random.SeedSequence, block: int, users: int) -> NDArray[np.int64]:
     shares = np.cumsum([way.share for way in ARCHETYPES])
     drawn = np.searchsorted(shares, stream(root, _WAYS, block).random(users), side="right")
     return np.minimum(drawn, len(shares) - 1)
@@ -127,18 +127,18 @@ def _weekdays(clock: Clock, days: int) -> NDArray[np.int64]:
     return (first + np.arange(days)) % 7
 
 
-def _regular(root: np.random.SeedSequence, users: int, days: int, clock: Clock) -> Traces:
-    from tracearena.cities._kernels import live_all
+def _simulate_regular(root: np.random.SeedSequence, users: int, days: int, clock: Clock) -> Traces:
+    from tracearena.cities._kernels import simulate_all_days
 
-    town, customs, weekdays = build_atlas(), habits(), _weekdays(clock, days)
+    town, customs, weekdays = build_atlas(), build_archetype_table(), _weekdays(clock, days)
     wet = stream(root, _WEATHER).random(days) < _RAINY
     instants = np.arange(days * clock.instants_per_day)
     minutes = clock.day_of(instants) * 1440 + clock.second_of_day(instants) / 60
     table = np.empty((users, len(instants)), np.int32)
 
     def work(block: int, first: int, stop: int) -> None:
-        rng, ways = stream(root, _LIVES, block), _ways(root, block, stop - first)
-        live_all(rng, town, customs, ways, weekdays, wet, minutes, table[first:stop])
+        rng, ways = stream(root, _LIVES, block), _draw_archetypes(root, block, stop - first)
+        simulate_all_days(rng, town, customs, ways, weekdays, wet, minutes, table[first:stop])
 
     run_blocks(work, block_ranges(users, USERS_PER_BLOCK), report=True)
     return Traces(
@@ -152,7 +152,7 @@ def _regular(root: np.random.SeedSequence, users: int, days: int, clock: Clock) 
     )
 
 
-def _checkins(
+def _simulate_checkins(
     root: np.random.SeedSequence,
     users: int,
     days: int,
@@ -165,13 +165,16 @@ def _checkins(
     if clock.start_s or clock.instants_per_day * clock.interval_s != DAY_S:
         raise ParameterError("the clock of check-ins must cover whole days: they happen at any hour")
     places, town, weekdays = pois(top), build_atlas(top), _weekdays(clock, days)
-    lives, customs = habits(), customs_of_checkins(np.bincount(town.kind, minlength=len(KINDS)) > 0)
+    lives, customs = (
+        build_archetype_table(),
+        build_checkin_customs(np.bincount(town.kind, minlength=len(KINDS)) > 0),
+    )
 
     def work(block: int, first: int, stop: int) -> tuple[Any, ...]:
-        counts = _counts(stream(root, _COUNTS, block), stop - first, checkins_per_user)
+        counts = _draw_checkin_counts(stream(root, _COUNTS, block), stop - first, checkins_per_user)
         offsets = np.concatenate([[0], np.cumsum(counts)])
         at, visited = np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int32)
-        rng, ways = stream(root, _LIVES, block), _ways(root, block, stop - first)
+        rng, ways = stream(root, _LIVES, block), _draw_archetypes(root, block, stop - first)
         check_in_all(rng, town, lives, customs, ways, weekdays, offsets, at, visited)
         return counts, at, visited
 
@@ -190,7 +193,7 @@ def _checkins(
     )
 
 
-def _counts(rng: np.random.Generator, users: int, mean: float) -> NDArray[np.int64]:
+def _draw_checkin_counts(rng: np.random.Generator, users: int, mean: float) -> NDArray[np.int64]:
     """Draw how often each person checks in: a heavy tail around the mean, at least once."""
     factor = np.exp(_COUNT_SPREAD * rng.standard_normal(users) - _COUNT_SPREAD**2 / 2)
     return np.maximum(np.rint(mean * factor), 1).astype(np.int64)

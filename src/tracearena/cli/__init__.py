@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from tracearena import __version__
-from tracearena.cli._app import Stopping, foreign_warnings_hidden, guard_all, in_sections
+from tracearena.cli._app import SignalHandler, guard_commands, hide_foreign_warnings, use_panel_help
 from tracearena.errors import TracearenaError
 
 COMMANDS = {
@@ -82,8 +82,8 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
         from tracearena.cli._reading import declare_options
 
         declare_options()
-    guard_all(app)
-    in_sections(app)
+    guard_commands(app)
+    use_panel_help(app)
     return app
 
 
@@ -111,7 +111,7 @@ def main(*, grace_s: float = 5.0) -> None:
     """
     # A user's own algorithm in the current folder is found by its import path; nothing is shadowed.
     sys.path.append("")
-    with Stopping(grace_s) as stopping, foreign_warnings_hidden():
+    with SignalHandler(grace_s) as stopping, hide_foreign_warnings():
         try:
             _run()
         except (KeyboardInterrupt, SystemExit):
@@ -147,10 +147,10 @@ def _database_trouble(error: Exception) -> str | None:
     """Say what is wrong with a contest's database, if that is what an error is about."""
     if "django.db" not in sys.modules:
         return None
-    from tracearena.server.errors import is_database_trouble
-    from tracearena.server.store.database import trouble
+    from tracearena.server.errors import is_database_failure
+    from tracearena.server.store.database import explain_database_error
 
-    return trouble(error) if is_database_trouble(error) else None
+    return explain_database_error(error) if is_database_failure(error) else None
 
 
 def _options(

@@ -23,7 +23,7 @@ from tracearena.checks import LARGEST_COUNT, require_number, require_whole
 from tracearena.errors import TracearenaWarning
 
 
-class Sectioned(TyperCommand):
+class PanelCommand(TyperCommand):
     """A command whose options stand under the panels they are declared with, without Rich."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -41,14 +41,14 @@ class Sectioned(TyperCommand):
                     formatter.write_dl(records)
 
 
-def in_sections(app: typer.Typer) -> None:
+def use_panel_help(app: typer.Typer) -> None:
     """Let every command of an application and of its groups show its options in sections."""
     for info in app.registered_commands:
-        if not issubclass(info.cls or TyperCommand, Sectioned):
-            info.cls = Sectioned
+        if not issubclass(info.cls or TyperCommand, PanelCommand):
+            info.cls = PanelCommand
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            in_sections(group.typer_instance)
+            use_panel_help(group.typer_instance)
 
 
 # What the numbers on the command line may be: checked in one place, before anything is read.
@@ -114,7 +114,7 @@ LIMITS: Mapping[str, Limit] = {
 """Limits by option; `--slot` is in seconds where it is a number."""
 
 
-def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
+def guard_command(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with a check of all its numbers in front."""
 
     @functools.wraps(command)
@@ -123,24 +123,24 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         for name, hint in get_type_hints(command, include_extras=True).items():
             value = options.get(name)
             if isinstance(value, (int, float)) and not isinstance(value, bool):
-                option = _option(name, hint)
-                _check(option, value, _declared(hint) or LIMITS.get(option))
+                option = _find_option_name(name, hint)
+                _check_number(option, value, _read_declared_limit(hint) or LIMITS.get(option))
         return command(*arguments, **options)
 
     return checked
 
 
-def guard_all(app: typer.Typer) -> None:
+def guard_commands(app: typer.Typer) -> None:
     """Guard every command of an application and of its groups."""
     for info in app.registered_commands:
         if info.callback is not None:
-            info.callback = guarded(info.callback)
+            info.callback = guard_command(info.callback)
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            guard_all(group.typer_instance)
+            guard_commands(group.typer_instance)
 
 
-def _check(option: str, value: float, limit: Limit | None) -> None:
+def _check_number(option: str, value: float, limit: Limit | None) -> None:
     whole = isinstance(value, int)
     limit = limit or Limit(at_most=LARGEST_COUNT if whole else 1e15)
     limits = {name: bound for name, bound in limit._asdict().items() if bound is not None}
@@ -148,7 +148,7 @@ def _check(option: str, value: float, limit: Limit | None) -> None:
     check(option, value, **limits)
 
 
-def _declared(hint: Any) -> Limit | None:
+def _read_declared_limit(hint: Any) -> Limit | None:
     """Return the limits that an option has of its own, where it has both."""
     for part in get_args(hint):
         least, most = getattr(part, "min", None), getattr(part, "max", None)
@@ -157,7 +157,7 @@ def _declared(hint: Any) -> Limit | None:
     return None
 
 
-def _option(name: str, hint: Any) -> str:
+def _find_option_name(name: str, hint: Any) -> str:
     """Return what an option is called; inside `Annotated` Typer takes its first name for the default."""
     for part in get_args(hint):
         for declared in (getattr(part, "default", None), *(getattr(part, "param_decls", None) or ())):
@@ -172,33 +172,33 @@ def _option(name: str, hint: Any) -> str:
 _AGAIN_S = 0.05
 """Seconds until an exception that was swallowed is raised again."""
 
-_WORDS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
+_SIGNAL_TEXTS = {signal.SIGINT: "stopped by Ctrl-C", signal.SIGTERM: "stopped by SIGTERM"}
 _DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
-_unhurried = 0
-_is_outcome_said = False
+_n_delayed_stops = 0
+_has_outcome_message = False
 
 
-def say_outcome(sentence: str) -> None:
+def print_outcome(sentence: str) -> None:
     """Say what of the outputs is there after an interruption; nothing else is said of them then."""
     from tracearena.cli._output import note
 
-    global _is_outcome_said
-    _is_outcome_said = True
+    global _has_outcome_message
+    _has_outcome_message = True
     note(sentence)
 
 
 @contextmanager
-def unhurried() -> Iterator[None]:
+def delay_stop() -> Iterator[None]:
     """Let work inside come to its own end after a first signal, since it saves what it has done."""
-    global _unhurried
-    _unhurried += 1
+    global _n_delayed_stops
+    _n_delayed_stops += 1
     try:
         yield
     finally:
-        _unhurried -= 1
+        _n_delayed_stops -= 1
 
 
-class Stopping:
+class SignalHandler:
     """While it is entered, signals end the program in order; `received` is the first of them.
 
     Parameters
@@ -220,8 +220,8 @@ class Stopping:
         self._unraisable = sys.unraisablehook
 
     def __enter__(self) -> Self:
-        global _is_outcome_said
-        _is_outcome_said = False
+        global _has_outcome_message
+        _has_outcome_message = False
         if threading.current_thread() is not threading.main_thread():
             return self
         for number, usual in _DEFAULTS.items():
@@ -286,7 +286,7 @@ class Stopping:
             threading.main_thread().join()
             time.sleep(self._grace_s)
             os._exit(128 + number)
-        if not _unhurried:
+        if not _n_delayed_stops:
             self._end_at_once(number)
 
     def _end_at_once(self, number: int) -> None:
@@ -300,15 +300,15 @@ class Stopping:
 
     def message(self, number: int) -> str:
         """Say what ended the program and, unless a command has said so, what became of its outputs."""
-        words = _WORDS.get(signal.Signals(number), f"stopped by signal {number}")
-        return words if _is_outcome_said else f"{words}; outputs that were not complete have been removed"
+        words = _SIGNAL_TEXTS.get(signal.Signals(number), f"stopped by signal {number}")
+        return words if _has_outcome_message else f"{words}; outputs that were not complete have been removed"
 
 
 # Which warnings of Python a user of the command line sees, and how.
 
 
 @contextmanager
-def foreign_warnings_hidden() -> Iterator[None]:
+def hide_foreign_warnings() -> Iterator[None]:
     """Print our own warnings, and those of a user's own code, as sentences; libraries' not at all.
 
     What a library warns of is ours to mend, and is an error in our tests; a user can do nothing about
@@ -319,14 +319,14 @@ def foreign_warnings_hidden() -> Iterator[None]:
         yield
         return
     usual = warnings.showwarning
-    warnings.showwarning = _show
+    warnings.showwarning = _print_warning
     try:
         yield
     finally:
         warnings.showwarning = usual
 
 
-def _show(
+def _print_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -334,11 +334,11 @@ def _show(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    if issubclass(category, TracearenaWarning) or (category is UserWarning and _is_users(filename)):
+    if issubclass(category, TracearenaWarning) or (category is UserWarning and _is_user_code(filename)):
         typer.echo(f"warning: {message}", err=True)
 
 
-def _is_users(filename: str) -> bool:
+def _is_user_code(filename: str) -> bool:
     """Whether a file belongs neither to this package nor to what is installed with Python."""
     installed = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     installed.add(str(Path(__file__).parents[1]))

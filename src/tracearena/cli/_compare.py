@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from tracearena.cli import _large
-from tracearena.cli._large import read_traces
-from tracearena.cli._output import joined, note, refuse, shown, working
-from tracearena.cli._reading import ReadingOptions, say
+from tracearena.cli._large import read_gps_traces
+from tracearena.cli._output import join_cluster, note, refuse_options, show_progress, show_unsaved_progress
+from tracearena.cli._reading import ReadingOptions, note_problems
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.files.atomic import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
     from tracearena.io import Reading
-    from tracearena.io.large import EventSurvey, Table
-    from tracearena.io.large.first_pass import Survey
-    from tracearena.jobs.comparison import Together
-    from tracearena.jobs.description import CountedTable
-    from tracearena.metrics.applications.paired import Walk
+    from tracearena.io.large import EventFirstPass, UserChunkTable
+    from tracearena.io.large.first_pass import FirstPass
+    from tracearena.jobs.comparison import TablePair
+    from tracearena.jobs.description import TableCounter
+    from tracearena.metrics.applications.paired import ComparisonChunks
     from tracearena.traces import GpsTraces, Traces
     from tracearena.traces.row_table import EventTable
 
@@ -37,7 +37,7 @@ def read_halves(reading: ReadingOptions, reference: Path | None, original: Path)
 
     Files of two clocks, or whose users were numbered apart, are refused.
     """
-    from tracearena.io.id_mapping import refuse_numbered_apart
+    from tracearena.io.id_mapping import check_same_numbers
 
     if reference is None:
         if not reading.is_split:
@@ -46,23 +46,25 @@ def read_halves(reading: ReadingOptions, reference: Path | None, original: Path)
                 "--reference-days"
             )
         whole = reading.read(original)
-        say(whole)
+        note_problems(whole)
         first, second = reading.halves(whole)
         return first.as_events().traces, second.as_events().traces
-    refuse("two files, which are not cut", split_at=reading.split_at, reference_days=reading.reference_days)
+    refuse_options(
+        "two files, which are not cut", split_at=reading.split_at, reference_days=reading.reference_days
+    )
     truth = reading.read_events(original)
     known = reading.read_alike(reference, truth)
-    later, earlier = on_common_ground((original, truth.traces), (reference, known.traces))
-    refuse_numbered_apart(reference, original, users=(earlier.user_ids.tolist(), later.user_ids.tolist()))
+    later, earlier = align_files((original, truth.traces), (reference, known.traces))
+    check_same_numbers(reference, original, users=(earlier.user_ids.tolist(), later.user_ids.tolist()))
     return earlier, later
 
 
-def on_common_ground(first: tuple[Path, Traces], second: tuple[Path, _Other]) -> tuple[Traces, _Other]:
+def align_files(first: tuple[Path, Traces], second: tuple[Path, _Other]) -> tuple[Traces, _Other]:
     """Return both with the same places and instants; where they cannot have them, name the files."""
-    from tracearena.io.alignment import aligned
+    from tracearena.io.alignment import align_tables
 
-    with naming(first[0], second[0]):
-        return aligned(first[1], second[1])
+    with prefix_file_names(first[0], second[0]):
+        return align_tables(first[1], second[1])
 
 
 def compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int, *, strictly: bool) -> None:
@@ -75,16 +77,16 @@ def compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int
     note(f"{said}: nobody who is missing in the one can be found in the other")
 
 
-def at_common_places(files: list[tuple[Path, Reading[Traces]]]) -> list[Traces]:
+def use_common_places(files: list[tuple[Path, Reading[Traces]]]) -> list[Traces]:
     """Return the traces of several files at the same places."""
-    from tracearena.io.alignment import at_common_places
+    from tracearena.io.alignment import move_to_common_places
 
-    with naming(*(path for path, _ in files)):
-        return at_common_places([reading.traces for _, reading in files])
+    with prefix_file_names(*(path for path, _ in files)):
+        return move_to_common_places([reading.traces for _, reading in files])
 
 
 @contextmanager
-def naming(*paths: Path) -> Iterator[None]:
+def prefix_file_names(*paths: Path) -> Iterator[None]:
     """Put the names of files before what contradicts itself between them."""
     try:
         yield
@@ -112,7 +114,7 @@ IdTableOption = Annotated[
 
 
 @dataclass(frozen=True)
-class Files:
+class ReleasePair:
     """What is compared: an original, a release, and who is who."""
 
     original: Path
@@ -130,19 +132,19 @@ class Files:
     def read(self, reading: ReadingOptions) -> tuple[GpsTraces, GpsTraces]:
         """Read both files whole."""
         another = reading.for_another(self.released)
-        return read_traces(reading, self.original), read_traces(another, self.released)
+        return read_gps_traces(reading, self.original), read_gps_traces(another, self.released)
 
 
 @contextmanager
-def walked(
+def open_release_pair(
     context: typer.Context,
     reading: ReadingOptions,
-    files: Files,
+    files: ReleasePair,
     what: str,
     *,
     cluster: str | None,
     by_id: bool = True,
-) -> Iterator[Walk]:
+) -> Iterator[ComparisonChunks]:
     """Give the way through both files; what is done with it is shown as `what`.
 
     Parameters
@@ -151,44 +153,46 @@ def walked(
         Refuse released ids that are not those of the original.
     """
     who = files.who_is_who()
-    if _are_streamed(reading, files, cluster):
-        workers = joined(context, cluster)
+    if _are_read_in_chunks(reading, files, cluster):
+        workers = join_cluster(context, cluster)
         with scratch_folder() as folder:
-            walk = _together(reading, files, who, folder, workers, by_id)
-            with shown(what, workers):
+            walk = _pair_release_tables(reading, files, who, folder, workers, by_id)
+            with show_unsaved_progress(what, workers):
                 yield walk
         return
-    from tracearena.metrics.applications.paired import AtOnce, with_true_ids
+    from tracearena.metrics.applications.paired import WholeComparison, with_true_ids
 
     before, after = files.read(reading)
-    with shown(what):
-        yield AtOnce(before, with_true_ids(before, after, who) if by_id else after)
+    with show_unsaved_progress(what):
+        yield WholeComparison(before, with_true_ids(before, after, who) if by_id else after)
 
 
-def _are_streamed(reading: ReadingOptions, files: Files, cluster: str | None) -> bool:
+def _are_read_in_chunks(reading: ReadingOptions, files: ReleasePair, cluster: str | None) -> bool:
     """Whether both files are gone through a few users at a time: if one is large and both can be."""
     pairs = ((reading, files.original), (reading.for_another(files.released), files.released))
     asked = [_large.is_processed_in_chunks(how, path, cluster=cluster) for how, path in pairs]
-    return any(asked) and all(_large.can_go_through(how, path, None, None) for how, path in pairs)
+    return any(asked) and all(
+        _large.can_process_points_in_chunks(how, path, None, None) for how, path in pairs
+    )
 
 
-def _together(
+def _pair_release_tables(
     reading: ReadingOptions,
-    files: Files,
+    files: ReleasePair,
     who: dict[str, str] | None,
     scratch: Path,
     cluster: Cluster | None,
     by_id: bool,
-) -> Together:
+) -> TablePair:
     """Look at all rows of both tables, and bring their users together."""
-    from tracearena.jobs.comparison import walk_together
+    from tracearena.jobs.comparison import pair_tables
 
     is_shared = cluster is None or cluster.reaches(scratch)
-    before = _opened(reading, files.original, scratch / "original", cluster)
+    before = _open_and_report(reading, files.original, scratch / "original", cluster)
     another = reading.for_another(files.released)
-    after = _opened(another, files.released, scratch / "released", cluster)
-    with shown("users", cluster):
-        walk = walk_together(before, after, scratch, id_table=who, by_id=by_id, is_shared=is_shared)
+    after = _open_and_report(another, files.released, scratch / "released", cluster)
+    with show_unsaved_progress("users", cluster):
+        walk = pair_tables(before, after, scratch, id_table=who, by_id=by_id, is_shared=is_shared)
     if not walk.can_travel:
         note(
             f"points are sorted in {scratch.parent}, which the workers do not reach: the work is done here; "
@@ -197,12 +201,12 @@ def _together(
     return walk
 
 
-def _opened(
+def _open_and_report(
     reading: ReadingOptions, path: Path, scratch: Path, cluster: Cluster | None
-) -> tuple[Table[GpsTraces], Survey]:
+) -> tuple[UserChunkTable[GpsTraces], FirstPass]:
     """Look at all rows of a table, and say what was wrong with them."""
     scratch.mkdir()
-    with shown(f"reading {path.name}", cluster):
+    with show_unsaved_progress(f"reading {path.name}", cluster):
         found_by = path if cluster is None else path.resolve()
         table, found = _large.open_point_table(reading, found_by, scratch, sort=False)
     for line in found.report.lines():
@@ -213,32 +217,34 @@ def _opened(
 # Several tables of events of any size that are counted together: whether they are, and how.
 
 
-def go_through(reading: ReadingOptions, paths: Sequence[Path], *, cluster: str | None = None) -> bool:
+def are_tables_counted_in_chunks(
+    reading: ReadingOptions, paths: Sequence[Path], *, cluster: str | None = None
+) -> bool:
     """Whether tables are counted a few users at a time: all can be, and one is large or a cluster is named.
 
     With a cluster, a table that cannot be is refused.
     """
     each = [(reading, paths[0]), *((reading.for_another(path), path) for path in paths[1:])]
-    if cluster is None and not all(_large.are_events(*one) for one in each):
+    if cluster is None and not all(_large.is_event_table(*one) for one in each):
         return False
     through = [_large.are_events_processed_in_chunks(*one, cluster=cluster) for one in each]
     return any(through)
 
 
 @contextmanager
-def opened(
+def open_table_counters(
     reading: ReadingOptions,
     train: Path,
     test: Path,
     synthetic: Sequence[Path],
     slots: str | None,
     cluster: Cluster | None,
-) -> Iterator[tuple[CountedTable, CountedTable, list[CountedTable]]]:
+) -> Iterator[tuple[TableCounter, TableCounter, list[TableCounter]]]:
     """Look at all rows of the tables, and hand out what can be counted as long as the block runs."""
-    from tracearena.jobs.description import counted_together
+    from tracearena.jobs.description import align_counted_tables
 
     paths, options = (train, test, *synthetic), reading
-    known: list[tuple[Table[Traces], EventSurvey]] = []
+    known: list[tuple[UserChunkTable[Traces], EventFirstPass]] = []
     with scratch_folder() as scratch:
         for path in paths:
             if known:
@@ -246,19 +252,21 @@ def opened(
                 options = reading.for_another(path).like(first.places, first.clock, first.report)
             below = scratch / str(len(known))
             below.mkdir()
-            with working(f"reading {path.name}", cluster):
+            with show_progress(f"reading {path.name}", cluster):
                 found_by = path if cluster is None else path.resolve()  # workers may be elsewhere
                 known.append(_large.open_event_table(options, found_by, below, is_shared=False))
-            say(known[-1][1])
-        with naming(*paths):
-            together = counted_together(known[0], known[1], known[2:], slots)
+            note_problems(known[-1][1])
+        with prefix_file_names(*paths):
+            together = align_counted_tables(known[0], known[1], known[2:], slots)
         yield together
 
 
 # What SGLT wants of its traces, for any command that writes traces: no gaps, not too many places.
 
 
-def prepare(reading: Reading[Traces], *, fill_gaps: bool, merge_places: int | None) -> Reading[Traces]:
+def prepare_for_sglt(
+    reading: Reading[Traces], *, fill_gaps: bool, merge_places: int | None
+) -> Reading[Traces]:
     """Fill gaps first, then merge places, as [sglt] section 5.1 does; say what was done."""
     if not fill_gaps and merge_places is None:
         return reading

@@ -32,7 +32,7 @@ _BASE_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII)
 _LONGEST_BASE_URL = 200
 
 
-def checked_base_url(url: str | None) -> str | None:
+def check_base_url(url: str | None) -> str | None:
     """Refuse what is no beginning of a link, before anything is done whose link would be lost."""
     if url is not None and (len(url) > _LONGEST_BASE_URL or not _BASE_URL.fullmatch(url)):
         raise ParameterError.of("--base-url", url, "an address such as https://contest.example.org")
@@ -43,7 +43,7 @@ BaseUrlOption = Annotated[
     str | None,
     typer.Option(
         "--base-url",
-        callback=checked_base_url,
+        callback=check_base_url,
         help="Where browsers reach the contest, for links; remembered. [default: what was said before]",
     ),
 ]
@@ -54,7 +54,7 @@ JudgeKeyOption = Annotated[
 DATABASE_HELP = "postgresql://user@host/name, without its password."
 
 
-def checked_database(url: str | None) -> str | None:
+def check_database_url(url: str | None) -> str | None:
     """Refuse a password in an option."""
     if url is None:
         return None
@@ -65,7 +65,7 @@ def checked_database(url: str | None) -> str | None:
 
 DatabaseOption = Annotated[
     str | None,
-    typer.Option("--database", callback=checked_database, help=f"{DATABASE_HELP} [default: SQLite]"),
+    typer.Option("--database", callback=check_database_url, help=f"{DATABASE_HELP} [default: SQLite]"),
 ]
 PassphraseFdOption = Annotated[
     int | None,
@@ -85,7 +85,7 @@ def require_extra(extra: str) -> None:
         raise ParameterError(f"this needs {', '.join(missing)}: pip install 'tracearena[{extra}]'")
 
 
-def opened(path: Path, *, any_version: bool = False) -> Folder:
+def open_contest(path: Path, *, any_version: bool = False) -> Folder:
     """Return a contest's folder, with Django turned to it; its tables must be those of this version."""
     require_extra("server")
     from tracearena.server.settings import configure
@@ -101,31 +101,31 @@ def opened(path: Path, *, any_version: bool = False) -> Folder:
     return folder
 
 
-def key_file(folder: Path, judge_key: Path | None) -> Path:
+def find_key_file(folder: Path, judge_key: Path | None) -> Path:
     """Return where the judge's private key lies: beside the folder, if nothing else is said."""
     whole = folder.absolute()
     return judge_key or whole.with_name(f"{whole.name}.judge-key")
 
 
-def read_key(folder: Path, judge_key: Path | None, passphrase_fd: int | None) -> bytes:
+def read_contest_key(folder: Path, judge_key: Path | None, passphrase_fd: int | None) -> bytes:
     """Return the judge's private key, which must be that of the contest."""
     from tracearena.server.sandbox import process_control
-    from tracearena.server.store.crypto import needs_passphrase, public_of, read_judge_key
+    from tracearena.server.store.crypto import derive_public_key, needs_passphrase, read_judge_key
     from tracearena.server.store.folder import Folder
 
     process_control.hide_process_memory()
-    path = key_file(folder, judge_key)
+    path = find_key_file(folder, judge_key)
     secrets = Folder(folder).read_secrets()
     if not path.is_file():
         raise ParameterError(f"{path}: is not there; --judge-key names the file of the judge's key")
-    passphrase = given_passphrase(passphrase_fd, str(path)) if needs_passphrase(path) else None
+    passphrase = read_passphrase(passphrase_fd, str(path)) if needs_passphrase(path) else None
     private = read_judge_key(path, passphrase)
-    if public_of(private).hex() != secrets.judge_public_key:
+    if derive_public_key(private).hex() != secrets.judge_public_key:
         raise ParameterError(f"{path}: is the key of another contest")
     return private
 
 
-def given_passphrase(descriptor: int | None, what: str, *, twice: bool = False) -> str:
+def read_passphrase(descriptor: int | None, what: str, *, twice: bool = False) -> str:
     """Return a passphrase: a line of a file descriptor, or what is typed in the terminal."""
     if descriptor is not None:
         try:
@@ -154,9 +154,9 @@ def print_link(said: str, secret: str, base: str, as_json: bool, **facts: str) -
     base
         Where browsers reach the contest.
     """
-    from tracearena.server.accounts import path_of
+    from tracearena.server.accounts import build_link_path
 
-    link = base + path_of(secret)
+    link = base + build_link_path(secret)
     if as_json:
         typer.echo(json.dumps(facts | {"link": link}))
         return

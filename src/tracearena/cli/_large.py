@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tracearena.cli._app import say_outcome, unhurried
+from tracearena.cli._app import delay_stop, print_outcome
 from tracearena.cli._output import (
     check_outputs,
-    joined,
+    choose_release_seed,
+    join_cluster,
     note,
     print_result,
-    refuse,
-    release_seed,
-    shown,
-    working,
+    refuse_options,
+    show_progress,
+    show_unsaved_progress,
 )
 from tracearena.cli._reading import ReadingOptions
 from tracearena.errors import ParameterError
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from tracearena.algorithms import GpsObfuscator, Obfuscator
     from tracearena.cli.pseudonymise import Pseudonyms
     from tracearena.engine import Cluster
-    from tracearena.io.large import EventSurvey, Table, Unfinished
-    from tracearena.io.large.first_pass import Survey
+    from tracearena.io.large import EventFirstPass, PartsCheckpoint, UserChunkTable
+    from tracearena.io.large.first_pass import FirstPass
     from tracearena.io.report import Report
-    from tracearena.jobs.transformation import Change, Written
+    from tracearena.jobs.transformation import Change, WriteSummary
     from tracearena.metrics import UtilityScore
     from tracearena.pages.describe import Summary
     from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 
-S = TypeVar("S", bound="Survey")
+S = TypeVar("S", bound="FirstPass")
 W = TypeVar("W")
 
-_STREAMED_FROM = 2_000_000
+_MIN_CHUNKED_ROWS = 2_000_000
 """Points or events of a table that is not read whole, unless `engine.use` says otherwise."""
 
 PARTS = "partitions"
@@ -55,26 +55,26 @@ ResumeOption = Annotated[
 ]
 
 
-Arrange = Callable[["Table[Any]", Any, Path, Any], "Table[Any]"]
+Arrange = Callable[["UserChunkTable[Any]", Any, Path, Any], "UserChunkTable[Any]"]
 """Makes of a table, what was found in it, a folder and the root of all draws the same in another order."""
 
 Problem = Callable[[ReadingOptions, Path], str | None]
 """Says what keeps a table from being worked on a few users at a time."""
 
 
-def problem_of_points(reading: ReadingOptions, path: Path) -> str | None:
+def find_points_problem(reading: ReadingOptions, path: Path) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
-    from tracearena.io.large import unstreamable
+    from tracearena.io.large import find_points_obstacle
     from tracearena.io.options import Layout
 
     if reading.format not in (None, "points"):
         return f"is read as {reading.format}"
-    return _cut(reading) or unstreamable(path, Layout.parse(**reading.layout()))
+    return _find_cut_problem(reading) or find_points_obstacle(path, Layout.parse(**reading.layout()))
 
 
-def problem_of_events(reading: ReadingOptions, path: Path) -> str | None:
+def find_events_problem(reading: ReadingOptions, path: Path) -> str | None:
     """Return what keeps a table of events from being worked on a few users at a time."""
-    from tracearena.io.large import unstreamable_events
+    from tracearena.io.large import find_events_obstacle
     from tracearena.io.options import Layout
 
     if reading.format not in (None, "table", "partitions"):
@@ -88,12 +88,12 @@ def problem_of_events(reading: ReadingOptions, path: Path) -> str | None:
     if reading.resample is not None:
         return "is resampled (--resample), which only GPS points are"
     needs_places = reading.grid is None and reading.places is None
-    return _cut(reading) or unstreamable_events(
+    return _find_cut_problem(reading) or find_events_obstacle(
         path, Layout.parse(**reading.layout()), needs_places=needs_places
     )
 
 
-def _cut(reading: ReadingOptions) -> str | None:
+def _find_cut_problem(reading: ReadingOptions) -> str | None:
     if reading.cuts_local_times or reading.is_split:
         return "is cut by hours or dates, which needs all rows at once"
     return None
@@ -107,7 +107,7 @@ def is_processed_in_chunks(
     *,
     cluster: str | None = None,
     resume: bool = False,
-    problem_of: Problem = problem_of_points,
+    problem_of: Problem = find_points_problem,
     wanted: str = "a CSV or Parquet file of points",
 ) -> bool:
     """Whether a table is worked on a few users at a time.
@@ -130,7 +130,7 @@ def is_processed_in_chunks(
         raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
     if asked and not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    if not path.exists() or not _is_table(out, to):
+    if not path.exists() or not _is_table_output(out, to):
         return False
     problem = problem_of(reading, path)
     if problem is not None:
@@ -146,39 +146,41 @@ def is_processed_in_chunks(
 def is_large(path: Path) -> bool:
     """Whether a table has too many rows to be read whole, or folders that name a column."""
     from tracearena.engine import current_chunk_rows
-    from tracearena.io.large import are_many, folders_name_columns
+    from tracearena.io.large import has_many_rows, has_partition_columns
 
-    return folders_name_columns(path) or are_many(path, current_chunk_rows(_STREAMED_FROM))
+    return has_partition_columns(path) or has_many_rows(path, current_chunk_rows(_MIN_CHUNKED_ROWS))
 
 
-def can_go_through(reading: ReadingOptions, path: Path, out: Path | None, to: str | None) -> bool:
+def can_process_points_in_chunks(
+    reading: ReadingOptions, path: Path, out: Path | None, to: str | None
+) -> bool:
     """Whether a table of points can be worked on a few users at a time, however large it is."""
-    return path.exists() and _is_table(out, to) and problem_of_points(reading, path) is None
+    return path.exists() and _is_table_output(out, to) and find_points_problem(reading, path) is None
 
 
-def _is_table(out: Path | None, to: str | None) -> bool:
+def _is_table_output(out: Path | None, to: str | None) -> bool:
     from tracearena.io.writers import TABLE_NAMES
 
     return to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
 
 
-def are_points(reading: ReadingOptions, path: Path) -> bool:
+def is_point_table(reading: ReadingOptions, path: Path) -> bool:
     """Whether a table that goes through has coordinates and no places."""
     from tracearena.io import large
     from tracearena.io.options import Layout
 
-    return large.are_points(path, Layout.parse(**reading.layout()))
+    return large.is_point_table_path(path, Layout.parse(**reading.layout()))
 
 
 def open_point_table(
     reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = True, is_shared: bool = True
-) -> tuple[Table[GpsTraces], Survey]:
+) -> tuple[UserChunkTable[GpsTraces], FirstPass]:
     """Look at all rows of a table of points; sort them by user and time, if that is wanted."""
-    from tracearena.io.large import table_of
+    from tracearena.io.large import open_point_chunks
     from tracearena.io.options import Layout
 
     reading.refuse_for(is_gps=True)
-    return table_of(
+    return open_point_chunks(
         path,
         scratch,
         layout=Layout.parse(**reading.layout()),
@@ -194,29 +196,29 @@ def describe_point_table(reading: ReadingOptions, path: Path, cluster: Cluster |
     from tracearena import jobs
 
     with scratch_folder() as scratch:
-        with working(f"reading {path.name}", cluster):
+        with show_progress(f"reading {path.name}", cluster):
             found_by = path if cluster is None else path.resolve()
             table, found = open_point_table(reading, found_by, scratch, is_shared=False)
         found.report.path = str(path)
-        with working("counting", None if table.is_in_scratch else cluster):
-            return jobs.describe(table, found)
+        with show_progress("counting", None if table.is_in_scratch else cluster):
+            return jobs.describe_points(table, found)
 
 
-def write_changed(
+def transform_point_table(
     reading: ReadingOptions,
     path: Path,
     out: Path,
-    making: Callable[[Table[Any], Any], Change[Any]],
+    making: Callable[[UserChunkTable[Any], Any], Change[Any]],
     *,
     to: str | None,
     cluster: Cluster | None,
     resume: bool,
     depends_on: tuple[object, ...],
     root: Any = None,
-    check: Callable[[Survey], None] | None = None,
+    check: Callable[[FirstPass], None] | None = None,
     arrange: Arrange | None = None,
     sealed: Callable[[], None] | None = None,
-) -> Written:
+) -> WriteSummary:
     """Read a table of points, change every portion and write the result.
 
     Parameters
@@ -234,10 +236,12 @@ def write_changed(
     """
     from tracearena import jobs
 
-    def writing(table: Table[Any], found: Survey, change: Change[Any], parts: Unfinished | None) -> Written:
-        return jobs.write_changed(table, found, out, change, unfinished=parts)
+    def writing(
+        table: UserChunkTable[Any], found: FirstPass, change: Change[Any], parts: PartsCheckpoint | None
+    ) -> WriteSummary:
+        return jobs.write_changed_points(table, found, out, change, unfinished=parts)
 
-    return through(
+    return transform_table(
         path,
         out,
         lambda path, scratch: open_point_table(reading, path, scratch, sort=arrange is None),
@@ -254,12 +258,12 @@ def write_changed(
     )
 
 
-def through(
+def transform_table(
     path: Path,
     out: Path,
-    opening: Callable[[Path, Path], tuple[Table[Any], S]],
-    making: Callable[[Table[Any], Any], Change[Any]],
-    writing: Callable[[Table[Any], S, Change[Any], Unfinished | None], W],
+    opening: Callable[[Path, Path], tuple[UserChunkTable[Any], S]],
+    making: Callable[[UserChunkTable[Any], Any], Change[Any]],
+    writing: Callable[[UserChunkTable[Any], S, Change[Any], PartsCheckpoint | None], W],
     *,
     to: str | None,
     cluster: Cluster | None,
@@ -288,32 +292,32 @@ def through(
     """
     from tracearena import jobs
     from tracearena.io import large
-    from tracearena.io.large.checkpoint import refuse_unfinished, scratch_beside
+    from tracearena.io.large.checkpoint import check_parts_checkpoint, make_scratch_folder
 
     in_parts = to == PARTS
     if cluster is not None:  # workers may have been started elsewhere
         path, out = path.resolve(), out.resolve()
     if in_parts:
-        refuse_unfinished(out, resume=resume)
-    with scratch_beside(out) as scratch:
-        with working(f"reading {path.name}", cluster):
+        check_parts_checkpoint(out, resume=resume)
+    with make_scratch_folder(out) as scratch:
+        with show_progress(f"reading {path.name}", cluster):
             table, found = opening(path, scratch)
         if check is not None:
             check(found)
         for line in found.report.lines():
             note(line)
         if not in_parts:
-            with working(rows):
+            with show_progress(rows):
                 if arrange is not None:
                     table = arrange(table, found, scratch, root)
                 written = writing(table, found, making(table, root), None)
             if sealed is not None:
                 sealed()
             return written
-        parts = large.Unfinished(out, jobs.depends_on(table, *depends_on))
+        parts = large.PartsCheckpoint(out, jobs.digest_inputs(table, *depends_on))
         parts.begin(resume=resume)
         try:
-            with unhurried(), working(rows, cluster):
+            with delay_stop(), show_progress(rows, cluster):
                 drawn = parts.root(root, len(table.portions) if arrange is None else None)
                 if arrange is not None:
                     table = arrange(table, found, scratch, drawn)
@@ -325,13 +329,13 @@ def through(
                 parts.discard()
                 raise
             done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
-            say_outcome(f"{done}; the same command with --resume goes on")
+            print_outcome(f"{done}; the same command with --resume goes on")
             raise
         parts.finish()
         return written
 
 
-def say_silent(written: Written, out: Path) -> None:
+def note_users_without_rows(written: WriteSummary, out: Path) -> None:
     """Say which users have no row in what was written, and what is odd about the others."""
     if written.silent:
         note(f"{out}: {written.silent:,} users without points have no row in a table")
@@ -347,9 +351,9 @@ USERS_PER_PART = 1024
 """Parts of events have a multiple of so many users, and at least as many: training reads whole blocks."""
 
 
-def are_events(reading: ReadingOptions, path: Path) -> bool:
+def is_event_table(reading: ReadingOptions, path: Path) -> bool:
     """Whether a table is one of events that can be worked on a few users at a time, however large it is."""
-    return path.exists() and problem_of_events(reading, path) is None
+    return path.exists() and find_events_problem(reading, path) is None
 
 
 def are_events_processed_in_chunks(
@@ -369,20 +373,20 @@ def are_events_processed_in_chunks(
         to,
         cluster=cluster,
         resume=resume,
-        problem_of=problem_of_events,
+        problem_of=find_events_problem,
         wanted="a CSV or Parquet file of events",
     )
 
 
 def open_event_table(
     reading: ReadingOptions, path: Path, scratch: Path, **how: Any
-) -> tuple[Table[Traces], EventSurvey]:
+) -> tuple[UserChunkTable[Traces], EventFirstPass]:
     """Look at all rows of a table of events."""
-    from tracearena.io.large import event_table_of
+    from tracearena.io.large import open_event_chunks
     from tracearena.io.options import Layout
     from tracearena.io.places import read_places
 
-    return event_table_of(
+    return open_event_chunks(
         path,
         scratch,
         layout=Layout.parse(**reading.layout()),
@@ -397,10 +401,10 @@ def describe_event_table(reading: ReadingOptions, path: Path, cluster: Cluster |
     from tracearena import jobs
 
     with scratch_folder() as scratch:
-        with working(f"reading {path.name}", cluster):
+        with show_progress(f"reading {path.name}", cluster):
             found_by = path if cluster is None else path.resolve()
             table, found = open_event_table(reading, found_by, scratch, is_shared=False)
-        with working("counting", None if table.is_in_scratch else cluster):
+        with show_progress("counting", None if table.is_in_scratch else cluster):
             return jobs.describe_events(table, found)
 
 
@@ -420,17 +424,17 @@ def obfuscate_event_table(
     from tracearena.engine import seed_sequence
 
     reading.say_unread_columns(original, "table")
-    found, counts = _written(
+    found, counts = _write_changed_events(
         reading,
         original,
         out,
-        lambda table, root: jobs.obfuscating(table, obfuscator, root),
+        lambda table, root: jobs.build_event_obfuscation(table, obfuscator, root),
         partial(jobs.write_released, keeps_times=obfuscator.keeps_times),
         to=to,
         cluster=cluster,
         resume=resume,
-        depends_on=(*jobs.identity_of(obfuscator), seed),
-        root=seed_sequence(release_seed(seed)),
+        depends_on=(*jobs.describe_algorithm(obfuscator), seed),
+        root=seed_sequence(choose_release_seed(seed)),
     )
     names = ("kept", "moved", "withheld", "generalised", "deleted")
     return {
@@ -440,7 +444,7 @@ def obfuscate_event_table(
     }
 
 
-def convert(
+def convert_event_table(
     reading: ReadingOptions,
     file: Path,
     out: Path,
@@ -455,7 +459,7 @@ def convert(
     from tracearena.files.atomic import replacing_all
     from tracearena.io.places import write_places
 
-    known: list[EventSurvey] = []
+    known: list[EventFirstPass] = []
 
     def sealed() -> None:
         if places_out is not None:
@@ -463,11 +467,11 @@ def convert(
 
     in_parts = to == PARTS
     with ExitStack() if in_parts else replacing_all():
-        found, counts = _written(
+        found, counts = _write_changed_events(
             reading,
             file,
             out,
-            lambda table, root: jobs.unchanged,
+            lambda table, root: jobs.keep_unchanged,
             jobs.write_events,
             to=to,
             cluster=cluster,
@@ -493,31 +497,40 @@ def write_pseudonymised_events(
     from tracearena import jobs
 
     reading.say_unread_columns(file, "table")
-    _written(reading, file, out, lambda table, root: jobs.under(pseudonyms()), jobs.write_events, **how)
+    _write_changed_events(
+        reading,
+        file,
+        out,
+        lambda table, root: jobs.build_pseudonym_change(pseudonyms()),
+        jobs.write_events,
+        **how,
+    )
 
 
-def release_goes_through(reading: ReadingOptions, path: Path, out: Path, to: str | None, **how: Any) -> bool:
+def is_release_processed_in_chunks(
+    reading: ReadingOptions, path: Path, out: Path, to: str | None, **how: Any
+) -> bool:
     """Whether a table of released traces is worked on a few users at a time: see `_streams.goes_through`."""
     return is_processed_in_chunks(
         reading,
         path,
         out,
         to,
-        problem_of=_problem_of_release,
+        problem_of=_find_release_problem,
         wanted="a Parquet file of released traces",
         **how,
     )
 
 
-def _problem_of_release(reading: ReadingOptions, path: Path) -> str | None:
-    from tracearena.jobs.comparison import is_streamable
+def _find_release_problem(reading: ReadingOptions, path: Path) -> str | None:
+    from tracearena.jobs.comparison import is_release_in_parquet
 
     if reading.times is not None:
         return "is read with a table of times (--times)"
-    return None if is_streamable(path) else "is no table of released traces in Parquet"
+    return None if is_release_in_parquet(path) else "is no table of released traces in Parquet"
 
 
-def write_release_renamed(
+def write_pseudonymised_release(
     reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
 ) -> None:
     """Write a table of released traces under pseudonyms."""
@@ -527,25 +540,25 @@ def write_release_renamed(
     places = None if reading.places is None else read_places(reading.places)
 
     def writing(
-        table: Table[ObfuscatedTraces],
-        found: Survey,
+        table: UserChunkTable[ObfuscatedTraces],
+        found: FirstPass,
         change: Change[ObfuscatedTraces],
-        parts: Unfinished | None,
+        parts: PartsCheckpoint | None,
     ) -> None:
         jobs.write_anonymized(table, out, change, unfinished=parts)
 
-    through(
+    transform_table(
         file,
         out,
-        lambda path, scratch: jobs.release_table_of(path, places=places),
-        lambda table, root: jobs.under(pseudonyms()),
+        lambda path, scratch: jobs.open_release_chunks(path, places=places),
+        lambda table, root: jobs.build_pseudonym_change(pseudonyms()),
         writing,
         rows="events",
         **how,
     )
 
 
-def utility(
+def score_event_utility(
     reading: ReadingOptions, original: Path, obfuscated: Path, cluster: Cluster | None
 ) -> UtilityScore:
     """Score the utility of a released table beside the table it was made from."""
@@ -555,44 +568,47 @@ def utility(
     if cluster is not None:  # workers may have been started elsewhere
         original, obfuscated = original.resolve(), obfuscated.resolve()
     with scratch_folder() as scratch:
-        with working(f"reading {original.name}", cluster):
+        with show_progress(f"reading {original.name}", cluster):
             table, found = open_event_table(reading, original, scratch, is_shared=False)
         for line in found.report.lines():
             note(line)
         below = scratch / "released"
         below.mkdir()
-        with working(f"reading {obfuscated.name}", cluster):
-            both = jobs.beside(table, found, obfuscated, below)
-        with working("scoring", cluster):
+        with show_progress(f"reading {obfuscated.name}", cluster):
+            both = jobs.open_release_beside(table, found, obfuscated, below)
+        with show_progress("scoring", cluster):
             return both.fold(UtilitySum.of).score
 
 
-def _written(
+def _write_changed_events(
     reading: ReadingOptions,
     path: Path,
     out: Path,
-    making: Callable[[Table[Traces], Any], Change[Traces]],
+    making: Callable[[UserChunkTable[Traces], Any], Change[Traces]],
     write: Callable[..., dict[str, int]],
     *,
     users: int = 1,
     **how: Any,
-) -> tuple[EventSurvey, dict[str, int]]:
+) -> tuple[EventFirstPass, dict[str, int]]:
     """Change every portion of a table and write the result; return what was found and counted."""
 
     def writing(
-        table: Table[Traces], found: EventSurvey, change: Change[Traces], parts: Unfinished | None
-    ) -> tuple[EventSurvey, dict[str, int]]:
+        table: UserChunkTable[Traces],
+        found: EventFirstPass,
+        change: Change[Traces],
+        parts: PartsCheckpoint | None,
+    ) -> tuple[EventFirstPass, dict[str, int]]:
         return found, write(table, out, change, unfinished=parts)
 
-    def opening(path: Path, scratch: Path) -> tuple[Table[Traces], EventSurvey]:
+    def opening(path: Path, scratch: Path) -> tuple[UserChunkTable[Traces], EventFirstPass]:
         return open_event_table(reading, path, scratch, sort=how.get("arrange") is None, users=users)
 
-    found, counts = through(path, out, opening, making, writing, rows="events", **how)
-    _notice(found, counts)
+    found, counts = transform_table(path, out, opening, making, writing, rows="events", **how)
+    _note_odd_events(found, counts)
     return found, counts
 
 
-def _notice(found: EventSurvey, counts: dict[str, int]) -> None:
+def _note_odd_events(found: EventFirstPass, counts: dict[str, int]) -> None:
     """Report and say what is odd about events that were written."""
     from tracearena.io.discretisation import ODDITIES
 
@@ -609,16 +625,16 @@ EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample",
 """Options of reading that make events of points, which no application wants."""
 
 
-def read_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -> GpsTraces:
+def read_gps_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -> GpsTraces:
     """Read GPS traces, and the coordinates of events too; refuse to put them at places."""
     refuse_places(reading, what)
-    with shown(f"reading {path.name}"):
+    with show_unsaved_progress(f"reading {path.name}"):
         return reading.read_points(path).traces
 
 
 def refuse_places(reading: ReadingOptions, what: str) -> None:
     """Refuse options that would put points at places."""
-    refuse(
+    refuse_options(
         f"{what}, which stay at no places",
         **{name: getattr(reading, name) for name in ("grid", "places", "times", "top", "interval", "slot")},
         resample=reading.resample,
@@ -626,19 +642,19 @@ def refuse_places(reading: ReadingOptions, what: str) -> None:
     )
 
 
-def write_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
+def write_gps_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
     """Write GPS traces, and say which users a table cannot hold."""
     from tracearena.io import write
-    from tracearena.io.writers import format_of_name
+    from tracearena.io.writers import guess_format_by_name
 
     write(traces, out, to=to)
     silent = int((traces.offsets[1:] == traces.offsets[:-1]).sum())
-    if silent and (to or format_of_name(out, "points")) == "points":
+    if silent and (to or guess_format_by_name(out, "points")) == "points":
         note(f"{out}: {silent:,} users without points have no row in a table")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ObfuscationOutput:
     """What is to become of obfuscated points."""
 
     out: Path
@@ -654,12 +670,12 @@ def obfuscate_points(
     reading: ReadingOptions,
     defence: str,
     original: Path,
-    asked: Asked,
+    asked: ObfuscationOutput,
     as_json: bool,
 ) -> None:
     """Run a defence of GPS traces from file to file."""
     from tracearena.algorithms import catalogue
-    from tracearena.io.writers import form_of_points
+    from tracearena.io.writers import choose_points_format
     from tracearena.obfuscation.gps import DIGITS
 
     out, digits = asked.out, asked.digits
@@ -673,64 +689,64 @@ def obfuscate_points(
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
     refuse_places(reading, defence)
     if asked.to != PARTS:
-        form_of_points(out, "points" if asked.to == "table" else asked.to)
+        choose_points_format(out, "points" if asked.to == "table" else asked.to)
     if obfuscator.by_user and is_processed_in_chunks(
         reading, original, out, asked.to, cluster=asked.cluster, resume=asked.resume
     ):
-        counts = _obfuscate_any_size(context, reading, obfuscator, original, asked, kept)
+        counts = _obfuscate_points_in_chunks(context, reading, obfuscator, original, asked, kept)
     else:
         if asked.to == PARTS or asked.cluster is not None or asked.resume:
             raise ParameterError(
                 f"{defence} needs all users at once: --to partitions, --cluster and --resume do not apply"
             )
-        counts = _obfuscate_at_once(reading, obfuscator, original, asked, kept)
+        counts = _obfuscate_points_whole(reading, obfuscator, original, asked, kept)
     note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
     print_result({"defence": str(obfuscator), "file": str(out)} | counts, as_json)
 
 
-def _obfuscate_at_once(
-    reading: ReadingOptions, obfuscator: GpsObfuscator, original: Path, asked: Asked, digits: int
+def _obfuscate_points_whole(
+    reading: ReadingOptions, obfuscator: GpsObfuscator, original: Path, asked: ObfuscationOutput, digits: int
 ) -> dict[str, Any]:
     from tracearena.algorithms import validation
-    from tracearena.obfuscation.gps import rounded
+    from tracearena.obfuscation.gps import round_coordinates
 
-    traces = read_traces(reading, original, obfuscator.name)
+    traces = read_gps_traces(reading, original, obfuscator.name)
     reading.say_unread_columns(original, "points")
-    with shown("users"):
-        moved = validation.gps_transformed(obfuscator, traces, seed=release_seed(asked.seed))
+    with show_unsaved_progress("users"):
+        moved = validation.run_gps_transform(obfuscator, traces, seed=choose_release_seed(asked.seed))
     # Our own defences round already; a class from elsewhere need not know that it should.
-    released = rounded(moved, digits)
-    write_traces(released, asked.out, "points" if asked.to == "table" else asked.to)
+    released = round_coordinates(moved, digits)
+    write_gps_traces(released, asked.out, "points" if asked.to == "table" else asked.to)
     withheld = len(traces) - len(released)
     return {"users": released.n_users, "points": released.n_points, "points_withheld": withheld}
 
 
-def _obfuscate_any_size(
+def _obfuscate_points_in_chunks(
     context: typer.Context,
     reading: ReadingOptions,
     obfuscator: GpsObfuscator,
     original: Path,
-    asked: Asked,
+    asked: ObfuscationOutput,
     digits: int,
 ) -> dict[str, Any]:
     """Obfuscate a few users at a time, with the bytes of all at once."""
     from tracearena.engine import seed_sequence
-    from tracearena.jobs.transformation import identity_of, obfuscation
+    from tracearena.jobs.transformation import build_point_obfuscation, describe_algorithm
 
-    root = seed_sequence(release_seed(asked.seed))
+    root = seed_sequence(choose_release_seed(asked.seed))
     reading.say_unread_columns(original, "points")
-    written = write_changed(
+    written = transform_point_table(
         reading,
         original,
         asked.out,
-        lambda table, root: obfuscation(table, obfuscator, root, digits),
+        lambda table, root: build_point_obfuscation(table, obfuscator, root, digits),
         to=asked.to,
-        cluster=joined(context, asked.cluster),
+        cluster=join_cluster(context, asked.cluster),
         resume=asked.resume,
-        depends_on=(*identity_of(obfuscator), digits, asked.seed),
+        depends_on=(*describe_algorithm(obfuscator), digits, asked.seed),
         root=root,
     )
-    say_silent(written, asked.out)
+    note_users_without_rows(written, asked.out)
     return {"users": written.users, "points": written.points, "points_withheld": written.withheld}
 
 
@@ -738,24 +754,26 @@ def write_pseudonymised_points(
     reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
 ) -> None:
     """Write a table of points under pseudonyms, a few users at a time."""
-    from tracearena.jobs.transformation import renaming
+    from tracearena.jobs.transformation import build_renaming
 
     reading.say_unread_columns(file, "points")
-    written = write_changed(reading, file, out, lambda table, root: renaming(table, pseudonyms()), **how)
-    say_silent(written, out)
+    written = transform_point_table(
+        reading, file, out, lambda table, root: build_renaming(table, pseudonyms()), **how
+    )
+    note_users_without_rows(written, out)
 
 
-def converts_any_size(reading: ReadingOptions, file: Path, out: Path, to: str | None) -> bool:
+def can_convert_in_chunks(reading: ReadingOptions, file: Path, out: Path, to: str | None) -> bool:
     """Whether a table of points can be converted to another a few users at a time."""
     return (
         not any(getattr(reading, name) for name in EVENTS_ONLY)
         and to in (None, "points", PARTS)
-        and can_go_through(reading, file, out, to)
-        and (reading.format is not None or are_points(reading, file))
+        and can_process_points_in_chunks(reading, file, out, to)
+        and (reading.format is not None or is_point_table(reading, file))
     )
 
 
-def convert_any_size(
+def convert_points_in_chunks(
     reading: ReadingOptions,
     file: Path,
     out: Path,
@@ -765,20 +783,20 @@ def convert_any_size(
     as_json: bool,
 ) -> None:
     """Write a table of points as another."""
-    from tracearena.jobs.transformation import unchanged
+    from tracearena.jobs.transformation import keep_unchanged
 
-    written = write_changed(
+    written = transform_point_table(
         reading,
         file,
         out,
-        lambda table, root: unchanged,
+        lambda table, root: keep_unchanged,
         to=to,
         cluster=cluster,
         resume=resume,
         depends_on=("convert",),
         check=lambda found: refuse_useless_zone(reading, found.report),
     )
-    say_silent(written, out)
+    note_users_without_rows(written, out)
     result = {"format": "gps", "users": written.users - written.silent, "points": written.points}
     print_result(result | {"to": to or "points", "written": [str(out)]}, as_json)
 
@@ -790,7 +808,7 @@ def refuse_useless_zone(reading: ReadingOptions, report: Report) -> None:
         raise ParameterError(f"--timezone does not apply: {why}")
 
 
-def attack(
+def attack_points(
     reading: ReadingOptions, name: str, out: Path, anonymized: Path, to: str | None, as_json: bool
 ) -> None:
     """Run an attack on GPS traces from file to file."""
@@ -798,7 +816,7 @@ def attack(
 
     check_outputs(out, inputs=(anonymized,), folders=True)
     attacker: GpsAttack = catalogue.create(name, "gps-attack")
-    recovered = validation.recovered(attacker, read_traces(reading, anonymized, name))
-    write_traces(recovered, out, "points" if to == "table" else to)
+    recovered = validation.run_recover(attacker, read_gps_traces(reading, anonymized, name))
+    write_gps_traces(recovered, out, "points" if to == "table" else to)
     result = {"attack": str(attacker), "file": str(out), "kind": "GPS traces"}
     print_result(result | {"users": recovered.n_users, "points": recovered.n_points}, as_json)

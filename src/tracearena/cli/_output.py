@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._app import say_outcome
+from tracearena.cli._app import print_outcome
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def note(message: str) -> None:
     typer.echo(message, err=True)
 
 
-def chosen_seed(seed: int | None) -> int:
+def choose_seed(seed: int | None) -> int:
     """Return the seed of a measurement, or draw one and say which."""
     if seed is None:
         from tracearena.engine import fresh_seed
@@ -61,7 +61,7 @@ def chosen_seed(seed: int | None) -> int:
     return seed
 
 
-def release_seed(seed: int | None) -> int | None:
+def choose_release_seed(seed: int | None) -> int | None:
     """Return the seed of what may be published, or None for a secret root; say what a seed gives away."""
     if seed is not None:
         note(
@@ -103,14 +103,15 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a flat result, as one JSON object or as lines for people.
 
-    JSON has every digit; people get rounded numbers (`in_words`). What cannot be computed, for want of
+    JSON has every digit; people get rounded numbers (`format_for_people`). What cannot be computed, for
+    want of
     anything to count, is null in JSON and "none" for people.
     """
-    result = defined(result)
+    result = replace_undefined(result)
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
         return
-    lines = [_line(key, value) for key, value in result.items()]
+    lines = [_format_result_line(key, value) for key, value in result.items()]
     width = max((len(label) for label, _ in lines), default=0)
     for label, shown in lines:
         typer.echo(f"{label:<{width}}  {shown}")
@@ -118,26 +119,26 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
         note("none: there is nothing to compute it from")
 
 
-def _line(key: str, value: Any) -> tuple[str, str]:
+def _format_result_line(key: str, value: Any) -> tuple[str, str]:
     """Return the label of a result and its value; a unit goes from the name to the number."""
     if key in _AS_TYPED:
-        return key.replace("_", " "), _as_typed(value)
+        return key.replace("_", " "), _format_as_typed(value)
     name, _, unit = key.rpartition("_")
     if unit in _UNITS and isinstance(value, (int, float)):
-        return name.replace("_", " "), f"{in_words(value)} {unit}"
-    return key.replace("_", " "), in_words(value)
+        return name.replace("_", " "), f"{format_for_people(value)} {unit}"
+    return key.replace("_", " "), format_for_people(value)
 
 
-def defined(value: Any) -> Any:
+def replace_undefined(value: Any) -> Any:
     """Return a result with None in the place of every number that is not one.
 
-    >>> defined({"rate": float("nan"), "by": {"1": float("inf"), "2": 0.5}})
+    >>> replace_undefined({"rate": float("nan"), "by": {"1": float("inf"), "2": 0.5}})
     {'rate': None, 'by': {'1': None, '2': 0.5}}
     """
     if isinstance(value, Mapping):
-        return {key: defined(one) for key, one in value.items()}
+        return {key: replace_undefined(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [defined(one) for one in value]
+        return [replace_undefined(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -145,16 +146,18 @@ def _has_none(value: Any) -> bool:
     return value is None or (isinstance(value, dict) and any(_has_none(one) for one in value.values()))
 
 
-def _as_typed(value: Any) -> str:
+def _format_as_typed(value: Any) -> str:
     return ", ".join(f"{key}: {one}" for key, one in value.items()) if isinstance(value, dict) else str(value)
 
 
-def in_words(value: Any) -> str:
+def format_for_people(value: Any) -> str:
     """Return a value for people: four digits that count, thousands apart, lists and switches in words.
 
-    >>> in_words(1234567), in_words(0.0925335), in_words(98765.4), in_words(2.0)
+    >>> format_for_people(1234567), format_for_people(0.0925335), format_for_people(98765.4),
+    format_for_people(2.0)
     ('1,234,567', '0.09253', '98,765', '2')
-    >>> in_words([0.123456, "a.csv"]), in_words({"k": 0.5, "valid": True}), in_words(None)
+    >>> format_for_people([0.123456, "a.csv"]), format_for_people({"k": 0.5, "valid": True}),
+    format_for_people(None)
     ('0.1235, a.csv', 'k: 0.5, valid: yes', 'none')
     """
     if value is None or (isinstance(value, (list, tuple, dict)) and not value):
@@ -166,9 +169,9 @@ def in_words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.4g}"
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {in_words(one)}" for key, one in value.items())
+        return ", ".join(f"{key}: {format_for_people(one)}" for key, one in value.items())
     if isinstance(value, (list, tuple)):
-        return ", ".join(in_words(one) for one in value)
+        return ", ".join(format_for_people(one) for one in value)
     return str(value)
 
 
@@ -192,7 +195,7 @@ def progress_bar(what: str) -> Iterator[Progress]:
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text("" if not task.speed else f"{in_words(float(task.speed))}/s")
+            return Text("" if not task.speed else f"{format_for_people(float(task.speed))}/s")
 
     left = (MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), *left)
@@ -202,7 +205,7 @@ def progress_bar(what: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def working(what: str, cluster: Cluster | None = None) -> Iterator[None]:
+def show_progress(what: str, cluster: Cluster | None = None) -> Iterator[None]:
     """Do what is inside in the cluster, if there is one, and show a bar of how far it is."""
     from tracearena.engine import use
 
@@ -214,16 +217,16 @@ def working(what: str, cluster: Cluster | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def shown(what: str, cluster: Cluster | None = None) -> Iterator[None]:
+def show_unsaved_progress(what: str, cluster: Cluster | None = None) -> Iterator[None]:
     """Show on a terminal how far the work inside is; say after Ctrl-C how to go on.
 
     For work that keeps nothing of itself: the same command begins it anew.
     """
     try:
-        with working(what, cluster):
+        with show_progress(what, cluster):
             yield
     except KeyboardInterrupt:
-        say_outcome(f"stopped at {what}: nothing is written, and the same command begins anew")
+        print_outcome(f"stopped at {what}: nothing is written, and the same command begins anew")
         raise
 
 
@@ -247,7 +250,7 @@ ReleaseToOption = Annotated[
 ]
 
 
-def form_of(out: Path, to: str | None, *, contest: bool) -> str:
+def choose_output_form(out: Path, to: str | None, *, contest: bool) -> str:
     """Return ``table`` or ``pwscup``: as asked for, or as what was read is; a name .parquet is a table.
 
     Parameters
@@ -255,11 +258,11 @@ def form_of(out: Path, to: str | None, *, contest: bool) -> str:
     contest
         Whether what was read is of the contest.
     """
-    from tracearena.io.writers import TABLE_NAMES, format_of_name
+    from tracearena.io.writers import TABLE_NAMES, guess_format_by_name
 
     if to not in (None, "table", "pwscup"):
         raise ParameterError.of("--to", to, "table or pwscup")
-    form = to or (format_of_name(out, like="pwscup") if contest else "table")
+    form = to or (guess_format_by_name(out, like="pwscup") if contest else "table")
     if form != "pwscup" and not str(out).endswith(TABLE_NAMES):
         raise ParameterError(
             f"{out}: a table's name ends in {', '.join(TABLE_NAMES)}; --to names another form"
@@ -274,7 +277,7 @@ def write_obfuscated(released: ObfuscatedTraces, out: Path, form: str) -> None:
     from tracearena.io import pwscup
     from tracearena.io.formats import released_table
 
-    (released_table.write if form == "table" else pwscup.write_obfuscated)(released, out)
+    (released_table.write_released_table if form == "table" else pwscup.write_obfuscated)(released, out)
 
 
 def write_anonymized(released: ObfuscatedTraces, out: Path, form: str) -> None:
@@ -282,15 +285,15 @@ def write_anonymized(released: ObfuscatedTraces, out: Path, form: str) -> None:
     from tracearena.io import pwscup
     from tracearena.io.formats import released_table
 
-    (released_table.write if form == "table" else pwscup.write_anonymized)(released, out)
+    (released_table.write_released_table if form == "table" else pwscup.write_anonymized)(released, out)
 
 
 def write_inferred_table(table: IdTable, out: Path, form: str) -> None:
     """Write a guess at who is who."""
     from tracearena.io import pwscup
-    from tracearena.io.places import write_who_is_who
+    from tracearena.io.places import write_id_pairs
 
-    (write_who_is_who if form == "table" else pwscup.write_inferred_table)(table, out)
+    (write_id_pairs if form == "table" else pwscup.write_inferred_table)(table, out)
 
 
 def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
@@ -301,23 +304,23 @@ def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
     (checkins.write_event_table if form == "table" else pwscup.write_inferred_traces)(traces, out)
 
 
-def is_who_is_who(path: Path) -> bool:
+def is_id_table_file(path: Path) -> bool:
     """Whether a table names pseudonyms beside users, which the contest's guesses do not."""
-    from tracearena.io.recognition import first_line
-    from tracearena.io.tables import columns_of_parquet, is_parquet
+    from tracearena.io.recognition import read_first_line
+    from tracearena.io.tables import is_parquet, list_parquet_columns
 
     if is_parquet(path):
-        return columns_of_parquet(path) != ["user_id"]
-    return "," in first_line(path)
+        return list_parquet_columns(path) != ["user_id"]
+    return "," in read_first_line(path)
 
 
 # Shares as people write them: ``5%`` or ``0.05``.
 
 
-def share_of(name: str, text: str) -> float:
+def parse_proportion(name: str, text: str) -> float:
     """Return a share from 0 to 1.
 
-    >>> share_of("--limit", "5%"), share_of("--limit", "0.05")
+    >>> parse_proportion("--limit", "5%"), parse_proportion("--limit", "0.05")
     (0.05, 0.05)
     """
     bare = text.strip()
@@ -333,7 +336,7 @@ def share_of(name: str, text: str) -> float:
 # How many sensitive places there are, where a score weighs them.
 
 
-def sensitive_places(places: Places, weight: float) -> dict[str, int]:
+def count_sensitive_places(places: Places, weight: float) -> dict[str, int]:
     """Return their number for the result; say where there are none, and a weight does nothing."""
     count = int(places.sensitive.sum())
     if not count and weight != 1:
@@ -358,7 +361,7 @@ ClusterOption = Annotated[
 ]
 
 
-def joined(context: typer.Context, address: str | None) -> Cluster | None:
+def join_cluster(context: typer.Context, address: str | None) -> Cluster | None:
     """Join the cluster until the command ends, and say where its dashboard is; None without an address."""
     if address is None:
         return None
@@ -371,7 +374,7 @@ def joined(context: typer.Context, address: str | None) -> Cluster | None:
     return cluster
 
 
-class OnDemand:
+class LazyCluster:
     """A cluster whose workers are started when the first work goes to them.
 
     Attributes
@@ -384,25 +387,25 @@ class OnDemand:
         from tracearena.engine.cluster import require_address
 
         self._context, self._address = context, address
-        self._cluster = None if require_address(address) else joined(context, address)
+        self._cluster = None if require_address(address) else join_cluster(context, address)
         self.was_needed = False
 
     def __getattr__(self, name: str) -> Any:
         self.was_needed = True
         if self._cluster is None:
-            self._cluster = joined(self._context, self._address)
+            self._cluster = join_cluster(self._context, self._address)
         return getattr(self._cluster, name)
 
 
-def on_demand(context: typer.Context, address: str | None) -> Any:
+def join_cluster_lazily(context: typer.Context, address: str | None) -> Any:
     """Return a cluster that is started when it is needed; None without an address."""
-    return None if address is None else OnDemand(context, address)
+    return None if address is None else LazyCluster(context, address)
 
 
 # Options that do not apply are refused, not ignored.
 
 
-def refuse(what: str, **options: object) -> None:
+def refuse_options(what: str, **options: object) -> None:
     """Refuse options that are given and do not apply to `what`, instead of ignoring them."""
     from tracearena.errors import ParameterError
 

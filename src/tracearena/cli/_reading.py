@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_type_hi
 
 import typer
 
-from tracearena.cli._output import note, refuse
+from tracearena.cli._output import note, refuse_options
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
 
 
-class _Reported(Protocol):
+class _HasReport(Protocol):
     """Something read, with the report of its file."""
 
     @property
@@ -33,7 +33,7 @@ class _Reported(Protocol):
         """What was wrong with it."""
 
 
-_AnyReading = TypeVar("_AnyReading", bound=_Reported)
+_AnyReading = TypeVar("_AnyReading", bound=_HasReport)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class ReadingOptions:
     def words(self) -> list[str]:
         """The same options as they are written on a command line, without those left at their defaults."""
         said: list[str] = []
-        for name, one in parameters_of(ReadingOptions).items():
+        for name, one in build_parameters(ReadingOptions).items():
             value = getattr(self, name)
             if value != one.default:
                 option = f"--{name.replace('_', '-')}"
@@ -113,12 +113,12 @@ class ReadingOptions:
 
     def refuse_layout(self, what: str) -> None:
         """Refuse what is said about the columns of a table, where no such table is read."""
-        refuse(what, **self.layout(), no_header=self.no_header)
+        refuse_options(what, **self.layout(), no_header=self.no_header)
 
     def refuse_limits(self) -> None:
         """Refuse limits of submissions where none of the contest's is read."""
         limits = {"max_bytes": self.max_bytes, "max_listed_ids": self.max_listed_ids}
-        refuse("other files than the contest's submissions", **limits)
+        refuse_options("other files than the contest's submissions", **limits)
 
     def format_of(self, path: Path) -> str:
         """Return the format of a file, as it is said or as it looks."""
@@ -137,20 +137,20 @@ class ReadingOptions:
     def say_unread_columns(self, path: Path, format: str) -> None:
         """Say which columns of a table of events or points are left out."""
         from tracearena.io.options import Layout
-        from tracearena.io.recognition import unread_columns
+        from tracearena.io.recognition import list_unread_columns
 
-        others = unread_columns(path, format, Layout.parse(**self.layout()))
+        others = list_unread_columns(path, format, Layout.parse(**self.layout()))
         if others:
             note(f"{path}: columns left out: {', '.join(others)}")
 
     def other_columns(self, path: Path, format: str, sample: Sample | None = None) -> dict[str, Any]:
         """Return who has which value when in the columns of a table that are left out."""
         from tracearena.io.options import Layout
-        from tracearena.io.recognition import unread_columns
-        from tracearena.io.tables import values_of_columns
+        from tracearena.io.recognition import list_unread_columns
+        from tracearena.io.tables import read_column_values
 
         layout = Layout.parse(**self.layout())
-        return values_of_columns(path, unread_columns(path, format, layout), layout, sample)
+        return read_column_values(path, list_unread_columns(path, format, layout), layout, sample)
 
     def for_another(self, path: Path) -> ReadingOptions:
         """Return the options for a further file: one that we wrote has our own columns."""
@@ -171,7 +171,7 @@ class ReadingOptions:
     def read(self, path: Path, sample: Sample | None = None) -> Reading[Traces | GpsTraces]:
         """Read a file of any format, or a sample of it: events at places, or GPS points without a grid."""
         from tracearena.io import read
-        from tracearena.io.alignment import parse_hours, within_dates, within_hours
+        from tracearena.io.alignment import keep_dates, keep_hours, parse_hours
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
@@ -187,14 +187,14 @@ class ReadingOptions:
             **self.layout(),
         )
         if self.from_date is not None or self.to_date is not None:
-            reading = within_dates(reading, self.from_date, self.to_date)
-        return reading if hours is None else within_hours(reading, hours)
+            reading = keep_dates(reading, self.from_date, self.to_date)
+        return reading if hours is None else keep_hours(reading, hours)
 
     def read_events(self, path: Path, *, quietly: bool = False) -> Reading[Traces]:
         """Read events at places, and say on stderr what was wrong with them."""
         reading = self.read(path).as_events()
         if not quietly:
-            say(reading)
+            note_problems(reading)
         return reading
 
     def read_points(self, path: Path) -> Reading[GpsTraces]:
@@ -203,11 +203,11 @@ class ReadingOptions:
         from tracearena.io.options import Layout
 
         options = self
-        formats = recognition.look_at(path, Layout.parse(**self.layout())).formats
+        formats = recognition.guess_format(path, Layout.parse(**self.layout())).formats
         if self.format is None and "points" in formats:
             options = replace(self, format="points")
         reading = options.read(path).as_points()
-        say(reading)
+        note_problems(reading)
         return reading
 
     def like(self, places: Places, clock: Clock, report: Report) -> ReadingOptions:
@@ -229,15 +229,15 @@ class ReadingOptions:
             return options.like(traces.places, traces.clock, report).read_events(path)
         if options.format_of(path) == "pwscup":
             options = replace(options, times=options._times_of(path, first))
-        return say_once(options.read_events(path, quietly=True), first)
+        return note_new_problems(options.read_events(path, quietly=True), first)
 
     def _times_of(self, path: Path, first: Reading[Traces]) -> Path | None:
         """Return the table of times of a further file of the contest: that of the first, if it has none."""
         from tracearena.io import pwscup
 
-        own = self.times or pwscup.found_times(path, self.places)
+        own = self.times or pwscup.find_times_file(path, self.places)
         is_known = own is None and first.report.format == "pwscup"
-        return pwscup.found_times(first.report.path) if is_known else own
+        return pwscup.find_times_file(first.report.path) if is_known else own
 
     def read_obfuscated(
         self,
@@ -254,21 +254,21 @@ class ReadingOptions:
         """
         from tracearena.errors import FileError
         from tracearena.io import Reading, read_released
-        from tracearena.io.alignment import aligned
+        from tracearena.io.alignment import align_tables
         from tracearena.io.formats.released_table import is_released_table
-        from tracearena.io.released import is_released, of_events
+        from tracearena.io.released import is_released, match_original_events
         from tracearena.traces import ObfuscatedTraces
-        from tracearena.traces._arrays import positions
+        from tracearena.traces._arrays import find_positions
 
         if id_table is not None:
             self.refuse_limits()
             released, report = self.read_anonymized(path, original)
-            at = positions(released.user_ids, id_table.pseudonyms)
+            at = find_positions(released.user_ids, id_table.pseudonyms)
             if (at < 0).any():
                 problem = f"has a user {released.user_ids[at < 0][0].item()!r} whom the id table has not"
                 raise FileError.whole(path, problem, "other-users")
-            _, named = aligned(original.traces, released.with_user_ids(id_table.user_ids[at]))
-            return Reading(of_events(named, original.traces, path), report)
+            _, named = align_tables(original.traces, released.with_user_ids(id_table.user_ids[at]))
+            return Reading(match_original_events(named, original.traces, path), report)
         # Beside the contest's traces stand the contest's files, and their mistakes are told as its.
         of_contest = original.report.format == "pwscup" and not is_released_table(path)
         if of_contest or is_released(path):
@@ -282,8 +282,10 @@ class ReadingOptions:
             )
         self.refuse_limits()
         plain = self.read_alike(path, original)
-        _, moved = aligned(original.traces, plain.traces)
-        return Reading(of_events(ObfuscatedTraces.unchanged(moved), original.traces, path), plain.report)
+        _, moved = align_tables(original.traces, plain.traces)
+        return Reading(
+            match_original_events(ObfuscatedTraces.unchanged(moved), original.traces, path), plain.report
+        )
 
     def read_anonymized(self, path: Path, known: Reading[Traces]) -> Reading[ObfuscatedTraces]:
         """Read what is released under pseudonyms of the data set of `known`.
@@ -291,13 +293,15 @@ class ReadingOptions:
         It is a file of anonymized traces, or traces of any format as they are.
         """
         from tracearena.io import Reading, read_released
-        from tracearena.io.released import contest_header, is_released
+        from tracearena.io.released import is_released, read_contest_header
         from tracearena.traces import ObfuscatedTraces
 
         traces = known.traces
-        if contest_header(path) is not None:
+        if read_contest_header(path) is not None:
             times = self._times_of(path, known)
-            return say_once(read_released(path, places=self.places or traces.places, times=times), known)
+            return note_new_problems(
+                read_released(path, places=self.places or traces.places, times=times), known
+            )
         if is_released(path):
             return read_released(path, places=self.places, clock=traces.clock)
         plain = self.read_alike(path, known)
@@ -308,13 +312,13 @@ class ReadingOptions:
     ) -> tuple[Reading[Traces | GpsTraces], Reading[Traces | GpsTraces]]:
         """Cut one file into reference and original traces."""
         from tracearena.errors import ParameterError
-        from tracearena.io.alignment import split_after, split_at
+        from tracearena.io.alignment import split_after_days, split_at_date
 
         if self.split_at is not None and self.reference_days is not None:
             raise ParameterError("--split-at and --reference-days exclude each other")
         if self.split_at is not None:
-            return split_at(reading, self.split_at)
-        return split_after(reading, self.reference_days or 0)
+            return split_at_date(reading, self.split_at)
+        return split_after_days(reading, self.reference_days or 0)
 
     def _makes_instants(self, path: Path) -> bool:
         """Whether the instants of a file are chosen here: it has none of its own, and may get some."""
@@ -329,11 +333,13 @@ class ReadingOptions:
     def refuse_for(self, *, is_gps: bool) -> None:
         """Refuse options that GPS points, or events, have no use for."""
         if not is_gps:
-            refuse("events, which GPS points are not", resample=self.resample)
+            refuse_options("events, which GPS points are not", resample=self.resample)
             return
-        refuse("GPS points", places=self.places, times=self.times, top=self.top, utc_hours=self.utc_hours)
+        refuse_options(
+            "GPS points", places=self.places, times=self.times, top=self.top, utc_hours=self.utc_hours
+        )
         if self.grid is None:
-            refuse(
+            refuse_options(
                 "GPS points without --grid",
                 interval=self.interval,
                 slot=self.slot,
@@ -341,17 +347,17 @@ class ReadingOptions:
             )
 
 
-def say(reading: _Reported) -> None:
+def note_problems(reading: _HasReport) -> None:
     """Say on stderr what was wrong with a file."""
     for line in reading.report.lines():
         note(line)
 
 
-def say_once(reading: _AnyReading, first: _Reported) -> _AnyReading:
+def note_new_problems(reading: _AnyReading, first: _HasReport) -> _AnyReading:
     """Say what was wrong with a further file, without what was said of the first already."""
     if reading.report.assumed == first.report.assumed:
         reading.report.assumed = ""
-    say(reading)
+    note_problems(reading)
     return reading
 
 
@@ -361,7 +367,7 @@ def say_once(reading: _AnyReading, first: _Reported) -> _AnyReading:
 PANEL = "Reading"
 
 
-def _option(name: str, help: str, **settings: Any) -> Any:
+def _build_reading_option(name: str, help: str, **settings: Any) -> Any:
     return typer.Option(name, help=help, rich_help_panel=PANEL, **settings)
 
 
@@ -378,38 +384,49 @@ FromOption = Annotated[
 ]
 ColumnsOption = Annotated[
     str | None,
-    _option("--columns", "Which column is which, such as user=MMSI,time=BaseDateTime,lat=LAT,lng=LON."),
+    _build_reading_option(
+        "--columns", "Which column is which, such as user=MMSI,time=BaseDateTime,lat=LAT,lng=LON."
+    ),
 ]
 NoHeaderOption = Annotated[
-    bool, _option("--no-header", "The table has no header; --columns then gives numbers from 1.")
+    bool,
+    _build_reading_option("--no-header", "The table has no header; --columns then gives numbers from 1."),
 ]
 DelimiterOption = Annotated[
-    str | None, _option("--delimiter", "What stands between fields, such as ';' or tab; found if omitted.")
+    str | None,
+    _build_reading_option("--delimiter", "What stands between fields, such as ';' or tab; found if omitted."),
 ]
-DecimalOption = Annotated[str | None, _option("--decimal", "Decimal sign of numbers: . or ,")]
+DecimalOption = Annotated[str | None, _build_reading_option("--decimal", "Decimal sign of numbers: . or ,")]
 TimeFormatOption = Annotated[
-    str | None, _option("--time-format", "How times are written, such as '%d.%m.%Y %H:%M:%S'.")
+    str | None, _build_reading_option("--time-format", "How times are written, such as '%d.%m.%Y %H:%M:%S'.")
 ]
 OneUserOption = Annotated[
-    str | None, _option("--one-user", "All rows, or all files of a folder, are of one person of this name.")
+    str | None,
+    _build_reading_option(
+        "--one-user", "All rows, or all files of a folder, are of one person of this name."
+    ),
 ]
 PlacesFileOption = Annotated[
     Path | None,
-    _option("--places", "File of places: regions, POIs, venues or a table; found beside IN."),
+    _build_reading_option("--places", "File of places: regions, POIs, venues or a table; found beside IN."),
 ]
 GridOption = Annotated[
     str | None,
-    _option("--grid", "Put events or GPS points on a grid of rows x columns, such as 32x32."),
+    _build_reading_option("--grid", "Put events or GPS points on a grid of rows x columns, such as 32x32."),
 ]
 BoundsOption = Annotated[
-    str | None, _option("--bounds", "Keep this box only: south,west,north,east in degrees.")
+    str | None, _build_reading_option("--bounds", "Keep this box only: south,west,north,east in degrees.")
 ]
-TopOption = Annotated[int | None, _option("--top", "Keep the N most visited places only.")]
+TopOption = Annotated[int | None, _build_reading_option("--top", "Keep the N most visited places only.")]
 IntervalOption = Annotated[
     str | None,
-    _option("--interval", "Time between instants, such as 20min; 1h, or what all times lie on."),
+    _build_reading_option(
+        "--interval", "Time between instants, such as 20min; 1h, or what all times lie on."
+    ),
 ]
-SlotOption = Annotated[str | None, _option("--slot", "Length of a slot, such as 2h; one instant if omitted.")]
+SlotOption = Annotated[
+    str | None, _build_reading_option("--slot", "Length of a slot, such as 2h; one instant if omitted.")
+]
 SlotsOption = Annotated[
     str | None,
     typer.Option(
@@ -420,31 +437,44 @@ SlotsOption = Annotated[
 ]
 ResampleOption = Annotated[
     str | None,
-    _option("--resample", "GPS on a grid: one event per instant by last, nearest or interpolate."),
+    _build_reading_option(
+        "--resample", "GPS on a grid: one event per instant by last, nearest or interpolate."
+    ),
 ]
 TimezoneOption = Annotated[
     str | None,
-    _option("--timezone", "Local time, such as America/New_York; by the coordinates if omitted."),
+    _build_reading_option(
+        "--timezone", "Local time, such as America/New_York; by the coordinates if omitted."
+    ),
 ]
 UtcHoursOption = Annotated[
     bool,
-    _option("--utc-hours", "Ignore the file's offsets from UTC, as the PPMTF authors' program."),
+    _build_reading_option(
+        "--utc-hours", "Ignore the file's offsets from UTC, as the PPMTF authors' program."
+    ),
 ]
 HoursOption = Annotated[
-    str | None, _option("--hours", "Keep these local hours of every day only, such as 8-18.")
+    str | None, _build_reading_option("--hours", "Keep these local hours of every day only, such as 8-18.")
 ]
 FromDateOption = Annotated[
-    str | None, _option("--from-date", "Keep this local date and later ones only, such as 2008-11-01.")
+    str | None,
+    _build_reading_option("--from-date", "Keep this local date and later ones only, such as 2008-11-01."),
 ]
 ToDateOption = Annotated[
-    str | None, _option("--to-date", "Keep this local date and earlier ones only, such as 2008-12-31.")
+    str | None,
+    _build_reading_option("--to-date", "Keep this local date and earlier ones only, such as 2008-12-31."),
 ]
 SplitAtOption = Annotated[
     str | None,
-    _option("--split-at", "Cut one file before this date, such as 2012-06-01: reference, then original."),
+    _build_reading_option(
+        "--split-at", "Cut one file before this date, such as 2012-06-01: reference, then original."
+    ),
 ]
 ReferenceDaysOption = Annotated[
-    int | None, _option("--reference-days", "Cut one file after its first N days: reference, then original.")
+    int | None,
+    _build_reading_option(
+        "--reference-days", "Cut one file after its first N days: reference, then original."
+    ),
 ]
 
 
@@ -514,7 +544,7 @@ def _declare(
     ]
     for parameter, record in records.items():
         hidden = left_out if parameter == "reading" else ()
-        kept += [one for name, one in parameters_of(record).items() if name not in hidden]
+        kept += [one for name, one in build_parameters(record).items() if name not in hidden]
     reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
     reading.__annotations__ = {one.name: one.annotation for one in kept} | {"return": own.return_annotation}
 
@@ -523,7 +553,7 @@ def _declare(
 
 
 @functools.cache
-def parameters_of(record: type) -> dict[str, inspect.Parameter]:
+def build_parameters(record: type) -> dict[str, inspect.Parameter]:
     """Return the options as parameters of a command."""
     hints = get_type_hints(record, include_extras=True)
     return {
@@ -566,7 +596,7 @@ MaxListedIdsOption = Annotated[
 ]
 
 
-def user_numbers(file: Path | None, to: str | None) -> UserKey:
+def read_user_key(file: Path | None, to: str | None) -> UserKey:
     """Read the key of users if one is named and there; refuse it for formats that keep all ids."""
     from tracearena.io.id_mapping import LOWEST, UserKey
 
@@ -580,7 +610,7 @@ def user_numbers(file: Path | None, to: str | None) -> UserKey:
     return UserKey.read(file, lowest=LOWEST[to]) if file.exists() else UserKey()
 
 
-def say_keys(keys: Sequence[Path]) -> None:
+def note_key_files(keys: Sequence[Path]) -> None:
     """Say where the way back lies."""
     if keys:
         note(
@@ -589,7 +619,7 @@ def say_keys(keys: Sequence[Path]) -> None:
         )
 
 
-def regions_file(out: Path, to: str | None, places_out: Path | None, traces: Traces) -> Path | None:
+def choose_regions_file(out: Path, to: str | None, places_out: Path | None, traces: Traces) -> Path | None:
     """Return where the regions of contest files on a new grid go: nobody could read these without."""
     from tracearena.files import is_stream
 
@@ -615,19 +645,19 @@ def regions_file(out: Path, to: str | None, places_out: Path | None, traces: Tra
     )
 
 
-def say_grid(traces: Traces) -> None:
+def note_grid(traces: Traces) -> None:
     """Say where a grid lies whose bounds nobody named."""
     grid = traces.places.grid
     if grid is not None:
         corners = f"{grid.south:.4f},{grid.west:.4f},{grid.north:.4f},{grid.east:.4f}"
-        high, wide = _cell_km(grid)
+        high, wide = _measure_cell_km(grid)
         note(
             f"the grid covers {corners} (south,west,north,east), each cell {high:.2g} km x {wide:.2g} km; "
             "--bounds names another box"
         )
 
 
-def _cell_km(grid: Grid) -> tuple[float, float]:
+def _measure_cell_km(grid: Grid) -> tuple[float, float]:
     """Return the height and the width of a cell in the middle of a grid."""
     from tracearena.traces.geodesy import metres_per_degree
 
@@ -636,7 +666,7 @@ def _cell_km(grid: Grid) -> tuple[float, float]:
     return float(north) * height / 1000, float(east) * width / 1000
 
 
-def say_lost_dates(to: str | None, traces: Traces) -> None:
+def note_lost_dates(to: str | None, traces: Traces) -> None:
     """Say which day the first is, where a format numbers days and has no dates."""
     if to == "pwscup" and traces.clock.first_day is not None:
         note(f"the files number days and hold no dates: day 1 is {traces.clock.first_day}")

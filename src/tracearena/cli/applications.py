@@ -10,16 +10,22 @@ from typing import Annotated
 import typer
 
 from tracearena import arena
-from tracearena.cli._compare import Files, IdTableOption, OriginalOption, ReleasedOption, walked
-from tracearena.cli._large import EVENTS_ONLY, read_traces
+from tracearena.cli._compare import (
+    IdTableOption,
+    OriginalOption,
+    ReleasedOption,
+    ReleasePair,
+    open_release_pair,
+)
+from tracearena.cli._large import EVENTS_ONLY, read_gps_traces
 from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
     SeedOption,
-    chosen_seed,
+    choose_seed,
     note,
     print_result,
-    shown,
+    show_unsaved_progress,
 )
 from tracearena.cli._reading import ReadingOptions, reads_traces
 from tracearena.errors import ParameterError
@@ -67,15 +73,15 @@ def hotspots(
     as_json: JsonOption = False,
 ) -> None:
     """Place hotspots by the released points and count the original points they serve."""
-    from tracearena.metrics.applications.offloading import hotspots_of
+    from tracearena.metrics.applications.offloading import measure_hotspots_in_chunks
     from tracearena.traces import Box
 
     area = None if box is None else Box.parse(box, "--box")
-    noise = None if expected_noise is None else _metres(expected_noise)
-    files = Files(original, released, id_table)
+    noise = None if expected_noise is None else _parse_metres(expected_noise)
+    files = ReleasePair(original, released, id_table)
     by_id = id_table is not None or noise is None
-    with walked(context, reading, files, "hotspots", cluster=cluster, by_id=by_id) as walk:
-        result = hotspots_of(
+    with open_release_pair(context, reading, files, "hotspots", cluster=cluster, by_id=by_id) as walk:
+        result = measure_hotspots_in_chunks(
             walk,
             area=area,
             expected_noise_m=noise,
@@ -98,8 +104,8 @@ def gossip(
     """Spread a message from every user, in the released traces and (baseline) in the original."""
     from tracearena.metrics import applications
 
-    both = Files(original, released, None).read(reading)
-    with shown("meetings"):
+    both = ReleasePair(original, released, None).read(reading)
+    with show_unsaved_progress("meetings"):
         before, after = (applications.gossip(one, slot_s=slot, range_m=radius) for one in both)
     result = after.to_dict() | {
         "baseline": before.infection_rate,
@@ -136,13 +142,13 @@ def uniqueness(
     """Say how often 1 to 5 points single a user out, and how often they find the user in the release."""
     from tracearena.algorithms import catalogue
 
-    files = Files(original, released, id_table)
+    files = ReleasePair(original, released, id_table)
     who = files.who_is_who()
     known = None if mechanism is None else catalogue.create(mechanism, "gps-obfuscator")
-    noise = None if expected_noise is None else _metres(expected_noise)
-    used = chosen_seed(seed)
+    noise = None if expected_noise is None else _parse_metres(expected_noise)
+    used = choose_seed(seed)
     both = files.read(reading)
-    with shown("users"):
+    with show_unsaved_progress("users"):
         result = arena.uniqueness(
             *both,
             side_m=side,
@@ -187,20 +193,20 @@ def homes(
     as_json: JsonOption = False,
 ) -> None:
     """Find homes and workplaces before and after, and compare them."""
-    from tracearena.metrics.applications.homes import compared_homes
+    from tracearena.metrics.applications.homes import compare_homes_in_chunks
 
-    files = Files(original, released, id_table)
-    with walked(context, reading, files, "homes", cluster=cluster) as walk:
-        result = compared_homes(walk, timezone=local, within_m=within)
+    files = ReleasePair(original, released, id_table)
+    with open_release_pair(context, reading, files, "homes", cluster=cluster) as walk:
+        result = compare_homes_in_chunks(walk, timezone=local, within_m=within)
     for what, users, found, chance, error in (
         ("home", result.users_with_home, result.home_found, result.home_chance, result.home_error_m),
         ("work", result.users_with_work, result.work_found, result.work_chance, result.work_error_m),
     ):
-        note(_said_of_places(what, users, found, chance, error, within))
+        note(_describe_places_found(what, users, found, chance, error, within))
     print_result(result.to_dict(), as_json)
 
 
-def _said_of_places(
+def _describe_places_found(
     what: str, users: int, found: float | None, chance: float | None, error: float | None, within: float
 ) -> str:
     """Say what a share of places found means, and what it does not."""
@@ -239,18 +245,18 @@ def zones(
 ) -> None:
     """Find homes behind privacy zones and trimmed ends, from where trips stop."""
     from tracearena.algorithms import catalogue
-    from tracearena.arena.experiments import circle_of, homes_found
+    from tracearena.arena.experiments import find_homes_in_walk, zone_circle
 
     known = catalogue.create(mechanism, "gps-obfuscator")
-    circle_of(known)
-    files = Files(original, released, id_table)
-    with walked(context, reading, files, "users", cluster=cluster) as walk:
-        result = homes_found(walk, mechanism=known, within_m=within, timezone=local)
-    note(_said_of_zones(result))
+    zone_circle(known)
+    files = ReleasePair(original, released, id_table)
+    with open_release_pair(context, reading, files, "users", cluster=cluster) as walk:
+        result = find_homes_in_walk(walk, mechanism=known, within_m=within, timezone=local)
+    note(_describe_homes_found(result))
     print_result(result.to_dict(), as_json)
 
 
-def _said_of_zones(result: arena.ZoneFindings) -> str:
+def _describe_homes_found(result: arena.ZoneFindings) -> str:
     if result.home_found is None:
         return "home: the original tells nobody's, so nothing was tried"
     return (
@@ -270,15 +276,15 @@ def error(
     as_json: JsonOption = False,
 ) -> None:
     """Measure how far released points are from the original ones."""
-    from tracearena.metrics.applications.error import error_of
+    from tracearena.metrics.applications.error import measure_error_in_chunks
 
-    files = Files(original, released, id_table)
-    with walked(context, reading, files, "points", cluster=cluster) as walk:
-        result = error_of(walk)
+    files = ReleasePair(original, released, id_table)
+    with open_release_pair(context, reading, files, "points", cluster=cluster) as walk:
+        result = measure_error_in_chunks(walk)
     print_result(result.to_dict(), as_json)
 
 
-def _metres(text: str) -> float:
+def _parse_metres(text: str) -> float:
     from tracearena.algorithms import spec
     from tracearena.errors import ParameterError
 
@@ -298,7 +304,7 @@ def _metres(text: str) -> float:
 # ``tracearena applications deanonymise``: whether released trajectories tell who moved.
 
 
-class Method(StrEnum):
+class DeanonymisationMethod(StrEnum):
     """Who answers."""
 
     forest = "forest"
@@ -310,9 +316,9 @@ def deanonymise(
     reading: ReadingOptions,
     released: Annotated[Path, typer.Option("--released", help="Released GPS traces under their true ids.")],
     method: Annotated[
-        Method,
+        DeanonymisationMethod,
         typer.Option("--method", help="forest, or the paper's network lstm (needs tracearena[neural])."),
-    ] = Method.forest,
+    ] = DeanonymisationMethod.forest,
     targets: Annotated[
         int, typer.Option("--targets", min=1, help="Users to tell apart; all others are one class.")
     ] = 10,
@@ -327,14 +333,16 @@ def deanonymise(
     from tracearena import arena
     from tracearena.attacks import deanonymisation
 
-    if method is Method.lstm and importlib.util.find_spec("torch") is None:
+    if method is DeanonymisationMethod.lstm and importlib.util.find_spec("torch") is None:
         raise ParameterError("--method lstm needs PyTorch: install tracearena[neural], or take the forest")
     classifier: arena.Classifier = (
-        deanonymisation.LstmClassifier() if method is Method.lstm else deanonymisation.WindowForest()
+        deanonymisation.LstmClassifier()
+        if method is DeanonymisationMethod.lstm
+        else deanonymisation.WindowForest()
     )
-    used = chosen_seed(seed)
-    traces = read_traces(reading, released)
-    with shown("windows"):
+    used = choose_seed(seed)
+    traces = read_gps_traces(reading, released)
+    with show_unsaved_progress("windows"):
         result = arena.deanonymise(traces, classifier, targets=targets, seed=used)
     note(
         f"{method.value}: {result.accuracy:.1%} of {result.test_windows:,} windows right, always the largest "

@@ -13,13 +13,13 @@ from tracearena.cli._output import (
     SeedOption,
     ToOption,
     check_outputs,
-    chosen_seed,
-    form_of,
+    choose_output_form,
+    choose_seed,
+    join_cluster_lazily,
     note,
-    on_demand,
     print_result,
-    refuse,
-    working,
+    refuse_options,
+    show_progress,
     write_inferred_table,
     write_inferred_traces,
 )
@@ -70,12 +70,12 @@ def attack(
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
     from tracearena.algorithms import ReidentificationAttack, catalogue, validation
     from tracearena.cli import _large
-    from tracearena.cli._compare import compare_users, on_common_ground
+    from tracearena.cli._compare import align_files, compare_users
     from tracearena.errors import ParameterError
-    from tracearena.io.id_mapping import carrying, refuse_stale_key
+    from tracearena.io.id_mapping import check_no_stale_key, copy_key_beside
 
     if catalogue.is_kind(name, "gps-attack"):
-        refuse(
+        refuse_options(
             name,
             reference=reference,
             seed=seed,
@@ -83,40 +83,40 @@ def attack(
             mechanism=mechanism,
             cluster=cluster,
         )
-        _large.attack(reading, name, out, anonymized, to, as_json)
+        _large.attack_points(reading, name, out, anonymized, to, as_json)
         return
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")
     check_outputs(out, inputs=(reference, anonymized, *reading.files))
-    refuse_stale_key(reference, out)
-    attacker = _made(name, mechanism, legacy_2019)
+    check_no_stale_key(reference, out)
+    attacker = _make_attack(name, mechanism, legacy_2019)
     if getattr(attacker, "takes_points", False) and _has_points(reading, reference):
-        refuse(f"{name} on GPS points", cluster=cluster)
-        _link_points(reading, attacker, out, reference, anonymized, to, chosen_seed(seed), as_json)
+        refuse_options(f"{name} on GPS points", cluster=cluster)
+        _link_points(reading, attacker, out, reference, anonymized, to, choose_seed(seed), as_json)
         return
     before = reading.read_events(reference)
     after = reading.read_anonymized(anonymized, before)
-    form = form_of(out, to, contest=after.report.format == "pwscup")
-    known, target = on_common_ground((reference, before.traces), (anonymized, after.traces))
+    form = choose_output_form(out, to, contest=after.report.format == "pwscup")
+    known, target = align_files((reference, before.traces), (anonymized, after.traces))
     compare_users(reference, known.n_users, anonymized, target.n_users, strictly=form == "pwscup")
-    used = chosen_seed(seed)
-    workers = on_demand(context, cluster)
+    used = choose_seed(seed)
+    workers = join_cluster_lazily(context, cluster)
     result: dict[str, Any] = {"attack": str(attacker), "file": str(out), "pseudonyms": target.n_users}
     validation.try_attack(attacker, known)
-    with working("blocks of the attack", cluster=workers):
-        validation.fitted(attacker, known)
+    with show_progress("blocks of the attack", cluster=workers):
+        validation.run_fit(attacker, known)
         if isinstance(attacker, ReidentificationAttack):
-            table = validation.identified(attacker, target, known, seed=used)
+            table = validation.run_identify(attacker, target, known, seed=used)
         else:
-            traces = validation.inferred(attacker, target, known, seed=used)
+            traces = validation.run_infer(attacker, target, known, seed=used)
     if workers is not None and not workers.was_needed:
         note(f"{attacker} gives workers nothing to do: it ran here")
     if isinstance(attacker, ReidentificationAttack):
-        with carrying(reference, out):
+        with copy_key_beside(reference, out):
             write_inferred_table(table, out, form)
         result["kind"] = "inferred ID table"
     else:
-        with carrying(reference, out):
+        with copy_key_beside(reference, out):
             write_inferred_traces(traces, out, form)
         result["kind"] = "inferred traces"
         result["cells"] = traces.n_events
@@ -142,17 +142,17 @@ def _link_points(
     as_json: bool,
 ) -> None:
     """Say who is who among GPS points."""
-    form = form_of(out, to, contest=False)
+    form = choose_output_form(out, to, contest=False)
     known = reading.read_points(reference).traces
     target = reading.for_another(anonymized).read_points(anonymized).traces
-    with working("blocks of the attack"):
+    with show_progress("blocks of the attack"):
         table = attacker.fit(known).identify(target, seed=seed)
     write_inferred_table(table, out, form)
     counts = {"pseudonyms": target.n_users, "kind": "inferred ID table"}
     print_result({"attack": str(attacker), "file": str(out), **counts}, as_json)
 
 
-def _made(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
+def _make_attack(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
     """Make the attack, and refuse what it cannot be told or has to be told."""
     from tracearena.algorithms import parse
     from tracearena.arena import make_attacks
@@ -161,7 +161,7 @@ def _made(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
     told = {} if mechanism is None else {"mechanism": mechanism}
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019, **told)
     has = attacker.parameters()
-    refuse(
+    refuse_options(
         name,
         legacy_2019=legacy_2019 and "legacy_2019" not in has,
         mechanism=None if "mechanism" in has else mechanism,
@@ -201,10 +201,10 @@ def algorithms(
     = or in brackets may be left out; numbers may carry a unit where one is named (m, km, s, min, h).
     """
     from tracearena.algorithms import Description, Listing, describe, overview
-    from tracearena.algorithms.base import kinds_called
+    from tracearena.algorithms.base import kinds_by_word
 
     found: Listing | Description
-    if what is None or kinds_called(what):
+    if what is None or kinds_by_word(what):
         found = overview(what)
     else:
         _refuse_misspelt_kind(what)

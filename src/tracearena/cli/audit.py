@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._app import say_outcome, unhurried
+from tracearena.cli._app import delay_stop, print_outcome
 from tracearena.cli._output import (
     JsonOption,
     SeedOption,
     check_outputs,
-    chosen_seed,
+    choose_seed,
     note,
+    parse_proportion,
     print_result,
-    refuse,
-    share_of,
-    shown,
-    working,
+    refuse_options,
+    show_progress,
+    show_unsaved_progress,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces, say
+from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.audit import Audit, Protection, Settings
     from tracearena.io import Reading
-    from tracearena.io.suggestions import Sample, Sampled
+    from tracearena.io.suggestions import Sample, SampleSize
     from tracearena.traces import IdTable
 
 
@@ -51,7 +51,7 @@ _MOST_PEOPLE, _MOST_ROWS = 1_000_000, 20_000_000
 """Of a larger file, a random sample of people with about this many rows in total is read."""
 
 
-def _option(name: str, help: str) -> Any:
+def _build_measuring_option(name: str, help: str) -> Any:
     return typer.Option(name, help=help, rich_help_panel="Measuring")
 
 
@@ -60,12 +60,17 @@ class MeasuringOptions:
     """What the command line says about measuring."""
 
     people: Annotated[
-        int, _option("--people", help="Try attacks for so many people; of more, for a random sample.")
+        int,
+        _build_measuring_option(
+            "--people", help="Try attacks for so many people; of more, for a random sample."
+        ),
     ] = 1000
-    draws: Annotated[int, _option("--draws", help="How often a person's known points are drawn.")] = 20
+    draws: Annotated[
+        int, _build_measuring_option("--draws", help="How often a person's known points are drawn.")
+    ] = 20
     limit: Annotated[
         list[str] | None,
-        _option(
+        _build_measuring_option(
             "--limit",
             help="What may be found: NAME=SHARE, of found-again, singling-out and inference; the last two "
             "above guessing. [default: found-again=5% singling-out=20% inference=20%]",
@@ -73,23 +78,35 @@ class MeasuringOptions:
     ] = None
     attack: Annotated[
         list[str] | None,
-        _option("--attack", help="A further attack, such as my_module:MyLinker; repeat for more."),
+        _build_measuring_option(
+            "--attack", help="A further attack, such as my_module:MyLinker; repeat for more."
+        ),
     ] = None
     within: Annotated[
-        float, _option("--within", help="Metres within which a home or a workplace counts as found.")
+        float,
+        _build_measuring_option(
+            "--within", help="Metres within which a home or a workplace counts as found."
+        ),
     ] = 200.0
     cell: Annotated[
-        float, _option("--cell", help="GPS points: metres of the cells that attacks on places work on.")
+        float,
+        _build_measuring_option(
+            "--cell", help="GPS points: metres of the cells that attacks on places work on."
+        ),
     ] = 500.0
     every: Annotated[
-        float, _option("--every", help="GPS points: minutes between the instants that they work on.")
+        float,
+        _build_measuring_option(
+            "--every", help="GPS points: minutes between the instants that they work on."
+        ),
     ] = 30.0
     smallest_group: Annotated[
-        int, _option("--smallest-group", help="Draw no place on a map where fewer people were.")
+        int,
+        _build_measuring_option("--smallest-group", help="Draw no place on a map where fewer people were."),
     ] = 10
     quick: Annotated[
         bool,
-        _option(
+        _build_measuring_option(
             "--quick",
             help="A first page within a minute: at most 2,000 people are read and 200 "
             "tried, wider intervals.",
@@ -100,7 +117,7 @@ class MeasuringOptions:
         """Return them as the audit takes them."""
         from tracearena.audit import Settings
 
-        limits: dict[str, Any] = limits_of(self.limit or ())
+        limits: dict[str, Any] = parse_limits(self.limit or ())
         return Settings(
             people=self.people, draws=self.draws, within_m=self.within, cell_m=self.cell,
             interval_min=self.every, smallest_group=self.smallest_group, quick=self.quick,
@@ -124,7 +141,7 @@ class MeasuringOptions:
         return Sample(users=_MOST_PEOPLE, rows=_MOST_ROWS, seed=seed) if is_large else None
 
 
-def limits_of(said: Sequence[str]) -> dict[str, float]:
+def parse_limits(said: Sequence[str]) -> dict[str, float]:
     """Return what ``--limit`` says, by the settings of an audit."""
     from tracearena.audit.settings import LIMITS
     from tracearena.errors import ParameterError
@@ -135,24 +152,24 @@ def limits_of(said: Sequence[str]) -> dict[str, float]:
         name, sign, share = one.partition("=")
         if name not in known or not sign:
             raise ParameterError.of("--limit", one, f"NAME=SHARE, the name one of {', '.join(known)}")
-        found[known[name]] = share_of(f"--limit {name}", share)
+        found[known[name]] = parse_proportion(f"--limit {name}", share)
     return found
 
 
-def order_of(reading: Reading[Any]) -> Any:
+def find_user_order(reading: Reading[Any]) -> Any:
     """Return the users of a file by their first rows, where it has rows."""
     order = reading.report.user_order
     return None if order is None else order.to_numpy()
 
 
-def run(
+def run_audit(
     given: dict[str, Any],
     settings: Settings,
     seed: int,
     out: Path,
     *,
     tables: bool,
-    read: Sampled | None = None,
+    read: SampleSize | None = None,
     **told: Any,
 ) -> Audit:
     """Audit and write the folder; what was finished before Ctrl-C is written, too.
@@ -162,28 +179,28 @@ def run(
     read
         How many people of the file were read, if not all.
     """
-    from tracearena.audit import stages, write_audit
-    from tracearena.audit.settings import Choice
+    from tracearena.audit import assess_in_stages, write_audit
+    from tracearena.audit.settings import AuditChoice
 
     def with_sample(audit: Audit) -> Audit:
         if read is None:
             return audit
-        people = Choice("people read", f"{read.users:,} of {read.of:,}", _SAMPLED)
+        people = AuditChoice("people read", f"{read.users:,} of {read.of:,}", _SAMPLED)
         return replace(audit, choices=(people, *audit.choices))
 
     last: Audit | None = None
     said = 0
-    with unhurried():
+    with delay_stop():
         try:
-            with working("attacks"):
-                for last in map(with_sample, stages(**given, settings=settings, seed=seed)):
+            with show_progress("attacks"):
+                for last in map(with_sample, assess_in_stages(**given, settings=settings, seed=seed)):
                     for choice in last.choices[said:]:
                         note(f"{choice.name}: {choice.value} ({choice.reason})")
                     said = len(last.choices)
         except KeyboardInterrupt:
             if last is not None:
                 write_audit(last, out, tables=tables, **told)
-                say_outcome(f"{out} holds what was finished, marked as incomplete")
+                print_outcome(f"{out} holds what was finished, marked as incomplete")
             raise
     assert last is not None
     write_audit(last, out, tables=tables, **told)
@@ -235,18 +252,18 @@ def audit(
     check_outputs(out, inputs=(file, released, id_table, others, *reading.files), folders=True)
     settings = measuring.settings(show_people=show_people)
     if released is None or synthetic:
-        refuse("a file without a release of real people", mechanism=mechanism)
-    used = chosen_seed(seed)
-    with shown(f"reading {file.name}"):
+        refuse_options("a file without a release of real people", mechanism=mechanism)
+    used = choose_seed(seed)
+    with show_unsaved_progress(f"reading {file.name}"):
         # People of a release, or those who were left out of it, cannot be drawn alike by their ids.
         sample = measuring.sample(file, used) if released is None else None
-        given, read = _read(reading, file, released, id_table, synthetic, others, sample)
+        given, read = _read_inputs(reading, file, released, id_table, synthetic, others, sample)
         given |= {"mechanism": mechanism, "attacks": measuring.attack or ()}
-    found = run(given, settings, used, out, tables=tables, read=read, reading=reading.words)
-    print_result(found.to_dict() if as_json else _for_people(found, out), as_json)
+    found = run_audit(given, settings, used, out, tables=tables, read=read, reading=reading.words)
+    print_result(found.to_dict() if as_json else _format_for_people(found, out), as_json)
 
 
-def _read(
+def _read_inputs(
     reading: ReadingOptions,
     file: Path,
     released: Path | None,
@@ -254,54 +271,54 @@ def _read(
     synthetic: bool,
     others: Path | None,
     sample: Sample | None,
-) -> tuple[dict[str, Any], Sampled | None]:
+) -> tuple[dict[str, Any], SampleSize | None]:
     """Read everything that is named; returns the arguments of `stages`, and how many people were read."""
-    from tracearena.cli._reading import say
+    from tracearena.cli._reading import note_problems
     from tracearena.traces import GpsTraces
 
     if released is None:
-        refuse("a file without --released", id_table=id_table, synthetic=synthetic, others=others)
+        refuse_options("a file without --released", id_table=id_table, synthetic=synthetic, others=others)
     if not synthetic:
-        refuse("a release of real people; --synthetic says that it is none", others=others)
+        refuse_options("a release of real people; --synthetic says that it is none", others=others)
     original = reading.read(file, sample)
-    say(original)
+    note_problems(original)
     given: dict[str, Any] = {"traces": original.traces, "source": file, "synthetic": synthetic}
     if isinstance(original.traces, GpsTraces):
-        from tracearena.io.fields.coordinates import local_time
+        from tracearena.io.fields.coordinates import find_local_time
 
-        given["timezone"] = local_time(original.traces, original.report)
+        given["timezone"] = find_local_time(original.traces, original.report)
     columns = reading.other_columns(file, original.report.format, sample)
     given["columns"] = (columns, {})
     if released is not None:
-        release = _release(reading, released, original, id_table, synthetic)
+        release = _read_release(reading, released, original, id_table, synthetic)
         given |= {
             "released": release.traces,
             "release_source": released,
-            "orders": tuple(order_of(one) for one in (original, release)),
+            "orders": tuple(find_user_order(one) for one in (original, release)),
             "columns": (
                 columns,
                 reading.for_another(released).other_columns(released, release.report.format),
             ),
         }
     if others is not None:
-        given["others"] = _alike(reading, others, original).traces
-    given["id_table"] = _who(id_table)
+        given["others"] = _read_alike(reading, others, original).traces
+    given["id_table"] = _read_id_table(id_table)
     return given, original.report.sampled
 
 
-def _release(
+def _read_release(
     reading: ReadingOptions, path: Path, original: Reading[Any], id_table: Path | None, synthetic: bool
 ) -> Reading[Any]:
     from tracearena.traces import Traces
 
     if synthetic or not isinstance(original.traces, Traces):
-        return _alike(reading, path, original)
+        return _read_alike(reading, path, original)
     if original.report.format == "pwscup" and id_table is None:
         return reading.read_obfuscated(path, original)
     return reading.read_anonymized(path, original)
 
 
-def _alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Reading[Any]:
+def _read_alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Reading[Any]:
     from tracearena.traces import Traces
 
     if isinstance(original.traces, Traces):
@@ -309,19 +326,19 @@ def _alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Readi
     return reading.for_another(path).read_points(path)
 
 
-def _who(path: Path | None) -> IdTable | None:
+def _read_id_table(path: Path | None) -> IdTable | None:
     if path is None:
         return None
-    from tracearena.io.places import read_who_is_who
+    from tracearena.io.places import read_id_pairs
 
-    return read_who_is_who(path)
+    return read_id_pairs(path)
 
 
-def _for_people(found: Audit, out: Path) -> dict[str, Any]:
+def _format_for_people(found: Audit, out: Path) -> dict[str, Any]:
     from tracearena.audit.page import PAGE
-    from tracearena.audit.results import lines
+    from tracearena.audit.results import summarise_lines
 
-    return {**lines(found), "page": str(out / PAGE)}
+    return {**summarise_lines(found), "page": str(out / PAGE)}
 
 
 # ``tracearena protect``: find a defence that holds, apply it, and show the proof.
@@ -375,24 +392,24 @@ def protect(
     measurement. Exit status 0: a release was written and keeps all limits. 3: none does; the page says the
     least risk that was reached and by what, and SAFER is not written.
     """
-    from tracearena.audit.page import PAGE, outcome
+    from tracearena.audit.page import PAGE, describe_outcome
     from tracearena.errors import ParameterError
-    from tracearena.io.fields.coordinates import local_time
+    from tracearena.io.fields.coordinates import find_local_time
     from tracearena.traces import GpsTraces
 
     check_outputs(safer, id_table, inputs=(file, *reading.files))
     check_outputs(out, inputs=(file, safer), folders=True)
     if any(one.startswith("found-again") for one in measuring.limit or ()):
         raise ParameterError("--limit found-again is for audit; protect takes it as --target-risk")
-    target = share_of("--target-risk", target_risk)
+    target = parse_proportion("--target-risk", target_risk)
     settings = replace(measuring.settings(), found_again=target)
-    used = chosen_seed(seed)
-    with shown(f"reading {file.name}"):
+    used = choose_seed(seed)
+    with show_unsaved_progress(f"reading {file.name}"):
         original = reading.read(file)
-    say(original)
+    note_problems(original)
     traces = original.traces
-    zone = local_time(traces, original.report) if isinstance(traces, GpsTraces) else None
-    release = _Release(reading, original, safer, id_table)
+    zone = find_local_time(traces, original.report) if isinstance(traces, GpsTraces) else None
+    release = _ReleaseDraft(reading, original, safer, id_table)
     given: dict[str, Any] = {"traces": traces, "source": file, "timezone": zone}
     asked = {"target": target, "defences": defences, "attacks": measuring.attack or ()}
     try:
@@ -400,17 +417,17 @@ def protect(
         command = None
         if found.chosen is not None:
             said = [*reading.words, *measuring.words, "--target-risk", target_risk]
-            command = _command(found, file, safer, out, said)
+            command = _build_command(found, file, safer, out, said)
         audit = found.proof
         if audit is None:
-            audit = run(given, settings, used, out, tables=tables, protection=found)
+            audit = run_audit(given, settings, used, out, tables=tables, protection=found)
         else:
             _write_page(audit, out, tables=tables, protection=found, command=command)
             release.keep()
     finally:
         release.discard()
     result = {
-        "verdict": outcome(found),
+        "verdict": describe_outcome(found),
         "defence": found.chosen,
         "file": str(safer) if found.chosen else None,
         "command": command,
@@ -419,12 +436,12 @@ def protect(
         print_result(result | {"protection": found.to_dict(), "audit": audit.to_dict()}, True)
     else:
         known = {name: value for name, value in result.items() if value is not None}
-        print_result({**known, **_useful(found), "page": str(out / PAGE)}, False)
+        print_result({**known, **_describe_usefulness(found), "page": str(out / PAGE)}, False)
     if found.chosen is None:
         raise typer.Exit(NOTHING_HOLDS)
 
 
-class _Release:
+class _ReleaseDraft:
     """The file that is being proved: written next to its place, and moved there when it is proved."""
 
     def __init__(
@@ -443,24 +460,24 @@ class _Release:
     @property
     def original_order(self) -> Any:
         """The users of the original by their first rows."""
-        return order_of(self._original)
+        return find_user_order(self._original)
 
     def publish(self, released: Any, who: IdTable) -> tuple[Any, Any]:
         """Write a release under pseudonyms, and read it as others will, with the order of its rows."""
         from tracearena.cli import _large
-        from tracearena.cli._output import form_of, write_anonymized
+        from tracearena.cli._output import choose_output_form, write_anonymized
         from tracearena.traces import GpsTraces
 
         self._who = who
         self._folder.mkdir(exist_ok=True)
         if isinstance(released, GpsTraces):
-            _large.write_traces(released, self.draft)
+            _large.write_gps_traces(released, self.draft)
             given: Reading[Any] = self._reading.for_another(self.draft).read_points(self.draft)
-            return given.traces, order_of(given)
+            return given.traces, find_user_order(given)
         contest = self._original.report.format == "pwscup"
-        write_anonymized(released, self.draft, form_of(self.draft, None, contest=contest))
+        write_anonymized(released, self.draft, choose_output_form(self.draft, None, contest=contest))
         given = self._reading.read_anonymized(self.draft, self._original)
-        return given.traces, order_of(given)
+        return given.traces, find_user_order(given)
 
     def keep(self) -> None:
         """Move the release to its place, and write who is who if that is asked for."""
@@ -481,26 +498,26 @@ def _search(
     seed: int,
     out: Path,
     tables: bool,
-    release: _Release,
+    release: _ReleaseDraft,
 ) -> Protection:
     """Try the defences, and say of each what became of it; after Ctrl-C a page holds what is known."""
-    from tracearena.audit import searching, stages, write_audit
+    from tracearena.audit import assess_in_stages, protect_in_stages, write_audit
 
     last: Protection | None = None
     said: set[str] = set()
-    with unhurried():
+    with delay_stop():
         try:
-            with working("defences"):
-                for last in searching(
+            with show_progress("defences"):
+                for last in protect_in_stages(
                     **given, **asked, settings=settings, seed=seed, publish=release.publish,
                     release_source=release.draft, original_order=release.original_order,
                 ):  # fmt: skip
-                    _say(last, said)
+                    _note_trials(last, said)
         except KeyboardInterrupt:
             if last is not None:
-                begun = next(stages(**given, settings=settings, seed=seed))
+                begun = next(assess_in_stages(**given, settings=settings, seed=seed))
                 write_audit(begun, out, tables=tables, protection=last)
-                say_outcome(f"{out} holds what was finished, marked as incomplete")
+                print_outcome(f"{out} holds what was finished, marked as incomplete")
             raise
     assert last is not None
     return last
@@ -512,9 +529,9 @@ def _write_page(audit: Audit, out: Path, **told: Any) -> None:
     write_audit(audit, out, **told)
 
 
-def _say(found: Protection, said: set[str]) -> None:
+def _note_trials(found: Protection, said: set[str]) -> None:
     """Say what became of the defences tried since."""
-    from tracearena.audit.texts import risk_words
+    from tracearena.audit.texts import format_risk
 
     for one in found.trials:
         if one.defence in said or (one.risk is None and one.error is None):
@@ -522,7 +539,7 @@ def _say(found: Protection, said: set[str]) -> None:
         said.add(one.defence)
         risk = one.error
         if one.risk is not None:
-            risk = f"{risk_words(one.risk, one.at_least)} found by {one.attack}"
+            risk = f"{format_risk(one.risk, one.at_least)} found by {one.attack}"
         kept = "" if one.kept is None else f", {one.kept:.0%} kept"
         over = [light.question for light in one.lights if light.colour not in ("green", "grey")]
         also = "".join(
@@ -534,25 +551,25 @@ def _say(found: Protection, said: set[str]) -> None:
             said.add(f"proof of {name}")
             linked = audit.risks.linkability
             share = None if linked is None else linked.headline
-            risk = "nobody" if share is None else risk_words(share, False)
+            risk = "nobody" if share is None else format_risk(share, False)
             note(f"proof of {name}: {risk} found again, {audit.verdict}")
 
 
-def _command(found: Protection, file: Path, safer: Path, out: Path, said: list[str]) -> str:
+def _build_command(found: Protection, file: Path, safer: Path, out: Path, said: list[str]) -> str:
     """Return the command that makes such a release again, with the options that were said."""
     words = ["tracearena", "protect", str(file), str(safer), *said, "--out", str(out)]
     return shlex.join([*words, "--defences", str(found.chosen)])
 
 
-def _useful(found: Protection) -> dict[str, str]:
+def _describe_usefulness(found: Protection) -> dict[str, str]:
     """Say what is kept, and whether events were moved to cells or to other times."""
-    from tracearena.audit.page import changes
+    from tracearena.audit.page import describe_changes
 
     if found.proof is None or found.proof.usefulness is None:
         return {}
     kept, whole = found.proof.usefulness.kept or 0.0, found.proof.usefulness.kept_of_file or 0.0
     told = {"usefulness": f"{kept:.0%} of six tasks is kept, {whole:.0%} against the original file"}
-    said = changes(found)
+    said = describe_changes(found)
     return told | ({"changed": " ".join(said)} if said else {})
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tracearena.cli._output import JsonOption, refuse
+from tracearena.cli._output import JsonOption, refuse_options
 from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces
 from tracearena.cli.score import OriginalOption
 from tracearena.errors import DataError, FileError, ParameterError
@@ -39,14 +39,14 @@ TruthOption = Annotated[
 def register_check(app: typer.Typer) -> None:
     """Add the command and its three kinds of file."""
     group = typer.Typer(no_args_is_help=True, help="Check a submission: exit 0 if it is good, 2 if not.")
-    group.command("obfuscated")(obfuscated)
-    group.command("inferred-table")(inferred_table)
-    group.command("inferred-traces")(inferred_traces)
+    group.command("obfuscated")(check_obfuscated)
+    group.command("inferred-table")(check_inferred_table)
+    group.command("inferred-traces")(check_inferred_traces)
     app.add_typer(group, name="check")
 
 
 @reads_traces(limits=LIMITS)
-def obfuscated(
+def check_obfuscated(
     reading: ReadingOptions, file: FileArgument, original: OriginalOption, as_json: JsonOption = False
 ) -> None:
     """Check obfuscated traces: one cell for each row of the original."""
@@ -68,11 +68,11 @@ def obfuscated(
             "deleted": int(released.is_deleted.sum()),
         }
 
-    _run(lambda: reading.read_events(original), check, file, as_json)
+    _run_check(lambda: reading.read_events(original), check, file, as_json)
 
 
 @reads_traces(limits=("max_bytes",))
-def inferred_table(
+def check_inferred_table(
     reading: ReadingOptions,
     file: FileArgument,
     reference: ReferenceOption = None,
@@ -85,25 +85,25 @@ def inferred_table(
     It takes what an attacker has, --reference and --anonymized; the judge may name --original instead.
     """
 
-    def check(known: _Known) -> dict[str, int]:
+    def check(known: _AnswerReference) -> dict[str, int]:
         import numpy as np
 
-        from tracearena.cli._output import is_who_is_who
+        from tracearena.cli._output import is_id_table_file
         from tracearena.io.pwscup import read_inferred_table
 
-        if reading.format != "pwscup" and is_who_is_who(file):
+        if reading.format != "pwscup" and is_id_table_file(file):
             reading.refuse_limits()
-            table = _who_is_who(file, known)
+            table = _read_id_guess(file, known)
         else:
             users, limit = known.frame.user_ids, reading.max_bytes
             table = read_inferred_table(file, known.rows(), users=users, max_bytes=limit)
         return {"rows": len(table), "different_users": len(np.unique(table.user_ids))}
 
-    _run(lambda: _known(reading, reference, anonymized, original), check, file, as_json)
+    _run_check(lambda: _read_answer_reference(reading, reference, anonymized, original), check, file, as_json)
 
 
 @reads_traces(limits=("max_bytes",))
-def inferred_traces(
+def check_inferred_traces(
     reading: ReadingOptions,
     file: FileArgument,
     reference: ReferenceOption = None,
@@ -116,24 +116,24 @@ def inferred_traces(
     It takes what an attacker has, --reference and --anonymized; the judge may name --original instead.
     """
 
-    def check(known: _Known) -> dict[str, int]:
+    def check(known: _AnswerReference) -> dict[str, int]:
         import numpy as np
 
         from tracearena.io.pwscup import read_inferred_traces
-        from tracearena.io.released import OBFUSCATED, contest_header
+        from tracearena.io.released import OBFUSCATED, read_contest_header
 
-        if reading.format == "pwscup" or contest_header(file) == OBFUSCATED:
+        if reading.format == "pwscup" or read_contest_header(file) == OBFUSCATED:
             inferred = read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
         else:
             reading.refuse_limits()
-            inferred = _covering(file, reading.read_alike(file, known.reading).traces, known)
+            inferred = _check_coverage(file, reading.read_alike(file, known.reading).traces, known)
         return {"rows": inferred.n_events, "different_regions": len(np.unique(inferred.place_index))}
 
-    _run(lambda: _known(reading, reference, anonymized, original), check, file, as_json)
+    _run_check(lambda: _read_answer_reference(reading, reference, anonymized, original), check, file, as_json)
 
 
 @dataclass(frozen=True)
-class _Known:
+class _AnswerReference:
     """What an answer is held against.
 
     Attributes
@@ -159,14 +159,14 @@ class _Known:
         return np.arange(users) + users + 1 if self.pseudonyms is None else self.pseudonyms
 
 
-def _known(
+def _read_answer_reference(
     reading: ReadingOptions, reference: Path | None, anonymized: Path | None, original: Path | None
-) -> _Known:
+) -> _AnswerReference:
     """Read what an attacker has, or the original traces."""
     if original is not None:
-        refuse("an answer that is checked by --original", reference=reference, anonymized=anonymized)
+        refuse_options("an answer that is checked by --original", reference=reference, anonymized=anonymized)
         truth = reading.read_events(original)
-        return _Known(original, truth, truth.traces)
+        return _AnswerReference(original, truth, truth.traces)
     if reference is None or anonymized is None:
         raise ParameterError(
             "an answer is checked by what an attacker has: name the public traces with --anonymized and the "
@@ -174,12 +174,12 @@ def _known(
         )
     import numpy as np
 
-    from tracearena.cli._compare import compare_users, on_common_ground
+    from tracearena.cli._compare import align_files, compare_users
     from tracearena.traces import Traces
 
     before = reading.read_events(reference)
     after = reading.read_anonymized(anonymized, before)
-    past, target = on_common_ground((reference, before.traces), (anonymized, after.traces))
+    past, target = align_files((reference, before.traces), (anonymized, after.traces))
     strictly = after.report.format == "pwscup"
     compare_users(reference, past.n_users, anonymized, target.n_users, strictly=strictly)
     frame = Traces.from_dense(
@@ -189,15 +189,15 @@ def _known(
         user_ids=past.user_ids,
         first_instant=target.span[0],
     )
-    return _Known(reference, before, frame, target.user_ids)
+    return _AnswerReference(reference, before, frame, target.user_ids)
 
 
-def _who_is_who(file: Path, known: _Known) -> IdTable:
+def _read_id_guess(file: Path, known: _AnswerReference) -> IdTable:
     """Read a guess that names its pseudonyms; refuse users and pseudonyms that there are not."""
     from tracearena.errors import Fault
-    from tracearena.io.places import read_who_is_who
+    from tracearena.io.places import read_id_pairs
 
-    table = read_who_is_who(file, one_to_one=False)
+    table = read_id_pairs(file, one_to_one=False)
     users = set(map(str, known.frame.user_ids.tolist()))
     problem = f"there is no such user; it must be one of the {len(users):,} of {known.path.name}"
     faults = [
@@ -216,12 +216,12 @@ def _who_is_who(file: Path, known: _Known) -> IdTable:
     return table
 
 
-def _covering(file: Path, inferred: Traces, known: _Known) -> Traces:
+def _check_coverage(file: Path, inferred: Traces, known: _AnswerReference) -> Traces:
     """Return inferred traces that have a place for every event that is asked for; refuse others."""
-    from tracearena.cli._compare import on_common_ground
+    from tracearena.cli._compare import align_files
     from tracearena.metrics.contest_scores import places_at
 
-    truth, guess = on_common_ground((known.path, known.frame), (file, inferred))
+    truth, guess = align_files((known.path, known.frame), (file, inferred))
     try:
         places_at(guess, truth)
     except DataError as error:
@@ -229,7 +229,7 @@ def _covering(file: Path, inferred: Traces, known: _Known) -> Traces:
     return guess
 
 
-def _run(
+def _run_check(
     read: Callable[[], _Given],
     check: Callable[[_Given], dict[str, int]],
     file: Path,

@@ -12,10 +12,10 @@ from tracearena.cli._output import (
     JsonOption,
     SeedOption,
     check_outputs,
-    chosen_seed,
+    choose_seed,
     note,
     print_result,
-    working,
+    show_progress,
 )
 
 
@@ -74,16 +74,16 @@ def city(
     users = users or (500 if mode is Mode.fleet else 4_000)
     days = days or (14 if mode is Mode.fleet else 40)
     if mode in (Mode.gps, Mode.fleet):
-        _points(out, mode, users, days, to, seed, as_json)
+        _write_points(out, mode, users, days, to, seed, as_json)
         return
     check_outputs(out, places_out)
-    target = to or _format_of(out, mode)
+    target = to or _choose_format(out, mode)
     if target not in io.FORMATS:
         raise ParameterError.of("to", target, f"one of {', '.join(io.FORMATS)}")
     if target in ("pwscup", "peopleflow") and mode is Mode.checkins:
         raise ParameterError(f"{target} files hold one event per instant: check-ins need another format")
-    used = chosen_seed(seed)
-    with working("people"):
+    used = choose_seed(seed)
+    with show_progress("people"):
         traces = cities.simulate(
             users=users,
             days=days,
@@ -109,24 +109,24 @@ def city(
     )
 
 
-def _points(
+def _write_points(
     out: Path, mode: Mode, users: int, days: int, to: str | None, seed: int | None, as_json: bool
 ) -> None:
     """Write points of receivers: a GeoLife folder, or a table or GPX by the name of `out`."""
     from tracearena.cities import simulate_fleet, simulate_gps
     from tracearena.io import write
-    from tracearena.io.writers import format_of_name
+    from tracearena.io.writers import guess_format_by_name
 
-    used = chosen_seed(seed)
-    with working("people" if mode is Mode.gps else "vehicles"):
+    used = choose_seed(seed)
+    with show_progress("people" if mode is Mode.gps else "vehicles"):
         traces = (simulate_gps if mode is Mode.gps else simulate_fleet)(users, days, seed=used)
     write(traces, out, to=to)
     counts = {"users": users, "days": days, "points": traces.n_points, "trajectories": traces.n_trajectories}
-    result = {"mode": mode.value, "format": to or format_of_name(out, "points"), **counts}
+    result = {"mode": mode.value, "format": to or guess_format_by_name(out, "points"), **counts}
     print_result(result | {"seed": used, "written": [str(out)]}, as_json)
 
 
-def _format_of(out: Path, mode: Mode) -> str:
-    from tracearena.io.writers import format_of_name
+def _choose_format(out: Path, mode: Mode) -> str:
+    from tracearena.io.writers import guess_format_by_name
 
-    return format_of_name(out, like="pwscup" if mode is Mode.regular else "table")
+    return guess_format_by_name(out, like="pwscup" if mode is Mode.regular else "table")

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import JsonOption, ReleaseSeedOption, note, print_result, release_seed, working
+from tracearena.cli._output import (
+    JsonOption,
+    ReleaseSeedOption,
+    choose_release_seed,
+    note,
+    print_result,
+    show_progress,
+)
 from tracearena.cli._reading import ReadingOptions, reads_traces
 from tracearena.cli.contest_data import (
     MinEventsOption,
@@ -17,23 +24,23 @@ from tracearena.cli.contest_data import (
     SensitiveOption,
     WalkOption,
     ZerosOption,
-    planned,
-    training_traces,
-    with_enough_events,
-    with_sensitive_regions,
+    build_plan,
+    drop_small_users,
+    mark_sensitive_regions,
+    read_training_traces,
     write_people,
 )
 from tracearena.cli.contest_results import (
     Ranking,
-    board_of_folder,
-    board_of_tables,
-    say_refused,
-    say_surroundings,
+    make_folder_board,
+    make_tables_board,
+    note_missing_files,
+    note_refused_files,
 )
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.contest import Charter
+    from tracearena.contest import ContestFile
     from tracearena.traces import Traces
 
 
@@ -63,8 +70,8 @@ def register_contest(app: typer.Typer) -> None:
         rich_markup_mode=None,
     )
     group.command()(data)
-    _register_judging(group)
-    _register_verify(group)
+    register_judging(group)
+    register_verify(group)
     for name, module in SERVER_COMMANDS.items():
         getattr(import_module(f"tracearena.cli.{module}"), f"register_{name}")(group)
     app.add_typer(group, name="contest")
@@ -124,21 +131,21 @@ def data(
     from tracearena.contest.data import check_regions
     from tracearena.files import require_new
 
-    charter = chartered(rules, teams=teams, users=users, days=days, data_sets=data_sets)
-    plan = planned(charter, homes=homes, only_seen=only_seen)
+    charter = combine_contest_options(rules, teams=teams, users=users, days=days, data_sets=data_sets)
+    plan = build_plan(charter, homes=homes, only_seen=only_seen)
     require_new(folder)
-    training = training_traces(reading, file, reference)
+    training = read_training_traces(reading, file, reference)
     check_regions(training)
-    training = with_sensitive_regions(training, reading, file, sensitive, pois)
-    training = with_enough_events(training, min_events)
+    training = mark_sensitive_regions(training, reading, file, sensitive, pois)
+    training = drop_small_users(training, min_events)
     parameters = {"factors": factors, "alpha": alpha, "iterations": iterations, "zeros": zeros}
     manifest = write_people(
-        folder, training, charter, plan, parameters, walk=walk, model=model, seed=release_seed(seed)
+        folder, training, charter, plan, parameters, walk=walk, model=model, seed=choose_release_seed(seed)
     )
-    print_result(_summary(folder, manifest, training), as_json)
+    print_result(_summarise_data(folder, manifest, training), as_json)
 
 
-def _summary(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[str, Any]:
+def _summarise_data(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[str, Any]:
     plan, seed = manifest["plan"], manifest["model"]["seed"]
     summary = {
         "folder": str(folder),
@@ -157,7 +164,7 @@ def _summary(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[s
 # What a contest is to be, by its file and by options.
 
 
-def chartered(
+def combine_contest_options(
     rules: Path | None,
     *,
     teams: int | None,
@@ -165,19 +172,19 @@ def chartered(
     days: int | None,
     data_sets: int | None,
     to_make: bool = False,
-) -> Charter:
+) -> ContestFile:
     """Return what a contest is to be: as its file says, or as the options do; both must agree.
 
     If the contest is to be made from its file alone, that may say where its people come from.
     """
-    from tracearena.contest import Charter, ContestPlan, read_charter
+    from tracearena.contest import ContestFile, ContestPlan, read_contest_file
 
     options = {"teams": teams, "users": users, "days": days, "data_sets": data_sets}
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if rules is None:
         plan = ContestPlan(**given)
-        return Charter(teams=plan.teams, rules=plan.rules())
-    charter = read_charter(rules, to_make=to_make)
+        return ContestFile(teams=plan.teams, rules=plan.rules())
+    charter = read_contest_file(rules, to_make=to_make)
     if charter.data is not None and not to_make:
         raise ParameterError(f"{rules}: contest data takes its traces from IN; leave [data] out of the file")
     said = {"teams": charter.teams, "users": charter.rules.users, "data_sets": charter.rules.data_sets}
@@ -228,7 +235,7 @@ WinnerOption = Annotated[
 ]
 
 
-def _register_judging(group: typer.Typer) -> None:
+def register_judging(group: typer.Typer) -> None:
     """Add the commands to the group."""
     group.command()(release)
     group.command()(judge)
@@ -250,9 +257,9 @@ def release(
     from tracearena.contest import read_submissions, release_all
 
     intake = read_submissions(folder, rules)
-    say_surroundings(intake)
-    with working("releases"):
-        done = release_all(intake, seed=release_seed(seed))
+    note_missing_files(intake)
+    with show_progress("releases"):
+        done = release_all(intake, seed=choose_release_seed(seed))
     if as_json:
         typer.echo(json.dumps(done.to_dict(), allow_nan=False))
         return
@@ -261,7 +268,7 @@ def release(
         note(f"team {team}, data set {number}: utility {utility:.4f} is below {lowest:g}")
     for team, number in done.missing:
         note(f"team {team}, data set {number}: nothing handed in that counts")
-    say_refused(done.refused)
+    note_refused_files(done.refused)
     typer.echo(f"released now     {len(done.new)}")
     typer.echo(f"released before  {len(done.before)}")
     typer.echo(f"to publish       {folder / 'everybody'}")
@@ -286,10 +293,10 @@ def judge(
     from tracearena.contest import attack_all, read_submissions
 
     intake = read_submissions(folder, rules)
-    with working("sample attacks"):
+    with show_progress("sample attacks"):
         intake = attack_all(intake, seed=seed)
     ranking = Ranking(overall, preliminary, final_weight, winner_attacks)
-    board_of_folder(intake, rules, out, ranking, as_json)
+    make_folder_board(intake, rules, out, ranking, as_json)
 
 
 def board(
@@ -327,19 +334,19 @@ def board(
     if folder is not None:
         if any(tables):
             raise ParameterError("a board is made of a folder or of tables of scores, not of both")
-        board_of_folder(read_submissions(folder, rules), rules, out, ranking, as_json)
+        make_folder_board(read_submissions(folder, rules), rules, out, ranking, as_json)
         return
     if reidentification is None or trace_inference is None or utility is None:
         raise ParameterError(
             "name the contest's folder, or all three of --reidentification, --trace-inference and --utility"
         )
-    board_of_tables((reidentification, trace_inference, utility), rules, out, ranking, as_json)
+    make_tables_board((reidentification, trace_inference, utility), rules, out, ranking, as_json)
 
 
 # ``tracearena contest verify``: anybody can prove the judge right, or wrong.
 
 
-def _register_verify(group: typer.Typer) -> None:
+def register_verify(group: typer.Typer) -> None:
     """Add the command to the group."""
     group.command()(verify)
 
@@ -362,7 +369,7 @@ def verify(
     """
     from tracearena.contest import verify_archive
 
-    with working("scores"):
+    with show_progress("scores"):
         found = verify_archive(file, key=key)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), allow_nan=False))

@@ -51,7 +51,7 @@ def login(
 ) -> None:
     """Log in with a token of the team, which its page makes; it is asked for, or read from stdin."""
     require_extra("client")
-    from tracearena.server.client import Client, Login, keep
+    from tracearena.server.client import Client, Login, save_login
 
     asked = sys.stdin.isatty()
     token = (typer.prompt("Token", hide_input=True, err=True) if asked else sys.stdin.readline()).strip()
@@ -59,11 +59,11 @@ def login(
         raise ParameterError("there is no token; make one on the team's page, and give it here")
     with Client(url, token) as client:
         me = client.get("me")
-        path = keep(Login(client.url, token))
+        path = save_login(Login(client.url, token))
     if as_json:
         typer.echo(json.dumps(me))
         return
-    typer.echo(f"team {_called(me)}")
+    typer.echo(f"team {_format_team(me)}")
     note(f"the token is kept in {path}")
 
 
@@ -74,7 +74,7 @@ def data(
     """Fetch the team's own traces and everybody's files; what is there is not fetched again."""
     from tracearena.server.client import download, download_bundle
 
-    with _client() as client:
+    with _open_client() as client:
         with progress_bar("own traces") as progress:
             own = download_bundle(client, to, progress)
         files, new = client.get("data")["files"], []
@@ -103,11 +103,11 @@ def check(
 ) -> None:
     """Check a file as the judge will, with the same code: exit 0 if it is good, 2 if not."""
     require_extra("client")
-    from tracearena.server.client import check as checked
+    from tracearena.server.client import check_before_upload as checked
 
-    team = _own_team(folder) if target is None else target
-    what = "obfuscated" if target is None else _kind(file, kind)
-    verdict = checked(file, what, folder, _number(team), data_set)
+    team = _read_own_team(folder) if target is None else target
+    what = "obfuscated" if target is None else _choose_kind(file, kind)
+    verdict = checked(file, what, folder, _check_team_number(team), data_set)
     if as_json:
         typer.echo(
             json.dumps(
@@ -122,7 +122,7 @@ def check(
 
 def submit(file: FileArgument, data_set: DataSetOption = 1, as_json: JsonOption = False) -> None:
     """Hand in obfuscated traces, and print the receipt."""
-    _hand_in(f"uploads/obfuscated/{data_set}", file, as_json)
+    _submit_file(f"uploads/obfuscated/{data_set}", file, as_json)
 
 
 def attack(
@@ -133,12 +133,14 @@ def attack(
     as_json: JsonOption = False,
 ) -> None:
     """Hand in an attack on a team, and print the receipt."""
-    _hand_in(f"uploads/attack/{_number(target)}/{data_set}/{_kind(file, kind)}", file, as_json)
+    _submit_file(
+        f"uploads/attack/{_check_team_number(target)}/{data_set}/{_choose_kind(file, kind)}", file, as_json
+    )
 
 
 def status(as_json: JsonOption = False) -> None:
     """Show the phase, what the team defends, whom it may attack, and what it handed in."""
-    with _client() as client:
+    with _open_client() as client:
         names = ("phase", "me", "data_sets", "targets", "submissions")
         found = {name: client.get(name) for name in names}
     if as_json:
@@ -146,32 +148,32 @@ def status(as_json: JsonOption = False) -> None:
         return
     phase = found["phase"]
     until = f", until {phase['next_change']}" if phase["next_change"] else ""
-    typer.echo(f"team {_called(found['me'])}")
+    typer.echo(f"team {_format_team(found['me'])}")
     typer.echo(f"{phase['phase'] or 'between two phases'}{until}; the server's clock: {phase['now']}")
     for one in found["data_sets"]:
-        typer.echo(f"data set {one['number']}: {_standing(one)}; {one['uploads_left']} uploads left")
+        typer.echo(f"data set {one['number']}: {_describe_defence(one)}; {one['uploads_left']} uploads left")
     for one in found["targets"]:
-        what = f"target {_called(one)}, data set {one['data_set']}"
+        what = f"target {_format_team(one)}, data set {one['data_set']}"
         typer.echo(f"{what}: {one['uploads_left']} uploads left")
     if phase["attacks"] == "open" and not found["targets"]:
         typer.echo("no targets yet: the judge releases them when it has looked at the last upload")
     for one in found["submissions"]:
-        typer.echo(_line(one))
+        typer.echo(_format_upload(one))
 
 
 def watch(
     every: Annotated[float, typer.Option("--every", min=0.2, max=3_600, help="Seconds between looks.")] = 2.0,
 ) -> None:
     """Wait until everything that was handed in has its verdict, and say each change."""
-    with _client() as client:
+    with _open_client() as client:
         said: dict[int, str] = {}
         while True:
             found = client.get("submissions")
             for one in found:
                 if said.get(one["id"]) != one["state"]:
                     said[one["id"]] = one["state"]
-                    typer.echo(_line(one))
-            if all(_is_settled(one) for one in found):
+                    typer.echo(_format_upload(one))
+            if all(_is_final(one) for one in found):
                 return
             time.sleep(every)
 
@@ -184,7 +186,7 @@ def receipts(as_json: JsonOption = False) -> None:
     """
     from tracearena.server.client import check_receipts
 
-    with _client() as client:
+    with _open_client() as client:
         found = check_receipts(client)
     if as_json:
         typer.echo(json.dumps([{"receipt": one.receipt, "state": one.state} for one in found]))
@@ -199,17 +201,17 @@ def receipts(as_json: JsonOption = False) -> None:
 
 def board(as_json: JsonOption = False) -> None:
     """Show what may be seen of the scores now."""
-    with _client() as client:
+    with _open_client() as client:
         found = client.get("board")
     if as_json:
         typer.echo(json.dumps(found))
         return
-    print_shown(found)
+    print_scores(found)
 
 
-def print_shown(found: dict[str, Any]) -> None:
+def print_scores(found: dict[str, Any]) -> None:
     """Print what may be seen of the scores: awards and board, or who takes part."""
-    names = {one["team"]: _called(one) for one in found["names"]}
+    names = {one["team"]: _format_team(one) for one in found["names"]}
     snapshot = found["snapshot"]
     if snapshot is None:
         typer.echo("no scores are shown yet; taking part: " + ", ".join(names.values()))
@@ -224,18 +226,18 @@ def print_shown(found: dict[str, Any]) -> None:
         typer.echo(f"{names.get(row['team'], row['team'])}, data set {row['data_set']}: {', '.join(scores)}")
 
 
-def _called(one: dict[str, Any]) -> str:
+def _format_team(one: dict[str, Any]) -> str:
     """Return number and name of a team, once if they are the same."""
     number, name = one["team"], one["name"]
     return str(number) if name == number else f"{number} {name}"
 
 
-def _hand_in(path: str, file: Path, as_json: bool) -> None:
-    from tracearena.server.client import keep_receipt, upload
+def _submit_file(path: str, file: Path, as_json: bool) -> None:
+    from tracearena.server.client import save_receipt, upload
 
-    with _client() as client, progress_bar(file.name) as progress:
+    with _open_client() as client, progress_bar(file.name) as progress:
         receipt = upload(client, path, file, progress)
-        keep_receipt(client.url, receipt)
+        save_receipt(client.url, receipt)
     if as_json:
         typer.echo(json.dumps(receipt))
     else:
@@ -246,21 +248,21 @@ def _hand_in(path: str, file: Path, as_json: bool) -> None:
 
 
 @contextmanager
-def _client() -> Iterator[Client]:
+def _open_client() -> Iterator[Client]:
     require_extra("client")
-    from tracearena.server.client import Client, kept
+    from tracearena.server.client import Client, read_login
 
-    login = kept()
+    login = read_login()
     with Client(login.url, login.token) as client:
         yield client
 
 
-def _is_settled(one: dict[str, Any]) -> bool:
+def _is_final(one: dict[str, Any]) -> bool:
     """Whether nothing more becomes of an upload now; an attack is scored when its phase is over."""
     return one["state"] in FINAL or (one["state"] == "checked" and one["target"] is not None)
 
 
-def _standing(one: dict[str, Any]) -> str:
+def _describe_defence(one: dict[str, Any]) -> str:
     """Say how well a data set is defended, and plainly if it is not valid."""
     if one["utility"] is None:
         return "nothing counts yet"
@@ -268,7 +270,7 @@ def _standing(one: dict[str, Any]) -> str:
     return said if one["valid"] else f"{said}, NOT VALID: it must be at least {one['threshold']:g}"
 
 
-def _line(one: dict[str, Any]) -> str:
+def _format_upload(one: dict[str, Any]) -> str:
     where = f"data set {one['data_set']}" + (f" of {one['target']}" if one["target"] else "")
     said = f"{one['id']:>5}  {one['kind']}, {where}: {one['state']}"
     if one.get("utility") is not None:
@@ -278,14 +280,14 @@ def _line(one: dict[str, Any]) -> str:
     return said + "".join(f"\n       {line}" for line in why.splitlines())
 
 
-def _kind(file: Path, kind: str | None) -> str:
+def _choose_kind(file: Path, kind: str | None) -> str:
     """Return what an attack is, by what is said or by the header of a CSV file."""
     from tracearena.checks import require_choice
 
     if kind is not None:
         require_choice("--kind", kind, _KINDS)
         return kind
-    header = _first_line(file)
+    header = _read_first_line(file)
     found = next(
         (name for start, name in _HEADERS.items() if header.strip(b'\xef\xbb\xbf\r\n"') == start), None
     )
@@ -294,7 +296,7 @@ def _kind(file: Path, kind: str | None) -> str:
     return found
 
 
-def _first_line(file: Path) -> bytes:
+def _read_first_line(file: Path) -> bytes:
     import gzip
 
     with open(file, "rb") as raw:
@@ -305,20 +307,20 @@ def _first_line(file: Path) -> bytes:
             raise FileError.whole(file, "is not a whole gzip file", "bad-gzip") from None
 
 
-def _own_team(folder: Path) -> str:
+def _read_own_team(folder: Path) -> str:
     """Return the number of the team whose original traces were fetched with the letter."""
-    from tracearena.contest import read_charter
+    from tracearena.contest import read_contest_file
     from tracearena.contest.contest_file import NAME
     from tracearena.io.pwscup import PwsName
 
-    samples = set(read_charter(folder / NAME).sample_numbers) if (folder / NAME).is_file() else set()
+    samples = set(read_contest_file(folder / NAME).sample_numbers) if (folder / NAME).is_file() else set()
     found = {f"{PwsName.parse(path).team:03d}" for path in folder.glob("orgtraces_team*.csv")} - samples
     if len(found) != 1:
         raise ParameterError(f"{folder}: has not the traces of one team; `contest client data` fetches them")
     return found.pop()
 
 
-def _number(team: str) -> str:
+def _check_team_number(team: str) -> str:
     if not (team.isascii() and team.isdigit() and len(team) == 3):
         raise ParameterError.of("team", team, "three digits, such as 002")
     return team

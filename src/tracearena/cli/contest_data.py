@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import note, working
+from tracearena.cli._output import note, show_progress
 from tracearena.cli._reading import ReadingOptions
 from tracearena.cli.synthesize import train_ppmtf
 
 if TYPE_CHECKING:
-    from tracearena.contest import Charter, ContestPlan
-    from tracearena.contest.data import TeamMaker
+    from tracearena.contest import ContestFile, ContestPlan
+    from tracearena.contest.data import VirtualUserModel
     from tracearena.traces import Places, Traces
 
 
@@ -48,7 +48,7 @@ PoisOption = Annotated[
 ]
 
 
-def planned(charter: Charter, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
+def build_plan(charter: ContestFile, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
     """Return how many of what a contest's file asks for, if such data can be made."""
     from tracearena.contest import ContestPlan
 
@@ -57,22 +57,22 @@ def planned(charter: Charter, *, homes: bool = True, only_seen: bool = True) -> 
     return plan
 
 
-def training_traces(reading: ReadingOptions, file: Path, reference: Path | None) -> Traces:
+def read_training_traces(reading: ReadingOptions, file: Path, reference: Path | None) -> Traces:
     """Read the traces to learn from, and more of the same users where there are any."""
-    from tracearena.cli._compare import on_common_ground
-    from tracearena.io.id_mapping import refuse_numbered_apart
+    from tracearena.cli._compare import align_files
+    from tracearena.io.id_mapping import check_same_numbers
     from tracearena.traces import Traces
 
     learned = reading.read_events(file)
     if reference is None:
         return learned.traces
     more = reading.read_alike(reference, learned).traces
-    training, more = on_common_ground((file, learned.traces), (reference, more))
-    refuse_numbered_apart(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
+    training, more = align_files((file, learned.traces), (reference, more))
+    check_same_numbers(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
     return Traces.joined([more, training])
 
 
-def with_enough_events(training: Traces, least: int) -> Traces:
+def drop_small_users(training: Traces, least: int) -> Traces:
     """Leave out the users with fewer events, and say how many they are."""
     import numpy as np
 
@@ -91,7 +91,7 @@ def with_enough_events(training: Traces, least: int) -> Traces:
     return training.take_users(enough)
 
 
-def with_sensitive_regions(
+def mark_sensitive_regions(
     training: Traces, reading: ReadingOptions, file: Path, sensitive: str | None, pois: Path | None
 ) -> Traces:
     """Mark the regions with sensitive places in them, and say so if no region is sensitive."""
@@ -106,8 +106,8 @@ def with_sensitive_regions(
         categories = regions.parse_categories(sensitive)
         where = pois or reading.places or file
         try:
-            training = regions.with_sensitive(
-                training, regions.of_categories(_points(reading, file, pois), categories)
+            training = regions.mark_sensitive(
+                training, regions.select_categories(_read_pois(reading, file, pois), categories)
             )
         except DataError as error:
             raise DataError(f"{where}: {error}") from None
@@ -119,7 +119,7 @@ def with_sensitive_regions(
     return training
 
 
-def _points(reading: ReadingOptions, file: Path, pois: Path | None) -> Places:
+def _read_pois(reading: ReadingOptions, file: Path, pois: Path | None) -> Places:
     if pois is not None:
         from tracearena.io import read_places
 
@@ -135,7 +135,7 @@ def _points(reading: ReadingOptions, file: Path, pois: Path | None) -> Places:
 def write_people(
     folder: Path,
     training: Traces,
-    charter: Charter,
+    charter: ContestFile,
     plan: ContestPlan,
     parameters: dict[str, Any],
     *,
@@ -148,10 +148,10 @@ def write_people(
     from tracearena.engine import child_seed, seed_sequence
 
     root = seed_sequence(seed)
-    people, about = learned_people(
+    people, about = train_team_maker(
         training, plan, parameters, walk=walk, model=model, seed=child_seed(root, 0)
     )
-    with working("teams"):
+    with show_progress("teams"):
         return contest.write_contest_data(
             folder,
             people,
@@ -163,7 +163,7 @@ def write_people(
         )
 
 
-def learned_people(
+def train_team_maker(
     training: Traces,
     plan: ContestPlan,
     parameters: dict[str, Any],
@@ -171,13 +171,13 @@ def learned_people(
     walk: str,
     model: Path | None,
     seed: Any,
-) -> tuple[TeamMaker, dict[str, Any]]:
+) -> tuple[VirtualUserModel, dict[str, Any]]:
     """Train on the traces; return what makes virtual users, and what the manifest says of it."""
     from tracearena.contest import contest_training
     from tracearena.contest.virtual_days import STEP_S, ShortWalk
-    from tracearena.io.options import seconds
+    from tracearena.io.options import parse_duration_s
 
-    step_s = seconds(walk, "walk")
+    step_s = parse_duration_s(walk, "walk")
     if step_s == contest_training(training).clock.interval_s and step_s > STEP_S:
         trained = train_ppmtf(contest_training(training), parameters, model, seed)
         return trained, {"method": str(trained), "parameters": trained.parameters()}
@@ -187,7 +187,7 @@ def learned_people(
             f"the traces begin at {course.learned.clock.label(0)}: {course.invented} is invented from their "
             "first hour, everybody at home, and is not handed out"
         )
-    with working("short steps"):
+    with show_progress("short steps"):
         filled = course.training()
     trained = train_ppmtf(filled, parameters, model, seed)
     people = course.people(trained, homes=plan.homes, only_seen=plan.only_seen)

@@ -17,24 +17,24 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from tracearena.cli._app import unhurried
+from tracearena.cli._app import delay_stop
 from tracearena.cli._contest_folder import DatabaseOption, require_extra
-from tracearena.cli._output import JsonOption, SeedOption, chosen_seed, note
+from tracearena.cli._output import JsonOption, SeedOption, choose_seed, note
 from tracearena.cli._reading import ReadingOptions
-from tracearena.cli.contest_client import print_shown
-from tracearena.cli.contest_new import People, create
+from tracearena.cli.contest_client import print_scores
+from tracearena.cli.contest_new import PeopleOptions, create_contest_with_key
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.contest import Charter, ContestPlan, Schedule
-    from tracearena.server.operations.create import Created
-    from tracearena.server.operations.demo import Bot, Demonstration, Stop
-    from tracearena.server.processes.supervisor import Serving
+    from tracearena.contest import ContestFile, ContestPlan, Schedule
+    from tracearena.server.operations.create import ContestLinks
+    from tracearena.server.operations.demo import DemoBot, Demonstration, DemoStop
+    from tracearena.server.processes.supervisor import ServerOptions
 
 
 _USERS, _DAYS = 60, 4
 _LOOK_S = 0.2
-_WORDS = {
+_PHASE_TEXTS = {
     "anonymization": "the anonymization phase: teams hand in what they have hidden",
     "attack": "the attack phase: everybody attacks what the others have published",
     "ceremony": "the pause before the results: hold the ceremony as the organiser",
@@ -42,58 +42,58 @@ _WORDS = {
 }
 
 
-def show(host: str, port: int, workers: int, phase: str) -> None:
+def run_demo(host: str, port: int, workers: int, phase: str) -> None:
     """Hold a contest with invented teams up to a phase, say who can log in, and serve until told to stop."""
-    from tracearena.server.operations.demo import Stop
-    from tracearena.server.processes.supervisor import Serving, require_free
+    from tracearena.server.operations.demo import DemoStop
+    from tracearena.server.processes.supervisor import ServerOptions, require_free_port
     from tracearena.server.settings import is_loopback
 
     if not is_loopback(host):
         raise ParameterError(f"--host {host}: a demo is for this machine alone; leave --host out")
-    serving = Serving(host=host, port=port, workers=workers)
-    require_free(serving)
-    with unhurried(), tempfile.TemporaryDirectory(prefix="tracearena-demo-") as place:
-        _held(Path(place), serving, Stop(phase))
+    serving = ServerOptions(host=host, port=port, workers=workers)
+    require_free_port(serving)
+    with delay_stop(), tempfile.TemporaryDirectory(prefix="tracearena-demo-") as place:
+        _run_contest(Path(place), serving, DemoStop(phase))
     note("ended; nothing of the demo is left")
 
 
-def _held(folder: Path, serving: Serving, stop: Stop) -> None:
+def _run_contest(folder: Path, serving: ServerOptions, stop: DemoStop) -> None:
     from tracearena.contest import ContestPlan, write_contest_data
-    from tracearena.contest.contest_file import Neighbours
+    from tracearena.contest.contest_file import CityPeople
     from tracearena.engine import fresh_seed
-    from tracearena.server.operations.demo import TEAMS, schedule_around
-    from tracearena.server.processes.supervisor import served, until_signal
+    from tracearena.server.operations.demo import TEAM_COUNT, build_demo_schedule
+    from tracearena.server.processes.supervisor import serve_in_background, stop_on_signal
     from tracearena.server.settings import configure
     from tracearena.server.store.folder import Folder
 
-    plan = ContestPlan(teams=TEAMS, users=_USERS, days=_DAYS)
-    with driven(folder / "clock") as put, (folder / "log").open("wb") as log:
-        schedule = schedule_around(stop, datetime.now(UTC).replace(microsecond=0))
+    plan = ContestPlan(teams=TEAM_COUNT, users=_USERS, days=_DAYS)
+    with drive_clock(folder / "clock") as put, (folder / "log").open("wb") as log:
+        schedule = build_demo_schedule(stop, datetime.now(UTC).replace(microsecond=0))
         put(schedule.registration_begin)
-        charter = charter_of("Demo", plan, schedule, mode="live")
+        charter = build_sample_contest_file("Demo", plan, schedule, mode="live")
         note("the city wakes up; the first time takes longer, for the kernels are compiled")
-        links, key = made(
+        links, key = make_contest(
             folder / "contest",
             charter,
-            lambda to: write_contest_data(to, Neighbours(), plan, charter=charter),
+            lambda to: write_contest_data(to, CityPeople(), plan, charter=charter),
         )
         contest = Folder(folder / "contest")
         configure(contest)
-        from tracearena.server.operations.demo import Demonstration, Stage
+        from tracearena.server.operations.demo import Demonstration, DemoSetup
 
-        with served(contest, key, serving, log=log) as url:
-            stage = Stage(url=url, made=links, folder=folder, put=put, seed=fresh_seed())
+        with serve_in_background(contest, key, serving, log=log) as url:
+            stage = DemoSetup(url=url, made=links, folder=folder, put=put, seed=fresh_seed())
             demonstration = Demonstration(stage)
             demonstration.go_to(stop, lambda following: note(f"invented teams play: {following}"))
-            with until_signal() as ended:
-                _say(demonstration, url)
-                _wait(demonstration, ended)
+            with stop_on_signal() as ended:
+                _print_logins(demonstration, url)
+                _wait_for_end(demonstration, ended)
             demonstration.close()
 
 
-def _say(shown: Demonstration, url: str) -> None:
+def _print_logins(shown: Demonstration, url: str) -> None:
     typer.echo(f"The contest is at {url}/")
-    typer.echo(f"It is in {_WORDS[str(shown.stop)]}\n")
+    typer.echo(f"It is in {_PHASE_TEXTS[str(shown.stop)]}\n")
     width = max(len(one.name) for one in shown.accounts)
     for one in shown.accounts:
         typer.echo(
@@ -106,10 +106,10 @@ def _say(shown: Demonstration, url: str) -> None:
     typer.echo("These accounts and everything else are gone when you end it with Ctrl-C.")
 
 
-def _wait(shown: Demonstration, ended: threading.Event) -> None:
+def _wait_for_end(shown: Demonstration, ended: threading.Event) -> None:
     """Wait for the end; in a terminal, Enter goes on to the next phase."""
     listens = sys.stdin.isatty()
-    _ask(shown, listens)
+    _prompt_next_phase(shown, listens)
     while not ended.wait(_LOOK_S):
         if listens and select.select([sys.stdin], [], [], 0)[0]:
             if not sys.stdin.readline():
@@ -117,11 +117,11 @@ def _wait(shown: Demonstration, ended: threading.Event) -> None:
             elif not shown.is_over:
                 note("the teams play on")
                 shown.go_on()
-                typer.echo(f"It is in {_WORDS[str(shown.stop)]}")
-                _ask(shown, listens)
+                typer.echo(f"It is in {_PHASE_TEXTS[str(shown.stop)]}")
+                _prompt_next_phase(shown, listens)
 
 
-def _ask(shown: Demonstration, listens: bool) -> None:
+def _prompt_next_phase(shown: Demonstration, listens: bool) -> None:
     if listens and not shown.is_over:
         typer.echo("Enter goes on to the next phase.")
 
@@ -133,25 +133,28 @@ Put: TypeAlias = Callable[..., None]
 """Sets a driven clock: `put(at)`, or `put(at, runs=True)`."""
 
 
-def charter_of(name: str, plan: ContestPlan, schedule: Schedule, **rules: Any) -> Charter:
+def build_sample_contest_file(name: str, plan: ContestPlan, schedule: Schedule, **rules: Any) -> ContestFile:
     """Return a contest of the first teams of the cast, on people of the embedded city."""
     from dataclasses import replace
 
-    from tracearena.contest import Charter, DataSource
-    from tracearena.contest.sample_teams import players
+    from tracearena.contest import ContestFile, DataSource
+    from tracearena.contest.sample_teams import select_simulated_teams
 
-    return Charter(
+    return ContestFile(
         name=name,
         teams=plan.teams,
         rules=replace(plan.rules(), **rules),
         schedule=schedule,
-        names={f"{number:03d}": player.name for number, player in enumerate(players(plan.teams), 1)},
+        names={
+            f"{number:03d}": player.name
+            for number, player in enumerate(select_simulated_teams(plan.teams), 1)
+        },
         data=DataSource(),
     )
 
 
 @contextmanager
-def driven(path: Path) -> Iterator[Put]:
+def drive_clock(path: Path) -> Iterator[Put]:
     """Drive the clock of everything that is started inside."""
     from tracearena.server import clock
 
@@ -163,19 +166,19 @@ def driven(path: Path) -> Iterator[Put]:
         del os.environ[clock.VARIABLE]
 
 
-def made(
-    folder: Path, charter: Charter, write: Callable[[Path], object], database: str | None = None
-) -> tuple[Created, bytes]:
+def make_contest(
+    folder: Path, charter: ContestFile, write: Callable[[Path], object], database: str | None = None
+) -> tuple[ContestLinks, bytes]:
     """Make a contest whose data somebody writes to a folder; return its links and the judge's key."""
-    from tracearena.server.operations.create import out_of_sight
+    from tracearena.server.operations.create import open_private_folder
     from tracearena.server.store.crypto import read_judge_key
-    from tracearena.server.store.database import require_empty
+    from tracearena.server.store.database import require_empty_database
 
-    require_empty(database)
+    require_empty_database(database)
     key = folder.with_name("judge-key")
-    with out_of_sight() as place:
+    with open_private_folder() as place:
         write(place / "contest")
-        links = create(folder, place / "contest", key, None, charter, database=database)
+        links = create_contest_with_key(folder, place / "contest", key, None, charter, database=database)
     return links, read_judge_key(key)
 
 
@@ -209,53 +212,57 @@ def rehearse(
 
     from tracearena.contest import ContestPlan, Schedule
 
-    used, begun = chosen_seed(seed), time.monotonic()
+    used, begun = choose_seed(seed), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tracearena-rehearsal-") as place:
         folder = Path(place)
-        with driven(folder / "clock") as put:
+        with drive_clock(folder / "clock") as put:
             begin = datetime.now(UTC).replace(microsecond=0)
             plan = ContestPlan(teams=teams, users=users, days=days)
-            charter = charter_of("Rehearsal", plan, Schedule.weeks(begin))
-            people = People(ReadingOptions(), seed=used)
-            links, key = made(folder / "contest", charter, partial(people.write, charter=charter), database)
+            charter = build_sample_contest_file("Rehearsal", plan, Schedule.weeks(begin))
+            people = PeopleOptions(ReadingOptions(), seed=used)
+            links, key = make_contest(
+                folder / "contest", charter, partial(people.write, charter=charter), database
+            )
             board = _run_phases(folder, charter, links, key, used, workers, put)
     took = time.monotonic() - begun
     if as_json:
         typer.echo(json.dumps({"seed": used, "seconds": took, "board": board}))
         return
-    print_shown(board)
+    print_scores(board)
     typer.echo(f"\n{teams} teams with {users:,} users went through all phases in {took:.0f} s")
 
 
 def _run_phases(
-    folder: Path, charter: Charter, links: Created, key: bytes, seed: int, workers: int, put: Put
+    folder: Path, charter: ContestFile, links: ContestLinks, key: bytes, seed: int, workers: int, put: Put
 ) -> dict[str, Any]:
     """Go through all phases; return what the board shows at the end."""
     from tracearena.server.operations import demo
-    from tracearena.server.processes.supervisor import Serving, free_port, served
+    from tracearena.server.processes.supervisor import ServerOptions, find_free_port, serve_in_background
     from tracearena.server.store.folder import Folder
 
     schedule: Schedule = charter.schedule  # type: ignore[assignment]
     put(schedule.anonymization_begin + _MOMENT)
-    serving = Serving(port=free_port(), workers=workers)
+    serving = ServerOptions(port=find_free_port(), workers=workers)
     with (
         open(folder / "log", "wb") as log,
-        served(Folder(folder / "contest"), key, serving, log=log) as url,
+        serve_in_background(Folder(folder / "contest"), key, serving, log=log) as url,
     ):
-        playing = [_bot(url, number, secret, folder, seed) for number, secret in links.invitations.items()]
+        playing = [
+            _create_bot(url, number, secret, folder, seed) for number, secret in links.invitations.items()
+        ]
         note("teams defend")
         for bot in playing:
             bot.fetch()
             bot.defend()
-        demo.wait_for("the judge's check", lambda: demo.all_checked(playing))
+        demo.wait_for("the judge's check", lambda: demo.are_all_checked(playing))
         put(schedule.attack_begin + _MOMENT)
-        demo.wait_for("the release", lambda: demo.all_released(playing))
+        demo.wait_for("the release", lambda: demo.are_all_released(playing))
         note("everybody attacks")
         for bot in playing:
             bot.fetch()
             for target in bot.client.get("targets"):
                 bot.attack(target)
-        demo.wait_for("the judge's check", lambda: demo.all_checked(playing))
+        demo.wait_for("the judge's check", lambda: demo.are_all_checked(playing))
         put(schedule.results_begin + _MOMENT)
         note("the judge scores")
         client = playing[0].client
@@ -266,12 +273,12 @@ def _run_phases(
     return board
 
 
-def _bot(url: str, number: str, secret: str, folder: Path, seed: int) -> Bot:
-    from tracearena.contest.sample_teams import CAST
+def _create_bot(url: str, number: str, secret: str, folder: Path, seed: int) -> DemoBot:
+    from tracearena.contest.sample_teams import SIMULATED_TEAMS
     from tracearena.server.client import Client
-    from tracearena.server.operations.demo import Bot, joined
+    from tracearena.server.operations.demo import DemoBot, join_and_get_token
 
-    player = CAST[int(number) - 1]
-    token = joined(url, secret, player.name)
+    player = SIMULATED_TEAMS[int(number) - 1]
+    token = join_and_get_token(url, secret, player.name)
     own = folder / f"team{number}"
-    return Bot(number=number, player=player, client=Client(url, token), folder=own, seed=seed)
+    return DemoBot(number=number, player=player, client=Client(url, token), folder=own, seed=seed)

@@ -12,12 +12,12 @@ from tracearena.cli._contest_folder import (
     ContestArgument,
     JudgeKeyOption,
     PassphraseFdOption,
-    opened,
+    open_contest,
     print_link,
-    read_key,
+    read_contest_key,
 )
 from tracearena.cli._output import JsonOption, note
-from tracearena.cli.contest_new import moment
+from tracearena.cli.contest_new import parse_moment
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ def register_team(group: typer.Typer) -> None:
     teams = typer.Typer(
         help="List teams, name them, let them in.", no_args_is_help=True, rich_markup_mode=None
     )
-    teams.command("add")(add)
+    teams.command("add")(add_named_team)
     teams.command("list")(list_teams)
-    teams.command("reset")(reset)
+    teams.command("reset")(reset_team_links)
     group.add_typer(teams, name="team")
 
 
-def add(
+def add_named_team(
     folder: ContestArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the team calls itself.")],
     base_url: BaseUrlOption = None,
@@ -48,19 +48,19 @@ def add(
     The people of every team are made with the contest, so teams are as many as `contest new --teams`
     said. Free is a team that nobody has joined and that has no name.
     """
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import accounts, teams
 
-    base = accounts.base_url(base_url)
-    _print_link(*teams.add(name, read_key(folder, judge_key, passphrase_fd)), base, as_json)
+    base = accounts.update_base_url(base_url)
+    _print_team_link(*teams.add_team(name, read_contest_key(folder, judge_key, passphrase_fd)), base, as_json)
 
 
 def list_teams(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """List all teams: their members, how many links are open, how much was handed in."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import teams
 
-    found = teams.listed()
+    found = teams.describe_teams()
     if as_json:
         typer.echo(json.dumps(found))
         return
@@ -74,7 +74,7 @@ def list_teams(folder: ContestArgument, as_json: JsonOption = False) -> None:
         )
 
 
-def reset(
+def reset_team_links(
     folder: ContestArgument,
     number: Annotated[str, typer.Argument(metavar="NUMBER", help="The team, such as 001.")],
     members: Annotated[
@@ -87,14 +87,14 @@ def reset(
     as_json: JsonOption = False,
 ) -> None:
     """Withdraw a team's open links and make a new one, which is shown once."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import accounts, teams
 
-    key, base = read_key(folder, judge_key, passphrase_fd), accounts.base_url(base_url)
-    _print_link(*teams.reset(number, key, everything=members), base, as_json)
+    key, base = read_contest_key(folder, judge_key, passphrase_fd), accounts.update_base_url(base_url)
+    _print_team_link(*teams.reset_team(number, key, everything=members), base, as_json)
 
 
-def _print_link(team: Team, secret: str, base: str, as_json: bool) -> None:
+def _print_team_link(team: Team, secret: str, base: str, as_json: bool) -> None:
     print_link(f"team {team}", secret, base, as_json, number=team.number, name=team.name)
     if not as_json:
         note("links that this team was given before are void")
@@ -132,20 +132,20 @@ def phase(
     is put off only until the judge closes the phase, a minute later. Extra time of one team ends before
     the next phase begins for everybody; the judge waits for it.
     """
-    opened(folder)
+    open_contest(folder)
     from tracearena.contest import phase_at
     from tracearena.server import clock
     from tracearena.server.models import Contest
-    from tracearena.server.operations.schedule import give_time, move
+    from tracearena.server.operations.schedule import give_extra_time, move_point
 
     if point is not None:
         if to is None or reason is None:
             raise ParameterError(f"{point}: say when with --to, and why with --reason")
-        at, why = moment(to, "--to"), {"reason": reason, "actor": "command line"}
+        at, why = parse_moment(to, "--to"), {"reason": reason, "actor": "command line"}
         if team is None:
-            move(point, at, **why)
+            move_point(point, at, **why)
         else:
-            give_time(team, point, at, **why)
+            give_extra_time(team, point, at, **why)
     elif to is not None or reason is not None or team is not None:
         raise ParameterError("--team, --to and --reason have no meaning without the point to move")
     contest, now = Contest.now_held(), clock.now()
@@ -155,13 +155,13 @@ def phase(
         told = {"schedule": schedule.to_dict(), "extra_time": contest.extra_time}
         typer.echo(json.dumps({"clock": now.isoformat(), **answer, **told}))
         return
-    _print(now.isoformat(), answer, schedule.to_dict())
+    _print_schedule(now.isoformat(), answer, schedule.to_dict())
     for number, ends in sorted(contest.extra_time.items()):
         for end in sorted(ends):
             typer.echo(f"{end:<20} {getattr(contest.schedule_of(number), end).isoformat()}  team {number}")
 
 
-def _print(now: str, answer: dict[str, Any], schedule: dict[str, str]) -> None:
+def _print_schedule(now: str, answer: dict[str, Any], schedule: dict[str, str]) -> None:
     typer.echo(f"now                  {now}  {answer['phase'] or 'between two phases'}")
     for point, at in schedule.items():
         typer.echo(f"{point:<20} {at}{'  passed' if at <= now else ''}")
@@ -170,7 +170,7 @@ def _print(now: str, answer: dict[str, Any], schedule: dict[str, str]) -> None:
 # ``tracearena contest job``: what the judge failed at, to be tried again or set aside.
 
 
-_ACTOR = "command line"
+_JOB_ACTOR = "command line"
 _LONGEST = 200
 
 KeyArgument = Annotated[str, typer.Argument(metavar="JOB", help="As `contest job list` shows it.")]
@@ -184,15 +184,15 @@ def register_job(group: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    failed.command("list")(list_failed)
-    failed.command("again")(again)
-    failed.command("set-aside")(set_aside)
+    failed.command("list")(list_failed_jobs)
+    failed.command("again")(retry_failed_job)
+    failed.command("set-aside")(skip_failed_job)
     group.add_typer(failed, name="job")
 
 
-def list_failed(folder: ContestArgument, as_json: JsonOption = False) -> None:
+def list_failed_jobs(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """List the jobs that have failed for good, and why."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server.models import Job, JobState
 
     found = Job.objects.filter(state=JobState.FAILED).order_by("pk")
@@ -206,25 +206,25 @@ def list_failed(folder: ContestArgument, as_json: JsonOption = False) -> None:
         typer.echo("nothing has failed")
 
 
-def again(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
+def retry_failed_job(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
     """Give a failed job to the judges once more, when the cause is out of the way."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server.judge import worker
 
-    worker.try_again(_named(job), _ACTOR, _checked(reason))
+    worker.retry_job(_find_job(job), _JOB_ACTOR, _check_reason(reason))
     typer.echo(f"{job}: the judges try it again")
 
 
-def set_aside(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
+def skip_failed_job(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
     """Let the contest go on without what a failed job should have found."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server.judge import worker
 
-    worker.set_aside(_named(job), _ACTOR, _checked(reason))
+    worker.set_job_aside(_find_job(job), _JOB_ACTOR, _check_reason(reason))
     typer.echo(f"{job}: the contest goes on without it")
 
 
-def _named(key: str) -> Job:
+def _find_job(key: str) -> Job:
     from tracearena.server.models import Job
 
     found: Job | None = Job.objects.filter(key=key).first()
@@ -233,7 +233,7 @@ def _named(key: str) -> Job:
     return found
 
 
-def _checked(reason: str) -> str:
+def _check_reason(reason: str) -> str:
     if not 1 <= len(reason.strip()) <= _LONGEST:
         raise ParameterError.of("--reason", reason, f"a text of 1 to {_LONGEST} characters")
     return reason.strip()
@@ -263,41 +263,41 @@ def start(
     as_json: JsonOption = False,
 ) -> None:
     """Let the judges make every score anew, beside those that count; nothing that is shown changes."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server.judge import rescore
 
     if not 1 <= len(reason.strip()) <= 200:
         raise ParameterError.of("--reason", reason, "a text of 1 to 200 characters")
-    _tell(rescore.start(_ACTOR, reason.strip()), as_json)
+    _print_rescoring(rescore.start_rescoring(_JOB_ACTOR, reason.strip()), as_json)
 
 
 def show(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Show how far the last re-scoring is, and what it changes: scores, board and awards."""
-    opened(folder)
-    _tell(_last(), as_json)
+    open_contest(folder)
+    _print_rescoring(_find_last_rescoring(), as_json)
 
 
 def apply(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Let the new scores count."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server.judge import rescore
 
-    one = _last()
-    rescore.apply(one, _ACTOR)
-    _tell(one, as_json)
+    one = _find_last_rescoring()
+    rescore.apply_rescoring(one, _JOB_ACTOR)
+    _print_rescoring(one, as_json)
 
 
 def cancel(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Leave all scores as they are."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server.judge import rescore
 
-    one = _last()
-    rescore.cancel(one, _ACTOR)
-    _tell(one, as_json)
+    one = _find_last_rescoring()
+    rescore.cancel_rescoring(one, _JOB_ACTOR)
+    _print_rescoring(one, as_json)
 
 
-def _last() -> Rescoring:
+def _find_last_rescoring() -> Rescoring:
     from tracearena.server.models import Rescoring
 
     found: Rescoring | None = Rescoring.objects.order_by("-pk").first()
@@ -306,13 +306,13 @@ def _last() -> Rescoring:
     return found
 
 
-def _tell(one: Rescoring, as_json: bool) -> None:
+def _print_rescoring(one: Rescoring, as_json: bool) -> None:
     from tracearena.server.judge import rescore
 
     one.refresh_from_db()
     is_compared = one.state != "running"
-    changed = [found.to_dict() for found in rescore.differences(one)] if is_compared else []
-    result = [found.to_dict() for found in rescore.result_differences(one)] if is_compared else []
+    changed = [found.to_dict() for found in rescore.compare_scores(one)] if is_compared else []
+    result = [found.to_dict() for found in rescore.compare_results(one)] if is_compared else []
     if as_json:
         about = {"number": one.pk, "state": one.state, "reason": one.reason}
         typer.echo(json.dumps(about | {"changed": changed, "result": result}))
@@ -325,20 +325,20 @@ def _tell(one: Rescoring, as_json: bool) -> None:
         typer.echo("all scores are as they were")
         return
     typer.echo(f"{len(changed)} scores come out otherwise" if changed else "every score comes out the same")
-    _list(changed)
+    _print_changes(changed)
     stay = "board and awards stay as they are"
     typer.echo(f"{len(result)} places of board and awards change" if result else stay)
-    _list(result)
+    _print_changes(result)
 
 
-def _list(changed: list[dict[str, Any]]) -> None:
+def _print_changes(changed: list[dict[str, Any]]) -> None:
     for found in changed[:_SHOWN]:
-        typer.echo(f"{found['key']}: {_said(found['before'])} → {_said(found['after'])}")
+        typer.echo(f"{found['key']}: {_format_value(found['before'])} → {_format_value(found['after'])}")
     if len(changed) > _SHOWN:
         typer.echo(f"… and {len(changed) - _SHOWN} more; --json has all")
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6f}"
     return "none" if value in (None, "") else str(value)
@@ -353,7 +353,7 @@ NameArgument = Annotated[
 ]
 
 
-def register_account(group: typer.Typer) -> None:
+def register_accounts(group: typer.Typer) -> None:
     """Add both groups of commands."""
     organisers = typer.Typer(
         help="Let organisers in, list them, give them new passwords, shut them out.",
@@ -380,11 +380,11 @@ def add_organiser(
     folder: ContestArgument, base_url: BaseUrlOption = None, as_json: JsonOption = False
 ) -> None:
     """Make a link by which one more organiser comes in; it is shown once."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import accounts
 
-    base = accounts.base_url(base_url)
-    print_link("organiser", accounts.add_organiser(_ACTOR), base, as_json, name="organiser")
+    base = accounts.update_base_url(base_url)
+    print_link("organiser", accounts.add_organiser(_JOB_ACTOR), base, as_json, name="organiser")
 
 
 def list_organisers(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -399,20 +399,20 @@ def reset_organiser(
     as_json: JsonOption = False,
 ) -> None:
     """End an organiser's password and logins, and make a link for a new password, which is shown once."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import accounts
 
-    member, base = accounts.named(name, organiser=True), accounts.base_url(base_url)
-    secret = accounts.reset(member, _ACTOR)
+    member, base = accounts.find_member(name, organiser=True), accounts.update_base_url(base_url)
+    secret = accounts.reset_password(member, _JOB_ACTOR)
     print_link(member.username, secret, base, as_json, name=member.username)
 
 
 def disable_organiser(folder: ContestArgument, name: NameArgument) -> None:
     """Shut an organiser out, and end open links for organisers. The last one stays."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import accounts
 
-    _disable(accounts.named(name, organiser=True))
+    _disable_account(accounts.find_member(name, organiser=True))
 
 
 def list_members(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -432,27 +432,27 @@ def reset_member(
 
     A member who was shut out is let in again by it.
     """
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import accounts
 
-    member, base = accounts.named(name, organiser=False), accounts.base_url(base_url)
-    secret = accounts.reset(member, _ACTOR, read_key(folder, judge_key, passphrase_fd))
+    member, base = accounts.find_member(name, organiser=False), accounts.update_base_url(base_url)
+    secret = accounts.reset_password(member, _JOB_ACTOR, read_contest_key(folder, judge_key, passphrase_fd))
     print_link(member.username, secret, base, as_json, name=member.username)
 
 
 def disable_member(folder: ContestArgument, name: NameArgument) -> None:
     """Shut one member out: logins and tokens end, and so do open links of the team."""
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import accounts
 
-    _disable(accounts.named(name, organiser=False))
+    _disable_account(accounts.find_member(name, organiser=False))
 
 
 def _list_accounts(folder: ContestArgument, as_json: bool, *, organisers: bool) -> None:
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import accounts
 
-    found = accounts.listed(organisers=organisers)
+    found = accounts.describe_members(organisers=organisers)
     for one in found:
         del one["number"]
         one["last_login"] = one["last_login"] and one["last_login"].isoformat(timespec="seconds")
@@ -467,10 +467,10 @@ def _list_accounts(folder: ContestArgument, as_json: bool, *, organisers: bool) 
         typer.echo("nobody yet")
 
 
-def _disable(member: Member) -> None:
+def _disable_account(member: Member) -> None:
     from tracearena.server import accounts
 
-    accounts.disable(member, _ACTOR)
+    accounts.shut_out_member(member, _JOB_ACTOR)
     whose = "organisers" if member.team is None else f"team {member.team.number}"
     typer.echo(f"{member.username} is shut out; open links of {whose} are withdrawn")
 
@@ -497,15 +497,15 @@ def clock(
     contest's time stands still. --set-back is for a clock that was ahead by mistake. It is refused once a
     phase was closed or the results were published by the wrong time.
     """
-    opened(folder)
+    open_contest(folder)
     from tracearena.server import clock as clocks
-    from tracearena.server.operations.schedule import set_back as reset
+    from tracearena.server.operations.schedule import reset_clock as reset
 
     if set_back != (reason is not None):
         raise ParameterError("--set-back and --reason go together")
     if reason is not None:
         reset(reason=reason, actor="command line")
-    now, shown = clocks.now(), clocks.shown()
+    now, shown = clocks.now(), clocks.read_clock()
     ahead_s = max((now - shown).total_seconds(), 0.0)
     if as_json:
         found = {"contest": now.isoformat(), "clock": shown.isoformat(), "ahead_s": ahead_s}

@@ -15,19 +15,19 @@ import typer
 from tracearena.cli._contest_folder import (
     DatabaseOption,
     PassphraseFdOption,
-    checked_base_url,
-    given_passphrase,
-    key_file,
+    check_base_url,
+    find_key_file,
+    read_passphrase,
     require_extra,
 )
 from tracearena.cli._output import (
     JsonOption,
     ReleaseSeedOption,
+    choose_release_seed,
     note,
     print_result,
-    refuse,
-    release_seed,
-    working,
+    refuse_options,
+    show_progress,
 )
 from tracearena.cli._reading import ReadingOptions, reads_traces
 from tracearena.cli.contest_data import (
@@ -36,18 +36,18 @@ from tracearena.cli.contest_data import (
     SensitiveOption,
     WalkOption,
     ZerosOption,
-    planned,
-    training_traces,
-    with_enough_events,
-    with_sensitive_regions,
+    build_plan,
+    drop_small_users,
+    mark_sensitive_regions,
+    read_training_traces,
     write_people,
 )
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.contest import Charter, Schedule
+    from tracearena.contest import ContestFile, Schedule
     from tracearena.contest.contest_file import DataSource
-    from tracearena.server.operations.create import Created
+    from tracearena.server.operations.create import ContestLinks
     from tracearena.traces import Traces
 
 
@@ -113,7 +113,7 @@ def new(
         str,
         typer.Option(
             "--base-url",
-            callback=checked_base_url,
+            callback=check_base_url,
             help="Where browsers will reach the contest, for links; remembered.",
         ),
     ] = "http://127.0.0.1:8000",
@@ -128,42 +128,44 @@ def new(
     """
     require_extra("server")
     from tracearena.files import require_new
-    from tracearena.server.operations.create import out_of_sight
-    from tracearena.server.store.database import require_empty
+    from tracearena.server.operations.create import open_private_folder
+    from tracearena.server.store.database import require_empty_database
 
-    wanted = Wanted(
+    wanted = ContestOptions(
         name=name, teams=teams, users=users, days=days, data_sets=data_sets, begin=begin,
         anonymization_days=anonymization_days, attack_days=attack_days, traces=data, files=files,
     )  # fmt: skip
-    charter_file = file or _charter_beside(files)
+    charter_file = file or _find_contest_file(files)
     if charter_file is None and sys.stdin.isatty() and not as_json:
         wanted = wanted.asked()
     charter = wanted.charter(charter_file)
     parameters = USUAL | {"factors": factors, "iterations": iterations, "zeros": zeros}
-    people = People(reading, parameters, walk, min_events, sensitive, pois, seed)
+    people = PeopleOptions(reading, parameters, walk, min_events, sensitive, pois, seed)
     people.require_use(charter)
     require_new(folder)
-    key = _new_key(folder, judge_key)
-    require_empty(database)
+    key = _choose_key_file(folder, judge_key)
+    require_empty_database(database)
     has_lock = passphrase or passphrase_fd is not None
-    lock = given_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
-    with out_of_sight() as place:
+    lock = read_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
+    with open_private_folder() as place:
         people.write(place / "contest", charter)
         base = base_url.rstrip("/")
-        made = create(folder, place / "contest", key, lock, charter, database=database, base_url=base)
-    _print(_result(folder, key, charter, made, database, base), as_json)
+        made = create_contest_with_key(
+            folder, place / "contest", key, lock, charter, database=database, base_url=base
+        )
+    _print_result(_build_result(folder, key, charter, made, database, base), as_json)
 
 
-def _charter_beside(files: Path | None) -> Path | None:
+def _find_contest_file(files: Path | None) -> Path | None:
     """Return the contest's file of ready-made data, if it comes with one."""
     from tracearena.contest.contest_file import NAME
 
     return files / NAME if files is not None and (files / NAME).is_file() else None
 
 
-def _new_key(folder: Path, judge_key: Path | None) -> Path:
+def _choose_key_file(folder: Path, judge_key: Path | None) -> Path:
     """Return where the judge's key will lie: in a new file, and not in the folder that is backed up."""
-    path = key_file(folder, judge_key)
+    path = find_key_file(folder, judge_key)
     if os.path.lexists(path):
         raise ParameterError(f"{path}: is there already; a judge's key is never written over")
     if folder.resolve() in path.resolve().parents:
@@ -173,9 +175,9 @@ def _new_key(folder: Path, judge_key: Path | None) -> Path:
     return path
 
 
-def create(
-    folder: Path, prepared: Path, key: Path, lock: str | None, charter: Charter, **server: Any
-) -> Created:
+def create_contest_with_key(
+    folder: Path, prepared: Path, key: Path, lock: str | None, charter: ContestFile, **server: Any
+) -> ContestLinks:
     """Make key, folder and database; the key goes again if the rest fails."""
     from tracearena.server.operations import create as creation
     from tracearena.server.store.crypto import write_judge_key
@@ -183,22 +185,22 @@ def create(
     assert charter.data is not None
     people, public = charter.data.people, write_judge_key(key, lock)
     try:
-        return creation.create(folder, prepared, judge_public_key=public, people=people, **server)
+        return creation.create_contest(folder, prepared, judge_public_key=public, people=people, **server)
     except BaseException:
         key.unlink()
         raise
 
 
-def _result(
+def _build_result(
     folder: Path,
     key: Path,
-    charter: Charter,
-    made: Created,
+    charter: ContestFile,
+    made: ContestLinks,
     database: str | None,
     base_url: str,
 ) -> dict[str, Any]:
-    from tracearena.server.accounts import path_of
-    from tracearena.server.store.database import shown
+    from tracearena.server.accounts import build_link_path
+    from tracearena.server.store.database import format_database_url
 
     rules, schedule = charter.rules, charter.schedule
     assert schedule is not None
@@ -207,19 +209,21 @@ def _result(
         "contest": charter.name,
         "folder": str(folder),
         "judge_key": str(key),
-        "database": shown(database),
+        "database": format_database_url(database),
         "teams": charter.teams,
         "users": rules.users,
         "days": rules.reference_days + rules.original_days,
         "people": charter.data.source,
         "mode": rules.mode,
         "schedule": schedule.to_dict(),
-        "organiser": base_url + path_of(made.organiser),
-        "invitations": {team: base_url + path_of(secret) for team, secret in made.invitations.items()},
+        "organiser": base_url + build_link_path(made.organiser),
+        "invitations": {
+            team: base_url + build_link_path(secret) for team, secret in made.invitations.items()
+        },
     }
 
 
-def _print(result: dict[str, Any], as_json: bool) -> None:
+def _print_result(result: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_result(result, True)
         return
@@ -252,7 +256,7 @@ _OF_SCHEDULE = ("begin", "anonymization_days", "attack_days")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ContestOptions:
     """What the options say; None is what they leave out."""
 
     name: str | None = None
@@ -266,7 +270,7 @@ class Wanted:
     traces: Path | None = None
     files: Path | None = None
 
-    def asked(self) -> Wanted:
+    def asked(self) -> ContestOptions:
         """Ask in the terminal for what was left out."""
         answers = {
             name: typer.prompt(question, default=usual, err=True)
@@ -275,16 +279,16 @@ class Wanted:
         }
         return replace(self, **answers)
 
-    def charter(self, file: Path | None) -> Charter:
+    def charter(self, file: Path | None) -> ContestFile:
         """Return what holds in the contest, its data and schedule included; options and file must agree."""
-        from tracearena.cli.contest import chartered
+        from tracearena.cli.contest import combine_contest_options
 
         counts = {"teams": self.teams, "users": self.users, "days": self.days, "data_sets": self.data_sets}
-        said = chartered(file, to_make=True, **counts)
-        data, schedule = self._data(said, file), _to_come(self._schedule(said, file))
+        said = combine_contest_options(file, to_make=True, **counts)
+        data, schedule = self._data(said, file), _check_future(self._schedule(said, file))
         return replace(said, name=self.name or said.name, data=data, schedule=schedule)
 
-    def _data(self, said: Charter, file: Path | None) -> DataSource:
+    def _data(self, said: ContestFile, file: Path | None) -> DataSource:
         from tracearena.contest.contest_file import DataSource
 
         if self.traces is not None and self.files is not None:
@@ -298,7 +302,7 @@ class Wanted:
             return DataSource(source="traces", file=self.traces)
         return DataSource() if self.files is None else DataSource(source="files", folder=self.files)
 
-    def _schedule(self, said: Charter, file: Path | None) -> Schedule:
+    def _schedule(self, said: ContestFile, file: Path | None) -> Schedule:
         from tracearena.contest import Schedule
         from tracearena.server import clock
 
@@ -308,15 +312,15 @@ class Wanted:
                 raise ParameterError(f"{file}: has a [schedule]; --begin and the days of phases belong there")
             return said.schedule
         begin = given.pop("begin", None)
-        now = clock.shown().replace(second=0, microsecond=0)
-        return Schedule.weeks(now if begin is None else moment(begin, "--begin"), **given)
+        now = clock.read_clock().replace(second=0, microsecond=0)
+        return Schedule.weeks(now if begin is None else parse_moment(begin, "--begin"), **given)
 
 
-def _to_come(schedule: Schedule) -> Schedule:
+def _check_future(schedule: Schedule) -> Schedule:
     """Refuse a contest in which nobody could hand anything in: what has begun is never taken back."""
     from tracearena.server import clock
 
-    if schedule.anonymization_end <= clock.shown():
+    if schedule.anonymization_end <= clock.read_clock():
         raise ParameterError(
             f"the anonymization phase is over already: it ends at {schedule.anonymization_end.isoformat()}; "
             "begin later"
@@ -324,7 +328,7 @@ def _to_come(schedule: Schedule) -> Schedule:
     return schedule
 
 
-def moment(text: str, option: str) -> datetime:
+def parse_moment(text: str, option: str) -> datetime:
     """Return a time with its zone, as people type it."""
     try:
         at = datetime.fromisoformat(text)
@@ -342,11 +346,11 @@ def moment(text: str, option: str) -> datetime:
 
 USUAL: dict[str, Any] = {"factors": 32, "alpha": 200.0, "iterations": 100, "zeros": "all"}
 """Parameters of the contest's model."""
-_WORDS = {"city": "people of the embedded city", "files": "files that are ready"}
+_SOURCE_TEXTS = {"city": "people of the embedded city", "files": "files that are ready"}
 
 
 @dataclass(frozen=True)
-class People:
+class PeopleOptions:
     """What the options say of how people are made."""
 
     reading: ReadingOptions
@@ -357,36 +361,36 @@ class People:
     pois: Path | None = None
     seed: int | None = None
 
-    def require_use(self, charter: Charter) -> None:
+    def require_use(self, charter: ContestFile) -> None:
         """Refuse options that have no meaning for where the people come from."""
         assert charter.data is not None
         source = charter.data.source
-        if source in _WORDS:
+        if source in _SOURCE_TEXTS:
             given = {"sensitive": self.sensitive, "pois": self.pois, "min_events": self.min_events or None}
             given |= {one.name: getattr(self.reading, one.name) for one in fields(self.reading)}
-            refuse(_WORDS[source], **given)
+            refuse_options(_SOURCE_TEXTS[source], **given)
 
-    def write(self, place: Path, charter: Charter) -> None:
+    def write(self, place: Path, charter: ContestFile) -> None:
         """Write the contest by files."""
         source = charter.data
         assert source is not None
         if source.folder is not None:
-            from tracearena.server.operations.create import lay_out
+            from tracearena.server.operations.create import copy_official_files
 
-            with working("files"):
-                lay_out(source.folder, charter, place)
+            with show_progress("files"):
+                copy_official_files(source.folder, charter, place)
             return
-        seed = release_seed(source.seed if self.seed is None else self.seed)
+        seed = choose_release_seed(source.seed if self.seed is None else self.seed)
         training = self._of_city(charter, seed) if source.file is None else self._of_file(source)
-        plan, parameters = planned(charter), dict(self.parameters)
+        plan, parameters = build_plan(charter), dict(self.parameters)
         write_people(place, training, charter, plan, parameters, walk=self.walk, model=None, seed=seed)
 
-    def _of_city(self, charter: Charter, seed: int | None) -> Traces:
-        from tracearena.contest.contest_file import residents
+    def _of_city(self, charter: ContestFile, seed: int | None) -> Traces:
+        from tracearena.contest.contest_file import simulate_residents
         from tracearena.engine import child_seed, seed_sequence
 
-        with working("people of the city"):
-            return residents(charter.rules.reference_days, seed=child_seed(seed_sequence(seed), 3))
+        with show_progress("people of the city"):
+            return simulate_residents(charter.rules.reference_days, seed=child_seed(seed_sequence(seed), 3))
 
     def _of_file(self, source: DataSource) -> Traces:
         from tracearena.contest.data import check_regions
@@ -394,7 +398,7 @@ class People:
         assert source.file is not None
         said = {name: getattr(source, name) for name in ("format", "grid", "bounds", "timezone")}
         reading = replace(self.reading, **{name: value for name, value in said.items() if value is not None})
-        training = training_traces(reading, source.file, source.reference)
+        training = read_training_traces(reading, source.file, source.reference)
         check_regions(training)
-        training = with_sensitive_regions(training, reading, source.file, self.sensitive, self.pois)
-        return with_enough_events(training, self.min_events)
+        training = mark_sensitive_regions(training, reading, source.file, self.sensitive, self.pois)
+        return drop_small_users(training, self.min_events)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tracearena.cli._output import note, working
+from tracearena.cli._output import note, show_progress
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tracearena.contest import Account, Award, Board, Intake, Judged, Refusal, Rules
+    from tracearena.contest import Award, Board, ContestFolder, Judgement, Refusal, ReportData, Rules
 
 
 PAGE = "board.html"
@@ -41,7 +41,7 @@ class Ranking:
         }
         self.options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         self.preliminary = None if preliminary is None else read_totals(preliminary)
-        self.words = _options(
+        self.words = _format_options(
             {
                 "--preliminary": preliminary,
                 "--final-weight": final_weight,
@@ -59,21 +59,23 @@ class Ranking:
         return replace(rules, **self.options)
 
 
-def board_of_folder(
-    intake: Intake, rules: Path | None, out: Path | None, ranking: Ranking, as_json: bool
+def make_folder_board(
+    intake: ContestFolder, rules: Path | None, out: Path | None, ranking: Ranking, as_json: bool
 ) -> None:
     """Score what a folder holds, then write and print its board."""
     from tracearena.contest import judge as judge_all
     from tracearena.contest.data import read_commitments
 
-    say_surroundings(intake)
-    with working("scores"):
+    note_missing_files(intake)
+    with show_progress("scores"):
         judged = judge_all(intake, ranking.rules(intake.rules))
     lost = "" if judged.sensitive_places else ": their weight has no effect on s_T"
     note(f"{judged.sensitive_places} of {judged.places:,} regions are sensitive{lost}")
     target = out or intake.folder / "results"
-    commitments = {_owner(intake, name): one for name, one in sorted(read_commitments(intake.folder).items())}
-    _finish(
+    commitments = {
+        _describe_owner(intake, name): one for name, one in sorted(read_commitments(intake.folder).items())
+    }
+    _write_and_print(
         judged.board(),
         target,
         ranking,
@@ -81,20 +83,20 @@ def board_of_folder(
         title=intake.charter.name,
         names={team: intake.charter.called(team) for team in intake.teams},
         refused=judged.refused,
-        look=_Looking(judged),
+        look=_TraceReader(judged),
         commitments=commitments,
-        command=["contest", "board", str(intake.folder), *_options({"--rules": rules, "--out": out})],
+        command=["contest", "board", str(intake.folder), *_format_options({"--rules": rules, "--out": out})],
         counts={"places": judged.places, "sensitive_places": judged.sensitive_places},
     )
 
 
-def board_of_tables(
+def make_tables_board(
     tables: tuple[Path, Path, Path], rules: Path | None, out: Path | None, ranking: Ranking, as_json: bool
 ) -> None:
     """Write and print the board of three tables of scores: s_R, s_T and utility."""
-    from tracearena.contest import Rules, read_charter, read_score_tables
+    from tracearena.contest import Rules, read_contest_file, read_score_tables
 
-    charter = None if rules is None else read_charter(rules)
+    charter = None if rules is None else read_contest_file(rules)
     found = read_score_tables(*tables)
     for column in found.minimum_columns:
         note(f"column {column} is the minimum of each row: it is held against the others and is no attack")
@@ -105,8 +107,8 @@ def board_of_tables(
         )
     made = found.board(ranking.rules(Rules() if charter is None else charter.rules))
     names = ("--reidentification", "--trace-inference", "--utility")
-    words = _options(dict(zip(names, tables, strict=True)) | {"--rules": rules, "--out": out})
-    _finish(
+    words = _format_options(dict(zip(names, tables, strict=True)) | {"--rules": rules, "--out": out})
+    _write_and_print(
         made,
         out,
         ranking,
@@ -117,7 +119,7 @@ def board_of_tables(
     )
 
 
-def _finish(
+def _write_and_print(
     made: Board,
     out: Path | None,
     ranking: Ranking,
@@ -132,12 +134,12 @@ def _finish(
 ) -> None:
     """Write the results, if there is somewhere to write them, and print them."""
     from tracearena.contest import make_awards, summary
-    from tracearena.contest.report_data import account_of
+    from tracearena.contest.report_data import build_report_data
 
     awards = make_awards(made, ranking.preliminary)
     written: list[Path] = []
     if out is not None:
-        told = account_of(
+        told = build_report_data(
             made,
             title=title,
             command=shlex.join(["tracearena", *command, *ranking.words]),
@@ -146,25 +148,25 @@ def _finish(
             refused=tuple(refused),
             **account,
         )
-        written = _write(out, made, awards, refused, ranking, told)
+        written = _write_results(out, made, awards, refused, ranking, told)
     if as_json:
         files = {"files": [str(path) for path in written]}
         result = summary(made, awards, refused) | dict(counts or {}) | files
         typer.echo(json.dumps(result, allow_nan=False))
         return
-    say_refused(refused)
+    note_refused_files(refused)
     print_board(made, awards)
     if out is not None:
         typer.echo(f"\nEverything with pictures: {out / PAGE}")
 
 
-def _write(
+def _write_results(
     out: Path,
     made: Board,
     awards: Sequence[Award],
     refused: Sequence[Refusal],
     ranking: Ranking,
-    told: Account,
+    told: ReportData,
 ) -> list[Path]:
     from tracearena.contest import write_results
     from tracearena.files.atomic import make_folder, replacing_all
@@ -177,7 +179,7 @@ def _write(
     return [*written, out / PAGE]
 
 
-def _options(given: Mapping[str, Any]) -> list[str]:
+def _format_options(given: Mapping[str, Any]) -> list[str]:
     """Return options as they are typed; None is one that was not given, an empty text a switch."""
     return [
         word
@@ -187,33 +189,33 @@ def _options(given: Mapping[str, Any]) -> list[str]:
     ]
 
 
-class _Looking:
+class _TraceReader:
     """Reads the traces behind a row of the page, which calls teams by their names."""
 
-    def __init__(self, judged: Judged) -> None:
-        from tracearena.contest.file_judge import Desk
+    def __init__(self, judged: Judgement) -> None:
+        from tracearena.contest.file_judge import FileJudge
 
-        self._desk = Desk(judged.intake, judged.rules)
+        self._desk = FileJudge(judged.intake, judged.rules)
         charter = judged.intake.charter
         self._numbers = {charter.called(team): team for team in judged.intake.teams}
 
     def __call__(self, row: Any) -> Any:
-        from tracearena.contest.file_judge import Truth, read_obfuscated
-        from tracearena.contest.report_data import Sight
+        from tracearena.contest.file_judge import GroundTruth, read_obfuscated
+        from tracearena.contest.report_data import DataSetView
         from tracearena.traces import ObfuscatedTraces
 
         target = self._numbers.get(row.team, row.team), row.data_set
-        truth = Truth(self._desk, target)
+        truth = GroundTruth(self._desk, target)
         path = self._desk.handed_in(truth).path
         obfuscated = (
             ObfuscatedTraces.unchanged(truth.original)
             if path is None
             else read_obfuscated(path, truth.original, self._desk.rules)
         )
-        return Sight(row.team, row.data_set, truth.original, obfuscated)
+        return DataSetView(row.team, row.data_set, truth.original, obfuscated)
 
 
-def _owner(intake: Intake, name: str) -> str:
+def _describe_owner(intake: ContestFolder, name: str) -> str:
     """Return whose ID table a file is, as people see it."""
     from tracearena.io.pwscup import PwsName
 
@@ -224,7 +226,7 @@ def _owner(intake: Intake, name: str) -> str:
     return called if intake.rules.data_sets == 1 else f"{called} / {number}"
 
 
-def say_surroundings(intake: Intake) -> None:
+def note_missing_files(intake: ContestFolder) -> None:
     """Say what the folder lacks, and what follows from that."""
     if not intake.has_charter:
         note("there is no contest.toml: the rules are the usual ones, and nothing is late")
@@ -232,7 +234,7 @@ def say_surroundings(intake: Intake) -> None:
         note(f"{intake.submissions / 'received.csv'} is not there: no file is held against the schedule")
 
 
-def say_refused(refused: Sequence[Refusal]) -> None:
+def note_refused_files(refused: Sequence[Refusal]) -> None:
     """Name each file that does not count, and why."""
     for one in refused:
         note(f"does not count: {one.file}: {one.reason}")
@@ -243,7 +245,7 @@ def say_refused(refused: Sequence[Refusal]) -> None:
 
 def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str] | None = None) -> None:
     """Print who won, and the board; with the defences where they are known."""
-    from tracearena.contest import compared
+    from tracearena.contest import select_compared_rows
     from tracearena.contest.board import Role
 
     width = max(len(award.title) for award in awards)
@@ -251,10 +253,11 @@ def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str
         winners = " and ".join(award.winners) or "nobody"
         value = f"{award.places[0].value:.3f}" if award.places else "–"
         typer.echo(f"{award.title:<{width}}  {winners} ({value})")
-    points = compared(made)
+    points = select_compared_rows(made)
     valid = [row for row in points if row.role is Role.TEAM]
     typer.echo(
-        f"\n{made.rules.challenge}: {len(valid)} of {len(made.roster.teams)} teams valid{_together(made)}"
+        f"\n{made.rules.challenge}: {len(valid)} of {len(made.roster.teams)} teams "
+        f"valid{_format_correlation(made)}"
     )
     named = max([4, *(len(row.team) for row in made.rows)])
     used = {} if defences is None else {"defence": 20}
@@ -270,10 +273,10 @@ def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str
         typer.echo("  ".join(cells))
 
 
-def _together(made: Board) -> str:
+def _format_correlation(made: Board) -> str:
     from tracearena.arena.claims import correlation
-    from tracearena.contest import compared
+    from tracearena.contest import select_compared_rows
 
-    points = compared(made)
+    points = select_compared_rows(made)
     found = correlation((row.s_R_min, row.s_T_min) for row in points)
     return "" if found is None else f"; R = {found:.4f} over {len(points)} data sets"

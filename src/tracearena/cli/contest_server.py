@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._app import unhurried
+from tracearena.cli._app import delay_stop
 from tracearena.cli._contest_folder import (
     DATABASE_HELP,
     ContestArgument,
     DatabaseOption,
     JudgeKeyOption,
     PassphraseFdOption,
-    checked_database,
-    opened,
-    read_key,
+    check_database_url,
+    open_contest,
+    read_contest_key,
     require_extra,
 )
-from tracearena.cli._output import JsonOption, check_outputs, in_words, note, print_result
+from tracearena.cli._output import JsonOption, check_outputs, format_for_people, note, print_result
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.server.processes.supervisor import Serving
+    from tracearena.server.processes.supervisor import ServerOptions
 
 
 def register_serve(group: typer.Typer) -> None:
@@ -90,60 +90,60 @@ def serve(
     teams are drawn and printed, only this machine is listened to, and nothing is left behind.
     """
     from tracearena.checks import require_choice
-    from tracearena.cli._output import refuse
+    from tracearena.cli._output import refuse_options
 
     if demo:
         given = {"only": only, "allowed_host": allowed_host, "trusted_proxy": trusted_proxy, "secure": secure}
-        refuse("a demo", **given, log=log, judge_key=judge_key, passphrase_fd=passphrase_fd)
-        _show(folder, host, port, workers, phase or "attack")
+        refuse_options("a demo", **given, log=log, judge_key=judge_key, passphrase_fd=passphrase_fd)
+        _start_demo(folder, host, port, workers, phase or "attack")
         return
     if folder is None:
         raise ParameterError("which contest? Name its folder, or say --demo")
-    refuse("a contest of yours; `contest phase` moves it", phase=phase)
+    refuse_options("a contest of yours; `contest phase` moves it", phase=phase)
     if only is not None:
         require_choice("--only", only, ("web", "judges"))
     # First, since SQLite on a disk that cannot be written looks damaged.
-    _require_writable(folder)
-    contest = opened(folder)
-    from tracearena.server.processes.supervisor import Serving, log_file, serve
+    _check_writable(folder)
+    contest = open_contest(folder)
+    from tracearena.server.processes.supervisor import ServerOptions, open_log_file, serve
     from tracearena.server.settings import Address
 
     address = Address(
         hosts=tuple(allowed_host or ()), secure=secure, trusted_proxies=tuple(trusted_proxy or ())
     )
-    serving = Serving(
+    serving = ServerOptions(
         host=host, port=port, workers=workers, web_workers=web_workers, address=address, web=only != "judges"
     )
-    key = None if only == "web" else read_key(folder, judge_key, passphrase_fd)
-    _require_whole()
+    key = None if only == "web" else read_contest_key(folder, judge_key, passphrase_fd)
+    _check_database()
 
     def announce(url: str) -> None:
         typer.echo(f"The contest is at {url}")
         _remember_address(serving)
 
-    with unhurried(), nullcontext() if log is None else log_file(log) as pipe:
+    with delay_stop(), nullcontext() if log is None else open_log_file(log) as pipe:
         serve(contest, key, serving, ready=announce, log=pipe)
     note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
 
 
-def _show(folder: Path | None, host: str, port: int, workers: int, phase: str) -> None:
+def _start_demo(folder: Path | None, host: str, port: int, workers: int, phase: str) -> None:
     from tracearena.checks import require_choice
-    from tracearena.cli.contest_demo import show
+    from tracearena.cli.contest_demo import run_demo
 
     if folder is not None:
         raise ParameterError(f"{folder}: a demo makes a contest of its own; leave the folder or --demo out")
     require_extra("server")
     require_choice("--phase", phase, ("anonymization", "attack", "ceremony", "results"))
-    show(host, port, workers, phase)
+    run_demo(host, port, workers, phase)
 
 
-def _require_writable(folder: Path) -> None:
+def _check_writable(folder: Path) -> None:
     """Refuse a folder that nothing can be handed in to, as after a fault of its disk."""
     if folder.is_dir() and os.statvfs(folder).f_flag & os.ST_RDONLY:
         raise ParameterError(f"{folder}: cannot be written; its disk is mounted read-only")
 
 
-def _remember_address(serving: Serving) -> None:
+def _remember_address(serving: ServerOptions) -> None:
     """Let links that commands print name where browsers come, unless somebody has said it otherwise."""
     from urllib.parse import urlsplit
 
@@ -154,18 +154,20 @@ def _remember_address(serving: Serving) -> None:
 
     names = [host for host in serving.address.hosts if not host.startswith(".")]
     with suppress(Error):  # a database that is busy now is no reason to end
-        if is_loopback(urlsplit(accounts.base_url()).hostname or ""):
-            accounts.base_url(f"https://{names[0]}" if serving.address.secure and names else serving.url)
+        if is_loopback(urlsplit(accounts.update_base_url()).hostname or ""):
+            accounts.update_base_url(
+                f"https://{names[0]}" if serving.address.secure and names else serving.url
+            )
     connections.close_all()
 
 
-def _require_whole() -> None:
+def _check_database() -> None:
     """Refuse a damaged database, before processes are started that could do nothing with it."""
     from django.db import connections
 
-    from tracearena.server.store.database import require_whole
+    from tracearena.server.store.database import require_intact
 
-    require_whole()
+    require_intact()
     connections.close_all()
 
 
@@ -179,22 +181,22 @@ def register_status(group: typer.Typer) -> None:
 
 def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Show the clock, the phase, the judges' queue, the last error, the disk and the age of the backup."""
-    contest = opened(folder)
-    from tracearena.server.operations.schedule import status as standing
+    contest = open_contest(folder)
+    from tracearena.server.operations.schedule import collect_status as standing
 
     found = standing(contest)
     if as_json:
         typer.echo(json.dumps(found))
         return
-    for label, said in _lines(found):
+    for label, said in _format_status(found):
         typer.echo(f"{label:<11}  {said}")
 
 
-def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+def _format_status(found: dict[str, Any]) -> list[tuple[str, str]]:
     queue, error, backup = found["queue"], found["last_error"], found["backup_age_s"]
     driven = " (driven by hand)" if found["clock_is_driven"] else ""
     if found["clock_ahead_s"] > 1:
-        driven += f", {_ago(found['clock_ahead_s'])} ahead of this machine's clock (`contest clock`)"
+        driven += f", {_format_age(found['clock_ahead_s'])} ahead of this machine's clock (`contest clock`)"
     until = f", until {found['next_change']}" if found["next_change"] else ""
     working = [judge for judge in found["judges"] if judge["works"]]
     return [
@@ -202,27 +204,27 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("clock", found["clock"] + driven),
         ("phase", (found["phase"] or "between two phases") + until),
         ("teams", f"{found['teams']}, with {found['members']} members"),
-        ("uploads", in_words(found["uploads"])),
+        ("uploads", format_for_people(found["uploads"])),
         ("queue", f"{queue['waiting']} wait, {queue['running']} run, {queue['failed']} failed; the oldest "
-                  f"has waited {_ago(queue['oldest_s'])}"),
+                  f"has waited {_format_age(queue['oldest_s'])}"),
         ("last error", "none" if error is None else f"{error['job']} at {error['at']}: {error['error']}"),
         ("judges", f"{len(working)} work: " + ", ".join(f"{judge['name']} ({judge['doing'] or 'idle'})"
                                                         for judge in working) if working else "none works"),
-        ("guards", _guards(working)),
+        ("guards", _describe_guards(working)),
         ("disk", f"{found['disk_free_bytes'] / 2**30:,.1f} GB free"),
-        ("backup", "none yet" if backup is None else f"{_ago(backup)} old"),
+        ("backup", "none yet" if backup is None else f"{_format_age(backup)} old"),
         ("results", "published" if found["published"] else "not published"),
         ("database", found["database"]),
     ]  # fmt: skip
 
 
-def _guards(working: list[dict[str, Any]]) -> str:
+def _describe_guards(working: list[dict[str, Any]]) -> str:
     """Say what the judges' kernels lack to guard against uploads that take a child over."""
     missing = [f"{judge['name']}: {judge['missing_guards']}" for judge in working if judge["missing_guards"]]
     return " ".join(missing) or ("all in place" if working else "unknown while no judge works")
 
 
-def _ago(seconds: float) -> str:
+def _format_age(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))
 
 
@@ -246,8 +248,8 @@ def backup(
     as_json: JsonOption = False,
 ) -> None:
     """Write a contest to one archive, while it runs. The judge's private key is not in it."""
-    contest = opened(folder)
-    from tracearena.server.operations.backup import backup as write
+    contest = open_contest(folder)
+    from tracearena.server.operations.backup import write_backup as write
 
     manifest = write(contest, file)
     files = manifest["files"]
@@ -264,29 +266,31 @@ def restore(
 ) -> None:
     """Make a contest's folder and database of a backup: all of it, or nothing."""
     require_extra("server")
-    from tracearena.server.operations.backup import restore as make
-    from tracearena.server.store.database import shown
+    from tracearena.server.operations.backup import restore_backup as make
+    from tracearena.server.store.database import format_database_url
 
     make(file, folder, database=database)
-    print_result({"folder": str(folder), "database": shown(database)}, as_json)
+    print_result({"folder": str(folder), "database": format_database_url(database)}, as_json)
     note(f"the judge's key is not in a backup: bring it as {folder}.judge-key, or name it with --judge-key")
 
 
 def move(
     folder: ContestArgument,
     database: Annotated[
-        str, typer.Option("--database", callback=checked_database, help=f"sqlite, or {DATABASE_HELP}")
+        str, typer.Option("--database", callback=check_database_url, help=f"sqlite, or {DATABASE_HELP}")
     ],
     as_json: JsonOption = False,
 ) -> None:
     """Move a contest that nobody serves to another database; every table is compared before it counts."""
-    contest = opened(folder)
-    from tracearena.server.operations.backup import move as turn
-    from tracearena.server.store.database import shown
+    contest = open_contest(folder)
+    from tracearena.server.operations.backup import move_database as turn
+    from tracearena.server.store.database import format_database_url
 
     url = None if database == _SQLITE else database
     rows = turn(contest, url)
-    print_result({"database": shown(url), "tables": len(rows), "rows": sum(rows.values())}, as_json)
+    print_result(
+        {"database": format_database_url(url), "tables": len(rows), "rows": sum(rows.values())}, as_json
+    )
 
 
 def upgrade(
@@ -295,8 +299,8 @@ def upgrade(
     as_json: JsonOption = False,
 ) -> None:
     """Let a contest that nobody serves go on with this version of tracearena; a backup is made first."""
-    contest = opened(folder, any_version=True)
-    from tracearena.server.operations.backup import upgrade as bring_up_to_date
+    contest = open_contest(folder, any_version=True)
+    from tracearena.server.operations.backup import upgrade_database as bring_up_to_date
 
     steps = bring_up_to_date(contest, file)
     print_result({"applied": len(steps), **({"backup": str(file)} if steps else {})}, as_json)
@@ -333,12 +337,14 @@ def export(
     the results are published and while the judge has work to do.
     """
     check_outputs(out)
-    contest = opened(folder)
-    from tracearena.server.judge.export import export as write
-    from tracearena.server.judge.scoring import Bench
+    contest = open_contest(folder)
+    from tracearena.server.judge.export import export_contest as write
+    from tracearena.server.judge.scoring import JudgeFiles
 
     manifest = write(
-        Bench(contest, read_key(folder, judge_key, passphrase_fd)), out, include_originals=include_originals
+        JudgeFiles(contest, read_contest_key(folder, judge_key, passphrase_fd)),
+        out,
+        include_originals=include_originals,
     )
     files, originals = len(manifest["sha256"]), manifest["originals"]
     print_result({"archive": str(out), "files": files, "originals": originals}, as_json)

@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli import _large
-from tracearena.cli._compare import prepare
+from tracearena.cli._compare import prepare_for_sglt
 from tracearena.cli._large import ResumeOption
 from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
     SeedOption,
     check_outputs,
-    chosen_seed,
-    joined,
+    choose_seed,
+    join_cluster,
     note,
     print_result,
-    refuse,
-    shown,
+    refuse_options,
+    show_unsaved_progress,
 )
 from tracearena.cli._reading import (
     ReadingOptions,
+    choose_regions_file,
+    note_grid,
+    note_key_files,
+    note_lost_dates,
+    read_user_key,
     reads_traces,
-    regions_file,
-    say_grid,
-    say_keys,
-    say_lost_dates,
-    user_numbers,
 )
 
 if TYPE_CHECKING:
@@ -95,10 +95,10 @@ def convert(
     as_json: JsonOption = False,
 ) -> None:
     """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
-    from tracearena.io.writers import form_of_points
+    from tracearena.io.writers import choose_points_format
     from tracearena.traces import GpsTraces
 
-    asked = _Asked(out, to, places_out, reference, test, test_share, user_key, seed)
+    asked = _ConversionOutput(out, to, places_out, reference, test, test_share, user_key, seed)
     is_folder = to in ("partitions", "geolife", "gpx")
     check_outputs(
         out, test, reference, places_out, user_key, inputs=(file, *reading.files), folders=is_folder
@@ -107,48 +107,50 @@ def convert(
     others = (places_out, reference, test, user_key, fill_gaps, merge_places)
     if (
         not any(others)
-        and _large.converts_any_size(reading, file, out, to)
+        and _large.can_convert_in_chunks(reading, file, out, to)
         and _large.is_processed_in_chunks(reading, file, out, to, cluster=cluster, resume=resume)
     ):
-        _large.convert_any_size(reading, file, out, to, joined(context, cluster), resume, as_json)
+        _large.convert_points_in_chunks(
+            reading, file, out, to, join_cluster(context, cluster), resume, as_json
+        )
         return
-    if not any(others[1:]) and _converts_events(reading, file, out, to, cluster, resume):
-        workers = joined(context, cluster)
-        result = _large.convert(
+    if not any(others[1:]) and _are_events_converted_in_chunks(reading, file, out, to, cluster, resume):
+        workers = join_cluster(context, cluster)
+        result = _large.convert_event_table(
             reading, file, out, to=to, places_out=places_out, cluster=workers, resume=resume
         )
-        print_result(result if as_json else _for_people(result), as_json)
+        print_result(result if as_json else _format_for_people(result), as_json)
         return
     are_points = reading.grid is None and reading.is_gps(file)
     if are_points and not any(others) and (to == _large.PARTS or cluster or resume):
         _large.is_processed_in_chunks(
             reading, file, out, to, cluster=cluster, resume=resume
         )  # says what is wrong
-    refuse("what is converted as a whole", cluster=cluster, resume=resume)
+    refuse_options("what is converted as a whole", cluster=cluster, resume=resume)
     if are_points:
-        form_of_points(out, to)
-    key = user_numbers(user_key, to)
-    with shown(f"reading {file.name}"):
+        choose_points_format(out, to)
+    key = read_user_key(user_key, to)
+    with show_unsaved_progress(f"reading {file.name}"):
         whole = reading.read(file)
     if isinstance(whole.traces, GpsTraces):
-        refuse(
+        refuse_options(
             "GPS points without --grid", places_out=places_out, fill_gaps=fill_gaps, merge_places=merge_places
         )
-        refuse("GPS points", test=test)
+        refuse_options("GPS points", test=test)
         _convert_points(reading, whole.as_points(), asked, as_json)
     else:
-        prepared = prepare(whole.as_events(), fill_gaps=fill_gaps, merge_places=merge_places)
+        prepared = prepare_for_sglt(whole.as_events(), fill_gaps=fill_gaps, merge_places=merge_places)
         _convert_events(reading, file, prepared, asked, key, as_json)
 
 
-def _converts_events(
+def _are_events_converted_in_chunks(
     reading: ReadingOptions, file: Path, out: Path, to: str | None, cluster: str | None, resume: bool
 ) -> bool:
     """Whether a table of events is converted to another a few users at a time.
 
     A small one, which the whole reader knows, goes the whole way into parts too.
     """
-    if to not in (None, "table", _large.PARTS) or not _large.are_events(reading, file):
+    if to not in (None, "table", _large.PARTS) or not _large.is_event_table(reading, file):
         return False
     if to == _large.PARTS and not (cluster or resume):
         return _large.is_large(file)
@@ -156,7 +158,7 @@ def _converts_events(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ConversionOutput:
     """What is to be written, and where."""
 
     out: Path
@@ -182,40 +184,45 @@ class _Asked:
         if self.test is not None and self.reference is not None:
             raise ParameterError("--test sets users aside and --reference days: convert in two steps")
         if self.test is None:
-            refuse("a conversion that sets no users aside (--test)", seed=self.seed)
+            refuse_options("a conversion that sets no users aside (--test)", seed=self.seed)
 
 
 def _convert_events(
-    reading: ReadingOptions, file: Path, whole: Reading[Traces], asked: _Asked, key: UserKey, as_json: bool
+    reading: ReadingOptions,
+    file: Path,
+    whole: Reading[Traces],
+    asked: _ConversionOutput,
+    key: UserKey,
+    as_json: bool,
 ) -> None:
     """Write events at places, and what goes with them."""
     import numpy as np
 
     from tracearena.files.atomic import replacing_all
-    from tracearena.io import GPS_FORMATS, Reading, fitted, write
-    from tracearena.io.id_mapping import LOWEST, keeping
-    from tracearena.io.writers import format_of_name
+    from tracearena.io import GPS_FORMATS, Reading, fit_to_format, write
+    from tracearena.io.id_mapping import LOWEST, write_keys_beside
+    from tracearena.io.writers import guess_format_by_name
 
     out, places_out = asked.out, asked.places_out
-    to = asked.to or format_of_name(out)
+    to = asked.to or guess_format_by_name(out)
     traces, report = whole
     result: dict[str, Any] = {}
     if report.format in GPS_FORMATS:
-        refuse("GPS points", test=asked.test)
+        refuse_options("GPS points", test=asked.test)
         result = {"format": "gps", "points": report.rows}
-    traces = fitted(key.restored(traces, file, to), to, report, key)
+    traces = fit_to_format(key.restored(traces, file, to), to, report, key)
     result = report.to_dict() | result
-    outputs, counts = _parts(reading, Reading(traces, report), asked)
+    outputs, counts = _split_outputs(reading, Reading(traces, report), asked)
     if to == "ppmtf":
         # Training users first, testing users after them, as the PPMTF tools number them.
         outputs = {path: key.numbered(side, to) for path, side in outputs.items()}
     numbers = {path: side.user_ids.tolist() for path, side in outputs.items()} if to in LOWEST else {}
     if reading.grid is not None:
-        places_out = regions_file(out, to, places_out, traces)
+        places_out = choose_regions_file(out, to, places_out, traces)
         if reading.bounds is None:
-            say_grid(traces)
+            note_grid(traces)
     aside = [path for path in outputs if path != out]
-    with replacing_all(), keeping(key, numbers, asked.user_key) as keys:
+    with replacing_all(), write_keys_beside(key, numbers, asked.user_key) as keys:
         for path in aside:
             write(outputs[path], path, to=asked.to)
         written = write(outputs[out], out, to=to, places_out=places_out)
@@ -223,34 +230,34 @@ def _convert_events(
     in_full = traces.places.grid is not None or len(written) > 1
     result |= counts | {
         "to": to,
-        "users": _n_present(outputs[out]),
+        "users": _count_present_users(outputs[out]),
         "events": outputs[out].n_events,
         "places": len(traces.places) if in_full else len(np.unique(outputs[out].place_index)),
         "written": [str(path) for path in (*written, *aside, *keys)],
     }
-    print_result(result if as_json else _for_people(result), as_json)
+    print_result(result if as_json else _format_for_people(result), as_json)
     for line in [] if as_json else report.lines():
         note(line)
-    say_keys(keys)
-    say_lost_dates(to, traces)
+    note_key_files(keys)
+    note_lost_dates(to, traces)
 
 
-def _parts(
-    reading: ReadingOptions, whole: Reading[Traces], asked: _Asked
+def _split_outputs(
+    reading: ReadingOptions, whole: Reading[Traces], asked: _ConversionOutput
 ) -> tuple[dict[Path, Traces], dict[str, Any]]:
     """Return what goes into which file, and how much is set aside."""
     if asked.test is not None and asked.test_share is not None:
-        used = chosen_seed(asked.seed)
-        kept, aside = set_aside(whole.traces, asked.test_share, used)
+        used = choose_seed(asked.seed)
+        kept, aside = split_test_users(whole.traces, asked.test_share, used)
         counts = {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
         return {asked.out: kept, asked.test: aside}, counts
     if asked.reference is not None:
         first, second = (half.as_events().traces for half in reading.halves(whole))
-        return {asked.out: second, asked.reference: first}, _halves_counted(first, second)
+        return {asked.out: second, asked.reference: first}, _count_halves(first, second)
     return {asked.out: whole.traces}, {}
 
 
-def _halves_counted(first: Traces | GpsTraces, second: Traces | GpsTraces) -> dict[str, int]:
+def _count_halves(first: Traces | GpsTraces, second: Traces | GpsTraces) -> dict[str, int]:
     """Count the reference half, and the users whom a table of one of the halves does not name."""
     import numpy as np
 
@@ -265,17 +272,19 @@ def _halves_counted(first: Traces | GpsTraces, second: Traces | GpsTraces) -> di
     }
 
 
-def _n_present(traces: Traces | GpsTraces) -> int:
+def _count_present_users(traces: Traces | GpsTraces) -> int:
     """Count the users of whom a file has a row."""
     import numpy as np
 
     return int((np.diff(traces.offsets) > 0).sum())
 
 
-def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _Asked, as_json: bool) -> None:
+def _convert_points(
+    reading: ReadingOptions, whole: Reading[GpsTraces], asked: _ConversionOutput, as_json: bool
+) -> None:
     """Write GPS points as other GPS points."""
     from tracearena.files.atomic import replacing_all
-    from tracearena.io.writers import format_of_name
+    from tracearena.io.writers import guess_format_by_name
 
     out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole
@@ -286,20 +295,21 @@ def _convert_points(reading: ReadingOptions, whole: Reading[GpsTraces], asked: _
     if reference is not None:
         first, traces = (half.as_points().traces for half in reading.halves(whole))
         outputs = {out: traces, reference: first}
-        result |= _halves_counted(first, traces)
+        result |= _count_halves(first, traces)
     with replacing_all():
         for path, points in outputs.items():
-            _large.write_traces(points, path, to)
-    result |= {"users": _n_present(traces), "points": traces.n_points}
+            _large.write_gps_traces(points, path, to)
+    result |= {"users": _count_present_users(traces), "points": traces.n_points}
     print_result(
-        result | {"to": to or format_of_name(out, "points"), "written": [str(path) for path in outputs]},
+        result
+        | {"to": to or guess_format_by_name(out, "points"), "written": [str(path) for path in outputs]},
         as_json,
     )
     for line in report.lines():
         note(line)
 
 
-def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
+def split_test_users(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
     """Draw floor(share × users) testing users; both sides keep the users' order ([ppmtf])."""
     from tracearena.engine import generator
     from tracearena.errors import ParameterError
@@ -316,7 +326,7 @@ def set_aside(traces: Traces, share: float, seed: int) -> tuple[Traces, Traces]:
     return traces.take_users(~chosen), traces.take_users(chosen)
 
 
-def _for_people(result: dict[str, Any]) -> dict[str, Any]:
+def _format_for_people(result: dict[str, Any]) -> dict[str, Any]:
     people = {
         "read": f"{result['rows']} rows of {result['file']} as {result['format']}",
         "dropped": f"{result['dropped_rows']} rows",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracearena.cli._output import JsonOption, SeedOption, chosen_seed, note
+from tracearena.cli._output import JsonOption, SeedOption, choose_seed, note
 from tracearena.cli.contest_results import print_board
 
 if TYPE_CHECKING:
-    from tracearena.contest import Rehearsal
+    from tracearena.contest import SimulatedContest
 
 
 _QUIET_S = 10
@@ -55,17 +55,17 @@ def demo(
     import shlex
 
     from tracearena.arena import attack_names, make_attacks
-    from tracearena.contest import rehearse
+    from tracearena.contest import simulate_contest
     from tracearena.files.atomic import make_folder, replacing_all
     from tracearena.pages.contest import contest_report
 
-    used = chosen_seed(seed)
+    used = choose_seed(seed)
     after = [] if attacks == ["none"] else list(attacks or _AFTERWARDS)
     make_attacks(attack_names(after))
     chosen = "".join(f" --attacks {shlex.quote(name)}" for name in attacks or ())
-    with replacing_all(), _stages() as tell:
+    with replacing_all(), _show_stages() as tell:
         make_folder(out)
-        held = rehearse(teams=teams, attacks=after, seed=used, tell=tell)
+        held = simulate_contest(teams=teams, attacks=after, seed=used, tell=tell)
         tell("the page is written", 0, 1)
         report = out / "report.html"
         _write_team(held, out / "team001")
@@ -78,24 +78,24 @@ def demo(
     note(f"files of the first team, to try the other commands on: {out / 'team001'}")
 
 
-def _print_awards(held: Rehearsal) -> None:
-    from tracearena.contest.simulation import defence_of
+def _print_awards(held: SimulatedContest) -> None:
+    from tracearena.contest.simulation import defence_name
 
-    print_board(held.board, held.awards, {one.name: defence_of(one) for one in held.entrants})
+    print_board(held.board, held.awards, {one.name: defence_name(one) for one in held.entrants})
     if held.afterwards:
         typer.echo("\nafterwards, few people  s_R,min  s_T,min  at most  strongest attacks")
         for tried in held.afterwards:
             found, ceiling = tried.scores, tried.band and tried.band.ceiling
-            numbers = "  ".join(_cell(one) for one in (found.s_R_min, found.s_T_min, ceiling))
+            numbers = "  ".join(_format_cell(one) for one in (found.s_R_min, found.s_T_min, ceiling))
             names = ", ".join(name for name in found.strongest if name)
             typer.echo(f"{tried.defence:<22}  {numbers}  {names}")
 
 
-def _cell(number: float | None) -> str:
+def _format_cell(number: float | None) -> str:
     return f"{'–':>7}" if number is None else f"{number:7.3f}"
 
 
-def _write_team(held: Rehearsal, folder: Path) -> None:
+def _write_team(held: SimulatedContest, folder: Path) -> None:
     """Write what the first team got and what it handed in, under the names of 2019."""
     from tracearena.files.atomic import make_folder
     from tracearena.io import pwscup
@@ -110,7 +110,7 @@ def _write_team(held: Rehearsal, folder: Path) -> None:
     pwscup.write_obfuscated(team.obfuscated, folder / "obftraces_team001.csv")
 
 
-def _said_in_lines() -> Callable[[str, int, int], None]:
+def _build_stage_printer() -> Callable[[str, int, int], None]:
     """Say each stage when it begins, and how far it is while it lasts."""
     from time import monotonic
 
@@ -127,10 +127,10 @@ def _said_in_lines() -> Callable[[str, int, int], None]:
 
 
 @contextmanager
-def _stages() -> Iterator[Callable[[str, int, int], None]]:
+def _show_stages() -> Iterator[Callable[[str, int, int], None]]:
     """Show one bar for each stage of the contest; lines where stderr is not a terminal."""
     if not sys.stderr.isatty():
-        yield _said_in_lines()
+        yield _build_stage_printer()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

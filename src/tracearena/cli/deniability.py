@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._app import say_outcome
+from tracearena.cli._app import print_outcome
 from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
     SeedOption,
     check_outputs,
-    chosen_seed,
-    joined,
+    choose_seed,
+    join_cluster,
     note,
     print_result,
-    working,
+    show_progress,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces, say
+from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.synthesis.ppmtf.tally import Tally
+    from tracearena.synthesis.ppmtf.tally import DeniabilityCheckpoint
     from tracearena.traces import Clock, Traces
 
 
@@ -78,9 +78,9 @@ def deniability(
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability as test
 
-    kept = _kept_beside(k_prime, resume)
+    kept = _find_checkpoint(k_prime, resume)
     check_outputs(k_prime, inputs=(model, synthetic))
-    workers = joined(context, cluster)
+    workers = join_cluster(context, cluster)
     trained = PPMTF.load(model)
     if trained.places_.grid is None and reading.is_gps(synthetic):
         raise ParameterError(f"{synthetic}: holds GPS points, not events at the model's places")
@@ -89,14 +89,14 @@ def deniability(
     ).as_events()
     # Nothing is assumed of the times: they are the model's.
     made.report.assumed = ""
-    say(made)
+    note_problems(made)
     traces = made.traces
     if traces.timestamps is None:
-        traces = _counted_by(trained.clock_, traces)
-    used = _seed(seed, kept if resume else None)
+        traces = _set_clock(trained.clock_, traces)
+    used = _choose_seed(seed, kept if resume else None)
     asked: dict[str, Any] = {"k": k, "eta": eta, "verifiers": verifiers, "early_stop": early_stop}
-    tally = _begun(kept, model, traces, asked, used, resume)
-    with _going_on_from(tally), working("verifiers", cluster=workers):
+    tally = _open_checkpoint(kept, model, traces, asked, used, resume)
+    with _explain_resume(tally), show_progress("verifiers", cluster=workers):
         found = test(trained, traces, **asked, seed=used, tally=tally)
     if k_prime is not None:
         found.write(k_prime)
@@ -104,11 +104,11 @@ def deniability(
     print_result(found.to_dict() | {"seed": used}, as_json)
 
 
-def _kept_beside(k_prime: Path | None, resume: bool) -> Path | None:
+def _find_checkpoint(k_prime: Path | None, resume: bool) -> Path | None:
     """Return where a test of these options keeps what it has counted, if it does."""
     from tracearena.errors import ParameterError
     from tracearena.files import is_stream
-    from tracearena.synthesis.ppmtf.tally import refuse_unfinished, unfinished
+    from tracearena.synthesis.ppmtf.tally import check_deniability_resume, deniability_checkpoint_path
 
     if k_prime is None or is_stream(k_prime):
         if resume:
@@ -116,53 +116,53 @@ def _kept_beside(k_prime: Path | None, resume: bool) -> Path | None:
                 "--resume needs --k-prime FILE: what a test has counted is kept beside that file"
             )
         return None
-    kept = unfinished(k_prime)
-    refuse_unfinished(kept, resume=resume)
+    kept = deniability_checkpoint_path(k_prime)
+    check_deniability_resume(kept, resume=resume)
     return kept
 
 
-def _seed(seed: int | None, begun: Path | None) -> int:
+def _choose_seed(seed: int | None, begun: Path | None) -> int:
     """Return the seed of U*: that of a stopped test goes on."""
-    from tracearena.synthesis.ppmtf.tally import begun_with
+    from tracearena.synthesis.ppmtf.tally import read_deniability_seed
 
-    known = None if begun is None or seed is not None else begun_with(begun)
+    known = None if begun is None or seed is not None else read_deniability_seed(begun)
     if known is not None:
         note(f"seed {known}, with which {begun} was begun")
         return known
-    return chosen_seed(seed)
+    return choose_seed(seed)
 
 
-def _begun(
+def _open_checkpoint(
     kept: Path | None, model: Path, traces: Traces, asked: dict[str, Any], seed: int, resume: bool
-) -> Tally:
+) -> DeniabilityCheckpoint:
     """Return what a test counts in: nothing yet, or what a stopped one has left."""
     import hashlib
 
     from tracearena.arena.journal import digest
-    from tracearena.synthesis.ppmtf.tally import Tally
+    from tracearena.synthesis.ppmtf.tally import DeniabilityCheckpoint
 
     if kept is None:
-        return Tally()
+        return DeniabilityCheckpoint()
     with open(model, "rb") as file:
         trained = hashlib.file_digest(file, "sha256").hexdigest()
-    tally = Tally(kept, digest([traces], trained, asked, seed), seed)
+    tally = DeniabilityCheckpoint(kept, digest([traces], trained, asked, seed), seed)
     tally.begin(resume=resume)
     return tally
 
 
 @contextmanager
-def _going_on_from(tally: Tally) -> Iterator[None]:
+def _explain_resume(tally: DeniabilityCheckpoint) -> Iterator[None]:
     """Say how to go on where a test is stopped."""
     try:
         yield
     except BaseException:
         if tally.path is not None and tally.path.exists():
             done = f"{sum(tally.done.values()):,} verifiers are finished in {tally.path}"
-            say_outcome(f"{done}; the same command with --resume goes on")
+            print_outcome(f"{done}; the same command with --resume goes on")
         raise
 
 
-def _counted_by(clock: Clock, traces: Traces) -> Traces:
+def _set_clock(clock: Clock, traces: Traces) -> Traces:
     """Read the instants as the model's: a table of synthetic traces numbers them and has no clock."""
     from tracearena.traces import Traces
 

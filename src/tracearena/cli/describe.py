@@ -13,13 +13,13 @@ from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
     check_outputs,
-    joined,
+    join_cluster,
     note,
     print_result,
-    refuse,
-    shown,
+    refuse_options,
+    show_unsaved_progress,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces, say
+from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
 from tracearena.errors import FileError
 
 
@@ -53,64 +53,64 @@ def describe(
     from tracearena.pages.describe import summarise
 
     check_outputs(html, inputs=(file, original, *reading.files))
-    if html is None and original is None and _describe_any_size(context, reading, file, cluster, as_json):
+    if html is None and original is None and _describe_in_chunks(context, reading, file, cluster, as_json):
         return
-    refuse("what is read whole", cluster=cluster)
+    refuse_options("what is read whole", cluster=cluster)
     if original is not None or (reading.format is None and is_released(file)):
         _describe_release(reading, file, original, html, as_json)
         return
     try:
-        with shown(f"reading {file.name}"):
+        with show_unsaved_progress(f"reading {file.name}"):
             traces, report = reading.read(file)
     except FileError as error:
-        _propose(reading, file, error, as_json)
+        _print_proposal(reading, file, error, as_json)
         raise
-    with shown("counting"):
+    with show_unsaved_progress("counting"):
         result = summarise(traces, report).to_dict()
         if html is not None:
-            from tracearena.pages.describe import description_page
+            from tracearena.pages.describe import build_description_page
 
-            description_page(traces, report).write(html)
+            build_description_page(traces, report).write(html)
             note(f"wrote {html}")
-    print_result(result if as_json else _for_people(result), as_json)
+    print_result(result if as_json else _format_for_people(result), as_json)
     if not as_json:
         for line in report.lines():
             typer.echo(line)
 
 
-def _describe_any_size(
+def _describe_in_chunks(
     context: typer.Context, reading: ReadingOptions, file: Path, cluster: str | None, as_json: bool
 ) -> bool:
     """Describe a large table a few users at a time; say whether it was one."""
-    if _large.are_events(reading, file):
+    if _large.is_event_table(reading, file):
         if not _large.are_events_processed_in_chunks(reading, file, cluster=cluster):
             return False
-        summary = _large.describe_event_table(reading, file, joined(context, cluster))
+        summary = _large.describe_event_table(reading, file, join_cluster(context, cluster))
     else:
         put = (reading.grid, reading.places, reading.times, reading.top, reading.interval, reading.resample)
         if any(put) or reading.utc_hours or reading.slot is not None:
             return False
         if not _large.is_processed_in_chunks(reading, file, cluster=cluster):
             return False
-        if reading.format is None and not _large.are_points(reading, file):
+        if reading.format is None and not _large.is_point_table(reading, file):
             return False
-        summary = _large.describe_point_table(reading, file, joined(context, cluster))
+        summary = _large.describe_point_table(reading, file, join_cluster(context, cluster))
     result = summary.to_dict()
-    print_result(result if as_json else _for_people(result), as_json)
+    print_result(result if as_json else _format_for_people(result), as_json)
     if not as_json:
         for line in summary.report.lines():
             typer.echo(line)
     return True
 
 
-def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
+def _print_proposal(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
     """Say how a table of unknown columns may be read, with its first rows as they would be; then end."""
     unknown = any(fault.code in ("format", "columns") for fault in error.faults)
     if not unknown or reading.format is not None or reading.layout():
         return
-    from tracearena.io.formats.archives import propose
+    from tracearena.io.formats.archives import propose_folder_layout
 
-    proposal = propose(file)
+    proposal = propose_folder_layout(file)
     if proposal is None:
         return
     if as_json:
@@ -125,10 +125,10 @@ def _propose(reading: ReadingOptions, file: Path, error: FileError, as_json: boo
     raise typer.Exit(2)
 
 
-def _for_people(result: dict[str, Any]) -> dict[str, Any]:
+def _format_for_people(result: dict[str, Any]) -> dict[str, Any]:
     names = ["format", "users", "events", "trajectories", "places", "visited_places", "first", "last"]
     people = {name: result[name] for name in names if result[name] is not None}
-    people["span"] = _span(result)
+    people["span"] = _format_span(result)
     names = ["bounds", "interval_s", "gaps_over_4h"]
     people |= {name: result[name] for name in names if result[name] is not None}
     spread, gaps = result["events_per_user"], result["gap_h"]
@@ -144,7 +144,7 @@ def _for_people(result: dict[str, Any]) -> dict[str, Any]:
     return people
 
 
-def _span(result: dict[str, Any]) -> str:
+def _format_span(result: dict[str, Any]) -> str:
     """Return how long it is from the first event to the last, whether or not all days have some."""
     return "1 day" if result["days"] == 1 else f"{result['days']:,} days"
 
@@ -154,13 +154,13 @@ def _describe_release(
 ) -> None:
     """Describe obfuscated or anonymized traces."""
     from tracearena.io import read_released
-    from tracearena.pages.describe import release_page, summarise_release
+    from tracearena.pages.describe import build_release_page, summarise_release
 
     truth = None
-    with shown(f"reading {file.name}"):
+    with show_unsaved_progress(f"reading {file.name}"):
         if original is None:
-            refuse("released traces", hours=reading.hours, resample=reading.resample)
-            refuse("released traces", from_date=reading.from_date, to_date=reading.to_date)
+            refuse_options("released traces", hours=reading.hours, resample=reading.resample)
+            refuse_options("released traces", from_date=reading.from_date, to_date=reading.to_date)
             alone = read_released(
                 file,
                 places=reading.places,
@@ -168,28 +168,28 @@ def _describe_release(
                 choices=reading.choices(),
                 **reading.layout(),
             )
-            say(alone)
+            note_problems(alone)
             released, report = alone
         else:
             whole = reading.read(original).as_events()
-            say(whole)
+            note_problems(whole)
             truth = whole.traces
             released, report = reading.read_obfuscated(file, whole)
-    with shown("counting"):
+    with show_unsaved_progress("counting"):
         summary = summarise_release(released, report, truth)
         if html is not None:
-            release_page(released, report, truth).write(html)
+            build_release_page(released, report, truth).write(html)
             note(f"wrote {html}")
     result = summary.to_dict()
-    print_result(result if as_json else _release_for_people(result), as_json)
+    print_result(result if as_json else _format_release_for_people(result), as_json)
     if not as_json:
-        for line in _by_time(result["by_time"]):
+        for line in _format_times(result["by_time"]):
             typer.echo(line)
 
 
-def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
+def _format_release_for_people(result: dict[str, Any]) -> dict[str, Any]:
     names = ["format", "users", "events", "places", "first", "last"]
-    people = {name: result[name] for name in names} | {"span": _span(result)}
+    people = {name: result[name] for name in names} | {"span": _format_span(result)}
     for name in ("released", "kept", "moved", "sets", "deleted"):
         if result[name] is not None:
             people[name] = f"{result[name]:,} ({result[name] / max(result['events'], 1):.1%})"
@@ -201,7 +201,7 @@ def _release_for_people(result: dict[str, Any]) -> dict[str, Any]:
     return people
 
 
-def _by_time(by_time: dict[str, dict[str, int]]) -> list[str]:
+def _format_times(by_time: dict[str, dict[str, int]]) -> list[str]:
     """Return a line for each time of day that has events."""
     return [
         f"{label}  " + ", ".join(f"{count:,} {name}" for name, count in row.items() if count)

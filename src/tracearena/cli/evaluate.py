@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from tracearena.cli import _compare
-from tracearena.cli._output import ClusterOption, JsonOption, defined, joined, note, refuse, working
+from tracearena.cli._output import (
+    ClusterOption,
+    JsonOption,
+    join_cluster,
+    note,
+    refuse_options,
+    replace_undefined,
+    show_progress,
+)
 from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.metrics.counts import Countable, Counted
+    from tracearena.metrics.counts import Countable, TraceCounts
     from tracearena.traces import Box, Traces
 
 
@@ -24,7 +32,7 @@ _READ_WHOLE = (
 )
 
 
-class Against(StrEnum):
+class UtilityReference(StrEnum):
     """What utility is measured against."""
 
     testing = "testing"
@@ -59,11 +67,11 @@ def evaluate(
         ),
     ] = False,
     against: Annotated[
-        Against,
+        UtilityReference,
         typer.Option(
             "--against", help="What utility is measured against: testing as for PPMTF, training for PPMTF+."
         ),
-    ] = Against.testing,
+    ] = UtilityReference.testing,
     slots: SlotsOption = None,
     exact_emd: Annotated[
         bool,
@@ -85,35 +93,37 @@ def evaluate(
     """Measure utility and privacy of synthetic traces (0 is best; accuracy is read beside a guess)."""
     import json
 
-    from tracearena.arena.evaluation import betrayed
+    from tracearena.arena.evaluation import measure_leakage
     from tracearena.engine import use
-    from tracearena.metrics.counts import AtOnce
+    from tracearena.metrics.counts import WholeTraces
     from tracearena.traces import Box
 
     if utility_only:
-        refuse("utility alone", legacy_ppmtf=legacy_ppmtf)
+        refuse_options("utility alone", legacy_ppmtf=legacy_ppmtf)
     measure = _Measure(None if bounds is None else Box.parse(bounds), against.value, exact_emd)
-    are_many = _compare.go_through(
+    are_many = _compare.are_tables_counted_in_chunks(
         reading, (train, test, *synthetic), cluster=cluster if utility_only else None
     )
-    workers = joined(context, cluster)
+    workers = join_cluster(context, cluster)
     if are_many and utility_only:
-        with _compare.opened(reading, train, test, synthetic, slots, workers) as people:
-            with working("counting", workers):
+        with _compare.open_table_counters(reading, train, test, synthetic, slots, workers) as people:
+            with show_progress("counting", workers):
                 found, base = measure.utility(*people)
             sizes = people[0].n_users, people[1].n_users
     else:
         if are_many:
             note(_READ_WHOLE)
-        training, testing, made = _read(reading, train, test, synthetic, slots)
-        found, base = measure.utility(AtOnce(training), AtOnce(testing), [AtOnce(one) for one in made])
+        training, testing, made = _read_inputs(reading, train, test, synthetic, slots)
+        found, base = measure.utility(
+            WholeTraces(training), WholeTraces(testing), [WholeTraces(one) for one in made]
+        )
         sizes = training.n_users, testing.n_users
         if not utility_only:
             with use(cluster=workers):
-                privacy = [betrayed(one, training, testing, legacy_ppmtf=legacy_ppmtf) for one in made]
+                privacy = [measure_leakage(one, training, testing, legacy_ppmtf=legacy_ppmtf) for one in made]
             found = [one | other for one, other in zip(found, privacy, strict=True)]
     found = [{"file": str(path)} | one for path, one in zip(synthetic, found, strict=True)]
-    found, base = defined(found), defined(base)
+    found, base = replace_undefined(found), replace_undefined(base)
     if as_json:
         result = found[0] | base if len(found) == 1 else {"synthetic": found} | base
         typer.echo(json.dumps(result, allow_nan=False))
@@ -122,17 +132,17 @@ def evaluate(
         _print_notes(found, base, *sizes)
 
 
-def _read(
+def _read_inputs(
     reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
-    from tracearena.cli._compare import at_common_places
+    from tracearena.cli._compare import use_common_places
     from tracearena.io import recognise
 
     if (reading.format or recognise(train)) == "ppmtf":
         return _read_ppmtf(reading, train, test, synthetic, slots)
     first = reading.read_events(train)
     others = [(path, reading.read_alike(path, first)) for path in (test, *synthetic)]
-    training, testing, *made = at_common_places([(train, first), *others])
+    training, testing, *made = use_common_places([(train, first), *others])
     if slots is not None:
         training, testing = (traces.with_slots(slots) for traces in (training, testing))
         # Days of synthetic traces are numbers: the first is of the kind of the first day of training.
@@ -165,31 +175,31 @@ class _Measure(NamedTuple):
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Return the utility of each of the traces made, and the baselines beside them."""
         from tracearena.arena.evaluation import (
-            baselines_of,
-            compared,
-            halves_among,
-            utility_of,
+            compare_user_halves,
+            measure_baselines,
+            measure_utility,
+            select_comparison,
             worse_than_uniform,
         )
 
         counts = training.counted(), testing.counted()
-        other, reference = compared(*counts, self.against)
+        other, reference = select_comparison(*counts, self.against)
         found = []
         for one in made:
             days = one.counted(by_day=True)
-            utility = utility_of(days, other, reference, self.city)
+            utility = measure_utility(days, other, reference, self.city)
             found.append(utility.to_dict() | self._exact(reference, days))
-        limits = baselines_of(*counts, bounds=self.city, against=self.against)
+        limits = measure_baselines(*counts, bounds=self.city, against=self.against)
         base: dict[str, Any] = {
             name: utility.to_dict() | self._exact(reference, real)
             for (name, utility), real in zip(limits.items(), (other, None), strict=True)
         }
-        halves = halves_among(training, *counts, bounds=self.city)
+        halves = compare_user_halves(training, *counts, bounds=self.city)
         base["halves"] = None if halves is None else halves.to_dict()
         base["worse_than_uniform"] = worse_than_uniform(limits)
         return found, base
 
-    def _exact(self, reference: Counted, traces: Counted | None) -> dict[str, float]:
+    def _exact(self, reference: TraceCounts, traces: TraceCounts | None) -> dict[str, float]:
         """Return the exact distance of moves, if it is asked for."""
         from tracearena.metrics.transport import matrix_emd
 
@@ -208,9 +218,9 @@ def _print_table(found: list[dict[str, Any]], base: dict[str, Any]) -> None:
     """Print one column a file, and the baselines beside them."""
     columns = [(Path(one["file"]).name, one) for one in found]
     columns += [(name, base[name]) for name in list(base)[:2]]
-    texts = [(name, {key: _number(one.get(key)) for key in found[0]}) for name, one in columns]
+    texts = [(name, {key: _format_number(one.get(key)) for key in found[0]}) for name, one in columns]
     if base["halves"] is not None:
-        texts.append(("halves", _mean_and_spread(base["halves"])))
+        texts.append(("halves", _format_mean_and_spread(base["halves"])))
     labels = {key: _LABELS.get(key, key.replace("_", " ")) for key in list(found[0])[1:]}
     width = max(map(len, labels.values()))
     wide = [max(12, len(name), *map(len, cells.values())) for name, cells in texts]
@@ -222,11 +232,11 @@ def _print_table(found: list[dict[str, Any]], base: dict[str, Any]) -> None:
         typer.echo(f"{label:<{width}}" + "".join(f"  {cell:>{size}}" for cell, size in cells))
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     return f"{value:.6f}" if isinstance(value, float) else "-"
 
 
-def _mean_and_spread(halves: dict[str, Any]) -> dict[str, str]:
+def _format_mean_and_spread(halves: dict[str, Any]) -> dict[str, str]:
     return {
         key: "-" if value is None else f"{value:.6f} ± {halves['spread'][key]:.6f}"
         for key, value in halves["mean"].items()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import JsonOption, note, print_result, refuse, working
+from tracearena.cli._output import JsonOption, note, print_result, refuse_options, show_progress
 
 if TYPE_CHECKING:
-    from tracearena.arena.claims import Finding
+    from tracearena.arena.claims import ClaimResult
 
 
 def register_figure(app: typer.Typer) -> None:
@@ -42,13 +42,13 @@ def figure(
     from tracearena.files.atomic import make_folder, replacing_all
 
     if name == "list":
-        refuse("the list of figures", out=out, data=data, seed=seed is not None)
+        refuse_options("the list of figures", out=out, data=data, seed=seed is not None)
         _print_list(as_json)
         return
-    found: list[Finding] = []
+    found: list[ClaimResult] = []
     folder = out or Path("figures")
     make = papers.figure(name)
-    with replacing_all(), working(name):
+    with replacing_all(), show_progress(name):
         make_folder(folder)
         written = make(folder, data=data, seed=1 if seed is None else seed, tell=found.append)
     result: dict[str, Any] = {"figure": name, "files": [str(path) for path in written]}
@@ -112,21 +112,21 @@ def findings(
     """
     from tracearena.files import replacing
     from tracearena.papers import claims
-    from tracearena.papers.claims_table import chosen, entries, told
-    from tracearena.papers.claims_table import page as written
+    from tracearena.papers.claims_table import claim_to_dict, iterate_claims, select_commands
+    from tracearena.papers.claims_table import format_claims_page as written
 
     if measure:
         if record is None:
             raise typer.BadParameter("--measure needs --record, the folder where runs are kept")
-        for command in chosen(measure, record):
+        for command in select_commands(measure, record):
             note(f"tracearena {command}")
-            claims.keep(claims.measure(command, data), record)
+            claims.write_run(claims.run_command(command, data), record)
     else:
-        refuse("reading what was measured", data=data)
+        refuse_options("reading what was measured", data=data)
     if page is not None:
         with replacing(page) as file:
             file.write(written(record).encode())
-    found = [told(name, row, run) for name, row, run in entries(record, paper)]
+    found = [claim_to_dict(name, row, run) for name, row, run in iterate_claims(record, paper)]
     if as_json:
         print_result({"findings": found}, True)
         return

@@ -14,13 +14,13 @@ from tracearena.cli._output import (
     ReleaseSeedOption,
     ReleaseToOption,
     check_outputs,
-    form_of,
-    joined,
+    choose_output_form,
+    choose_release_seed,
+    join_cluster,
     note,
     print_result,
-    refuse,
-    release_seed,
-    shown,
+    refuse_options,
+    show_unsaved_progress,
     write_obfuscated,
 )
 from tracearena.cli._reading import ReadingOptions, reads_traces
@@ -87,9 +87,9 @@ def obfuscate(
     from tracearena.cli import _large
     from tracearena.errors import ParameterError
 
-    if _is_of_points(reading, defence, original):
-        refuse(defence, legacy_2019=legacy_2019)
-        asked = _large.Asked(out, to, seed, digits, cluster, resume)
+    if _has_point_defence(reading, defence, original):
+        refuse_options(defence, legacy_2019=legacy_2019)
+        asked = _large.ObfuscationOutput(out, to, seed, digits, cluster, resume)
         _large.obfuscate_points(context, reading, defence, original, asked, as_json)
         return
     if digits is not None:
@@ -97,7 +97,7 @@ def obfuscate(
     in_parts = to == _large.PARTS
     check_outputs(out, inputs=(original, *reading.files), folders=in_parts)
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
-    refuse(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
+    refuse_options(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
     if not obfuscator.by_user or legacy_2019:
         if in_parts or cluster is not None or resume:
             drawn = " with the draws of 2019, which come one after the other," if obfuscator.by_user else ""
@@ -105,15 +105,15 @@ def obfuscate(
                 f"{defence}{drawn} needs all users at once: --to partitions, --cluster and --resume do not "
                 "apply"
             )
-        counts = _at_once(reading, obfuscator, original, out, to, seed, legacy_2019)
+        counts = _obfuscate_events_whole(reading, obfuscator, original, out, to, seed, legacy_2019)
     elif _large.are_events_processed_in_chunks(reading, original, out, to, cluster=cluster, resume=resume):
-        workers = joined(context, cluster)
+        workers = join_cluster(context, cluster)
         counts = _large.obfuscate_event_table(
             reading, obfuscator, original, out, to=to, seed=seed, cluster=workers, resume=resume
         )
-        _say_whose(original, out, "table")
+        _note_user_ids(original, out, "table")
     else:
-        counts = _at_once(reading, obfuscator, original, out, to, seed, legacy_2019)
+        counts = _obfuscate_events_whole(reading, obfuscator, original, out, to, seed, legacy_2019)
     if counts.get("kept") == counts["cells"] and obfuscator.name != "No":
         note(
             f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too "
@@ -122,7 +122,7 @@ def obfuscate(
     print_result({"defence": str(obfuscator), "file": str(out)} | counts, as_json)
 
 
-def _is_of_points(reading: ReadingOptions, defence: str, original: Path) -> bool:
+def _has_point_defence(reading: ReadingOptions, defence: str, original: Path) -> bool:
     """Whether a defence is to work on GPS points: what it serves decides, or else what the file holds."""
     from tracearena.algorithms import catalogue
 
@@ -133,7 +133,7 @@ def _is_of_points(reading: ReadingOptions, defence: str, original: Path) -> bool
     return original.exists() and reading.grid is None and reading.is_gps(original)
 
 
-def _at_once(
+def _obfuscate_events_whole(
     reading: ReadingOptions,
     obfuscator: Obfuscator,
     original: Path,
@@ -147,10 +147,10 @@ def _at_once(
     from tracearena.errors import ParameterError
     from tracearena.jobs.transformation import count_fates
 
-    with shown(f"reading {original.name}"):
+    with show_unsaved_progress(f"reading {original.name}"):
         traces, report = reading.read_events(original)
     reading.say_unread_columns(original, report.format)
-    form = form_of(out, to, contest=report.format == "pwscup" and obfuscator.keeps_times)
+    form = choose_output_form(out, to, contest=report.format == "pwscup" and obfuscator.keeps_times)
     if form == "pwscup" and not obfuscator.keeps_times:
         raise ParameterError(
             f"{obfuscator} changes times, and the contest's files of obfuscated traces hold none: --to table"
@@ -160,16 +160,16 @@ def _at_once(
             "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed names "
             "another: whoever guesses it can undo this release; leave it out for what you publish"
         )
-    used = seed if legacy_2019 else release_seed(seed)
-    with shown("users"):
-        obfuscated = validation.transformed(obfuscator, traces, seed=used)
+    used = seed if legacy_2019 else choose_release_seed(seed)
+    with show_unsaved_progress("users"):
+        obfuscated = validation.run_transform(obfuscator, traces, seed=used)
     write_obfuscated(obfuscated, out, form)
-    _say_whose(original, out, form)
+    _note_user_ids(original, out, form)
     fates = count_fates(traces, obfuscated, keeps_times=obfuscator.keeps_times)
     return {"users": obfuscated.n_users, "cells": obfuscated.n_events, **fates}
 
 
-def _say_whose(original: Path, out: Path, form: str) -> None:
+def _note_user_ids(original: Path, out: Path, form: str) -> None:
     if form == "pwscup":
         note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
     else:

@@ -18,22 +18,22 @@ from tracearena.cli._output import (
     JsonOption,
     ReleaseSeedOption,
     check_outputs,
-    form_of,
-    joined,
+    choose_output_form,
+    choose_release_seed,
+    join_cluster,
     note,
     print_result,
-    refuse,
-    release_seed,
+    refuse_options,
     write_anonymized,
 )
-from tracearena.cli._reading import LIMITS, ReadingOptions, reads_traces, say
+from tracearena.cli._reading import LIMITS, ReadingOptions, note_problems, reads_traces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracearena.contest import Commitment
-    from tracearena.io.large import Table
-    from tracearena.io.large.first_pass import Survey
+    from tracearena.io.large import UserChunkTable
+    from tracearena.io.large.first_pass import FirstPass
     from tracearena.traces import IdTable, ObfuscatedTraces
 
 
@@ -99,7 +99,7 @@ def pseudonymise(
     """
     from tracearena.errors import ParameterError
 
-    kind = _kind(file, reading, original)
+    kind = _detect_kind(file, reading, original)
     options = {"original": original} | {
         name: getattr(reading, name) for name in ("places", "times", "timezone", *LIMITS)
     }
@@ -109,18 +109,18 @@ def pseudonymise(
     if to not in (None, _large.PARTS):
         raise ParameterError.of("--to", to, f"{_large.PARTS}; other forms are told by the name of OUT")
     if original is not None:
-        refuse("what is scored beside --original", to=to, cluster=cluster, resume=resume)
-    asked = Asked(out, id_table, again, seed, to, cluster, resume)
+        refuse_options("what is scored beside --original", to=to, cluster=cluster, resume=resume)
+    asked = PseudonymOutput(out, id_table, again, seed, to, cluster, resume)
     _check_outputs(asked, kind, (file, original, *reading.files))
-    there = secrets_at(id_table)
+    there = find_secrets(id_table)
     if not (again or resume):  # a run that goes on knows its own ID table
-        refuse_to_replace(id_table)
+        check_no_secrets(id_table)
     if kind == _OBFUSCATED:
-        result = _obfuscated(context, reading, file, asked, original)
+        result = _pseudonymise_obfuscated(context, reading, file, asked, original)
     elif kind == _GPS:
-        result = _points(context, reading, file, asked)
+        result = _pseudonymise_points(context, reading, file, asked)
     else:
-        result = _events(context, reading, file, asked)
+        result = _pseudonymise_events(context, reading, file, asked)
     if again and there:
         note(
             f"warning: {' and '.join(map(str, there))} replaced: the commitment that was published for it "
@@ -129,7 +129,7 @@ def pseudonymise(
     print_result(result, as_json)
 
 
-def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
+def _detect_kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
     """Tell obfuscated traces from GPS traces and from events; beside an original, --from is its format."""
     from tracearena.io.released import is_released
 
@@ -138,43 +138,43 @@ def _kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
     return _GPS if reading.is_gps(file) else _EVENTS
 
 
-def _obfuscated(
-    context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked, original: Path | None
+def _pseudonymise_obfuscated(
+    context: typer.Context, reading: ReadingOptions, file: Path, asked: PseudonymOutput, original: Path | None
 ) -> dict[str, Any]:
     from tracearena.files.atomic import replacing_all
     from tracearena.io import read_released
-    from tracearena.io.id_mapping import carrying, refuse_stale_key
-    from tracearena.io.released import contest_header
+    from tracearena.io.id_mapping import check_no_stale_key, copy_key_beside
+    from tracearena.io.released import read_contest_header
 
-    out, id_table, contest = asked.out, asked.id_table, contest_header(file) is not None
+    out, id_table, contest = asked.out, asked.id_table, read_contest_header(file) is not None
     result: dict[str, Any] = {}
     if original is None:
         reading.refuse_layout("released traces without --original")
         reading.refuse_limits()
-        if _large.release_goes_through(
+        if _large.is_release_processed_in_chunks(
             reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
         ):
-            return pseudonymise_in_chunks(context, reading, file, asked, _large.write_release_renamed)
-    form = form_of(out, None, contest=contest)
+            return pseudonymise_in_chunks(context, reading, file, asked, _large.write_pseudonymised_release)
+    form = choose_output_form(out, None, contest=contest)
     if original is None:
         alone = read_released(file, places=reading.places, times=reading.times)
-        say(alone)
+        note_problems(alone)
         traces = alone.traces
     else:
-        refuse_stale_key(original, id_table)
-        traces, result = _scored(reading, file, original, contest)
-    release = arena.pseudonymise(traces, seed=release_seed(asked.seed))
+        check_no_stale_key(original, id_table)
+        traces, result = _read_and_score(reading, file, original, contest)
+    release = arena.pseudonymise(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
-        kept = keep(stack, release.id_table, id_table)
+        kept = write_secrets(stack, release.id_table, id_table)
         if original is not None:
-            stack.enter_context(carrying(original, id_table))
+            stack.enter_context(copy_key_beside(original, id_table))
         write_anonymized(release.anonymized, out, form)
     if not result.get("valid", True):
         _warn_of_utility(result["utility"])
     return {"file": str(out), **kept} | result
 
 
-def _scored(
+def _read_and_score(
     reading: ReadingOptions, file: Path, original: Path, contest_file: bool
 ) -> tuple[ObfuscatedTraces, dict[str, Any]]:
     """Return obfuscated traces, and whether a contest would accept them."""
@@ -202,7 +202,9 @@ def _warn_of_utility(utility: float) -> None:
     )
 
 
-def _points(context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked) -> dict[str, Any]:
+def _pseudonymise_points(
+    context: typer.Context, reading: ReadingOptions, file: Path, asked: PseudonymOutput
+) -> dict[str, Any]:
     from tracearena.files.atomic import replacing_all
 
     out = asked.out
@@ -210,21 +212,23 @@ def _points(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
         reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
     ):
         return pseudonymise_in_chunks(context, reading, file, asked, _large.write_pseudonymised_points)
-    traces = _large.read_traces(reading, file)
+    traces = _large.read_gps_traces(reading, file)
     reading.say_unread_columns(file, "points")
-    released, table = arena.pseudonymise_users(traces, seed=release_seed(asked.seed))
+    released, table = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
-        kept = keep(stack, table, asked.id_table)
-        _large.write_traces(released, out)
+        kept = write_secrets(stack, table, asked.id_table)
+        _large.write_gps_traces(released, out)
     return {"file": str(out), **kept}
 
 
-def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: Asked) -> dict[str, Any]:
+def _pseudonymise_events(
+    context: typer.Context, reading: ReadingOptions, file: Path, asked: PseudonymOutput
+) -> dict[str, Any]:
     from tracearena.errors import ParameterError
     from tracearena.files.atomic import replacing_all
     from tracearena.io import pwscup, write
     from tracearena.io.formats import checkins
-    from tracearena.io.writers import format_of_name
+    from tracearena.io.writers import guess_format_by_name
     from tracearena.traces import ObfuscatedTraces
 
     out = asked.out
@@ -237,13 +241,13 @@ def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
         )
     traces, report = reading.read_events(file)
     reading.say_unread_columns(file, report.format)
-    to = format_of_name(out, like=report.format)
-    venues = out.parent / checkins.POI_NAME
+    to = guess_format_by_name(out, like=report.format)
+    venues = out.parent / checkins.FOURSQUARE_POI_NAME
     if to == "foursquare" and venues.exists():
         raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
-    released, secret = arena.pseudonymise_users(traces, seed=release_seed(asked.seed))
+    released, secret = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
-        kept = keep(stack, secret, asked.id_table)
+        kept = write_secrets(stack, secret, asked.id_table)
         if to == "pwscup":
             pwscup.write_anonymized(ObfuscatedTraces.unchanged(released), out)
         else:
@@ -251,10 +255,10 @@ def _events(context: typer.Context, reading: ReadingOptions, file: Path, asked: 
     return {"file": str(out), **kept}
 
 
-def _check_outputs(asked: Asked, kind: str, inputs: tuple[Path | None, ...]) -> None:
+def _check_outputs(asked: PseudonymOutput, kind: str, inputs: tuple[Path | None, ...]) -> None:
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     from tracearena.errors import ParameterError
-    from tracearena.io.writers import format_of_name
+    from tracearena.io.writers import guess_format_by_name
 
     out, id_table = asked.out, asked.id_table
     is_folder = inputs[0] is not None and inputs[0].is_dir() and not out.suffix
@@ -262,11 +266,11 @@ def _check_outputs(asked: Asked, kind: str, inputs: tuple[Path | None, ...]) -> 
         check_outputs(out, inputs=inputs, folders=True)
         is_folder = True
     elif kind == _GPS:
-        is_folder = format_of_name(out, "points") == "geolife"
+        is_folder = guess_format_by_name(out, "points") == "geolife"
     if not is_folder:
-        check_outputs(out, id_table, salt_of(id_table), inputs=inputs)
+        check_outputs(out, id_table, find_salt_path(id_table), inputs=inputs)
         return
-    check_outputs(id_table, salt_of(id_table), inputs=inputs)
+    check_outputs(id_table, find_salt_path(id_table), inputs=inputs)
     if out.resolve() == id_table.resolve():
         raise ParameterError(f"{out}: two outputs cannot go to one file")
     if not out.parent.is_dir():
@@ -276,25 +280,25 @@ def _check_outputs(asked: Asked, kind: str, inputs: tuple[Path | None, ...]) -> 
 # The secret table of who is who on disk, with the salt of the commitment to it beside it.
 
 
-def salt_of(id_table: Path) -> Path:
+def find_salt_path(id_table: Path) -> Path:
     """Return where the salt of the commitment to an ID table stands.
 
-    >>> str(salt_of(Path("ptable.csv")))
+    >>> str(find_salt_path(Path("ptable.csv")))
     'ptable.csv.salt'
     """
     return Path(f"{id_table}.salt")
 
 
-def secrets_at(id_table: Path) -> list[Path]:
+def find_secrets(id_table: Path) -> list[Path]:
     """Return which of an ID table and its salt are there."""
-    return [path for path in (id_table, salt_of(id_table)) if path.is_file()]
+    return [path for path in (id_table, find_salt_path(id_table)) if path.is_file()]
 
 
-def refuse_to_replace(id_table: Path) -> None:
+def check_no_secrets(id_table: Path) -> None:
     """Refuse to write where an ID table or its salt is there."""
     from tracearena.errors import ParameterError
 
-    there = secrets_at(id_table)
+    there = find_secrets(id_table)
     if there:
         raise ParameterError(
             f"{there[0]}: exists, and may be the only way back from another release; nothing was drawn and "
@@ -303,7 +307,7 @@ def refuse_to_replace(id_table: Path) -> None:
         )
 
 
-def keep(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any]:
+def write_secrets(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any]:
     """Write the ID table and the salt for their owner alone, if all else is written too; say where.
 
     The digest is that of the two files one after the other. Where the table goes to a pipe there is
@@ -315,12 +319,12 @@ def keep(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any]:
     commitment = commit(table)
     stack.enter_context(replacing(path, private=True)).write(id_table_text(table).encode())
     if not is_stream(path):
-        salt = stack.enter_context(replacing(salt_of(path), private=True))
+        salt = stack.enter_context(replacing(find_salt_path(path), private=True))
         salt.write(f"{commitment.salt}\n".encode())
-    return _told(table, path, commitment)
+    return _describe_secrets(table, path, commitment)
 
 
-def kept_already(table: IdTable, path: Path) -> dict[str, Any]:
+def find_written_secrets(table: IdTable, path: Path) -> dict[str, Any]:
     """Return what is told of an ID table that is there with its salt; nothing if it is not, or another is.
 
     So a run leaves it that was killed before its release got its name.
@@ -329,22 +333,22 @@ def kept_already(table: IdTable, path: Path) -> dict[str, Any]:
     from tracearena.errors import ParameterError
     from tracearena.files.io import read_bytes
 
-    if len(secrets_at(path)) < 2 or read_bytes(path) != id_table_text(table).encode():
+    if len(find_secrets(path)) < 2 or read_bytes(path) != id_table_text(table).encode():
         return {}
     try:
-        commitment = commit(table, salt=salt_of(path).read_text(errors="replace").rstrip("\n"))
+        commitment = commit(table, salt=find_salt_path(path).read_text(errors="replace").rstrip("\n"))
     except ParameterError:  # the salt of something else
         return {}
-    return _told(table, path, commitment)
+    return _describe_secrets(table, path, commitment)
 
 
-def _told(table: IdTable, path: Path, commitment: Commitment) -> dict[str, Any]:
+def _describe_secrets(table: IdTable, path: Path, commitment: Commitment) -> dict[str, Any]:
     from tracearena.files.io import is_stream
 
     told = {"id_table": str(path), "pseudonyms": len(table), "commitment": commitment.digest}
     if is_stream(path):
         return told | {"commitment_salt": commitment.salt}
-    return told | {"commitment_salt_file": str(salt_of(path))}
+    return told | {"commitment_salt_file": str(find_salt_path(path))}
 
 
 # How users of tables of any size get pseudonyms: they change places through the disk.
@@ -355,7 +359,7 @@ Pseudonyms = Callable[[], "NDArray[Any]"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class PseudonymOutput:
     """Where release and ID table go, what is drawn, and how the release is written."""
 
     out: Path
@@ -371,7 +375,7 @@ def pseudonymise_in_chunks(
     context: typer.Context,
     reading: ReadingOptions,
     file: Path,
-    asked: Asked,
+    asked: PseudonymOutput,
     write: Callable[..., None],
     *,
     users: int = 1,
@@ -390,7 +394,7 @@ def pseudonymise_in_chunks(
     users
         Every part but the last has a multiple of so many users.
     """
-    from tracearena.arena.pseudonyms import shuffled_ids
+    from tracearena.arena.pseudonyms import shuffle_ids
     from tracearena.engine import seed_sequence
     from tracearena.files.atomic import replacing_all
     from tracearena.io import large
@@ -398,22 +402,24 @@ def pseudonymise_in_chunks(
     drawn: list[IdTable] = []
     kept: dict[str, Any] = {}
 
-    def arrange(table: Table[Any], found: Survey, scratch: Path, root: Any) -> Table[Any]:
-        order, secret = shuffled_ids(found.user_ids, seed=root)
+    def arrange(
+        table: UserChunkTable[Any], found: FirstPass, scratch: Path, root: Any
+    ) -> UserChunkTable[Any]:
+        order, secret = shuffle_ids(found.user_ids, seed=root)
         if asked.resume:
-            kept.update(kept_already(secret, asked.id_table))
+            kept.update(find_written_secrets(secret, asked.id_table))
         if not (kept or asked.again):
-            refuse_to_replace(asked.id_table)
+            check_no_secrets(asked.id_table)
         drawn.append(secret)
-        return large.shuffled(table, found, order, scratch, users=users)
+        return large.shuffle_users(table, found, order, scratch, users=users)
 
     def sealed() -> None:
         if kept:
             return
         with replacing_all(), ExitStack() as stack:
-            kept.update(keep(stack, drawn[-1], asked.id_table))
+            kept.update(write_secrets(stack, drawn[-1], asked.id_table))
 
-    workers = joined(context, asked.cluster)
+    workers = join_cluster(context, asked.cluster)
     if asked.cluster is not None and asked.cluster.startswith("tcp://"):
         note("warning: who is who goes to the workers unencrypted; tls:// keeps it from those who listen")
     with replacing_all() if asked.to is None else ExitStack():
@@ -426,7 +432,7 @@ def pseudonymise_in_chunks(
             cluster=workers,
             resume=asked.resume,
             depends_on=("pseudonymise", asked.seed),
-            root=seed_sequence(release_seed(asked.seed)),
+            root=seed_sequence(choose_release_seed(asked.seed)),
             arrange=arrange,
             sealed=sealed,
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tracearena.cli import _large
-from tracearena.cli._output import ClusterOption, JsonOption, joined, note, print_result, refuse
+from tracearena.cli._output import ClusterOption, JsonOption, join_cluster, note, print_result, refuse_options
 from tracearena.cli._reading import LIMITS, MaxBytesOption, ReadingOptions, reads_traces
 
 OriginalOption = Annotated[
@@ -17,7 +17,7 @@ OriginalOption = Annotated[
 ]
 
 
-class Rule(StrEnum):
+class GeneralisationRule(StrEnum):
     """How a generalised cell is scored."""
 
     paper = "paper"
@@ -25,7 +25,7 @@ class Rule(StrEnum):
 
 
 RuleOption = Annotated[
-    Rule,
+    GeneralisationRule,
     typer.Option("--rule", help="paper: mean distance, then 2 km at most; 2019: 2 km at most, then mean."),
 ]
 
@@ -54,7 +54,7 @@ def utility(
         Path | None,
         typer.Option("--id-table", help="Who is who (pse_id,user_id), where the release has pseudonyms."),
     ] = None,
-    rule: RuleOption = Rule.paper,
+    rule: RuleOption = GeneralisationRule.paper,
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, max=1, help="Utility from which a release is valid.")
     ] = 0.7,
@@ -62,22 +62,26 @@ def utility(
     as_json: JsonOption = False,
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
-    from tracearena.io.places import read_who_is_who
+    from tracearena.io.places import read_id_pairs
     from tracearena.metrics import utility_score
 
-    if rule is Rule.paper and id_table is None and _are_any_size(reading, original, obfuscated, cluster):
+    if (
+        rule is GeneralisationRule.paper
+        and id_table is None
+        and _is_scored_in_chunks(reading, original, obfuscated, cluster)
+    ):
         reading.refuse_limits()
-        score = _large.utility(reading, original, obfuscated, joined(context, cluster))
+        score = _large.score_event_utility(reading, original, obfuscated, join_cluster(context, cluster))
     else:
-        refuse(
+        refuse_options(
             "what is read whole: the rule of 2019, pseudonyms, and all but tables in Parquet", cluster=cluster
         )
         truth = reading.read_events(original)
         released, _ = reading.read_obfuscated(
             obfuscated,
             truth,
-            allow_repetition=rule is Rule.official_2019,
-            id_table=None if id_table is None else read_who_is_who(id_table),
+            allow_repetition=rule is GeneralisationRule.official_2019,
+            id_table=None if id_table is None else read_id_pairs(id_table),
         )
         score = utility_score(truth.traces, released, rule=rule.value)
     result = score.to_dict()
@@ -87,11 +91,13 @@ def utility(
     )
 
 
-def _are_any_size(reading: ReadingOptions, original: Path, obfuscated: Path, cluster: str | None) -> bool:
+def _is_scored_in_chunks(
+    reading: ReadingOptions, original: Path, obfuscated: Path, cluster: str | None
+) -> bool:
     """Whether original and release are tables that are walked through together, a few users at a time."""
-    from tracearena.jobs.comparison import is_streamable
+    from tracearena.jobs.comparison import is_release_in_parquet
 
-    if not is_streamable(obfuscated) or not _large.are_events(reading, original):
+    if not is_release_in_parquet(obfuscated) or not _large.is_event_table(reading, original):
         return False
     return _large.are_events_processed_in_chunks(reading, original, cluster=cluster)
 
@@ -105,16 +111,16 @@ def reidentification(
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against re-identification (s_R, 1 is nobody identified)."""
-    from tracearena.cli._output import is_who_is_who
+    from tracearena.cli._output import is_id_table_file
     from tracearena.io import pwscup
-    from tracearena.io.id_mapping import refuse_numbered_apart
-    from tracearena.io.places import read_who_is_who
+    from tracearena.io.id_mapping import check_same_numbers
+    from tracearena.io.places import read_id_pairs
     from tracearena.metrics import reidentification_score
 
-    refuse_numbered_apart(id_table, inferred)
-    if is_who_is_who(inferred):
-        refuse("a table that names pseudonyms", max_bytes=max_bytes)
-        truth, guess = read_who_is_who(id_table), read_who_is_who(inferred, one_to_one=False)
+    check_same_numbers(id_table, inferred)
+    if is_id_table_file(inferred):
+        refuse_options("a table that names pseudonyms", max_bytes=max_bytes)
+        truth, guess = read_id_pairs(id_table), read_id_pairs(inferred, one_to_one=False)
     else:
         truth = pwscup.read_id_table(id_table)
         guess = pwscup.read_inferred_table(inferred, truth.pseudonyms, max_bytes=max_bytes)
@@ -134,22 +140,22 @@ def trace_inference(
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against trace inference (s_T, 1 is no place found)."""
-    from tracearena.cli._compare import on_common_ground
-    from tracearena.cli._output import sensitive_places
+    from tracearena.cli._compare import align_files
+    from tracearena.cli._output import count_sensitive_places
     from tracearena.io import pwscup
-    from tracearena.io.id_mapping import refuse_numbered_apart
-    from tracearena.io.released import OBFUSCATED, contest_header
+    from tracearena.io.id_mapping import check_same_numbers
+    from tracearena.io.released import OBFUSCATED, read_contest_header
     from tracearena.metrics import trace_inference_score
 
-    refuse_numbered_apart(original, inferred, same_users=True)
+    check_same_numbers(original, inferred, same_users=True)
     truth = reading.read_events(original)
     traces, result = truth.traces, dict[str, Any]()
-    if contest_header(inferred) == OBFUSCATED:
+    if read_contest_header(inferred) == OBFUSCATED:
         guess = pwscup.read_inferred_traces(inferred, traces, max_bytes=reading.max_bytes)
     else:
         reading.refuse_limits()
         made = reading.read_alike(inferred, truth)
-        traces, guess = on_common_ground((original, traces), (inferred, made.traces))
+        traces, guess = align_files((original, traces), (inferred, made.traces))
         known = {str(user) for user in guess.user_ids.tolist()}
         there = [str(user) in known for user in traces.user_ids.tolist()]
         if not all(there):
@@ -160,5 +166,5 @@ def trace_inference(
             )
             traces = traces.take_users(there)
     score = trace_inference_score(traces, guess, sensitive_weight=sensitive_weight)
-    result |= sensitive_places(traces.places, sensitive_weight)
+    result |= count_sensitive_places(traces.places, sensitive_weight)
     print_result(score.to_dict() | result, as_json)

@@ -13,10 +13,10 @@ from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
     SeedOption,
-    chosen_seed,
-    joined,
+    choose_seed,
+    join_cluster,
     print_result,
-    working,
+    show_progress,
 )
 from tracearena.cli._reading import ReadingOptions, reads_traces
 
@@ -61,31 +61,31 @@ def similarity(
     as_json: JsonOption = False,
 ) -> None:
     """Compare each user of A with the user of B who has the same id: from 0 to 1, 1 is alike."""
-    from tracearena.cli._compare import at_common_places
-    from tracearena.io.id_mapping import refuse_numbered_apart
+    from tracearena.cli._compare import use_common_places
+    from tracearena.io.id_mapping import check_same_numbers
     from tracearena.metrics import similarity as metrics
 
-    refuse_numbered_apart(first, second)
+    check_same_numbers(first, second)
     one = reading.read_events(first)
-    a, b = at_common_places([(first, one), (second, _other(reading, second, one))])
-    a, b = _common(a, b)
+    a, b = use_common_places([(first, one), (second, _read_other(reading, second, one))])
+    a, b = _keep_common_users(a, b)
     profiles = [mobility.MobilityProfiles.of(traces, periods) for traces in (a, b)]
     table = None
     if distance is Distance.ground:
         largest = float(a.places.distance_table_km.max())
         table = a.places.distance_table_km / (largest or 1.0)
-    used = chosen_seed(seed) if order == 1 else None
-    with working("pairs of users", cluster=joined(context, cluster)):
+    used = choose_seed(seed) if order == 1 else None
+    with show_progress("pairs of users", cluster=join_cluster(context, cluster)):
         near = metrics.geographic_similarity(*profiles, order=order, distance=table)  # type: ignore[arg-type]
         alike = metrics.semantic_similarity(*profiles, order=order, seed=used)  # type: ignore[arg-type]
     if out is not None:
-        _write(out, a.user_ids.tolist(), near.tolist(), alike.tolist())
+        _write_scores(out, a.user_ids.tolist(), near.tolist(), alike.tolist())
     result: dict[str, Any] = {"users": a.n_users, "order": order, "periods": periods}
     result |= {"distance": distance.value, "geographic": float(near.mean()), "semantic": float(alike.mean())}
     print_result(result | ({} if out is None else {"file": str(out)}), as_json)
 
 
-def _other(reading: ReadingOptions, path: Path, one: Reading[Traces]) -> Reading[Traces]:
+def _read_other(reading: ReadingOptions, path: Path, one: Reading[Traces]) -> Reading[Traces]:
     """Read the other file; synthetic traces of the PPMTF tools go by the clock of the first."""
     from tracearena.io import Reading, Report, ppmtf
     from tracearena.io.recognition import is_synthetic
@@ -96,7 +96,7 @@ def _other(reading: ReadingOptions, path: Path, one: Reading[Traces]) -> Reading
     return reading.read_alike(path, one)
 
 
-def _common(a: Traces, b: Traces) -> tuple[Traces, Traces]:
+def _keep_common_users(a: Traces, b: Traces) -> tuple[Traces, Traces]:
     """Keep the users of both, in the same order."""
     import numpy as np
 
@@ -108,7 +108,7 @@ def _common(a: Traces, b: Traces) -> tuple[Traces, Traces]:
     return a.take_users(in_a), b.take_users(in_b)
 
 
-def _write(path: Path, users: list[Any], near: list[float], alike: list[float]) -> None:
+def _write_scores(path: Path, users: list[Any], near: list[float], alike: list[float]) -> None:
     from tracearena.files import write_csv
 
     write_csv(path, ["user", "geographic", "semantic"], zip(users, near, alike, strict=True))
@@ -117,7 +117,7 @@ def _write(path: Path, users: list[Any], near: list[float], alike: list[float]) 
 # ``tracearena lbs``: how well people hide among fakes from a location-based service.
 
 
-class Method(StrEnum):
+class FakeMethod(StrEnum):
     """Where the fakes come from."""
 
     sglt = "sglt"
@@ -148,13 +148,13 @@ def lbs(
         float, typer.Option("--exposure", help="Chance that a place is sent, above 0 and at most 1.")
     ] = 0.3,
     method: Annotated[
-        Method,
+        FakeMethod,
         typer.Option(
             "--method",
             help="sglt; every instant by itself (uniform, aggregate); a random walk as everybody moves "
             "(walk) or as the user herself moves (own-walk).",
         ),
-    ] = Method.sglt,
+    ] = FakeMethod.sglt,
     classes: Annotated[
         int | None, typer.Option("--classes", help="Semantic classes; the best number if omitted.")
     ] = None,
@@ -180,8 +180,8 @@ def lbs(
 
     defence = FakeTraces(method=method.value, fakes=fakes, exposure=exposure, classes=classes)
     traces, _ = reading.read_events(file)
-    root = seed_sequence(chosen_seed(seed))
-    training, original = _halves(traces)
+    root = seed_sequence(choose_seed(seed))
+    training, original = _split_halves(traces)
     kinds = location_classes(training, classes, seed=child_seed(root, 0))
     result = hide_from_service(
         training, original, defence, kinds, knows=attacker.value, seed=child_seed(root, 1)
@@ -189,7 +189,7 @@ def lbs(
     print_result({"users": original.n_users, "classes": len(kinds)} | result.to_dict(), as_json)
 
 
-def _halves(traces: Traces) -> tuple[Traces, Traces]:
+def _split_halves(traces: Traces) -> tuple[Traces, Traces]:
     length = traces.clock.instants_per_day
     first, stop = traces.span[0] // length, -(-traces.span[1] // length)
     if stop - first < 2:

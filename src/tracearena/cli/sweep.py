@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena import arena
-from tracearena.cli._app import say_outcome
+from tracearena.cli._app import print_outcome
 from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
     SeedOption,
     check_outputs,
-    chosen_seed,
-    joined,
+    choose_seed,
+    join_cluster,
     note,
     print_result,
-    refuse,
-    working,
+    refuse_options,
+    show_progress,
 )
 from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
-from tracearena.cli.score import OriginalOption, Rule, RuleOption
+from tracearena.cli.score import GeneralisationRule, OriginalOption, RuleOption
 
 if TYPE_CHECKING:
     from tracearena.traces import Traces
@@ -64,7 +64,7 @@ def sweep(
             help="An attack; samples, strongest or all for several; repeat for more. [default: samples]",
         ),
     ] = None,
-    rule: RuleOption = Rule.paper,
+    rule: RuleOption = GeneralisationRule.paper,
     seed: SeedOption = None,
     legacy_2019: Annotated[
         bool,
@@ -109,23 +109,23 @@ def sweep(
     """
     from tracearena.arena.sweep import Scoring
     from tracearena.cli._compare import read_halves
-    from tracearena.cli._output import sensitive_places
+    from tracearena.cli._output import count_sensitive_places
     from tracearena.files.atomic import replacing_all
     from tracearena.papers import style
 
     if not tune:
-        refuse("a sweep without --tune", samples=samples)
+        refuse_options("a sweep without --tune", samples=samples)
     check_outputs(out, plot, inputs=(reference, original, *reading.files))
     if plot is not None:
         style.check_suffix(plot)
     halves = read_halves(reading, reference, original)
-    kept = arena.unfinished(out)
-    begun = arena.begun_with(kept)
-    used = seed if legacy_2019 else chosen_seed(begun if seed is None else seed)
+    kept = arena.sweep_checkpoint_path(out)
+    begun = arena.read_sweep_seed(kept)
+    used = seed if legacy_2019 else choose_seed(begun if seed is None else seed)
     if seed is None and begun is not None:
         note(f"seed {begun}, with which {kept} was begun: its rows are taken over")
-    workers, scoring = joined(context, cluster), Scoring(utility_rule=rule.value)
-    with _going_on_from(kept), working("defences", cluster=workers):
+    workers, scoring = join_cluster(context, cluster), Scoring(utility_rule=rule.value)
+    with _explain_resume(kept), show_progress("defences", cluster=workers):
         rows = arena.run_sweep(
             *halves,
             defences=defences or arena.SAMPLE_DEFENCES,
@@ -135,13 +135,13 @@ def sweep(
             seed=used,
             band=band,
             knowledge=knowledge.value,
-            tune=tune if samples is None else _sample_teams(samples),
+            tune=tune if samples is None else _read_sample_teams(samples),
             unfinished=kept,
         )
     with replacing_all():
         arena.write_table(rows, out)
         if plot is not None:
-            style.draw(rows, plot)
+            style.draw_privacy_scatter(rows, plot)
     if plot is not None:
         note(f"picture in {plot}")
     kept.unlink(missing_ok=True)
@@ -157,19 +157,23 @@ def sweep(
         "defences": len(rows),
         "valid": sum(row.valid for row in rows),
         "failed": len(failed),
-        "best": names if as_json else _told(names),
+        "best": names if as_json else _format_winners(names),
         "tie": len(best) > 1,
         "best_s_R_min": best[0].scores.s_R_min if by == "s_R_min" else None,
         "best_s_T_min": best[0].scores.s_T_min if by == "s_T_min" else None,
-        "strongest_R": _most_often(row.scores.strongest[0] for row in rows),
-        "strongest_T": _most_often(row.scores.strongest[1] for row in rows),
+        "strongest_R": _find_most_frequent(row.scores.strongest[0] for row in rows),
+        "strongest_T": _find_most_frequent(row.scores.strongest[1] for row in rows),
         "knowledge": None if knowledge is Knowledge.partial else knowledge.value,
-        "tuning_lowers_s_R_min": _lowered((row.scores.s_R_min, row.s_R_min_tuned) for row in rows),
-        "tuning_lowers_s_T_min": _lowered((row.scores.s_T_min, row.s_T_min_tuned) for row in rows),
+        "tuning_lowers_s_R_min": _compute_mean_reduction(
+            (row.scores.s_R_min, row.s_R_min_tuned) for row in rows
+        ),
+        "tuning_lowers_s_T_min": _compute_mean_reduction(
+            (row.scores.s_T_min, row.s_T_min_tuned) for row in rows
+        ),
         "s_T_ceiling": next((row.band.ceiling for row in rows if row.band is not None), None),
     }
     if any(row.scores.s_T_min is not None for row in rows):
-        result |= sensitive_places(halves[1].places, scoring.sensitive_weight)
+        result |= count_sensitive_places(halves[1].places, scoring.sensitive_weight)
     if not as_json:
         result = {name: value for name, value in result.items() if value is not None}
     print_result(result, as_json)
@@ -177,26 +181,26 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _sample_teams(folder: Path) -> list[tuple[Traces, Traces]]:
+def _read_sample_teams(folder: Path) -> list[tuple[Traces, Traces]]:
     """Read the sample teams of a folder of contest files."""
-    from tracearena.papers.data import published_teams
+    from tracearena.papers.data import read_published_teams
 
-    return [(team.reference, team.original) for team in published_teams(folder)]
+    return [(team.reference, team.original) for team in read_published_teams(folder)]
 
 
-def _lowered(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
+def _compute_mean_reduction(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
     """Say by how much tuning lowers a minimum in the mean over the defences; None without tuning."""
     known = [plain - tuned for plain, tuned in pairs if plain is not None and tuned is not None]
     return sum(known) / len(known) if known else None
 
 
-def _told(names: list[str]) -> str:
+def _format_winners(names: list[str]) -> str:
     if len(names) < 2:
         return names[0] if names else "none is valid"
     return f"{', '.join(names[:-1])} and {names[-1]} tie"
 
 
-def _most_often(names: Iterable[str | None]) -> str | None:
+def _find_most_frequent(names: Iterable[str | None]) -> str | None:
     """Say which attack was the strongest on the most defences."""
     from collections import Counter
 
@@ -208,13 +212,13 @@ def _most_often(names: Iterable[str | None]) -> str | None:
 
 
 @contextmanager
-def _going_on_from(kept: Path) -> Iterator[None]:
+def _explain_resume(kept: Path) -> Iterator[None]:
     """Say how to go on where a sweep is stopped."""
     try:
         yield
     except KeyboardInterrupt:
         if kept.exists():
-            say_outcome(f"{kept}: holds the finished rows; the same command goes on from them")
+            print_outcome(f"{kept}: holds the finished rows; the same command goes on from them")
         raise
 
 
@@ -258,12 +262,12 @@ def bounds(
     outside of the two are named, with 95 % intervals over the users.
     """
     from tracearena.cli._compare import read_halves
-    from tracearena.cli._output import sensitive_places
+    from tracearena.cli._output import count_sensitive_places
 
     check_outputs(out, inputs=(reference, original, *reading.files))
     halves = read_halves(reading, reference, original)
-    used = chosen_seed(seed)
-    with working("defences", cluster=joined(context, cluster)):
+    used = choose_seed(seed)
+    with show_progress("defences", cluster=join_cluster(context, cluster)):
         found = arena.bounds(
             *halves, defences=defences or arena.SAMPLE_DEFENCES, attacks=attacks or ("strongest",), seed=used
         )
@@ -290,7 +294,7 @@ def bounds(
         "above_ceiling": len(found.artefacts),
         "below_estimate": sum(bool(row.below) for row in found.defences),
     }
-    result |= sensitive_places(halves[1].places, 10.0)
+    result |= count_sensitive_places(halves[1].places, 10.0)
     print_result(result, as_json)
 
 
@@ -336,8 +340,8 @@ def tune(
 
     traces, _ = reading.read_events(file)
     traces = traces if slots is None else traces.with_slots(slots)
-    used = chosen_seed(seed)
-    with working("folds"):
+    used = choose_seed(seed)
+    with show_progress("folds"):
         found = choose_synthesizer(
             synthesizers,
             traces,
@@ -351,10 +355,10 @@ def tune(
     if as_json:
         print_result(found.to_dict() | {"seed": used}, True)
         return
-    _print(found.to_dict(), by)
+    _print_ranking(found.to_dict(), by)
 
 
-def _print(found: dict[str, Any], by: str) -> None:
+def _print_ranking(found: dict[str, Any], by: str) -> None:
     """Print a line a synthesizer, best first, and what was chosen."""
     columns = [by, *(name for name in ("reidentification_rate", "membership_advantage") if name != by)]
     width = max(len(one["name"]) for one in found["tried"])

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._app import say_outcome, unhurried
+from tracearena.cli._app import delay_stop, print_outcome
 from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
     ReleaseSeedOption,
     check_outputs,
-    joined,
+    choose_release_seed,
+    join_cluster,
     note,
     print_result,
-    refuse,
-    release_seed,
-    working,
+    refuse_options,
+    show_progress,
 )
-from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces, say
+from tracearena.cli._reading import ReadingOptions, SlotsOption, note_problems, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Algorithm, Synthesizer
@@ -118,7 +118,7 @@ def synthesize(
     from tracearena.files.atomic import replacing_all
     from tracearena.synthesis import PPMTF, SGLT
 
-    kind, parameters = _resolved(name)
+    kind, parameters = _resolve_synthesizer(name)
     own: dict[str, Any] = {
         "virtual_users": virtual_users,
         "model": model,
@@ -128,24 +128,24 @@ def synthesize(
         "lean": lean,
         "cluster": cluster,
     }
-    _check_meaning(name, kind is PPMTF, own, {"homes": homes, "only_seen": only_seen})
+    _check_options(name, kind is PPMTF, own, {"homes": homes, "only_seen": only_seen})
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
-    wanted = _k_and_eta(deniable)
+    wanted = _parse_k_and_eta(deniable)
     known = reading.format_of(file)
-    to = _format_of(out, known)
+    to = _choose_format(out, known)
     if log_likelihoods and to != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
     _check_out(out, to, (file, *reading.files))
-    workers = joined(context, cluster)
+    workers = join_cluster(context, cluster)
     training: Any
     if workers is not None and known == "partitions" and reading.places is not None:
-        refuse("traces in files that workers read", slots=slots)
-        training = _left_to_workers(file, reading, reading.places, workers)
-        say(training)
+        refuse_options("traces in files that workers read", slots=slots)
+        training = _open_partitions(file, reading, reading.places, workers)
+        note_problems(training)
     else:
         training, _ = reading.read_events(file)
         training = training if slots is None else training.with_slots(slots)
-    root = seed_sequence(release_seed(seed))
+    root = seed_sequence(choose_release_seed(seed))
     synthesizer: Any
     if kind is PPMTF:
         synthesizer = train_ppmtf(
@@ -154,7 +154,7 @@ def synthesize(
     else:
         synthesizer = train(untrained, training, child_seed(root, 0))
     days = traces_per_user or _DEFAULT_TRACES
-    with working("drawing", cluster=workers):
+    with show_progress("drawing", cluster=workers):
         if virtual_users is not None:
             synthetic: Traces = synthesizer.sample_users(
                 virtual_users, days, homes=homes, only_seen=only_seen, seed=child_seed(root, 1)
@@ -162,16 +162,16 @@ def synthesize(
         elif workers is not None:
             synthetic = synthesizer.synthesize(days, seed=child_seed(root, 1))
         else:
-            synthetic = validation.synthesized(synthesizer, training, days, seed=child_seed(root, 1))
+            synthetic = validation.run_synthesize(synthesizer, training, days, seed=child_seed(root, 1))
     made = synthetic.n_instants
     tested: dict[str, Any] = {}
     if wanted is not None:
-        synthetic, tested = _deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
+        synthetic, tested = _keep_deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
     with use(cluster=workers):
         likelihood = synthesizer.log_likelihoods(synthetic) if log_likelihoods else None
     with replacing_all():
         slot_name = "time_period" if isinstance(synthesizer, SGLT) else "time_slot"
-        _write(out, synthetic, to, likelihood, slot_name)
+        _write_synthetic(out, synthetic, to, likelihood, slot_name)
         if export is not None:
             synthesizer.export_parameters(export)
     present = int((synthetic.offsets[1:] > synthetic.offsets[:-1]).sum())
@@ -187,10 +187,10 @@ def synthesize(
     }
     if seed is not None:
         result["seed"] = seed
-    print_result(result | _about(synthesizer) | tested, as_json)
+    print_result(result | _describe_model(synthesizer) | tested, as_json)
 
 
-def _resolved(name: str) -> tuple[type[Algorithm], dict[str, Any]]:
+def _resolve_synthesizer(name: str) -> tuple[type[Algorithm], dict[str, Any]]:
     """Return the class and the parameters that a name gives; PPMTF+ is PPMTF with an option."""
     from tracearena.algorithms import catalogue, parse
     from tracearena.errors import ParameterError
@@ -201,21 +201,21 @@ def _resolved(name: str) -> tuple[type[Algorithm], dict[str, Any]]:
     return catalogue.resolve(name, "synthesizer")
 
 
-def _check_meaning(name: str, factorises: bool, own: dict[str, Any], virtual: dict[str, Any]) -> None:
+def _check_options(name: str, factorises: bool, own: dict[str, Any], virtual: dict[str, Any]) -> None:
     """Refuse options that the algorithm does not have."""
     if not factorises:
-        refuse(name, **own, **virtual)
+        refuse_options(name, **own, **virtual)
     elif own["virtual_users"] is None:
-        refuse("training users; add --virtual-users", **virtual)
+        refuse_options("training users; add --virtual-users", **virtual)
     else:
-        refuse("virtual users", **{option: own[option] for option in _TRAINING_USERS})
+        refuse_options("virtual users", **{option: own[option] for option in _TRAINING_USERS})
 
 
-def _format_of(out: Path, known: str) -> str:
+def _choose_format(out: Path, known: str) -> str:
     """Return the format of OUT: as its name says, or as the training traces if synthetic ones can be so."""
-    from tracearena.io.writers import format_of_name
+    from tracearena.io.writers import guess_format_by_name
 
-    return format_of_name(out, like=known if known in _OF_SYNTHETIC else "table")
+    return guess_format_by_name(out, like=known if known in _OF_SYNTHETIC else "table")
 
 
 def _check_out(out: Path, format: str, inputs: tuple[Path | None, ...]) -> None:
@@ -228,7 +228,7 @@ def _check_out(out: Path, format: str, inputs: tuple[Path | None, ...]) -> None:
         check_outputs(out, inputs=inputs)
 
 
-def _left_to_workers(
+def _open_partitions(
     folder: Path, reading: ReadingOptions, places: Path, cluster: Cluster
 ) -> PartitionedTraces:
     """Have the workers read the files; without a file of places nobody would know them all."""
@@ -236,13 +236,13 @@ def _left_to_workers(
     from tracearena.synthesis.ppmtf import PartitionedTraces
 
     cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
-    refuse("a folder that the workers read", **cuts)
+    refuse_options("a folder that the workers read", **cuts)
     reading.refuse_layout("a folder that the workers read")
-    with working("reading"):
+    with show_progress("reading"):
         return PartitionedTraces(folder, read_places(places), cluster, choices=reading.choices())
 
 
-def _k_and_eta(text: str | None) -> tuple[int, float] | None:
+def _parse_k_and_eta(text: str | None) -> tuple[int, float] | None:
     from tracearena.checks import LARGEST_COUNT, require_number, require_whole
     from tracearena.errors import ParameterError
 
@@ -258,7 +258,7 @@ def _k_and_eta(text: str | None) -> tuple[int, float] | None:
     return wanted
 
 
-def _deniable(
+def _keep_deniable(
     model: Any, synthetic: Traces, k: int, eta: float, seed: Any, cluster: Cluster | None
 ) -> tuple[Traces, dict[str, Any]]:
     """Keep the traces that pass, and the users who have any."""
@@ -266,7 +266,7 @@ def _deniable(
 
     from tracearena.synthesis.ppmtf import measure_deniability
 
-    with working("testing", cluster=cluster):
+    with show_progress("testing", cluster=cluster):
         found = measure_deniability(model, synthetic, k=k, eta=eta, early_stop=True, seed=seed)
     kept = synthetic.keep(np.repeat(found.passed, synthetic.clock.instants_per_day))
     result = found.to_dict()
@@ -274,7 +274,7 @@ def _deniable(
     return kept.take_users(np.diff(kept.offsets) > 0), chosen
 
 
-def _about(model: Any) -> dict[str, Any]:
+def _describe_model(model: Any) -> dict[str, Any]:
     """Return what a model tells of its training or its tests."""
     from tracearena.synthesis import PPMTF, SGLT
 
@@ -282,11 +282,11 @@ def _about(model: Any) -> dict[str, Any]:
         report = model.convergence().to_dict()
         return {f"training_{name}": report[name] for name in ("error", "drift", "settled")}
     if isinstance(model, SGLT):
-        return _about_fakes(model)
+        return _describe_fakes(model)
     return {}
 
 
-def _about_fakes(model: SGLT) -> dict[str, Any]:
+def _describe_fakes(model: SGLT) -> dict[str, Any]:
     about: dict[str, Any] = {"classes": len(model.classes_), "alternatives": len(model.alternatives_)}
     if model.pass_rates_ is not None:
         rates = model.pass_rates_.to_dict()
@@ -295,7 +295,7 @@ def _about_fakes(model: SGLT) -> dict[str, Any]:
     return about
 
 
-def _write(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name: str) -> None:
+def _write_synthetic(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name: str) -> None:
     """Write synthetic traces, in the columns of the PPMTF tools where that is the format."""
     from tracearena.io import ppmtf, write
 
@@ -313,8 +313,8 @@ def train(synthesizer: Synthesizer, training: Traces, seed: Any) -> Synthesizer:
     from tracearena.algorithms import validation
 
     validation.try_synthesizer(synthesizer, training)
-    with working("training"):
-        return validation.fitted(synthesizer, training, seed=seed)
+    with show_progress("training"):
+        return validation.run_fit(synthesizer, training, seed=seed)
 
 
 def train_ppmtf(
@@ -335,7 +335,7 @@ def train_ppmtf(
         others = {name: value for name, value in parameters.items() if name != "iterations"}
         return PPMTF.import_parameters(path, training, iteration=iteration, **others)
     model = PPMTF(**parameters)
-    with _going_on_from(path), working("training", cluster=cluster):
+    with _explain_resume(path), show_progress("training", cluster=cluster):
         known = path is not None and path.exists()
         model.fit(training, seed=None if known else seed, lean=lean, checkpoint=path)
     report = model.convergence()
@@ -348,7 +348,7 @@ def train_ppmtf(
 
 
 @contextmanager
-def _going_on_from(path: Path | None) -> Iterator[None]:
+def _explain_resume(path: Path | None) -> Iterator[None]:
     """Let training that is stopped save its state, and say how to go on."""
     if path is None:
         try:
@@ -357,10 +357,10 @@ def _going_on_from(path: Path | None) -> Iterator[None]:
             note("nothing of the training is kept; with --model FILE it could have been gone on with")
             raise
         return
-    with unhurried():
+    with delay_stop():
         try:
             yield
         except KeyboardInterrupt:
             if path.exists():
-                say_outcome(f"{path}: holds the training so far; the same command goes on from it")
+                print_outcome(f"{path}: holds the training so far; the same command goes on from it")
             raise

@@ -24,71 +24,70 @@ from .commitments import (
     refresh_at,
     verify,
 )
-from .contest_file import Charter, DataSource, charter_text, read_charter
+from .contest_file import ContestFile, DataSource, format_contest_file, read_contest_file
 from .data import ContestPlan, team_traces, write_contest_data
-from .differences import Finding
-from .file_judge import Judged, judge
+from .differences import Discrepancy
+from .file_judge import Judgement, judge
 from .phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
-from .release import Released, release_all
+from .release import ContestRelease, release_all
 from .report_data import (
-    Account,
+    DataSetView,
+    ReportData,
     ScoreTables,
-    Sight,
-    account_of,
-    compared,
+    build_report_data,
     read_score_tables,
+    select_compared_rows,
     summary,
     write_results,
 )
 from .rules import Rules
-from .sample_teams import CAST, Player
-from .simulation import Entrant, Rehearsal, attack_all, rehearse
-from .submissions import Intake, Refusal, read_submissions
+from .sample_teams import SIMULATED_TEAMS, SimulatedTeam
+from .simulation import Entrant, SimulatedContest, attack_all, simulate_contest
+from .submissions import ContestFolder, Refusal, read_submissions
 from .verification import Verification, verify_archive
 from .virtual_days import ShortWalk, contest_training
 
 __all__ = [
-    "CAST",
-    "Account",
+    "SIMULATED_TEAMS",
     "Archive",
     "AttackKind",
     "AttackRecord",
     "Award",
     "Board",
     "BoardRow",
-    "Charter",
     "Commitment",
+    "ContestFile",
+    "ContestFolder",
     "ContestPlan",
+    "ContestRelease",
+    "DataSetView",
     "DataSource",
+    "Discrepancy",
     "Entrant",
-    "Finding",
     "Gate",
-    "Intake",
-    "Judged",
+    "Judgement",
     "Phase",
     "PhaseAnswer",
-    "Player",
     "Refusal",
-    "Rehearsal",
-    "Released",
+    "ReportData",
     "Role",
     "Roster",
     "Rules",
     "Schedule",
     "ScoreTables",
     "ShortWalk",
-    "Sight",
+    "SimulatedContest",
+    "SimulatedTeam",
     "Standing",
     "UtilityRecord",
     "Verification",
-    "account_of",
     "attack_all",
     "attack_sums",
-    "charter_text",
+    "build_report_data",
     "commit",
-    "compared",
     "contest_training",
     "draw_live_users",
+    "format_contest_file",
     "id_table_text",
     "judge",
     "live_day",
@@ -97,12 +96,13 @@ __all__ = [
     "make_board",
     "phase_at",
     "read_archive",
-    "read_charter",
+    "read_contest_file",
     "read_score_tables",
     "read_submissions",
     "refresh_at",
-    "rehearse",
     "release_all",
+    "select_compared_rows",
+    "simulate_contest",
     "summary",
     "team_traces",
     "totals",

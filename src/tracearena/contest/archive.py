@@ -32,20 +32,20 @@ from typing import Any
 from tracearena import __version__
 from tracearena.contest import contest_file as charters
 from tracearena.contest.commitments import sign
-from tracearena.contest.contest_file import read_charter
+from tracearena.contest.contest_file import read_contest_file
 from tracearena.contest.data import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS, file_digest
 from tracearena.contest.file_judge import SCORER_VERSION
-from tracearena.contest.submissions import LEDGER
+from tracearena.contest.submissions import SCORE_CACHE
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing
-from tracearena.files.archives import unpacked
+from tracearena.files.archives import unpack_archive
 
 RESULTS, BOARD, PRELIMINARY = "results", "board.json", "preliminary.csv"
 SIGNATURE, AUDIT_LOG = f"{MANIFEST}.sig", "audit_log.json"
 FORMAT, VERSION = "tracearena-contest-archive", 1
 _FOLDERS = (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS)
 _FILES = (charters.NAME, PRELIMINARY)
-_KEPT_BACK = (f"{JUDGE}/{LEDGER}", f"{JUDGE}/{MANIFEST}")
+_KEPT_BACK = (f"{JUDGE}/{SCORE_CACHE}", f"{JUDGE}/{MANIFEST}")
 """Scores that would be believed and not found again, and seeds that would give originals away."""
 _HANDED_IN = "anotraces"
 _EVERY_DATE = (1980, 1, 1, 0, 0, 0)
@@ -102,16 +102,16 @@ def write_archive(
             raise FileError.whole(
                 place / needed, "is not there, and belongs to a contest that is over", "missing"
             )
-    names = [name for name in _files_below(place) if _is_given(place, name, originals)]
-    manifest = _manifest(place, names, originals)
+    names = [name for name in _list_files(place) if _is_archivable(place, name, originals)]
+    manifest = _build_manifest(place, names, originals)
     with replacing(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         listed = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
-        archive.writestr(_entry(MANIFEST), listed)
+        archive.writestr(_make_zip_entry(MANIFEST), listed)
         if signing_key is not None:
-            archive.writestr(_entry(SIGNATURE), sign(signing_key, MANIFEST, listed))
+            archive.writestr(_make_zip_entry(SIGNATURE), sign(signing_key, MANIFEST, listed))
         for name in names:
             with (
-                archive.open(_entry(name), "w", force_zip64=True) as member,
+                archive.open(_make_zip_entry(name), "w", force_zip64=True) as member,
                 open(place / name, "rb") as file,
             ):
                 shutil.copyfileobj(file, member, 2**20)
@@ -130,8 +130,8 @@ def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
     """
     place = Path(path)
     _require_zip(place)
-    with unpacked(place) as folder:
-        _require_names(place, _files_below(folder))
+    with unpack_archive(place) as folder:
+        _require_names(place, _list_files(folder))
         for name in _FOLDERS:
             # A zip has no empty folders.
             (folder / name).mkdir(exist_ok=True)
@@ -141,12 +141,12 @@ def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
 def read_json(path: Path) -> Any:
     """Read JSON that somebody else wrote."""
     try:
-        return json.loads(read_bytes(path, max_bytes=_MOST_JSON).decode(), parse_constant=_no_number)
+        return json.loads(read_bytes(path, max_bytes=_MOST_JSON).decode(), parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
         raise FileError.whole(path, f"is not JSON: {error}", "not-json") from None
 
 
-def _no_number(text: str) -> None:
+def _reject_constant(text: str) -> None:
     raise ValueError(f"{text} is no number")
 
 
@@ -167,7 +167,7 @@ def _require_names(place: Path, names: list[str]) -> None:
     """Refuse names that have no place in an archive, and those that are one name on some systems."""
     seen: set[str] = set()
     for name in names:
-        if name not in (MANIFEST, SIGNATURE) and not _belongs(name):
+        if name not in (MANIFEST, SIGNATURE) and not _is_archive_name(name):
             raise FileError.whole(place, "holds a file that has no place in an archive", "bad-name", name)
         alike = unicodedata.normalize("NFC", name).casefold()
         if alike in seen:
@@ -175,26 +175,26 @@ def _require_names(place: Path, names: list[str]) -> None:
         seen.add(alike)
 
 
-def _files_below(folder: Path) -> list[str]:
+def _list_files(folder: Path) -> list[str]:
     paths = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     return sorted(path.relative_to(folder).as_posix() for path in paths)
 
 
-def _belongs(name: str) -> bool:
+def _is_archive_name(name: str) -> bool:
     parts = PurePosixPath(name).parts
     if any(part.startswith(".") for part in parts) or name in _KEPT_BACK:
         return False
     return name in _FILES or (len(parts) > 1 and parts[0] in _FOLDERS)
 
 
-def _is_given(folder: Path, name: str, originals: bool) -> bool:
+def _is_archivable(folder: Path, name: str, originals: bool) -> bool:
     """Whether a file goes into the archive; originals of sample teams are everybody's anyway."""
     path = PurePosixPath(name)
     # A page of results has pictures of original traces.
     is_original = path.name.startswith("orgtraces") or path.suffix == ".html"
     is_public = (folder / EVERYBODY / path.name).is_file()
     is_secret = (is_original and not is_public) or _is_unreleased(folder, path)
-    return _belongs(name) and (originals or not is_secret)
+    return _is_archive_name(name) and (originals or not is_secret)
 
 
 def _is_unreleased(folder: Path, path: PurePosixPath) -> bool:
@@ -208,14 +208,14 @@ def _is_unreleased(folder: Path, path: PurePosixPath) -> bool:
     return file_digest(folder / path) not in map(file_digest, released)
 
 
-def _manifest(folder: Path, names: list[str], originals: bool) -> dict[str, Any]:
+def _build_manifest(folder: Path, names: list[str], originals: bool) -> dict[str, Any]:
     board = read_json(folder / RESULTS / BOARD)
     return {
         "format": FORMAT,
         "version": VERSION,
         "tracearena": __version__,
         "scorer": SCORER_VERSION,
-        "name": read_charter(folder / charters.NAME).name,
+        "name": read_contest_file(folder / charters.NAME).name,
         "originals": originals,
         "released": sorted(PurePosixPath(name).name for name in names if name.startswith(f"{JUDGE}/ptable_")),
         "awards": {award["name"]: award["winners"] for award in board["awards"]},
@@ -235,7 +235,7 @@ def _read_manifest(place: Path, folder: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
+def _make_zip_entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _EVERY_DATE)
     entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
     return entry
@@ -256,7 +256,7 @@ def entry_digest(entry: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def first_broken(entries: Sequence[Mapping[str, Any]]) -> int | None:
+def find_broken_log_entry(entries: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the position of the first entry that does not follow from the one before, None if all do.
 
     An entry whose details are left out, since they are nobody else's business, has its hash still.

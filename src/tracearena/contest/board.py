@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from tracearena.checks import require_number, require_whole
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, ParameterError
-from tracearena.i18n import marked
+from tracearena.i18n import mark_for_translation
 
 NOT_ATTACKED = 1.0
 INVALID = 0.0
@@ -159,33 +159,33 @@ def make_board(
     a True 1.0 0.4
     b False 0.0 0.0
     """
-    counting = _counting_utilities(rules, roster, utilities)
-    scores = _counting_attacks(rules, roster, attacks)
-    minima = _minima(scores)
+    counting = _select_utilities(rules, roster, utilities)
+    scores = _select_attacks(rules, roster, attacks)
+    minima = _find_minima(scores)
     rows = [
-        _row(rules, roster, target, counting.get(target), minima)
-        for target in _shown(rules, roster, counting)
+        _build_board_row(rules, roster, target, counting.get(target), minima)
+        for target in _list_board_targets(rules, roster, counting)
     ]
     rows.sort(key=lambda row: (row.data_set, -row.s_T_min, -row.s_R_min, row.team))
     return Board(rules, roster, tuple(rows), MappingProxyType(scores))
 
 
-def _counting_utilities(
+def _select_utilities(
     rules: Rules, roster: Roster, utilities: Iterable[UtilityRecord]
 ) -> dict[Target, float]:
     given = list(utilities)
     for record in given:
         _check_data_set(rules, roster, record.team, record.data_set)
-    last = last_of_each(((record.team, record.data_set), record) for record in given)
+    last = keep_last_records(((record.team, record.data_set), record) for record in given)
     valid = [record for record in given if rules.is_valid(record.utility)]
-    last |= last_of_each(((record.team, record.data_set), record) for record in valid)
+    last |= keep_last_records(((record.team, record.data_set), record) for record in valid)
     counting = {target: record.utility for target, record in last.items()}
     if roster.pseudonymised is not None:
         counting.setdefault((roster.pseudonymised, PSEUDONYMISED_DATA_SET), 1.0)
     return counting
 
 
-def _counting_attacks(
+def _select_attacks(
     rules: Rules, roster: Roster, attacks: Iterable[AttackRecord]
 ) -> dict[tuple[str, str, int, AttackKind], float]:
     given = list(attacks)
@@ -193,11 +193,11 @@ def _counting_attacks(
         _check_data_set(rules, roster, record.target, record.data_set)
         if roster.role(record.attacker) is Role.PSEUDONYMISED:
             raise DataError(f"{record.attacker!r} is the pseudonymised team; it attacks nobody")
-    last = last_of_each((record.key, record) for record in given)
+    last = keep_last_records((record.key, record) for record in given)
     return {key: record.score for key, record in last.items()}
 
 
-def _minima(
+def _find_minima(
     scores: Mapping[tuple[str, str, int, AttackKind], float],
 ) -> dict[tuple[Target, AttackKind], float]:
     minima: dict[tuple[Target, AttackKind], float] = defaultdict(lambda: NOT_ATTACKED)
@@ -207,7 +207,7 @@ def _minima(
     return minima
 
 
-def _row(
+def _build_board_row(
     rules: Rules,
     roster: Roster,
     target: Target,
@@ -220,7 +220,7 @@ def _row(
     return BoardRow(target[0], roster.role(target[0]), target[1], utility, valid, s_R_min, s_T_min)
 
 
-def _shown(rules: Rules, roster: Roster, counting: Mapping[Target, float]) -> set[Target]:
+def _list_board_targets(rules: Rules, roster: Roster, counting: Mapping[Target, float]) -> set[Target]:
     return {(team, data_set) for team in roster.teams for data_set in _data_sets(rules)} | set(counting)
 
 
@@ -322,7 +322,7 @@ class UtilityRecord:
     receipt: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "utility", _score("utility", self.utility))
+        object.__setattr__(self, "utility", _require_score("utility", self.utility))
         _check_numbers(self.data_set, self.receipt)
 
 
@@ -356,7 +356,7 @@ class AttackRecord:
             object.__setattr__(self, "kind", AttackKind(self.kind))
         except ValueError:
             raise ParameterError.of("kind", self.kind, " or ".join(AttackKind)) from None
-        object.__setattr__(self, "score", _score("score", self.score))
+        object.__setattr__(self, "score", _require_score("score", self.score))
         _check_numbers(self.data_set, self.receipt)
         if self.attacker == self.target:
             raise DataError(f"{self.attacker!r} attacks itself; a team attacks only others")
@@ -367,16 +367,16 @@ class AttackRecord:
         return self.attacker, self.target, self.data_set, self.kind
 
 
-class _Received(Protocol):
+class _HasReceipt(Protocol):
     @property
     def receipt(self) -> int: ...
 
 
-R = TypeVar("R", bound=_Received)
+R = TypeVar("R", bound=_HasReceipt)
 K = TypeVar("K", bound=Hashable)
 
 
-def last_of_each(keyed: Iterable[tuple[K, R]]) -> dict[K, R]:
+def keep_last_records(keyed: Iterable[tuple[K, R]]) -> dict[K, R]:
     """Return the record with the largest receipt number for each key, in whatever order they come.
 
     The same record twice counts once; two different ones with one number contradict each other.
@@ -393,7 +393,7 @@ def last_of_each(keyed: Iterable[tuple[K, R]]) -> dict[K, R]:
     return last
 
 
-def _score(name: str, value: Any) -> float:
+def _require_score(name: str, value: Any) -> float:
     # NaN is refused, so that it can never rank.
     require_number(name, value, at_least=0, at_most=1)
     return float(value)
@@ -500,18 +500,18 @@ def make_awards(board: Board, preliminary: Mapping[str, float] | None = None) ->
     best-trace-inference ('a',)
     """
     last = board.rules.data_sets
-    defended = [_best_defence(board, "best-anonymization", AttackKind.TRACE_INFERENCE, last)]
+    defended = [_award_best_defence(board, "best-anonymization", AttackKind.TRACE_INFERENCE, last)]
     if last == 2:
         name = "best-anonymization-reidentification"
-        defended.append(_best_defence(board, name, AttackKind.REIDENTIFICATION, 1))
-    overall = [_overall(board, preliminary)] if board.rules.overall_total else []
+        defended.append(_award_best_defence(board, name, AttackKind.REIDENTIFICATION, 1))
+    overall = [_award_overall(board, preliminary)] if board.rules.overall_total else []
     if preliminary is not None and not overall:
         raise ParameterError("a preliminary round counts in the overall award only: set overall_total")
     apart = frozenset(() if board.rules.winner_takes_attack_awards else overall[0].winners)
     return (
         *defended,
-        _best_attack(board, "best-reidentification", AttackKind.REIDENTIFICATION, apart),
-        _best_attack(board, "best-trace-inference", AttackKind.TRACE_INFERENCE, apart),
+        _award_best_attack(board, "best-reidentification", AttackKind.REIDENTIFICATION, apart),
+        _award_best_attack(board, "best-trace-inference", AttackKind.TRACE_INFERENCE, apart),
         *overall,
     )
 
@@ -539,17 +539,17 @@ def totals(board: Board, preliminary: Mapping[str, float] | None = None) -> dict
     }
 
 
-def _overall(board: Board, preliminary: Mapping[str, float] | None) -> Award:
-    return Award("overall", _TITLES["overall"], _places(totals(board, preliminary), lowest_first=False))
+def _award_overall(board: Board, preliminary: Mapping[str, float] | None) -> Award:
+    return Award("overall", _TITLES["overall"], _rank_teams(totals(board, preliminary), lowest_first=False))
 
 
 def attack_sums(board: Board, kind: AttackKind) -> dict[str, float]:
     """Return for every team the sum of the scores it left to its targets; lower is better."""
     targets = board.targets()
-    return {team: _attack_sum(board, team, targets, kind) for team in board.roster.teams}
+    return {team: _sum_attack_scores(board, team, targets, kind) for team in board.roster.teams}
 
 
-def _attack_sum(board: Board, attacker: str, targets: list[Target], kind: AttackKind) -> float:
+def _sum_attack_scores(board: Board, attacker: str, targets: list[Target], kind: AttackKind) -> float:
     # fsum is exact before its one rounding, so the order of the targets has no effect.
     return math.fsum(
         board.attacks.get((attacker, target, data_set, kind), NOT_ATTACKED)
@@ -558,7 +558,7 @@ def _attack_sum(board: Board, attacker: str, targets: list[Target], kind: Attack
     )
 
 
-def _best_attack(board: Board, name: str, kind: AttackKind, apart: Set[str]) -> Award:
+def _award_best_attack(board: Board, name: str, kind: AttackKind, apart: Set[str]) -> Award:
     targets = set(board.targets())
     attackers = {
         attacker
@@ -567,19 +567,19 @@ def _best_attack(board: Board, name: str, kind: AttackKind, apart: Set[str]) -> 
     }
     competing = attackers - apart
     sums = {team: total for team, total in attack_sums(board, kind).items() if team in competing}
-    return Award(name, _TITLES[name], _places(sums, lowest_first=True))
+    return Award(name, _TITLES[name], _rank_teams(sums, lowest_first=True))
 
 
-def _best_defence(board: Board, name: str, kind: AttackKind, data_set: int) -> Award:
+def _award_best_defence(board: Board, name: str, kind: AttackKind, data_set: int) -> Award:
     scores = {
         row.team: row.s_R_min if kind is AttackKind.REIDENTIFICATION else row.s_T_min
         for row in board.rows
         if row.role is Role.TEAM and row.valid and row.data_set == data_set
     }
-    return Award(name, _TITLES[name], _places(scores, lowest_first=False))
+    return Award(name, _TITLES[name], _rank_teams(scores, lowest_first=False))
 
 
-def _places(values: Mapping[str, float], *, lowest_first: bool) -> tuple[Standing, ...]:
+def _rank_teams(values: Mapping[str, float], *, lowest_first: bool) -> tuple[Standing, ...]:
     sign = 1 if lowest_first else -1
     return tuple(
         Standing(1 + sum(sign * (value - other) > SAME for other in values.values()), team, value)
@@ -588,9 +588,11 @@ def _places(values: Mapping[str, float], *, lowest_first: bool) -> tuple[Standin
 
 
 _TITLES = {
-    "best-anonymization": marked("Best anonymization"),
-    "best-anonymization-reidentification": marked("Best anonymization against re-identification"),
-    "best-reidentification": marked("Best re-identification"),
-    "best-trace-inference": marked("Best trace inference"),
-    "overall": marked("Overall winner"),
+    "best-anonymization": mark_for_translation("Best anonymization"),
+    "best-anonymization-reidentification": mark_for_translation(
+        "Best anonymization against re-identification"
+    ),
+    "best-reidentification": mark_for_translation("Best re-identification"),
+    "best-trace-inference": mark_for_translation("Best trace inference"),
+    "overall": mark_for_translation("Overall winner"),
 }

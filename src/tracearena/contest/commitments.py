@@ -37,7 +37,7 @@ from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError, Fault, FileError, ParameterError
 from tracearena.files import csv_text, read_bytes, replacing
 from tracearena.traces import IdTable
-from tracearena.traces._arrays import comparable, positions
+from tracearena.traces._arrays import find_positions, to_comparable_ids
 
 LIVE_HEADER = "live_user_id"
 _SALT_BYTES = 32
@@ -90,14 +90,14 @@ def commit(
     _check_hex("salt", salt)
     if live is not None:
         _require_users(live, id_table)
-    return Commitment(_digest(id_table, salt, live), salt)
+    return Commitment(_compute_digest(id_table, salt, live), salt)
 
 
 def verify(digest: str, id_table: IdTable, salt: str, live: Any = None) -> bool:
     """Whether an opened table, salt and users of the live board are those of the published digest."""
     _check_hex("digest", digest)
     _check_hex("salt", salt)
-    return hmac.compare_digest(digest, _digest(id_table, salt, live))
+    return hmac.compare_digest(digest, _compute_digest(id_table, salt, live))
 
 
 def id_table_text(id_table: IdTable) -> str:
@@ -106,38 +106,38 @@ def id_table_text(id_table: IdTable) -> str:
     >>> id_table_text(IdTable(["P3", "P4"], ["bob", "a,b"]))
     'pse_id,user_id\\nP3,bob\\nP4,"a,b"\\n'
     """
-    rows = zip(_written(id_table.pseudonyms), _written(id_table.user_ids), strict=True)
+    rows = zip(_format_ids(id_table.pseudonyms), _format_ids(id_table.user_ids), strict=True)
     return "".join(["pse_id,user_id\n", *(f"{pseudonym},{user}\n" for pseudonym, user in rows)])
 
 
-def live_text(live: Any) -> str:
+def format_live_users(live: Any) -> str:
     """Return the users of a live board as their CSV file, ascending.
 
-    >>> live_text([7, 2])
+    >>> format_live_users([7, 2])
     'live_user_id\\n2\\n7\\n'
     """
-    return "".join([f"{LIVE_HEADER}\n", *(f"{user}\n" for user in _written(np.sort(np.asarray(live))))])
+    return "".join([f"{LIVE_HEADER}\n", *(f"{user}\n" for user in _format_ids(np.sort(np.asarray(live))))])
 
 
-def _digest(id_table: IdTable, salt: str, live: Any) -> str:
-    tables = id_table_text(id_table) + ("" if live is None else live_text(live))
+def _compute_digest(id_table: IdTable, salt: str, live: Any) -> str:
+    tables = id_table_text(id_table) + ("" if live is None else format_live_users(live))
     return hashlib.sha256(f"{salt}\n{tables}".encode()).hexdigest()
 
 
 def _require_users(live: Any, id_table: IdTable) -> None:
     users = np.asarray(live)
-    at = positions(users, id_table.user_ids)
+    at = find_positions(users, id_table.user_ids)
     if not 0 < len(np.unique(at)) == len(at) < len(id_table) or (at < 0).any():
         raise DataError("the users of a live board are some of the users of the ID table, and not all")
 
 
-def _written(identifiers: NDArray[Any]) -> list[str]:
+def _format_ids(identifiers: NDArray[Any]) -> list[str]:
     if identifiers.dtype.kind == "i":
         return [str(number) for number in identifiers.tolist()]
-    return [_quoted(text) for text in identifiers.tolist()]
+    return [_quote_csv(text) for text in identifiers.tolist()]
 
 
-def _quoted(text: str) -> str:
+def _quote_csv(text: str) -> str:
     if any(character in text for character in ',"\r\n'):
         return '"' + text.replace('"', '""') + '"'
     return text
@@ -187,14 +187,14 @@ def live_users(rules: Rules, user_ids: Any, *, seed: SeedLike = None) -> NDArray
     return draw_live_users(user_ids, rules.live_share, seed=seed) if rules.mode == "live" else None
 
 
-def others(user_ids: Any, live: Any) -> NDArray[Any]:
+def select_final_users(user_ids: Any, live: Any) -> NDArray[Any]:
     """Return the users who are not on the live board, and so decide the final scores.
 
-    >>> others([1, 2, 3, 4], [3]).tolist()
+    >>> select_final_users([1, 2, 3, 4], [3]).tolist()
     [1, 2, 4]
     """
     users = np.asarray(user_ids)
-    return np.asarray(users[~np.isin(*comparable(users, np.asarray(live)))])
+    return np.asarray(users[~np.isin(*to_comparable_ids(users, np.asarray(live)))])
 
 
 def refresh_at(rules: Rules, now: datetime) -> datetime:
@@ -215,22 +215,22 @@ def live_day(now: datetime) -> date:
     return require_utc(now, "now").date()
 
 
-def rounded(score: float, rules: Rules) -> float:
+def round_score(score: float, rules: Rules) -> float:
     """Return a score as the board shows it.
 
-    >>> rounded(0.4567, Rules())
+    >>> round_score(0.4567, Rules())
     0.46
     """
     return round(score, rules.live_decimals)
 
 
-def write_live(path: Path, live: Any) -> None:
+def write_live_users(path: Path, live: Any) -> None:
     """Write the users of a live board, for their owner's eyes alone; these bytes are fixed with the table."""
     with replacing(path, private=True) as file:
-        file.write(live_text(live).encode())
+        file.write(format_live_users(live).encode())
 
 
-def read_live(path: Path) -> NDArray[np.int32]:
+def read_live_users(path: Path) -> NDArray[np.int32]:
     """Read the users of a live board (``live_user_id``): whole numbers, ascending."""
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
     if not lines or lines[0] != LIVE_HEADER:
@@ -304,26 +304,26 @@ def receipt_commitment(sha256: str, salt: str) -> str:
     return hashlib.sha256(f"{salt}\n{sha256}\n".encode()).hexdigest()
 
 
-def list_text(receipts: Iterable[ListedReceipt]) -> str:
+def format_receipt_list(receipts: Iterable[ListedReceipt]) -> str:
     """Return a list as its file, in the order of the receipts."""
     rows = sorted((one.receipt, one.received, one.commitment) for one in receipts)
     return csv_text(list(LIST_HEADER), ([str(number), *rest] for number, *rest in rows))
 
 
-def read_list(path: Path) -> dict[int, ListedReceipt]:
+def read_receipt_list(path: Path) -> dict[int, ListedReceipt]:
     """Read a published list, by the number of the receipt."""
-    return {int(row[0]): ListedReceipt(int(row[0]), *row[1:]) for row in _rows(path, LIST_HEADER)}
+    return {int(row[0]): ListedReceipt(int(row[0]), *row[1:]) for row in _read_rows(path, LIST_HEADER)}
 
 
 def read_receipts(path: Path) -> dict[int, OpenedReceipt]:
     """Read all receipts of a contest that is over, by their numbers."""
-    return {int(row[0]): OpenedReceipt(int(row[0]), *row[1:]) for row in _rows(path, RECEIPTS_HEADER)}
+    return {int(row[0]): OpenedReceipt(int(row[0]), *row[1:]) for row in _read_rows(path, RECEIPTS_HEADER)}
 
 
-def signature_file(path: Path) -> Path:
+def signature_path(path: Path) -> Path:
     """Return where the signature of a file lies.
 
-    >>> signature_file(Path("receipts_attack.csv")).name
+    >>> signature_path(Path("receipts_attack.csv")).name
     'receipts_attack.csv.sig'
     """
     return path.with_name(f"{path.name}.sig")
@@ -334,7 +334,7 @@ def sign(private_key: bytes, name: str, content: bytes) -> str:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     key = Ed25519PrivateKey.from_private_bytes(private_key)
-    signature = key.sign(_signed(name, content))
+    signature = key.sign(_build_signed_message(name, content))
     return f"{key.public_key().public_bytes_raw().hex()}\n{signature.hex()}\n"
 
 
@@ -345,12 +345,12 @@ def public_signing_key(private_key: bytes) -> str:
     return Ed25519PrivateKey.from_private_bytes(private_key).public_key().public_bytes_raw().hex()
 
 
-def signer_of(path: Path) -> str:
+def read_signer(path: Path) -> str:
     """Return the public key by which a file was signed; a wrong or missing signature is an error."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    signed_in = signature_file(path)
+    signed_in = signature_path(path)
     if not signed_in.is_file():
         raise FileError.whole(path, f"is not signed: {signed_in.name} is not there", "not-signed")
     match = _SIGNATURE.fullmatch(read_bytes(signed_in, max_bytes=1_000).decode("ascii", "replace"))
@@ -359,17 +359,17 @@ def signer_of(path: Path) -> str:
     key, signature = match.groups()
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
-        public.verify(bytes.fromhex(signature), _signed(path.name, read_bytes(path)))
+        public.verify(bytes.fromhex(signature), _build_signed_message(path.name, read_bytes(path)))
     except (InvalidSignature, ValueError):
         raise FileError.whole(path, f"is not what {signed_in.name} signs", "wrong-signature") from None
     return key
 
 
-def _signed(name: str, content: bytes) -> bytes:
+def _build_signed_message(name: str, content: bytes) -> bytes:
     return name.encode() + b"\n" + content
 
 
-def _rows(path: Path, header: tuple[str, ...]) -> list[list[str]]:
+def _read_rows(path: Path, header: tuple[str, ...]) -> list[list[str]]:
     text = read_bytes(path).decode("utf-8", "replace")
     lines = list(csv.reader(io.StringIO(text, newline="")))
     if not lines or lines[0] != list(header):

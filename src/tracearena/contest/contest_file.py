@@ -54,7 +54,7 @@ _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Charter:
+class ContestFile:
     """What holds in one contest.
 
     Parameters
@@ -75,7 +75,7 @@ class Charter:
 
     Examples
     --------
-    >>> Charter(name="Friday", teams=2, names={"001": "Red"}).called("001")
+    >>> ContestFile(name="Friday", teams=2, names={"001": "Red"}).called("001")
     '001 Red'
     """
 
@@ -111,7 +111,7 @@ class Charter:
         return tuple(f"{self.teams + 1 + number:03d}" for number in range(self.rules.sample_teams))
 
     @property
-    def for_everybody(self) -> Charter:
+    def for_everybody(self) -> ContestFile:
         """The same without what is the organiser's own: seeds and paths of the data."""
         return self if self.data is None else replace(self, data=self.data.for_everybody)
 
@@ -124,7 +124,7 @@ class Charter:
         return f"{team} {self.names[team]}" if team in self.names else team
 
 
-def read_charter(path: str | PathLike[str], *, to_make: bool = False) -> Charter:
+def read_contest_file(path: str | PathLike[str], *, to_make: bool = False) -> ContestFile:
     """Read a contest's file; an unknown key or a value that is not allowed is named with its place.
 
     Parameters
@@ -140,7 +140,7 @@ def read_charter(path: str | PathLike[str], *, to_make: bool = False) -> Charter
         found = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileError.whole(file, f"is not TOML: {error}", "not-toml") from None
-    place = _Place(file, text)
+    place = _KeyLocator(file, text)
     known = ("name", "teams", *_TABLES)
     for key in found:
         if key not in known:
@@ -149,45 +149,45 @@ def read_charter(path: str | PathLike[str], *, to_make: bool = False) -> Charter
         if not isinstance(found.get(key, {}), dict):
             raise place.fault(key, found[key], f"it must be a table: [{key}]")
     given: dict[str, Any] = {key: found[key] for key in ("name", "teams") if key in found}
-    given["rules"] = _rules(found.get("rules", {}), place)
+    given["rules"] = _parse_rules(found.get("rules", {}), place)
     if "schedule" in found:
-        given["schedule"] = place.checked("schedule", Schedule.from_dict, _texts(found["schedule"]))
+        given["schedule"] = place.checked("schedule", Schedule.from_dict, _format_times(found["schedule"]))
     if "data" in found:
-        given["data"] = _data(found["data"], place, to_make)
+        given["data"] = _parse_data_source(found["data"], place, to_make)
     for key in ("name", "teams"):
         if key in found:
-            place.checked(key, Charter, **{key: found[key], "rules": given["rules"]})
+            place.checked(key, ContestFile, **{key: found[key], "rules": given["rules"]})
     for team, called in found.get("names", {}).items():
         alone = given | {"names": {team: called}}
-        place.checked(f"names.{team}", Charter, **alone)
+        place.checked(f"names.{team}", ContestFile, **alone)
     given["names"] = found.get("names", {})
     for team, ends in found.get("extra_time", {}).items():
         if not isinstance(ends, dict):
             raise place.fault(f"extra_time.{team}", ends, f"it must be a table: [extra_time.{team}]")
-        own = {"extra_time": {team: _texts(ends)}}
-        place.checked(f"extra_time.{team}", Charter, **given, **own)
-    extra_time = {team: _texts(ends) for team, ends in found.get("extra_time", {}).items()}
-    return Charter(**given, extra_time=extra_time)
+        own = {"extra_time": {team: _format_times(ends)}}
+        place.checked(f"extra_time.{team}", ContestFile, **given, **own)
+    extra_time = {team: _format_times(ends) for team, ends in found.get("extra_time", {}).items()}
+    return ContestFile(**given, extra_time=extra_time)
 
 
-def charter_text(charter: Charter) -> str:
+def format_contest_file(charter: ContestFile) -> str:
     """Return a contest's file as TOML, with every rule in it."""
-    lines = [f"name = {_toml(charter.name)}", f"teams = {charter.teams}", "", "[rules]"]
-    lines += [f"{rule} = {_toml(value)}" for rule, value in charter.rules.to_dict().items()]
+    lines = [f"name = {_format_toml(charter.name)}", f"teams = {charter.teams}", "", "[rules]"]
+    lines += [f"{rule} = {_format_toml(value)}" for rule, value in charter.rules.to_dict().items()]
     if charter.schedule is not None:
         lines += ["", "[schedule]", *(f"{key} = {at}" for key, at in charter.schedule.to_dict().items())]
     if charter.names:
         lines += ["", "[names]"]
-        lines += [f"{team} = {_toml(called)}" for team, called in sorted(charter.names.items())]
+        lines += [f"{team} = {_format_toml(called)}" for team, called in sorted(charter.names.items())]
     for team, ends in sorted(charter.extra_time.items()):
         lines += ["", f"[extra_time.{team}]", *(f"{point} = {at}" for point, at in sorted(ends.items()))]
     if charter.data is not None:
         said = charter.data.beside(Path()).to_dict()
-        lines += ["", "[data]", *(f"{key} = {_toml(value)}" for key, value in said.items())]
+        lines += ["", "[data]", *(f"{key} = {_format_toml(value)}" for key, value in said.items())]
     return "\n".join([*lines, ""])
 
 
-class _Place:
+class _KeyLocator:
     """Where in the file a key stands, for messages."""
 
     def __init__(self, file: Path, text: str) -> None:
@@ -221,7 +221,7 @@ class _Place:
         return None
 
 
-def _rules(values: Mapping[str, Any], place: _Place) -> Rules:
+def _parse_rules(values: Mapping[str, Any], place: _KeyLocator) -> Rules:
     for rule, value in values.items():
         # One by one, so that the message can name the line. What only another rule allows comes below.
         alone = {rule: value}
@@ -232,7 +232,7 @@ def _rules(values: Mapping[str, Any], place: _Place) -> Rules:
     return made
 
 
-def _data(values: Mapping[str, Any], place: _Place, to_make: bool) -> DataSource:
+def _parse_data_source(values: Mapping[str, Any], place: _KeyLocator, to_make: bool) -> DataSource:
     for key, value in values.items():
         alone = {name: values[name] for name in ("source",) if name in values} | {key: value}
         place.checked(f"data.{key}", DataSource.from_dict, alone)
@@ -242,7 +242,7 @@ def _data(values: Mapping[str, Any], place: _Place, to_make: bool) -> DataSource
     return made.beside(place.file.parent)
 
 
-def _texts(points: Mapping[str, Any]) -> dict[str, Any]:
+def _format_times(points: Mapping[str, Any]) -> dict[str, Any]:
     """Return the points of a schedule as text: TOML has times of its own."""
     return {key: at.isoformat() if isinstance(at, datetime) else at for key, at in points.items()}
 
@@ -254,11 +254,11 @@ def _require_text(name: str, value: Any) -> None:
         raise ParameterError.of(name, value, allowed)
 
 
-def _toml(value: Any) -> str:
+def _format_toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_format_toml, value))}]"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return repr(value)
@@ -267,7 +267,7 @@ def _toml(value: Any) -> str:
 # Where the people of a contest come from: the table ``[data]`` of its file.
 
 
-Source = Literal["city", "traces", "files"]
+SourceKind = Literal["city", "traces", "files"]
 _PATHS = ("file", "reference", "folder")
 _OF_SOURCE = {
     "file": "traces",
@@ -307,7 +307,7 @@ class DataSource:
     'real'
     """
 
-    source: Source = "city"
+    source: SourceKind = "city"
     file: Path | None = None
     reference: Path | None = None
     format: str | None = None
@@ -318,7 +318,7 @@ class DataSource:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        require_choice("source", self.source, get_args(Source))
+        require_choice("source", self.source, get_args(SourceKind))
         for name, source in _OF_SOURCE.items():
             value = getattr(self, name)
             if value is not None and not isinstance(value, Path if name in _PATHS else str):
@@ -373,11 +373,11 @@ class DataSource:
         for name in values:
             if name not in known:
                 raise ParameterError(f"there is no {name!r}; there are {', '.join(known)}")
-        given = {name: _path(value) if name in _PATHS else value for name, value in values.items()}
+        given = {name: _parse_path(value) if name in _PATHS else value for name, value in values.items()}
         return cls(**given)
 
 
-def _path(value: Any) -> Any:
+def _parse_path(value: Any) -> Any:
     """Return a text as a path; what is none is refused by the check of all values."""
     return Path(value) if isinstance(value, str) and value and "\0" not in value else value
 
@@ -388,17 +388,17 @@ def _path(value: Any) -> Any:
 RESIDENTS = 1_000
 
 
-def residents(days: int, *, seed: SeedLike) -> Traces:
+def simulate_residents(days: int, *, seed: SeedLike) -> Traces:
     """Return days in the lives of a thousand people of the city.
 
-    >>> residents(1, seed=1).n_users
+    >>> simulate_residents(1, seed=1).n_users
     1000
     """
     return simulate(users=RESIDENTS, days=days, seed=seed)
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class CityPeople:
     """People of the city as they are, others for every team: nothing is learned, so they are there at once.
 
     For contests that last as long as somebody looks at them. `tracearena.synthesis.PPMTF` makes the
@@ -408,7 +408,7 @@ class Neighbours:
     def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
         """Return `days` whole days of n people; they have homes, and nobody else has seen them.
 
-        >>> Neighbours().sample_users(3, 2, homes=True, only_seen=True, seed=1).n_users
+        >>> CityPeople().sample_users(3, 2, homes=True, only_seen=True, seed=1).n_users
         3
         """
         return simulate(users=n, days=days, seed=seed)

@@ -21,8 +21,8 @@ from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.checks import require_switch, require_whole
 from tracearena.contest import contest_file as charters
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
-from tracearena.contest.commitments import Commitment, commit, live_users, write_live
-from tracearena.contest.contest_file import Charter
+from tracearena.contest.commitments import Commitment, commit, live_users, write_live_users
+from tracearena.contest.contest_file import ContestFile
 from tracearena.contest.rules import Rules
 from tracearena.contest.virtual_days import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
@@ -35,7 +35,7 @@ from tracearena.traces import ObfuscatedTraces, Places, Traces
 _HIGHEST = 999
 
 
-class TeamMaker(Protocol):
+class VirtualUserModel(Protocol):
     """A trained model that makes virtual users, such as `tracearena.synthesis.PPMTF`."""
 
     def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
@@ -94,7 +94,7 @@ class ContestPlan:
         return self.days // 2
 
     @classmethod
-    def of(cls, charter: Charter, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
+    def of(cls, charter: ContestFile, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
         """Return how many of what a contest's file asks for."""
         rules = charter.rules
         return cls(
@@ -135,7 +135,7 @@ class ContestPlan:
             pseudonymised_team=self.pseudonymised_team,
         )
 
-    def require_agreement(self, charter: Charter) -> None:
+    def require_agreement(self, charter: ContestFile) -> None:
         """Refuse a contest's file that speaks of other data."""
         mine = self.rules()
         for name in ("users", "reference_days", "original_days", "data_sets", "sample_teams",
@@ -150,7 +150,7 @@ class ContestPlan:
 
 
 def team_traces(
-    model: TeamMaker,
+    model: VirtualUserModel,
     plan: ContestPlan,
     seed: SeedLike = None,
 ) -> tuple[Traces, Traces]:
@@ -166,10 +166,10 @@ def team_traces(
 
 def write_contest_data(
     folder: str | PathLike[str],
-    model: TeamMaker,
+    model: VirtualUserModel,
     plan: ContestPlan,
     *,
-    charter: Charter | None = None,
+    charter: ContestFile | None = None,
     seed: SeedLike = None,
     shuffle_seed: SeedLike = None,
     about: dict[str, Any] | None = None,
@@ -196,7 +196,7 @@ def write_contest_data(
     about
         What the manifest should say of the model.
     """
-    charter = charter or Charter(teams=plan.teams, rules=plan.rules())
+    charter = charter or ContestFile(teams=plan.teams, rules=plan.rules())
     plan.require_agreement(charter)
     root, sets = seed_sequence(seed), plan.sets()
     days = plan.reference_days, plan.days - plan.reference_days
@@ -213,21 +213,21 @@ def write_contest_data(
             files = write_traces(judge, team, number + 1, reference, original, days=days)
             if plan.roles()[team] == "pseudonymised":
                 unchanged = ObfuscatedTraces.unchanged(original)
-                shuffle, salt, drawn = _secrets(shuffle_seed, number)
+                shuffle, salt, drawn = _derive_seeds(shuffle_seed, number)
                 release = pseudonymise(unchanged, seed=shuffle)
                 live = live_users(charter.rules, release.id_table.user_ids, seed=drawn)
                 files |= write_release(judge, team, number + 1, unchanged, release, live)
                 commitments[files["id_table"]] = commit(release.id_table, live=live, seed=salt)
             for secret in files.keys() & SECRET:
                 (judge / files[secret]).chmod(0o600)
-            entries.append(_entry(team, number, plan, own, files))
+            entries.append(_build_manifest_entry(team, number, plan, own, files))
             report(done, len(sets))
         write_commitments(place, commitments)
-        write_frame(place, charter)
-        return write_manifest(judge, asdict(plan), _seed(root), entries, about or {})
+        write_initial_files(place, charter)
+        return write_manifest(judge, asdict(plan), _describe_seed(root), entries, about or {})
 
 
-def _secrets(seed: SeedLike, number: int) -> tuple[SeedLike, SeedLike, SeedLike]:
+def _derive_seeds(seed: SeedLike, number: int) -> tuple[SeedLike, SeedLike, SeedLike]:
     """Return the seeds of a shuffle, a salt and the users of a live board; None where nobody chose one."""
     if seed is None:
         return None, None, None
@@ -246,19 +246,19 @@ def check_regions(traces: Traces) -> None:
         raise DataError("contest files number the regions 1, 2, … in the order of the grid")
 
 
-def _entry(
+def _build_manifest_entry(
     team: int, number: int, plan: ContestPlan, seed: np.random.SeedSequence, files: dict[str, str]
 ) -> dict[str, Any]:
     return {
         "team": team,
         "role": plan.roles()[team],
         "data": f"data{number + 1:02d}_{PURPOSES[number]}",
-        "seed": _seed(seed),
+        "seed": _describe_seed(seed),
         "files": files,
     }
 
 
-def _seed(root: np.random.SeedSequence) -> dict[str, Any] | None:
+def _describe_seed(root: np.random.SeedSequence) -> dict[str, Any] | None:
     """Return what repeats the run; nothing does if nobody chose a seed."""
     if is_secret(root):
         return None
@@ -281,21 +281,21 @@ SECRET = frozenset({"original", "obfuscated", "id_table", "live"})
 """Files of the judge's folder that only its owner may read, wherever they are moved."""
 
 
-def official(kind: str, team: int, number: int, attacker: int | None = None) -> PwsName:
+def official_file_name(kind: str, team: int, number: int, attacker: int | None = None) -> PwsName:
     """Return the official name of a file of data set `number`, 1 or 2."""
     return PwsName(kind=kind, team=team, purpose=PURPOSES[number - 1], attacker=attacker)
 
 
-def live_file(team: int, number: int) -> str:
+def live_file_name(team: int, number: int) -> str:
     """Return the name of the file with the users of the live board, beside the ID table.
 
-    >>> live_file(1, 1)
+    >>> live_file_name(1, 1)
     'live_team001_data01_IDP.csv'
     """
-    return "live" + str(official("ptable", team, number)).removeprefix("ptable")
+    return "live" + str(official_file_name("ptable", team, number)).removeprefix("ptable")
 
 
-def bundle(folder: Path, team: str) -> Path:
+def team_folder(folder: Path, team: str) -> Path:
     """Return the folder of one team."""
     return folder / TEAMS / f"team{team}"
 
@@ -308,7 +308,7 @@ def write_traces(
         pwscup.write_places(original.places, judge / REGIONS)
         pwscup.write_times(pwscup.ContestTimes(original.clock, *days), judge / TIMES)
     kinds = {"reference": "reftraces", "original": "orgtraces"}
-    names = {what: str(official(kind, team, number)) for what, kind in kinds.items()}
+    names = {what: str(official_file_name(kind, team, number)) for what, kind in kinds.items()}
     pwscup.write_traces(reference, judge / names["reference"])
     pwscup.write_traces(original, judge / names["original"])
     return names
@@ -322,13 +322,13 @@ def write_release(
     Where there is a live board, `live` are its users.
     """
     kinds = {"obfuscated": "anotraces", "anonymized": "pubtraces", "id_table": "ptable"}
-    names = {what: str(official(kind, team, number)) for what, kind in kinds.items()}
+    names = {what: str(official_file_name(kind, team, number)) for what, kind in kinds.items()}
     pwscup.write_obfuscated(obfuscated, judge / names["obfuscated"])
     pwscup.write_anonymized(release.anonymized, judge / names["anonymized"])
     pwscup.write_id_table(release.id_table, judge / names["id_table"])
     if live is not None:
-        names["live"] = live_file(team, number)
-        write_live(judge / names["live"], live)
+        names["live"] = live_file_name(team, number)
+        write_live_users(judge / names["live"], live)
     return names
 
 
@@ -345,8 +345,8 @@ def write_commitments(folder: Path, made: Mapping[str, Commitment]) -> None:
 
 def read_commitments(folder: Path) -> dict[str, Commitment]:
     """Read hashes and salts back; nothing if there are none yet."""
-    digests = _column(folder / EVERYBODY / COMMITMENTS, "sha256")
-    salts = _column(folder / JUDGE / SALTS, "salt")
+    digests = _read_column(folder / EVERYBODY / COMMITMENTS, "sha256")
+    salts = _read_column(folder / JUDGE / SALTS, "salt")
     if set(digests) != set(salts):
         only = sorted(set(digests) ^ set(salts))[0]
         raise FileError.whole(
@@ -355,7 +355,7 @@ def read_commitments(folder: Path) -> dict[str, Commitment]:
     return {name: Commitment(digests[name], salts[name]) for name in digests}
 
 
-def _column(path: Path, name: str) -> dict[str, str]:
+def _read_column(path: Path, name: str) -> dict[str, str]:
     if not path.is_file():
         return {}
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
@@ -365,23 +365,23 @@ def _column(path: Path, name: str) -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def write_frame(folder: Path, charter: Charter) -> None:
+def write_initial_files(folder: Path, charter: ContestFile) -> None:
     """Write the contest's file and hand out what is there before the first phase."""
-    said = charters.charter_text(charter.for_everybody)
-    _put(folder / charters.NAME, said)
+    said = charters.format_contest_file(charter.for_everybody)
+    _write_text(folder / charters.NAME, said)
     judge, everybody = folder / JUDGE, folder / EVERYBODY
     samples = {int(number) for number in charter.sample_numbers}
-    copy_files(_frame(judge), everybody)
-    copy_files((path for path in _traces(judge) if PwsName.parse(path).team in samples), everybody)
-    _put(everybody / charters.NAME, said)
+    copy_files(_list_info_files(judge), everybody)
+    copy_files((path for path in _list_trace_files(judge) if PwsName.parse(path).team in samples), everybody)
+    _write_text(everybody / charters.NAME, said)
     for team in charter.numbers:
-        own = bundle(folder, team)
+        own = team_folder(folder, team)
         own.mkdir(parents=True)
-        copy_files(_frame(judge), own)
-        mine = (path for path in _traces(judge) if PwsName.parse(path).team == int(team))
+        copy_files(_list_info_files(judge), own)
+        mine = (path for path in _list_trace_files(judge) if PwsName.parse(path).team == int(team))
         copy_files(mine, own, private=True)
-        _put(own / charters.NAME, said)
-        _put(own / LETTER, to_team(charter, team))
+        _write_text(own / charters.NAME, said)
+        _write_text(own / LETTER, format_team_letter(charter, team))
     (folder / SUBMISSIONS).mkdir()
 
 
@@ -420,15 +420,15 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _frame(judge: Path) -> list[Path]:
+def _list_info_files(judge: Path) -> list[Path]:
     return [judge / REGIONS, judge / TIMES]
 
 
-def _traces(judge: Path) -> list[Path]:
+def _list_trace_files(judge: Path) -> list[Path]:
     return sorted([*judge.glob("reftraces_*.csv"), *judge.glob("orgtraces_*.csv")])
 
 
-def _put(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     with replacing(path) as file:
         file.write(text.encode())
 
@@ -452,11 +452,11 @@ def parse_categories(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def of_categories(points: Places, categories: tuple[str, ...]) -> Places:
+def select_categories(points: Places, categories: tuple[str, ...]) -> Places:
     """Return the points of some categories; of ``building/Hospital/7`` each part is one.
 
     >>> places = Places([35.0, 35.1], [139.0, 139.1], categories=["building/Hospital/7", "food/Ramen"])
-    >>> of_categories(places, ("hospital",)).latitude.tolist()
+    >>> select_categories(places, ("hospital",)).latitude.tolist()
     [35.0]
     """
     if points.categories is None:
@@ -472,7 +472,7 @@ def of_categories(points: Places, categories: tuple[str, ...]) -> Places:
     return Places(points.latitude[chosen], points.longitude[chosen])
 
 
-def with_sensitive(traces: Traces, points: Places) -> Traces:
+def mark_sensitive(traces: Traces, points: Places) -> Traces:
     """Return the traces with those regions sensitive in which one of the points lies, and no others."""
     places = traces.places
     if places.grid is None:
@@ -499,14 +499,18 @@ _WIDTH = 92
 _LATER = "the organiser will say until when"
 
 
-def to_team(charter: Charter, team: str) -> str:
+def format_team_letter(charter: ContestFile, team: str) -> str:
     """Return the letter that goes with a team's own traces."""
     rules, schedule = charter.rules, charter.schedule
     sets = ("data01_IDP", "data02_TRP")[: rules.data_sets]
     hand_in = " and ".join(f"anotraces_team{team}_{data}.csv" for data in sets)
-    until = _until(None if schedule is None else schedule.anonymization_end)
-    attack = _LATER if schedule is None else f"{_time(schedule.attack_begin)} to {_time(schedule.attack_end)}"
-    return _letter(
+    until = _format_deadline(None if schedule is None else schedule.anonymization_end)
+    attack = (
+        _LATER
+        if schedule is None
+        else f"{_format_time(schedule.attack_begin)} to {_format_time(schedule.attack_end)}"
+    )
+    return _format_letter(
         f"{charter.name}: the {rules.challenge}",
         [
             f"To team {charter.called(team)}.",
@@ -527,23 +531,24 @@ def to_team(charter: Charter, team: str) -> str:
         ]
         + [
             f"tracearena score utility --obfuscated anotraces_team{team}_{data}.csv "
-            f"--original orgtraces_team{team}_{data}.csv --places info_region.csv" + _as_the_judge(rules)
+            f"--original orgtraces_team{team}_{data}.csv --places info_region.csv"
+            + _format_judge_options(rules)
             for data in sets
         ],
         [
             f"Then ({attack}) you get everybody's reference traces and released traces, and attack: "
             f"etable_team{team}-NNN_… says who is behind each pseudonym of team NNN, "
             f"etraces_team{team}-NNN_… where each of its users was. A second letter comes with them.",
-            *_practice(charter),
+            *_list_practice_commands(charter),
         ],
     )
 
 
-def to_everybody(charter: Charter, targets: Sequence[str]) -> str:
+def format_public_letter(charter: ContestFile, targets: Sequence[str]) -> str:
     """Return the letter that goes with the released traces."""
     schedule = charter.schedule
-    until = _until(None if schedule is None else schedule.attack_end)
-    return _letter(
+    until = _format_deadline(None if schedule is None else schedule.attack_end)
+    return _format_letter(
         f"{charter.name}: attack",
         [
             "To all teams.",
@@ -555,7 +560,8 @@ def to_everybody(charter: Charter, targets: Sequence[str]) -> str:
             "pseudonym, ascending; etraces_teamYYY-NNN_data01_IDP.csv has below reg_id one region for each "
             "user and time, by user and then by time. A target that you do not attack counts 1 for you, the "
             "worst there is.",
-            f"commitments.csv has a salted hash of every ID table{_with_live(charter.rules)}. When all is "
+            f"commitments.csv has a salted hash of every ID table{_format_live_note(charter.rules)}. When "
+            "all is "
             "over the judge shows tables and salts, and you can see that no table was changed meanwhile.",
         ],
         [],
@@ -563,11 +569,11 @@ def to_everybody(charter: Charter, targets: Sequence[str]) -> str:
     )
 
 
-def _with_live(rules: Rules) -> str:
+def _format_live_note(rules: Rules) -> str:
     return " and of the users of its live board" if rules.mode == "live" else ""
 
 
-def _as_the_judge(rules: Rules) -> str:
+def _format_judge_options(rules: Rules) -> str:
     """Return the options by which a team scores as the judge does, where the rules are not the usual ones."""
     usual = Rules()
     rule = "" if rules.utility_rule == usual.utility_rule else f" --rule {rules.utility_rule}"
@@ -575,7 +581,7 @@ def _as_the_judge(rules: Rules) -> str:
     return rule + ("" if lowest == usual.utility_threshold else f" --threshold {lowest:g}")
 
 
-def _practice(charter: Charter) -> list[str]:
+def _list_practice_commands(charter: ContestFile) -> list[str]:
     if not charter.sample_numbers:
         return []
     teams = " and ".join(charter.sample_numbers)
@@ -585,7 +591,7 @@ def _practice(charter: Charter) -> list[str]:
     ]
 
 
-def _letter(title: str, first: Sequence[str], commands: Sequence[str], last: Sequence[str]) -> str:
+def _format_letter(title: str, first: Sequence[str], commands: Sequence[str], last: Sequence[str]) -> str:
     parts = [title, "=" * len(title), ""]
     for paragraph in first:
         parts += [textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False), ""]
@@ -595,9 +601,9 @@ def _letter(title: str, first: Sequence[str], commands: Sequence[str], last: Seq
     return "\n".join(parts)
 
 
-def _until(end: datetime | None) -> str:
-    return _LATER if end is None else f"before {_time(end)}"
+def _format_deadline(end: datetime | None) -> str:
+    return _LATER if end is None else f"before {_format_time(end)}"
 
 
-def _time(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -18,9 +18,9 @@ from tracearena.contest.commitments import (
     RECEIPTS,
     ListedReceipt,
     OpenedReceipt,
-    read_list,
+    read_receipt_list,
     read_receipts,
-    signer_of,
+    read_signer,
 )
 from tracearena.contest.data import EVERYBODY, HANDED_IN, MANIFEST, SUBMISSIONS, file_digest
 from tracearena.contest.submissions import ARRIVALS, Arrival, read_arrivals
@@ -34,7 +34,7 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class Finding:
+class Discrepancy:
     """One thing in an archive that is not as it must be.
 
     Attributes
@@ -60,54 +60,59 @@ class Finding:
         return {"what": self.what, "where": self.where, "expected": self.expected, "found": self.found}
 
 
-def table_differences(what: str, name: str, expected: str, found: str) -> Iterator[Finding]:
+def compare_tables(what: str, name: str, expected: str, found: str) -> Iterator[Discrepancy]:
     """Compare two CSV files; the rows count from 1 below the header."""
     try:
         wanted, got = (list(csv.reader(io.StringIO(text, newline=""))) for text in (expected, found))
     except csv.Error as error:
-        yield Finding("unreadable", name, "a table", str(error))
+        yield Discrepancy("unreadable", name, "a table", str(error))
         return
     if len(wanted) != len(got):
-        yield Finding(what, name, f"{len(wanted) - 1} rows", f"{len(got) - 1} rows")
+        yield Discrepancy(what, name, f"{len(wanted) - 1} rows", f"{len(got) - 1} rows")
     header = wanted[0]
     for row, (mine, theirs) in enumerate(zip(wanted, got, strict=False)):
         if len(mine) != len(theirs):
-            yield Finding(what, f"{name}, row {row}", f"{len(mine)} cells", f"{len(theirs)} cells")
+            yield Discrepancy(what, f"{name}, row {row}", f"{len(mine)} cells", f"{len(theirs)} cells")
             continue
         for column, cell, other in zip(header, mine, theirs, strict=True):
-            if not same(_number(cell), _number(other)):
+            if not is_same_value(_parse_cell(cell), _parse_cell(other)):
                 place = f"{name}, row {row} ({mine[0]}), column {column}" if row else f"{name}, header"
-                shown = [text if _NUMBER.fullmatch(text) else plain(text) for text in (cell, other)]
-                yield Finding(what, place, *shown)
+                shown = [
+                    text if _NUMBER.fullmatch(text) else format_plain_value(text) for text in (cell, other)
+                ]
+                yield Discrepancy(what, place, *shown)
 
 
-def value_differences(what: str, where: str, expected: Any, found: Any) -> Iterator[Finding]:
+def compare_values(what: str, where: str, expected: Any, found: Any) -> Iterator[Discrepancy]:
     """Compare two plain values of JSON, and name the place of every difference."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for key in [*expected, *(key for key in found if key not in expected)]:
             if key in expected and key in found:
-                yield from value_differences(what, f"{where}, {key}", expected[key], found[key])
+                yield from compare_values(what, f"{where}, {key}", expected[key], found[key])
             else:
-                mine, theirs = (plain(one[key]) if key in one else "no such key" for one in (expected, found))
-                yield Finding(what, f"{where}, {key}", mine, theirs)
+                mine, theirs = (
+                    format_plain_value(one[key]) if key in one else "no such key" for one in (expected, found)
+                )
+                yield Discrepancy(what, f"{where}, {key}", mine, theirs)
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         for number, (mine, theirs) in enumerate(zip(expected, found, strict=True), 1):
-            yield from value_differences(what, f"{where}, row {number}", mine, theirs)
-    elif not same(expected, found):
-        yield Finding(what, where, plain(expected), plain(found))
+            yield from compare_values(what, f"{where}, row {number}", mine, theirs)
+    elif not is_same_value(expected, found):
+        yield Discrepancy(what, where, format_plain_value(expected), format_plain_value(found))
 
 
-def plain(value: Any) -> str:
+def format_plain_value(value: Any) -> str:
     """Return a plain value as a reader of a finding understands it, on one line.
 
-    >>> [plain(value) for value in (0.5, "001", "", None, True, ["001", "002"], [], [{}, {}], {})]
+    >>> [format_plain_value(value) for value in (0.5, "001", "", None, True, ["001", "002"], [], [{}, {}],
+    {})]
     ['0.5', "'001'", 'nothing', 'nothing', 'true', "'001' and '002'", 'nothing', '2 rows', '0 keys']
     """
     if isinstance(value, dict):
         return f"{len(value)} keys"
     if isinstance(value, list):
         simple = not any(isinstance(one, dict | list) for one in value) and len(value) <= _LISTED
-        return (" and ".join(map(plain, value)) or "nothing") if simple else f"{len(value)} rows"
+        return (" and ".join(map(format_plain_value, value)) or "nothing") if simple else f"{len(value)} rows"
     if value is None or value == "":
         return "nothing"
     if isinstance(value, bool):
@@ -115,10 +120,10 @@ def plain(value: Any) -> str:
     return str(value) if isinstance(value, int | float) else shorten(str(value))
 
 
-def same(expected: Any, found: Any) -> bool:
+def is_same_value(expected: Any, found: Any) -> bool:
     """Whether two values are equal, numbers up to `SAME`.
 
-    >>> same(0.1 + 0.2, 0.3), same(1.0, True), same("1", 1.0)
+    >>> is_same_value(0.1 + 0.2, 0.3), is_same_value(1.0, True), is_same_value("1", 1.0)
     (True, False, False)
     """
     numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (expected, found)]
@@ -130,7 +135,7 @@ def same(expected: Any, found: Any) -> bool:
     return type(expected) is type(found) and bool(expected == found)
 
 
-def _number(cell: str) -> str | float:
+def _parse_cell(cell: str) -> str | float:
     """Return a cell as a number, if it is written as one; 001 is a team."""
     return float(cell) if _NUMBER.fullmatch(cell) else cell
 
@@ -183,7 +188,7 @@ class Completeness:
     @cached_property
     def refused(self) -> list[list[str]]:
         """The rows of the table of what was refused."""
-        return table(self.archive.folder / RESULTS / REFUSED)[1:]
+        return read_small_table(self.archive.folder / RESULTS / REFUSED)[1:]
 
     def files(self) -> set[str]:
         """Return what was handed in and is in the archive."""
@@ -194,56 +199,58 @@ class Completeness:
     def signer(self) -> str | None:
         """Return by whom the manifest is signed; None if it is not."""
         try:
-            return signer_of(self.archive.folder / MANIFEST)
+            return read_signer(self.archive.folder / MANIFEST)
         except FileError:
             return None
 
-    def unsigned(self) -> Iterator[Finding]:
+    def unsigned(self) -> Iterator[Discrepancy]:
         """Yield what is not signed by the contest's key."""
         wanted = self.key or self.signer()
         for name in (MANIFEST, *(f"{EVERYBODY}/{name}" for name in LISTS.values())):
             path = self.archive.folder / name
             if not path.is_file():
-                yield Finding("receipt", name, "the list that was published", _NONE)
+                yield Discrepancy("receipt", name, "the list that was published", _NONE)
                 continue
             try:
-                found = signer_of(path)
+                found = read_signer(path)
             except FileError as error:
-                yield Finding("signature", name, "a signature of the contest's key", str(error.faults[0]))
+                yield Discrepancy("signature", name, "a signature of the contest's key", str(error.faults[0]))
                 continue
             wanted = wanted or found
             if found != wanted:
-                yield Finding("signature", name, f"a signature of {wanted}", f"one of {found}")
+                yield Discrepancy("signature", name, f"a signature of {wanted}", f"one of {found}")
 
-    def unlisted(self) -> Iterator[Finding]:
+    def unlisted(self) -> Iterator[Discrepancy]:
         """Yield files without an arrival, and arrivals without a file."""
         if self.arrivals is None:
             return
         there = self.files()
         for name in sorted(there - self.arrivals.keys()):
-            yield Finding("arrival", f"{SUBMISSIONS}/{name}", f"a line in {ARRIVALS}", _NONE)
+            yield Discrepancy("arrival", f"{SUBMISSIONS}/{name}", f"a line in {ARRIVALS}", _NONE)
         for name in sorted(self.arrivals.keys() - there):
             if not self._may_be_left_out(name):
-                yield Finding("arrival", f"{SUBMISSIONS}/{name}", f"the file of {ARRIVALS}", _NONE)
+                yield Discrepancy("arrival", f"{SUBMISSIONS}/{name}", f"the file of {ARRIVALS}", _NONE)
 
-    def wrong_receipts(self) -> Iterator[Finding]:
+    def wrong_receipts(self) -> Iterator[Discrepancy]:
         """Yield receipts that contradict the published lists, the files, or what became of them."""
         where = f"{SUBMISSIONS}/{RECEIPTS}"
         listed: dict[int, ListedReceipt] = {}
         for name in LISTS.values():
             if (path := self.archive.folder / EVERYBODY / name).is_file():
-                listed |= read_list(path)
+                listed |= read_receipt_list(path)
         for number in sorted(listed.keys() - self.receipts.keys()):
-            yield Finding("receipt", f"{where}, receipt {number}", "the receipt of a published list", _NONE)
+            yield Discrepancy(
+                "receipt", f"{where}, receipt {number}", "the receipt of a published list", _NONE
+            )
         for number, one in self.receipts.items():
             place = f"{where}, receipt {number}"
             if number in listed:
-                yield from value_differences("receipt", place, asdict(listed[number]), asdict(one.listed))
+                yield from compare_values("receipt", place, asdict(listed[number]), asdict(one.listed))
             elif one.state != LATE:
-                yield Finding("receipt", place, "a line in a published list", _NONE)
+                yield Discrepancy("receipt", place, "a line in a published list", _NONE)
         yield from self._outcomes(where)
 
-    def wrong_refusals(self, again: list[list[str]]) -> Iterator[Finding]:
+    def wrong_refusals(self, again: list[list[str]]) -> Iterator[Discrepancy]:
         """Yield refusals that are missing, or that the second judgement does not make.
 
         Parameters
@@ -254,38 +261,38 @@ class Completeness:
         where = f"{RESULTS}/{REFUSED}"
         for row in again:
             if row not in self.refused:
-                yield Finding("refusal", where, ", ".join(row), "no such row")
+                yield Discrepancy("refusal", where, ", ".join(row), "no such row")
         own = {row[0] for row in self._refused_receipts()}
         for row in self.refused:
             if row in again or row[0] in own or self._is_left_out(row):
                 continue
-            yield Finding("refusal", where, "no such row", ", ".join(row))
+            yield Discrepancy("refusal", where, "no such row", ", ".join(row))
 
-    def _outcomes(self, where: str) -> Iterator[Finding]:
+    def _outcomes(self, where: str) -> Iterator[Discrepancy]:
         taken = {one.receipt: (name, one) for name, one in (self.arrivals or {}).items()}
         refused = {row[0] for row in self.refused if row}
         for number in sorted(taken.keys() - self.receipts.keys()):
-            yield Finding("receipt", f"{SUBMISSIONS}/{taken[number][0]}", f"a line in {RECEIPTS}", _NONE)
+            yield Discrepancy("receipt", f"{SUBMISSIONS}/{taken[number][0]}", f"a line in {RECEIPTS}", _NONE)
         for number, one in self.receipts.items():
             if number not in taken:
-                if refused_name(one.team, number) not in refused:
+                if refusal_label(one.team, number) not in refused:
                     expected = f"its file, or a row in {RESULTS}/{REFUSED}"
-                    yield Finding("receipt", f"{where}, receipt {number}", expected, _NONE)
+                    yield Discrepancy("receipt", f"{where}, receipt {number}", expected, _NONE)
                 continue
             name, arrival = taken[number]
             if arrival.at.isoformat() != one.received:
                 found = arrival.at.isoformat()
-                yield Finding("receipt", f"{SUBMISSIONS}/{ARRIVALS}, {name}", one.received, found)
+                yield Discrepancy("receipt", f"{SUBMISSIONS}/{ARRIVALS}, {name}", one.received, found)
             path = self.submissions / name
             if path.is_file() and (digest := file_digest(path)) != one.sha256:
-                yield Finding("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
+                yield Discrepancy("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
 
     def _refused_receipts(self) -> list[list[str]]:
         """Return rows of refused uploads, which are not in the archive."""
         if not self.has_receipts:
             return []
         taken = {one.receipt for one in (self.arrivals or {}).values()}
-        own = {refused_name(one.team, n) for n, one in self.receipts.items() if n not in taken}
+        own = {refusal_label(one.team, n) for n, one in self.receipts.items() if n not in taken}
         return [row for row in self.refused if row and row[0] in own]
 
     def _is_left_out(self, row: list[str]) -> bool:
@@ -298,15 +305,15 @@ class Completeness:
         return not self.archive.manifest.get("originals") and name.rpartition("/")[2].startswith(HANDED_IN[0])
 
 
-def refused_name(team: str, receipt: int) -> str:
+def refusal_label(team: str, receipt: int) -> str:
     """Return how the table of what was refused calls an upload on a server.
 
-    >>> refused_name("001", 17)
+    >>> refusal_label("001", 17)
     'team001/000017'
     """
     return f"team{team}/{receipt:06d}"
 
 
-def table(path: Path) -> list[list[str]]:
+def read_small_table(path: Path) -> list[list[str]]:
     """Return the rows of a small table, its header first."""
     return list(csv.reader(io.StringIO(read_bytes(path).decode("utf-8", "replace"), newline="")))

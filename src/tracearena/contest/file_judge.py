@@ -27,17 +27,17 @@ from tracearena.contest.board import (
     make_awards,
     make_board,
 )
-from tracearena.contest.commitments import others, read_live
-from tracearena.contest.data import REGIONS, TIMES, live_file
+from tracearena.contest.commitments import read_live_users, select_final_users
+from tracearena.contest.data import REGIONS, TIMES, live_file_name
 from tracearena.contest.rules import Rules
-from tracearena.contest.submissions import LEDGER, Intake, Ledger, Refusal
+from tracearena.contest.submissions import SCORE_CACHE, ContestFolder, Refusal, ScoreCache
 from tracearena.engine import report
 from tracearena.errors import DataError, FileError
 from tracearena.io import pwscup
 from tracearena.io.pwscup import PwsName
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
 from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
-from tracearena.traces._arrays import positions
+from tracearena.traces._arrays import find_positions
 
 _KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
 _SHOWN_FAULTS = 3
@@ -47,7 +47,7 @@ _Attack: TypeAlias = tuple[str, PwsName, tuple[Path, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class Judgement:
     """What the judge found.
 
     Attributes
@@ -65,7 +65,7 @@ class Judged:
         has no effect.
     """
 
-    intake: Intake
+    intake: ContestFolder
     rules: Rules
     utilities: tuple[UtilityRecord, ...]
     attacks: tuple[AttackRecord, ...]
@@ -88,7 +88,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class CountingSubmission:
     """What counts of what a team handed in: the file, None if there is none, and its utility."""
 
     path: Path | None
@@ -99,7 +99,7 @@ class HandedIn:
         return self.utility is not None and rules.is_valid(self.utility)
 
 
-class Desk:
+class FileJudge:
     """The judge at work on one folder.
 
     Parameters
@@ -110,9 +110,9 @@ class Desk:
         Rules in the place of the contest's own, such as another way to rank.
     """
 
-    def __init__(self, intake: Intake, rules: Rules | None = None) -> None:
+    def __init__(self, intake: ContestFolder, rules: Rules | None = None) -> None:
         self.intake, self.rules = intake, rules or intake.rules
-        self.ledger = Ledger(intake.judge / LEDGER)
+        self.ledger = ScoreCache(intake.judge / SCORE_CACHE)
         self.refused = list(intake.refused)
 
     @cached_property
@@ -133,21 +133,21 @@ class Desk:
         own = self.intake.judge / TIMES
         return pwscup.read_times(own) if own.is_file() else None
 
-    def judge(self) -> Judged:
+    def judge(self) -> Judgement:
         """Check and score everything."""
         utilities: list[UtilityRecord] = []
         attacks: list[AttackRecord] = []
         targets = self.intake.targets()
         about: dict[Target, list[_Attack]] = {target: [] for target in targets}
         for attack in self._attacks():
-            target = _target(attack[1])
+            target = _parse_target(attack[1])
             if target not in about:
                 problem = f"is about team {target[0]}, and the contest has {len(self.intake.teams)} teams"
                 raise FileError.whole(attack[2][-1], problem, "unknown-target")
             about[target].append(attack)
         for done, target in enumerate(targets):
             report(done, len(targets))
-            truth = Truth(self, target)
+            truth = GroundTruth(self, target)
             self._require_agreement(truth)
             handed_in = self.handed_in(truth)
             if handed_in.utility is not None:
@@ -158,21 +158,21 @@ class Desk:
         self.ledger.settle()
         refused = tuple(sorted(self.refused, key=lambda one: (one.file, one.code)))
         counts = len(self.places), int(self.places.sensitive.sum())
-        return Judged(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)
+        return Judgement(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)
 
-    def handed_in(self, truth: Truth) -> HandedIn:
+    def handed_in(self, truth: GroundTruth) -> CountingSubmission:
         """Return what counts of all that a team handed in: the last valid file, or the last one at all."""
-        found = HandedIn(None, 1.0 if truth.target[0] == self.intake.pseudonymised else None)
+        found = CountingSubmission(None, 1.0 if truth.target[0] == self.intake.pseudonymised else None)
         for path in reversed(self.intake.of("anotraces", truth.target)):
             utility = self._utility(truth, path)
             if utility is None:
                 continue
             if self.rules.is_valid(utility):
-                return HandedIn(path, utility)
-            found = HandedIn(path, utility) if found.path is None else found
+                return CountingSubmission(path, utility)
+            found = CountingSubmission(path, utility) if found.path is None else found
         return found
 
-    def _utility(self, truth: Truth, path: Path) -> float | None:
+    def _utility(self, truth: GroundTruth, path: Path) -> float | None:
         settings = [self.rules.utility_rule, self.rules.utility_limit_km, *self._limits()]
         return self._checked(
             "utility",
@@ -182,7 +182,9 @@ class Desk:
             lambda: score_obfuscated(path, truth.original, self.rules),
         )
 
-    def _scored(self, truth: Truth, handed_in: HandedIn, attacks: list[_Attack]) -> Iterator[AttackRecord]:
+    def _scored(
+        self, truth: GroundTruth, handed_in: CountingSubmission, attacks: list[_Attack]
+    ) -> Iterator[AttackRecord]:
         valid = handed_in.is_valid(self.rules)
         released = valid and truth.is_released
         if released and handed_in.path is not None:
@@ -204,7 +206,7 @@ class Desk:
                     data_set=truth.target[1],
                 )
 
-    def _attack_score(self, truth: Truth, attacker: str, name: PwsName, path: Path) -> float | None:
+    def _attack_score(self, truth: GroundTruth, attacker: str, name: PwsName, path: Path) -> float | None:
         if name.kind == "etable":
             files = [truth.file("ptable"), truth.file("reftraces"), *self.frame, *truth.among_files]
             return self._checked(
@@ -234,7 +236,7 @@ class Desk:
             except FileError as error:
                 if error.path != str(path):
                     raise
-                return {"code": error.faults[0].code, "reason": _reason(error)}
+                return {"code": error.faults[0].code, "reason": _format_reason(error)}
 
         found = self.ledger.found(what, [path, *files], settings, find)
         if "score" in found:
@@ -242,7 +244,7 @@ class Desk:
         self._refuse(path, found["code"], found["reason"])
         return None
 
-    def _require_agreement(self, truth: Truth) -> None:
+    def _require_agreement(self, truth: GroundTruth) -> None:
         """Refuse data that is not what the rules speak of."""
         files = [truth.file("orgtraces"), truth.file("reftraces"), *self.frame]
 
@@ -267,7 +269,7 @@ class Desk:
                 problem = f"has {found[name]} {what}, and the rules say {value}: data and rules must agree"
                 raise FileError.whole(which, problem, "other-data")
 
-    def _require_release(self, truth: Truth, handed_in: Path) -> None:
+    def _require_release(self, truth: GroundTruth, handed_in: Path) -> None:
         """Refuse a release that is not what was handed in, under the pseudonyms of the ID table."""
         if not self.is_release(truth, handed_in):
             raise FileError.whole(
@@ -276,7 +278,7 @@ class Desk:
                 "contradiction",
             )
 
-    def is_release(self, truth: Truth, handed_in: Path) -> bool:
+    def is_release(self, truth: GroundTruth, handed_in: Path) -> bool:
         """Whether what was released is what was handed in, under the pseudonyms of the ID table."""
         files = [handed_in, truth.file("pubtraces"), truth.file("ptable"), *truth.files]
 
@@ -303,7 +305,7 @@ class Desk:
         """Return the rules; without a file of rules the numbers of people and days are those of the data."""
         if self.intake.has_charter:
             return self.rules
-        first = Truth(self, self.intake.targets()[0])
+        first = GroundTruth(self, self.intake.targets()[0])
         per_day = first.original.clock.instants_per_day
         return replace(
             self.rules,
@@ -313,16 +315,16 @@ class Desk:
         )
 
 
-def judge(intake: Intake, rules: Rules | None = None) -> Judged:
+def judge(intake: ContestFolder, rules: Rules | None = None) -> Judgement:
     """Check and score everything that lies in a contest's folder."""
-    return Desk(intake, rules).judge()
+    return FileJudge(intake, rules).judge()
 
 
-def _target(name: PwsName) -> Target:
+def _parse_target(name: PwsName) -> Target:
     return f"{name.team:03d}", 1 if name.purpose == "IDP" else 2
 
 
-def _reason(error: FileError) -> str:
+def _format_reason(error: FileError) -> str:
     told = "; ".join(map(str, error.faults[:_SHOWN_FAULTS]))
     more = error.total - min(len(error.faults), _SHOWN_FAULTS)
     return f"{told}; … and {more:,} more" if more > 0 else told
@@ -348,29 +350,29 @@ def read_obfuscated(path: Path, original: Traces, rules: Rules) -> ObfuscatedTra
 
 def score_obfuscated(path: Path, original: Traces, rules: Rules) -> float:
     """Check obfuscated traces and return their utility."""
-    return utility_of(original, read_obfuscated(path, original, rules), rules)
+    return compute_utility(original, read_obfuscated(path, original, rules), rules)
 
 
 def score_table(path: Path, id_table: IdTable, users: Any, rules: Rules, among: Any = None) -> float:
     """Check an inferred ID table and return the privacy that it leaves."""
     limit = rules.largest_file_mb * 2**20
     guess = pwscup.read_inferred_table(path, id_table.pseudonyms, users=users, max_bytes=limit)
-    return reidentification_of(id_table, guess, among)
+    return compute_reidentification(id_table, guess, among)
 
 
 def score_traces(path: Path, original: Traces, rules: Rules, among: Any = None) -> float:
     """Check inferred traces and return the privacy that they leave."""
     guess = pwscup.read_inferred_traces(path, original, max_bytes=rules.largest_file_mb * 2**20)
-    return trace_inference_of(original, guess, rules, among)
+    return compute_trace_inference(original, guess, rules, among)
 
 
-def utility_of(original: Traces, obfuscated: ObfuscatedTraces, rules: Rules) -> float:
+def compute_utility(original: Traces, obfuscated: ObfuscatedTraces, rules: Rules) -> float:
     """Return the utility s_U of obfuscated traces that are checked already."""
     score = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
     return score.utility
 
 
-def reidentification_of(id_table: IdTable, guess: IdTable, among: Any = None) -> float:
+def compute_reidentification(id_table: IdTable, guess: IdTable, among: Any = None) -> float:
     """Return the privacy s_R that an inferred table leaves, over the pseudonyms of the users who count.
 
     Parameters
@@ -383,18 +385,18 @@ def reidentification_of(id_table: IdTable, guess: IdTable, among: Any = None) ->
     Examples
     --------
     >>> truth, guess = IdTable([4, 5, 6], [2, 3, 1]), IdTable([4, 5, 6], [2, 2, 1])
-    >>> reidentification_of(truth, guess, among=[2, 3])
+    >>> compute_reidentification(truth, guess, among=[2, 3])
     0.5
     """
     score = reidentification_score(id_table, guess)
     if among is not None:
         # Both tables answer the same pseudonyms in the same order, or there would be no score.
-        rows = _chosen(among, id_table.user_ids)
-        score = reidentification_score(_rows_of(id_table, rows), _rows_of(guess, rows))
+        rows = _locate_users(among, id_table.user_ids)
+        score = reidentification_score(_select_rows(id_table, rows), _select_rows(guess, rows))
     return score.reidentification
 
 
-def trace_inference_of(original: Traces, guess: Traces, rules: Rules, among: Any = None) -> float:
+def compute_trace_inference(original: Traces, guess: Traces, rules: Rules, among: Any = None) -> float:
     """Return the privacy s_T that inferred traces leave, over the events of the users who count.
 
     Parameters
@@ -407,22 +409,22 @@ def trace_inference_of(original: Traces, guess: Traces, rules: Rules, among: Any
         Ids of the users who count; None for all.
     """
     if among is not None:
-        original = original.take_users(_chosen(among, original.user_ids))
+        original = original.take_users(_locate_users(among, original.user_ids))
     return trace_inference_score(
         original, guess, sensitive_weight=rules.sensitive_weight, limit_km=rules.inference_limit_km
     ).trace_inference
 
 
-def _chosen(among: Any, user_ids: NDArray[Any]) -> NDArray[np.int64]:
+def _locate_users(among: Any, user_ids: NDArray[Any]) -> NDArray[np.int64]:
     """Return where the users who count stand, ascending; each must be there, and once."""
     wanted = np.asarray(among)
-    chosen = positions(wanted, user_ids)
+    chosen = find_positions(wanted, user_ids)
     if not len(chosen) or (chosen < 0).any() or len(np.unique(chosen)) < len(chosen):
         raise DataError(f"the {len(wanted):,} users who count are not all different users of the data set")
     return np.sort(chosen)
 
 
-def _rows_of(table: IdTable, rows: NDArray[np.int64]) -> IdTable:
+def _select_rows(table: IdTable, rows: NDArray[np.int64]) -> IdTable:
     return IdTable(table.pseudonyms[rows], table.user_ids[rows])
 
 
@@ -455,10 +457,10 @@ def _same_cells(one: ObfuscatedTraces, other: ObfuscatedTraces) -> bool:
 # What the judge knows of one data set: the secrets that every score hangs on.
 
 
-class Truth:
+class GroundTruth:
     """What the judge knows of one data set, read when it is asked for."""
 
-    def __init__(self, desk: Desk, target: Target) -> None:
+    def __init__(self, desk: FileJudge, target: Target) -> None:
         self.desk, self.target = desk, target
 
     def file(self, kind: str) -> Path:
@@ -501,7 +503,7 @@ class Truth:
         path = self.live_file
         if path is None:
             return None
-        found = read_live(path)
+        found = read_live_users(path)
         known = np.isin(found, self.id_table.user_ids)
         if not known.all() or len(found) == len(self.id_table):
             problem = f"its users must be some of {self.file('ptable').name}, and not all"
@@ -513,7 +515,7 @@ class Truth:
         """Where the users of the live board stand; None where the rules have no such board."""
         if self.desk.rules.mode != "live":
             return None
-        path = self.desk.intake.judge / live_file(int(self.target[0]), self.target[1])
+        path = self.desk.intake.judge / live_file_name(int(self.target[0]), self.target[1])
         if not path.is_file():
             raise FileError.whole(path, "is not there, and the rules have a live board", "missing")
         return path
@@ -521,7 +523,7 @@ class Truth:
     @property
     def among(self) -> NDArray[Any] | None:
         """The users who decide the final scores; None for all."""
-        return None if self.live is None else others(self.id_table.user_ids, self.live)
+        return None if self.live is None else select_final_users(self.id_table.user_ids, self.live)
 
     @property
     def among_files(self) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracearena.checks import require_choice, require_number
 from tracearena.errors import ParameterError
-from tracearena.i18n import said
+from tracearena.i18n import translate
 
 ENDS = ("anonymization_end", "attack_end")
 """Points of a schedule that may come later for one team than for the others."""
@@ -69,7 +69,7 @@ class Schedule:
             begins = later.endswith("_begin")
             before, after = getattr(self, earlier), getattr(self, later)
             if before > after or (before == after and not begins):
-                raise ParameterError(_disorder(later, after, earlier, before))
+                raise ParameterError(_format_disorder(later, after, earlier, before))
 
     @classmethod
     def weeks(cls, begin: datetime, *, anonymization_days: float = 7, attack_days: float = 7) -> Schedule:
@@ -137,7 +137,7 @@ class Schedule:
         """
         for point in ends:
             require_choice("point", point, ENDS)
-        later = {point: require_utc(_parsed(at, point), point) for point, at in ends.items()}
+        later = {point: require_utc(_parse_time(at, point), point) for point, at in ends.items()}
         return replace(self, **{point: max(getattr(self, point), at) for point, at in later.items()})
 
     def to_dict(self) -> dict[str, str]:
@@ -153,10 +153,10 @@ class Schedule:
             raise ParameterError(
                 f"a schedule has exactly {', '.join(names)}; missing or unknown: {', '.join(wrong)}"
             )
-        return cls(**{name: _parsed(values[name], name) for name in names})
+        return cls(**{name: _parse_time(values[name], name) for name in names})
 
 
-def _disorder(later: str, after: datetime, earlier: str, before: datetime) -> str:
+def _format_disorder(later: str, after: datetime, earlier: str, before: datetime) -> str:
     about = {
         "later": later,
         "after": repr(after.isoformat()),
@@ -164,8 +164,10 @@ def _disorder(later: str, after: datetime, earlier: str, before: datetime) -> st
         "before": before.isoformat(),
     }
     if later.endswith("_begin"):
-        return said("{later} = {after} is not allowed; it must be at or after {earlier}, {before}", **about)
-    return said("{later} = {after} is not allowed; it must be after {earlier}, {before}", **about)
+        return translate(
+            "{later} = {after} is not allowed; it must be at or after {earlier}, {before}", **about
+        )
+    return translate("{later} = {after} is not allowed; it must be after {earlier}, {before}", **about)
 
 
 @dataclass(frozen=True)
@@ -227,9 +229,9 @@ def phase_at(schedule: Schedule, time: datetime) -> PhaseAnswer:
     """
     now = require_utc(time, "time")
     gates = {
-        Phase.REGISTRATION: _gate(schedule.registration_begin, schedule.registration_end, now),
-        Phase.ANONYMIZATION: _gate(schedule.anonymization_begin, schedule.anonymization_end, now),
-        Phase.ATTACK: _gate(schedule.attack_begin, schedule.attack_end, now),
+        Phase.REGISTRATION: _decide_gate(schedule.registration_begin, schedule.registration_end, now),
+        Phase.ANONYMIZATION: _decide_gate(schedule.anonymization_begin, schedule.anonymization_end, now),
+        Phase.ATTACK: _decide_gate(schedule.attack_begin, schedule.attack_end, now),
     }
     phase = next((phase for phase, gate in gates.items() if gate is Gate.OPEN), None)
     if now >= schedule.results_begin:
@@ -246,7 +248,7 @@ def phase_at(schedule: Schedule, time: datetime) -> PhaseAnswer:
     )
 
 
-def _gate(begin: datetime, end: datetime, now: datetime) -> Gate:
+def _decide_gate(begin: datetime, end: datetime, now: datetime) -> Gate:
     if now < begin:
         return Gate.EARLY
     return Gate.OPEN if now < end else Gate.LATE
@@ -259,7 +261,7 @@ def require_utc(time: Any, name: str) -> datetime:
     return time.astimezone(UTC)
 
 
-def _parsed(value: Any, name: str) -> datetime:
+def _parse_time(value: Any, name: str) -> datetime:
     try:
         return datetime.fromisoformat(value)
     except (TypeError, ValueError):

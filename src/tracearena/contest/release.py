@@ -10,15 +10,15 @@ from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.contest import data
 from tracearena.contest.board import Target
 from tracearena.contest.commitments import Commitment, commit, live_users, verify
-from tracearena.contest.file_judge import Desk, Truth, read_obfuscated
-from tracearena.contest.submissions import Intake, Refusal
+from tracearena.contest.file_judge import FileJudge, GroundTruth, read_obfuscated
+from tracearena.contest.submissions import ContestFolder, Refusal
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing, replacing_all
 
 
 @dataclass(frozen=True)
-class Released:
+class ContestRelease:
     """What was released, now and before.
 
     Attributes
@@ -54,7 +54,7 @@ class Released:
         }
 
 
-def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
+def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelease:
     """Pseudonymise what is valid and not released yet, and hand it out with all commitments.
 
     An ID table that is there is never drawn again: a second call changes no file.
@@ -70,7 +70,7 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
     if intake.judge == intake.submissions:
         problem = "has no folders judge and submissions, as `contest data` makes them"
         raise FileError.whole(intake.folder, problem, "no-folder")
-    desk = Desk(intake)
+    desk = FileJudge(intake)
     root = None if seed is None else seed_sequence(seed)
     new, before, invalid, missing = [], [], [], []
     commitments = data.read_commitments(intake.folder)
@@ -78,7 +78,7 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
     with replacing_all():
         for done, target in enumerate(targets):
             report(done, len(targets))
-            truth = Truth(desk, target)
+            truth = GroundTruth(desk, target)
             handed_in = desk.handed_in(truth)
             if truth.is_released:
                 before.append(target)
@@ -91,17 +91,21 @@ def release_all(intake: Intake, *, seed: SeedLike = None) -> Released:
                 _refuse_redrawing(truth, commitments)
                 new.append(target)
                 own = None if root is None else child_seed(root, int(target[0]), target[1])
-                commitments |= _release(desk, truth, handed_in.path, own)
+                commitments |= _release_data_set(desk, truth, handed_in.path, own)
         if new:
             data.write_commitments(intake.folder, commitments)
     # What goes out is a copy of what is fixed now: a run stopped here is finished by the next.
-    _hand_out(intake, sorted([*before, *new]))
+    _publish_releases(intake, sorted([*before, *new]))
     report(len(targets), len(targets))
     phase = [one for one in desk.refused if "anotraces" in Path(one.file).name or one.code == "wrong-name"]
-    return Released(tuple(new), tuple(before), tuple(invalid), tuple(missing), commitments, tuple(phase))
+    return ContestRelease(
+        tuple(new), tuple(before), tuple(invalid), tuple(missing), commitments, tuple(phase)
+    )
 
 
-def _release(desk: Desk, truth: Truth, handed_in: Path, seed: Any) -> dict[str, Commitment]:
+def _release_data_set(
+    desk: FileJudge, truth: GroundTruth, handed_in: Path, seed: Any
+) -> dict[str, Commitment]:
     """Shuffle one data set into the judge's folder, and fix its ID table."""
     obfuscated = read_obfuscated(handed_in, truth.original, desk.rules)
     release = pseudonymise(obfuscated, seed=None if seed is None else child_seed(seed, 0))
@@ -117,9 +121,9 @@ def _release(desk: Desk, truth: Truth, handed_in: Path, seed: Any) -> dict[str, 
     return {names["id_table"]: commit(release.id_table, live=live, seed=salt)}
 
 
-def _refuse_redrawing(truth: Truth, commitments: dict[str, Commitment]) -> None:
+def _refuse_redrawing(truth: GroundTruth, commitments: dict[str, Commitment]) -> None:
     """Refuse to draw an ID table whose hash is published: it is lost, and another one would not open it."""
-    name = str(data.official("ptable", int(truth.target[0]), truth.target[1]))
+    name = str(data.official_file_name("ptable", int(truth.target[0]), truth.target[1]))
     if name in commitments:
         raise FileError.whole(
             truth.desk.intake.judge / name,
@@ -129,7 +133,7 @@ def _refuse_redrawing(truth: Truth, commitments: dict[str, Commitment]) -> None:
         )
 
 
-def _require_committed(truth: Truth, commitments: dict[str, Commitment]) -> None:
+def _require_committed(truth: GroundTruth, commitments: dict[str, Commitment]) -> None:
     """Refuse to go on with an ID table that is not the one that was fixed."""
     path = truth.file("ptable")
     name = path.name.removesuffix(".gz")
@@ -142,11 +146,11 @@ def _require_committed(truth: Truth, commitments: dict[str, Commitment]) -> None
         )
 
 
-def _hand_out(intake: Intake, released: list[Target]) -> None:
+def _publish_releases(intake: ContestFolder, released: list[Target]) -> None:
     everybody = intake.folder / data.EVERYBODY
     for team, number in released:
-        names = (data.official(kind, int(team), number) for kind in ("reftraces", "pubtraces"))
+        names = (data.official_file_name(kind, int(team), number) for kind in ("reftraces", "pubtraces"))
         data.copy_files((intake.judge / str(name) for name in names), everybody)
     targets = list(dict.fromkeys(team for team, _ in released))
     with replacing(everybody / data.LETTER) as file:
-        file.write(data.to_everybody(intake.charter, targets).encode())
+        file.write(data.format_public_letter(intake.charter, targets).encode())

@@ -33,7 +33,7 @@ from tracearena.contest.board import (
 from tracearena.contest.commitments import Commitment
 from tracearena.contest.contest_file import PSEUDONYMISED
 from tracearena.contest.rules import Rules
-from tracearena.contest.sample_teams import Player
+from tracearena.contest.sample_teams import SimulatedTeam
 from tracearena.contest.submissions import Refusal
 from tracearena.errors import Fault, FileError
 from tracearena.files import csv_rows, read_bytes, replacing, write_csv
@@ -44,7 +44,7 @@ FAIR_AT_2000 = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Sight:
+class DataSetView:
     """A data set that can be looked at: what was true, and what was handed in."""
 
     team: str
@@ -54,7 +54,7 @@ class Sight:
 
 
 @dataclass(frozen=True, eq=False)
-class Account:
+class ReportData:
     """A contest that was held.
 
     Attributes
@@ -84,8 +84,8 @@ class Account:
     board: Board
     awards: tuple[Award, ...]
     command: str
-    players: Mapping[str, Player] = field(default_factory=dict)
-    look: Callable[[BoardRow], Sight | None] | None = None
+    players: Mapping[str, SimulatedTeam] = field(default_factory=dict)
+    look: Callable[[BoardRow], DataSetView | None] | None = None
     samples: tuple[SweepRow, ...] = ()
     cheating: tuple[SweepRow, ...] = ()
     afterwards: tuple[SweepRow, ...] = ()
@@ -101,7 +101,7 @@ class Account:
     @property
     def margin(self) -> float:
         """How much luck is in a score: how far teams of this size with the same defence differ."""
-        return margin(self.rules.users)
+        return estimate_margin(self.rules.users)
 
     def label(self, team: str, data_set: int) -> str:
         """Return how a data set is called: by its team, and by its number where there are two."""
@@ -117,7 +117,7 @@ class Account:
         return {"title": self.title} | summary(self.board, self.awards, self.refused)
 
 
-def margin(users: int) -> float:
+def estimate_margin(users: int) -> float:
     """Return the spread of a score between teams of this many users.
 
     The published spread belongs to teams of 2,000 users and grows as that of a mean does.
@@ -125,7 +125,7 @@ def margin(users: int) -> float:
     return FAIR_AT_2000 * float(np.sqrt(2000 / users))
 
 
-def compared(board: Board) -> list[BoardRow]:
+def select_compared_rows(board: Board) -> list[BoardRow]:
     """Return the valid data sets of the trace-inference challenge and the pseudonymised team.
 
     These are the points of [contest] Figure 9.
@@ -140,7 +140,7 @@ def compared(board: Board) -> list[BoardRow]:
 
 def summary(board: Board, awards: Sequence[Award], refused: Sequence[Refusal] = ()) -> dict[str, Any]:
     """Return a board with everything that follows from it, as plain values for JSON."""
-    points = compared(board)
+    points = select_compared_rows(board)
     valid = [row for row in points if row.role is Role.TEAM]
     return {
         "challenge": board.rules.challenge,
@@ -155,7 +155,7 @@ def summary(board: Board, awards: Sequence[Award], refused: Sequence[Refusal] = 
     }
 
 
-def account_of(
+def build_report_data(
     board: Board,
     *,
     title: str,
@@ -163,7 +163,7 @@ def account_of(
     names: Mapping[str, str] | None = None,
     preliminary: Mapping[str, float] | None = None,
     **more: Any,
-) -> Account:
+) -> ReportData:
     """Tell of a board, with the teams called by their names.
 
     Parameters
@@ -173,19 +173,19 @@ def account_of(
     preliminary
         As in `make_awards`.
     **more
-        What else an `Account` has; `look` is asked for rows under their names on the page.
+        What else an `ReportData` has; `look` is asked for rows under their names on the page.
     """
     called = dict(names or {})
     board = board.renamed(called)
     before = None if preliminary is None else {called.get(team, team): s for team, s in preliminary.items()}
     awards = make_awards(board, before)
-    return Account(title, _lead(board, awards), board, awards, command, **more)
+    return ReportData(title, _format_lead(board, awards), board, awards, command, **more)
 
 
-def _lead(board: Board, awards: Sequence[Award]) -> str:
+def _format_lead(board: Board, awards: Sequence[Award]) -> str:
     teams = len(board.roster.teams)
     taking_part = len({row.team for row in board.rows if row.role is Role.TEAM and row.utility is not None})
-    valid = len([row for row in compared(board) if row.role is Role.TEAM])
+    valid = len([row for row in select_compared_rows(board) if row.role is Role.TEAM])
     winners = " and ".join(awards[0].winners) or "Nobody"
     return (
         f"The {board.rules.challenge}. {taking_part} of {teams} teams handed in traces that were to stay "
@@ -219,12 +219,14 @@ def write_results(
     for row in rows:
         row["valid"] = str(row["valid"]).lower()
     written = [write_csv(folder / "board.csv", columns, ([row[name] for name in columns] for row in rows))]
-    written.append(write_csv(folder / "utility.csv", *utility_table(board)))
-    written += [write_csv(folder / name, *matrix_table(board, kind)) for kind, name in MATRICES.items()]
-    written.append(write_csv(folder / "sums.csv", *_sums(board)))
-    written.append(write_csv(folder / "awards.csv", ["award", "place", "team", "value"], _standings(awards)))
+    written.append(write_csv(folder / "utility.csv", *build_utility_table(board)))
+    written += [write_csv(folder / name, *build_matrix_table(board, kind)) for kind, name in MATRICES.items()]
+    written.append(write_csv(folder / "sums.csv", *_build_sums_table(board)))
+    written.append(
+        write_csv(folder / "awards.csv", ["award", "place", "team", "value"], _build_standing_rows(awards))
+    )
     if board.rules.overall_total:
-        written.append(write_csv(folder / "totals.csv", *totals_table(totals(board, preliminary))))
+        written.append(write_csv(folder / "totals.csv", *build_totals_table(totals(board, preliminary))))
     refusals = ([one.file, one.code, one.reason] for one in refused)
     written.append(write_csv(folder / "refused.csv", ["file", "code", "reason"], refusals))
     with replacing(folder / "board.json") as file:
@@ -232,14 +234,14 @@ def write_results(
     return [*written, folder / "board.json"]
 
 
-def _sums(board: Board) -> tuple[list[str], list[list[Any]]]:
+def _build_sums_table(board: Board) -> tuple[list[str], list[list[Any]]]:
     by_kind = [attack_sums(board, kind) for kind in MATRICES]
     return ["team", "reidentification", "trace_inference"], [
         [team, *(sums[team] for sums in by_kind)] for team in board.roster.teams
     ]
 
 
-def _standings(awards: Sequence[Award]) -> list[list[Any]]:
+def _build_standing_rows(awards: Sequence[Award]) -> list[list[Any]]:
     return [[award.name, place.place, place.team, place.value] for award in awards for place in award.places]
 
 
@@ -338,7 +340,9 @@ class _Matrix:
         for row, target in enumerate(self.rows, 1):
             if target not in known and target[0] != PSEUDONYMISED:
                 problem = "has scores of attacks, and no utility in the table of utilities"
-                raise _fault(self.path, row, "target", f"{target[0]},{target[1]}", problem, "unknown-target")
+                raise _make_fault(
+                    self.path, row, "target", f"{target[0]},{target[1]}", problem, "unknown-target"
+                )
 
     def records(self, kind: AttackKind) -> Iterator[AttackRecord]:
         for (target, number), scores in self.rows.items():
@@ -350,26 +354,28 @@ class _Matrix:
 
 
 def _read_matrix(path: Path) -> _Matrix:
-    header, rows = _cells(path, _KEYS)
+    header, rows = _read_cells(path, _KEYS)
     attackers = header[len(_KEYS) :]
     if not attackers:
-        raise _fault(path, 0, None, ",".join(header), "has no column for any attacker", "wrong-header")
+        raise _make_fault(path, 0, None, ",".join(header), "has no column for any attacker", "wrong-header")
     if PSEUDONYMISED in attackers:
         problem = "is the pseudonymised team, which attacks nobody"
-        raise _fault(path, 0, PSEUDONYMISED, PSEUDONYMISED, problem, "wrong-header")
+        raise _make_fault(path, 0, PSEUDONYMISED, PSEUDONYMISED, problem, "wrong-header")
     found: dict[Target, list[float | None]] = {}
     for number, cells in enumerate(rows, 1):
-        target = _target(path, number, "target", cells)
+        target = _parse_target(path, number, "target", cells)
         if target in found:
-            raise _fault(path, number, "target", ",".join(cells[:2]), "stands in two rows", "duplicate-row")
+            raise _make_fault(
+                path, number, "target", ",".join(cells[:2]), "stands in two rows", "duplicate-row"
+            )
         found[target] = [
-            _score(path, number, attacker, cell, target[0])
+            _parse_score(path, number, attacker, cell, target[0])
             for attacker, cell in zip(attackers, cells[len(_KEYS) :], strict=True)
         ]
-    return _without_minimum(path, attackers, found)
+    return _drop_minimum_column(path, attackers, found)
 
 
-def _without_minimum(path: Path, attackers: list[str], rows: dict[Target, list[float | None]]) -> _Matrix:
+def _drop_minimum_column(path: Path, attackers: list[str], rows: dict[Target, list[float | None]]) -> _Matrix:
     is_minimum = (
         len(attackers) > 1
         and len(rows) > 0
@@ -389,21 +395,23 @@ def _is_minimum(scores: Sequence[float | None]) -> bool:
 
 
 def _read_utilities(path: Path) -> list[UtilityRecord]:
-    header, rows = _cells(path, _UTILITY)
+    header, rows = _read_cells(path, _UTILITY)
     if tuple(header) != _UTILITY:
         allowed = f"the header is not {','.join(_UTILITY)}"
-        raise _fault(path, 0, None, ",".join(header), allowed, "wrong-header")
+        raise _make_fault(path, 0, None, ",".join(header), allowed, "wrong-header")
     found: dict[Target, UtilityRecord] = {}
     for number, cells in enumerate(rows, 1):
-        team, data_set = target = _target(path, number, "team", cells)
+        team, data_set = target = _parse_target(path, number, "team", cells)
         if target in found:
-            raise _fault(path, number, "team", ",".join(cells[:2]), "stands in two rows", "duplicate-row")
-        value = _number(path, number, "utility", cells[2])
+            raise _make_fault(
+                path, number, "team", ",".join(cells[:2]), "stands in two rows", "duplicate-row"
+            )
+        value = _parse_number(path, number, "utility", cells[2])
         found[target] = UtilityRecord(team=team, utility=value, data_set=data_set)
     return list(found.values())
 
 
-def _cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+def _read_cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of a table, all as long as the header."""
     try:
         text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig")
@@ -415,51 +423,55 @@ def _cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[str]]
     header = lines[0]
     if tuple(header[: len(first)]) != tuple(first):
         allowed = f"the header does not begin with {','.join(first)}"
-        raise _fault(path, 0, None, ",".join(header), allowed, "wrong-header")
+        raise _make_fault(path, 0, None, ",".join(header), allowed, "wrong-header")
     twice = sorted({name for name in header if header.count(name) > 1 or not name})
     if twice:
         problem = "a column is named twice, or has no name"
-        raise _fault(path, 0, twice[0], twice[0], problem, "wrong-header")
+        raise _make_fault(path, 0, twice[0], twice[0], problem, "wrong-header")
     for number, cells in enumerate(lines[1:], 1):
         if len(cells) != len(header):
             problem = f"the row has {len(cells)} cells; the header has {len(header)}"
-            raise _fault(path, number, None, ",".join(cells), problem, "column-count")
+            raise _make_fault(path, number, None, ",".join(cells), problem, "column-count")
     return header, lines[1:]
 
 
-def _target(path: Path, row: int, column: str, cells: Sequence[str]) -> Target:
+def _parse_target(path: Path, row: int, column: str, cells: Sequence[str]) -> Target:
     if not _TEAM.fullmatch(cells[0]):
-        raise _fault(path, row, column, cells[0], "is no team; it must be three digits", "not-a-team")
+        raise _make_fault(path, row, column, cells[0], "is no team; it must be three digits", "not-a-team")
     highest = "1" if cells[0] == PSEUDONYMISED else "2"
     if cells[1] not in ("1", highest):
         allowed = "1: the pseudonymised team has one" if highest == "1" else "1 or 2"
-        raise _fault(path, row, "data_set", cells[1], f"it must be {allowed}", "out-of-range")
+        raise _make_fault(path, row, "data_set", cells[1], f"it must be {allowed}", "out-of-range")
     return cells[0], int(cells[1])
 
 
-def _score(path: Path, row: int, attacker: str, cell: str, target: str) -> float | None:
+def _parse_score(path: Path, row: int, attacker: str, cell: str, target: str) -> float | None:
     if attacker == target:
         if cell not in (OWN, ""):
-            raise _fault(path, row, attacker, cell, f"a team does not attack itself; it must be {OWN}", "own")
+            raise _make_fault(
+                path, row, attacker, cell, f"a team does not attack itself; it must be {OWN}", "own"
+            )
         return None
     if cell == OWN:
         problem = f"{OWN} stands only where a team would attack itself; leave out an attack that was not made"
-        raise _fault(path, row, attacker, cell, problem, "own")
-    return None if cell == "" else _number(path, row, attacker, cell)
+        raise _make_fault(path, row, attacker, cell, problem, "own")
+    return None if cell == "" else _parse_number(path, row, attacker, cell)
 
 
-def _number(path: Path, row: int, column: str, cell: str) -> float:
+def _parse_number(path: Path, row: int, column: str, cell: str) -> float:
     value = float(cell) if _NUMBER.fullmatch(cell) else math.nan
     if not 0 <= value <= 1:
-        raise _fault(path, row, column, cell, "it must be a number from 0 to 1", "not-a-score")
+        raise _make_fault(path, row, column, cell, "it must be a number from 0 to 1", "not-a-score")
     return value
 
 
-def _fault(path: Path, row: int, column: str | None, value: str, problem: str, code: str) -> FileError:
+def _make_fault(path: Path, row: int, column: str | None, value: str, problem: str, code: str) -> FileError:
     return FileError(path, [Fault(row, column, value, problem, code)])
 
 
-def matrix_table(board: Board, kind: AttackKind) -> tuple[list[str], list[list[str | int | float | None]]]:
+def build_matrix_table(
+    board: Board, kind: AttackKind
+) -> tuple[list[str], list[list[str | int | float | None]]]:
     """Return header and rows of one kind of attack, as `read_score_tables` reads them.
 
     Only valid data sets of teams and of the pseudonymised team are there: others are not attacked.
@@ -482,7 +494,7 @@ def matrix_table(board: Board, kind: AttackKind) -> tuple[list[str], list[list[s
     return [*_KEYS, *attackers], rows
 
 
-def utility_table(board: Board) -> tuple[list[str], list[list[str | int | float | None]]]:
+def build_utility_table(board: Board) -> tuple[list[str], list[list[str | int | float | None]]]:
     """Return header and rows of the utilities of everybody who handed something in."""
     return list(_UTILITY), [
         [row.team, row.data_set, row.utility]
@@ -493,21 +505,23 @@ def utility_table(board: Board) -> tuple[list[str], list[list[str | int | float 
 
 def read_totals(path: str | PathLike[str]) -> dict[str, float]:
     """Read the totals of a preliminary round (``team,total``)."""
-    header, rows = _cells(Path(path), ("team", "total"))
+    header, rows = _read_cells(Path(path), ("team", "total"))
     if len(header) != 2:
-        raise _fault(Path(path), 0, None, ",".join(header), "the header is not team,total", "wrong-header")
+        raise _make_fault(
+            Path(path), 0, None, ",".join(header), "the header is not team,total", "wrong-header"
+        )
     found: dict[str, float] = {}
     for number, (team, cell) in enumerate(rows, 1):
         if not _TEAM.fullmatch(team) or team in found:
             problem = "it must be three digits, each team once"
-            raise _fault(Path(path), number, "team", team, problem, "not-a-team")
+            raise _make_fault(Path(path), number, "team", team, problem, "not-a-team")
         if not _NUMBER.fullmatch(cell) or not math.isfinite(float(cell)):
             problem = "it must be a number of at least 0"
-            raise _fault(Path(path), number, "total", cell, problem, "not-a-score")
+            raise _make_fault(Path(path), number, "total", cell, problem, "not-a-score")
         found[team] = float(cell)
     return found
 
 
-def totals_table(totals: Mapping[str, float]) -> tuple[list[str], Iterable[tuple[str, float]]]:
+def build_totals_table(totals: Mapping[str, float]) -> tuple[list[str], Iterable[tuple[str, float]]]:
     """Return header and rows of totals, as `read_totals` reads them."""
     return ["team", "total"], sorted(totals.items())

@@ -14,7 +14,7 @@ from tracearena.algorithms import catalogue, parse
 from tracearena.arena.sweep import Scoring
 from tracearena.checks import require_choice, require_number, require_switch, require_whole
 from tracearena.errors import ParameterError
-from tracearena.i18n import counted, said
+from tracearena.i18n import translate, translate_count
 from tracearena.metrics.contest_scores import UtilityRule
 
 Mode = Literal["sealed", "live"]
@@ -22,7 +22,7 @@ STRONGEST = "strongest"
 """Among sample attacks: everybody who weighs all he knows without being told the defence."""
 
 
-def _checked(check: Callable[..., None], **limits: Any) -> dict[str, Any]:
+def _with_check(check: Callable[..., None], **limits: Any) -> dict[str, Any]:
     """Return the metadata of a rule that `check` takes or refuses, by its name and value."""
     return {"check": partial(check, **limits)}
 
@@ -52,20 +52,20 @@ def _is_attack(spec: Any) -> bool:
     return ":" in name if entry is None else entry.kind in ("reidentification", "trace-inference")
 
 
-def _spelled_out(names: Any) -> Any:
+def _expand_attacks(names: Any) -> Any:
     """Put the strongest attacks in the place of their common name; what is wrong is left to the check."""
     if not isinstance(names, tuple) or STRONGEST not in names:
         return names
-    from tracearena.arena.ensemble import UNTOLD_ATTACKS
+    from tracearena.arena.ensemble import UNINFORMED_ATTACKS
 
     at = names.index(STRONGEST)
-    return tuple(dict.fromkeys((*names[:at], *UNTOLD_ATTACKS, *names[at + 1 :])))
+    return tuple(dict.fromkeys((*names[:at], *UNINFORMED_ATTACKS, *names[at + 1 :])))
 
 
-_COUNT = _checked(require_whole, at_least=1)
-_POSITIVE = _checked(require_number, above=0)
-_SHARE = _checked(require_number, at_least=0, at_most=1)
-_PROPER_SHARE = _checked(require_number, above=0, below=1)
+_COUNT = _with_check(require_whole, at_least=1)
+_POSITIVE = _with_check(require_number, above=0)
+_SHARE = _with_check(require_number, at_least=0, at_most=1)
+_PROPER_SHARE = _with_check(require_number, above=0, below=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class Rules:
     sample_attacks
         Attacks that the judge runs on every target, by their names in the catalogue; those that wait to
         be told the defence are not among them. The word ``"strongest"`` stands for all who weigh
-        everything they know (`UNTOLD_ATTACKS`).
+        everything they know (`UNINFORMED_ATTACKS`).
     utility_threshold
         Lowest utility of a valid data set (equality is valid), from 0 to 1.
     utility_rule
@@ -135,34 +135,35 @@ class Rules:
     users: int = field(default=2000, metadata=_COUNT)
     reference_days: int = field(default=20, metadata=_COUNT)
     original_days: int = field(default=20, metadata=_COUNT)
-    data_sets: int = field(default=1, metadata=_checked(require_whole, at_least=1, at_most=2))
-    sample_teams: int = field(default=2, metadata=_checked(require_whole, at_least=0))
-    pseudonymised_team: bool = field(default=True, metadata=_checked(require_switch))
+    data_sets: int = field(default=1, metadata=_with_check(require_whole, at_least=1, at_most=2))
+    sample_teams: int = field(default=2, metadata=_with_check(require_whole, at_least=0))
+    pseudonymised_team: bool = field(default=True, metadata=_with_check(require_switch))
     sample_attacks: tuple[str, ...] = field(
-        default=("VisitProb-R", "HomeProb-R", "VisitProb-T", "HomeProb-T"), metadata=_checked(_check_attacks)
+        default=("VisitProb-R", "HomeProb-R", "VisitProb-T", "HomeProb-T"),
+        metadata=_with_check(_check_attacks),
     )
     utility_threshold: float = field(default=0.7, metadata=_SHARE)
     utility_rule: UtilityRule = field(
-        default="paper", metadata=_checked(require_choice, choices=get_args(UtilityRule))
+        default="paper", metadata=_with_check(require_choice, choices=get_args(UtilityRule))
     )
     utility_limit_km: float = field(default=2.0, metadata=_POSITIVE)
     inference_limit_km: float = field(default=2.0, metadata=_POSITIVE)
     sensitive_weight: float = field(default=10.0, metadata=_POSITIVE)
-    overall_total: bool = field(default=False, metadata=_checked(require_switch))
+    overall_total: bool = field(default=False, metadata=_with_check(require_switch))
     final_weight: float = field(default=9.0, metadata=_POSITIVE)
-    winner_takes_attack_awards: bool = field(default=True, metadata=_checked(require_switch))
+    winner_takes_attack_awards: bool = field(default=True, metadata=_with_check(require_switch))
     obfuscated_uploads: int = field(default=20, metadata=_COUNT)
     attack_uploads: int = field(default=20, metadata=_COUNT)
     largest_file_mb: int = field(default=64, metadata=_COUNT)
     largest_listed_ids: int = field(default=16_000_000, metadata=_COUNT)
-    mode: Mode = field(default="sealed", metadata=_checked(require_choice, choices=get_args(Mode)))
+    mode: Mode = field(default="sealed", metadata=_with_check(require_choice, choices=get_args(Mode)))
     live_share: float = field(default=0.3, metadata=_PROPER_SHARE)
-    live_decimals: int = field(default=2, metadata=_checked(require_whole, at_least=1, at_most=3))
+    live_decimals: int = field(default=2, metadata=_with_check(require_whole, at_least=1, at_most=3))
     live_answers_a_day: int = field(default=3, metadata=_COUNT)
-    live_refresh_hours: tuple[int, ...] = field(default=(0, 6, 12, 18), metadata=_checked(_check_hours))
+    live_refresh_hours: tuple[int, ...] = field(default=(0, 6, 12, 18), metadata=_with_check(_check_hours))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sample_attacks", _spelled_out(self.sample_attacks))
+        object.__setattr__(self, "sample_attacks", _expand_attacks(self.sample_attacks))
         for rule in fields(self):
             rule.metadata["check"](rule.name, getattr(self, rule.name))
         if not self.winner_takes_attack_awards and not self.overall_total:
@@ -213,7 +214,7 @@ class Rules:
         >>> Rules().explain()[-1]
         'Sealed: the answer to an attack upload is a receipt, whether the attack is right or not; ...'
         """
-        return sentences(self)
+        return describe_rules(self)
 
     def chapters(self) -> list[tuple[str, list[str]]]:
         """Return the sentences of `explain` under headings, for a page.
@@ -221,31 +222,31 @@ class Rules:
         >>> [heading for heading, _ in Rules().chapters()]
         ['Whose traces', 'Handing in', 'Scores', 'Awards', 'What is shown when']
         """
-        return chapters(self)
+        return describe_chapters(self)
 
 
 # The rules in plain sentences.
 
 
-def sentences(rules: Rules) -> list[str]:
+def describe_rules(rules: Rules) -> list[str]:
     """Return every rule, in the order of the contest."""
-    return [sentence for _, told in chapters(rules) for sentence in told]
+    return [sentence for _, told in describe_chapters(rules) for sentence in told]
 
 
-def chapters(rules: Rules) -> list[tuple[str, list[str]]]:
+def describe_chapters(rules: Rules) -> list[tuple[str, list[str]]]:
     """Return the same sentences under headings."""
     return [
-        (said("Whose traces"), _data(rules)),
-        (said("Handing in"), _uploads(rules)),
-        (said("Scores"), _scores(rules)),
-        (said("Awards"), _awards(rules)),
-        (said("What is shown when"), _answers(rules)),
+        (translate("Whose traces"), _describe_data(rules)),
+        (translate("Handing in"), _describe_uploads(rules)),
+        (translate("Scores"), _describe_scores(rules)),
+        (translate("Awards"), _describe_awards(rules)),
+        (translate("What is shown when"), _describe_answers(rules)),
     ]
 
 
-def _data(rules: Rules) -> list[str]:
+def _describe_data(rules: Rules) -> list[str]:
     told = [
-        said(
+        translate(
             "Each team gets the traces of {users} virtual users of its own: {reference_days} days of "
             "reference traces, which every attacker will know, and {original_days} days of original traces "
             "to defend.",
@@ -256,152 +257,154 @@ def _data(rules: Rules) -> list[str]:
     ]
     if rules.data_sets == 2:
         told.append(
-            said(
+            translate(
                 "Each team defends two data sets: the first against re-identification, the second against "
                 "trace inference."
             )
         )
     else:
-        told.append(said("Each team defends one data set: this is the trace-inference challenge."))
+        told.append(translate("Each team defends one data set: this is the trace-inference challenge."))
     if rules.sample_teams:
         told.append(
-            said(
+            translate(
                 "Traces of {teams} more teams, originals included, go to everybody for practice.",
                 teams=rules.sample_teams,
             )
         )
     if rules.pseudonymised_team:
-        told.append(_pseudonymised(rules))
+        told.append(_describe_pseudonym_team(rules))
     return told
 
 
-def _pseudonymised(rules: Rules) -> str:
-    told = said("One extra team's traces are only pseudonymised, not obfuscated; they are a target for all.")
-    return said("{rule} It has one data set.", rule=told) if rules.data_sets == 2 else told
+def _describe_pseudonym_team(rules: Rules) -> str:
+    told = translate(
+        "One extra team's traces are only pseudonymised, not obfuscated; they are a target for all."
+    )
+    return translate("{rule} It has one data set.", rule=told) if rules.data_sets == 2 else told
 
 
-def _uploads(rules: Rules) -> list[str]:
+def _describe_uploads(rules: Rules) -> list[str]:
     return [
-        said(
+        translate(
             "Anonymization phase: up to {uploads} uploads of obfuscated traces for each data set; the format "
             "verdict and the utility are shown at once, and the last valid upload counts.",
             uploads=rules.obfuscated_uploads,
         ),
-        said(
+        translate(
             "At the end of that phase the judge pseudonymises once, by a cryptographic shuffle, and "
             "publishes a salted hash of each ID table; the tables are opened after the attack phase."
         ),
-        said(
+        translate(
             "Attack phase: up to {uploads} uploads per target, of an inferred ID table, of inferred traces, "
             "or both; the last one of each kind counts. A team does not attack itself.",
             uploads=rules.attack_uploads,
         ),
-        said(
+        translate(
             "An upload is counted against these limits once it was received whole, whether its format is "
             "right or not. One that broke off, one that came too late and one that the judge failed to score "
             "cost nothing."
         ),
-        said(
+        translate(
             "A file has at most {megabytes} MB and lists at most {places} places.",
             megabytes=rules.largest_file_mb,
             places=f"{rules.largest_listed_ids:,}",
         ),
-        said(
+        translate(
             "A file that arrives at the very end of its phase or later is kept and marked as late, and does "
             "not count. The clock of the server (UTC) decides."
         ),
     ]
 
 
-def _scores(rules: Rules) -> list[str]:
+def _describe_scores(rules: Rules) -> list[str]:
     return [
-        _utility(rules),
-        said(
+        _describe_utility(rules),
+        translate(
             "A data set is valid if its utility is at least {threshold}; an invalid one is not published and "
             "its privacy scores are 0.",
             threshold=f"{rules.utility_threshold:g}",
         ),
-        said("Re-identification privacy is the share of pseudonyms that an attack gets wrong."),
-        said(
+        translate("Re-identification privacy is the share of pseudonyms that an attack gets wrong."),
+        translate(
             "Trace-inference privacy grows from 0 for the true place to 1 for a place {limit} km away or "
             "more; a sensitive place weighs {weight} times as much as another.",
             limit=f"{rules.inference_limit_km:g}",
             weight=f"{rules.sensitive_weight:g}",
         ),
-        _minimum(rules),
+        _describe_minimum(rules),
     ]
 
 
-def _utility(rules: Rules) -> str:
+def _describe_utility(rules: Rules) -> str:
     limit = f"{rules.utility_limit_km:g}"
     if rules.utility_rule == "paper":
-        return said(
+        return translate(
             "Utility falls from 1 for the true place to 0 for a place {limit} km away or a deleted one; the "
             "mean distance of a set of places is taken first and then capped.",
             limit=limit,
         )
-    return said(
+    return translate(
         "Utility falls from 1 for the true place to 0 for a place {limit} km away or a deleted one; the "
         "distance of each place of a set is capped first, then the mean is taken.",
         limit=limit,
     )
 
 
-def _minimum(rules: Rules) -> str:
+def _describe_minimum(rules: Rules) -> str:
     if not rules.sample_attacks:
-        return said(
+        return translate(
             "A privacy score is the minimum over the attacks of all other teams; without any attack it is 1."
         )
-    return said(
+    return translate(
         "A privacy score is the minimum over the attacks of all other teams and of the judge ({attacks}); "
         "without any attack it is 1.",
         attacks=", ".join(rules.sample_attacks),
     )
 
 
-def _awards(rules: Rules) -> list[str]:
+def _describe_awards(rules: Rules) -> list[str]:
     told = [
-        _best_defence(rules),
-        _best_attacks(rules),
-        said("Equal teams share an award. A team that attacked nobody does not win for attacking."),
+        _describe_best_defence(rules),
+        _describe_best_attacks(rules),
+        translate("Equal teams share an award. A team that attacked nobody does not win for attacking."),
     ]
     if rules.overall_total:
-        told.append(_overall(rules))
+        told.append(_describe_overall(rules))
     return told
 
 
-def _best_defence(rules: Rules) -> str:
+def _describe_best_defence(rules: Rules) -> str:
     if rules.data_sets == 1:
-        return said("Best anonymization: the highest trace-inference privacy.")
-    return said(
+        return translate("Best anonymization: the highest trace-inference privacy.")
+    return translate(
         "Best anonymization: the highest trace-inference privacy on the second data set; and, as an award of "
         "its own, the highest re-identification privacy on the first."
     )
 
 
-def _best_attacks(rules: Rules) -> str:
+def _describe_best_attacks(rules: Rules) -> str:
     if rules.pseudonymised_team:
-        return said(
+        return translate(
             "Best re-identification and best trace inference: the lowest sum of scores over all valid data "
             "sets of the other teams and the pseudonymised team; a target that was not attacked counts 1, an "
             "invalid one drops out for everybody."
         )
-    return said(
+    return translate(
         "Best re-identification and best trace inference: the lowest sum of scores over all valid data sets "
         "of the other teams; a target that was not attacked counts 1, an invalid one drops out for everybody."
     )
 
 
-def _overall(rules: Rules) -> str:
+def _describe_overall(rules: Rules) -> str:
     weight = f"{rules.final_weight:g}"
     if rules.data_sets == 1:
-        told = said(
+        told = translate(
             "Overall winner: the highest total, which is the re-identification privacy plus the "
             "trace-inference privacy; after a preliminary round its total plus {weight} times this one.",
             weight=weight,
         )
     else:
-        told = said(
+        told = translate(
             "Overall winner: the highest total, which is the re-identification privacy of the first data set "
             "plus the trace-inference privacy of the second; after a preliminary round its total plus "
             "{weight} times this one.",
@@ -409,43 +412,43 @@ def _overall(rules: Rules) -> str:
         )
     if rules.winner_takes_attack_awards:
         return told
-    return said("{rule} The overall winner does not win for attacking as well.", rule=told)
+    return translate("{rule} The overall winner does not win for attacking as well.", rule=told)
 
 
-def _answers(rules: Rules) -> list[str]:
+def _describe_answers(rules: Rules) -> list[str]:
     if rules.mode == "sealed":
         return [
-            said(
+            translate(
                 "Sealed: the answer to an attack upload is a receipt, whether the attack is right or not; "
                 "scores are shown when the results open."
             )
         ]
     return [
-        said(
+        translate(
             "Live board: privacy scores on a random {share} of the users of each target, with {decimals}, "
             "renewed at {hours} (UTC). These users are drawn once, with the ID table, and the salted hash of "
             "the table covers them.",
-            share=_percent(rules.live_share),
-            decimals=counted("one decimal", "{count} decimals", rules.live_decimals),
+            share=_format_percent(rules.live_share),
+            decimals=translate_count("one decimal", "{count} decimals", rules.live_decimals),
             hours=", ".join(f"{hour:02d}:00" for hour in rules.live_refresh_hours),
         ),
-        said(
+        translate(
             "The other {share} of the users decide: the final scores and the awards are computed on them "
             "alone, so the live board tells nothing about them.",
-            share=_percent(1 - rules.live_share),
+            share=_format_percent(1 - rules.live_share),
         ),
-        said(
+        translate(
             "At most {answers} per attacker, target and day (UTC) are scored on the live board, and each is "
             "recorded. What counts in the end is the last upload of each kind, scored on the board or not.",
-            answers=counted("one answer", "{count} answers", rules.live_answers_a_day),
+            answers=translate_count("one answer", "{count} answers", rules.live_answers_a_day),
         ),
     ]
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     """Return a share in per cent, with as many digits as it has.
 
-    >>> _percent(0.3), _percent(1 - 0.3), _percent(0.125)
+    >>> _format_percent(0.3), _format_percent(1 - 0.3), _format_percent(0.125)
     ('30%', '70%', '12.5%')
     """
     return f"{round(100 * share, 9):g}%"

@@ -15,9 +15,9 @@ import numpy as np
 
 from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import Attack, AttackScores, Ensemble, make_attacks
-from tracearena.arena.journal import code_of
+from tracearena.arena.journal import digest_code
 from tracearena.arena.pseudonyms import Release, pseudonymise
-from tracearena.arena.sweep import SweepRow, run_sweep, succeeded
+from tracearena.arena.sweep import SweepRow, require_success, run_sweep
 from tracearena.contest.board import (
     AttackKind,
     AttackRecord,
@@ -29,13 +29,13 @@ from tracearena.contest.board import (
     make_board,
 )
 from tracearena.contest.commitments import Commitment, commit
-from tracearena.contest.contest_file import residents
-from tracearena.contest.data import ContestPlan, TeamMaker, official, team_traces
-from tracearena.contest.file_judge import Desk, Truth
-from tracearena.contest.report_data import Account, Sight, margin
+from tracearena.contest.contest_file import simulate_residents
+from tracearena.contest.data import ContestPlan, VirtualUserModel, official_file_name, team_traces
+from tracearena.contest.file_judge import FileJudge, GroundTruth
+from tracearena.contest.report_data import DataSetView, ReportData, estimate_margin
 from tracearena.contest.rules import Rules
-from tracearena.contest.sample_teams import DEFAULT, Player, players
-from tracearena.contest.submissions import Intake, answer_path, read_submissions
+from tracearena.contest.sample_teams import DEFAULT, SimulatedTeam, select_simulated_teams
+from tracearena.contest.submissions import ContestFolder, answer_path, read_submissions
 from tracearena.contest.virtual_days import contest_training
 from tracearena.engine import child_seed, report, seed_sequence, use
 from tracearena.files.atomic import make_folder
@@ -72,7 +72,7 @@ class Entrant:
     """
 
     name: str
-    player: Player | None
+    player: SimulatedTeam | None
     reference: Traces
     original: Traces
     obfuscated: ObfuscatedTraces
@@ -83,7 +83,7 @@ class Entrant:
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsal:
+class SimulatedContest:
     """A contest that was held.
 
     Attributes
@@ -123,13 +123,13 @@ class Rehearsal:
     @property
     def margin(self) -> float:
         """How much luck is in a score: how far teams of this size with the same defence differ."""
-        return margin(self.rules.users)
+        return estimate_margin(self.rules.users)
 
     def entrant(self, name: str) -> Entrant:
         """Return one data set by the name of its team."""
         return next(one for one in self.entrants if one.name == name)
 
-    def account(self, command: str) -> Account:
+    def account(self, command: str) -> ReportData:
         """Tell of the contest, as of one that was held by files."""
         rules = self.rules
         winners = " and ".join(self.awards[0].winners) or "Nobody"
@@ -139,14 +139,14 @@ class Rehearsal:
             f"attacked each other's data. {winners} defended best. The people, the city and the teams are "
             "invented; the methods and the rules are real."
         )
-        return Account(
+        return ReportData(
             "A contest of hide and seek",
             lead,
             self.board,
             self.awards,
             command,
             players={one.name: one.player for one in self.entrants if one.player is not None},
-            look=lambda row: _sight(self.entrant(row.team)),
+            look=lambda row: _view_data_set(self.entrant(row.team)),
             samples=self.samples,
             cheating=self.cheating,
             afterwards=self.afterwards,
@@ -166,7 +166,7 @@ class Rehearsal:
             "margin": self.margin,
             "awards": [award.to_dict() for award in self.awards],
             "board": [
-                row.to_dict() | {"defence": defence_of(self.entrant(row.team))} for row in self.board.rows
+                row.to_dict() | {"defence": defence_name(self.entrant(row.team))} for row in self.board.rows
             ],
             "attacks": self.board.to_dict()["attacks"],
             "commitments": {
@@ -176,25 +176,25 @@ class Rehearsal:
         }
 
 
-def _sight(entrant: Entrant) -> Sight:
-    return Sight(entrant.name, 1, entrant.original, entrant.obfuscated)
+def _view_data_set(entrant: Entrant) -> DataSetView:
+    return DataSetView(entrant.name, 1, entrant.original, entrant.obfuscated)
 
 
-def defence_of(entrant: Entrant) -> str:
+def defence_name(entrant: Entrant) -> str:
     """Return the name of a team's defence in the catalogue."""
     return "No" if entrant.player is None else entrant.player.defence
 
 
-def rehearse(
+def simulate_contest(
     *,
     teams: int = DEFAULT,
     users: int = 1_000,
     days: int = 40,
-    maker: TeamMaker | None = None,
+    maker: VirtualUserModel | None = None,
     attacks: Sequence[str] = (),
     seed: int,
     tell: Tell | None = None,
-) -> Rehearsal:
+) -> SimulatedContest:
     """Hold a contest from the data to the awards.
 
     Parameters
@@ -221,44 +221,48 @@ def rehearse(
     >>> from tracearena.cities import simulate
     >>> from tracearena.synthesis import PPMTF
     >>> model = PPMTF(factors=2, iterations=2).fit(simulate(users=20, days=2, seed=1), seed=1)
-    >>> held = rehearse(teams=2, users=20, days=4, maker=model, seed=1)
+    >>> held = simulate_contest(teams=2, users=20, days=4, maker=model, seed=1)
     >>> [entrant.name for entrant in held.entrants]
     ['Paper Cranes', 'Card Sharps', 'Pseudonyms only']
     """
-    cast, say, root = players(teams), tell or (lambda what, done, total: None), seed_sequence(seed)
+    cast, say, root = (
+        select_simulated_teams(teams),
+        tell or (lambda what, done, total: None),
+        seed_sequence(seed),
+    )
     plan = ContestPlan(teams=len(cast), users=users, days=days)
     rules = Rules(users=users, reference_days=plan.reference_days, original_days=days - plan.reference_days)
     city = child_seed(root, _CITY)
-    data = list(_people(maker or _learned(plan.reference_days, city, say), plan, city, say))
+    data = list(_make_teams(maker or _train_model(plan.reference_days, city, say), plan, city, say))
     practice = tuple(data[len(cast) + 1 :])
     entrants = []
     for number, (player, (reference, original)) in enumerate(zip((*cast, None), data, strict=False)):
         say("teams defend", number, len(cast) + 1)
-        entrants.append(_enter(player, reference, original, rules, child_seed(root, _TEAM, number)))
+        entrants.append(_defend_team(player, reference, original, rules, child_seed(root, _TEAM, number)))
     records = _attack_everybody(entrants, cast, rules, root, say)
     roster = Roster(teams=[player.name for player in cast], pseudonymised=PSEUDONYMISED,
                     samples=rules.sample_attacks)  # fmt: skip
     utilities = [UtilityRecord(team=one.name, utility=one.utility.utility) for one in entrants]
     board = make_board(rules, roster, utilities, records)
-    samples, cheating = _on_sample_team(practice[0], cast, rules, child_seed(root, _SAMPLE), say)
-    after = _afterwards(practice[0], cast, attacks, rules, child_seed(root, _AFTERWARDS), say)
-    return Rehearsal(
+    samples, cheating = _try_sample_defences(practice[0], cast, rules, child_seed(root, _SAMPLE), say)
+    after = _try_further_attacks(practice[0], cast, attacks, rules, child_seed(root, _AFTERWARDS), say)
+    return SimulatedContest(
         seed, rules, tuple(entrants), practice, samples, cheating, board, make_awards(board), after
     )
 
 
-def _learned(days: int, seed: np.random.SeedSequence, say: Tell) -> TeamMaker:
+def _train_model(days: int, seed: np.random.SeedSequence, say: Tell) -> VirtualUserModel:
     """Learn from residents of the city how people live."""
     from tracearena.synthesis import PPMTF
 
     with use(progress=partial(say, "people live in the city")):
-        known = residents(days, seed=child_seed(seed, 0))
+        known = simulate_residents(days, seed=child_seed(seed, 0))
     with use(progress=partial(say, "the judge learns how they live")):
         return PPMTF().fit(contest_training(known), seed=child_seed(seed, 1))
 
 
-def _people(
-    maker: TeamMaker, plan: ContestPlan, seed: np.random.SeedSequence, say: Tell
+def _make_teams(
+    maker: VirtualUserModel, plan: ContestPlan, seed: np.random.SeedSequence, say: Tell
 ) -> Iterator[tuple[Traces, Traces]]:
     groups = len(plan.roles())
     for group in range(groups):
@@ -266,15 +270,15 @@ def _people(
         yield team_traces(maker, plan, child_seed(seed, 2, group))
 
 
-def _enter(
-    player: Player | None,
+def _defend_team(
+    player: SimulatedTeam | None,
     reference: Traces,
     original: Traces,
     rules: Rules,
     seed: np.random.SeedSequence,
 ) -> Entrant:
     obfuscator = catalogue.create("No" if player is None else player.defence, "obfuscator")
-    obfuscated = validation.transformed(obfuscator, original, seed=child_seed(seed, _DEFENCE))
+    obfuscated = validation.run_transform(obfuscator, original, seed=child_seed(seed, _DEFENCE))
     utility = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
     valid = rules.is_valid(utility.utility)
     release = pseudonymise(obfuscated, seed=child_seed(seed, _SHUFFLE)) if valid else None
@@ -284,10 +288,14 @@ def _enter(
 
 
 def _attack_everybody(
-    entrants: Sequence[Entrant], cast: Sequence[Player], rules: Rules, root: np.random.SeedSequence, say: Tell
+    entrants: Sequence[Entrant],
+    cast: Sequence[SimulatedTeam],
+    rules: Rules,
+    root: np.random.SeedSequence,
+    say: Tell,
 ) -> list[AttackRecord]:
     """Run each different attack once on each published data set, and credit whoever uses it."""
-    names = _attacks_used(cast, rules)
+    names = _list_attacks(cast, rules)
     records: list[AttackRecord] = []
     for number, target in enumerate(entrants):
         say("everybody attacks", number, len(entrants))
@@ -297,13 +305,13 @@ def _attack_everybody(
             scores = ensemble.score(
                 target.original, target.release, seed=child_seed(root, _TEAM, number, _ATTACK)
             )
-            records += _credited(target.name, scores, cast, rules)
+            records += _credit_attacks(target.name, scores, cast, rules)
     return records
 
 
-def _afterwards(
+def _try_further_attacks(
     team: tuple[Traces, Traces],
-    cast: Sequence[Player],
+    cast: Sequence[SimulatedTeam],
     attacks: Sequence[str],
     rules: Rules,
     seed: np.random.SeedSequence,
@@ -318,21 +326,21 @@ def _afterwards(
             reference,
             original,
             defences=list(dict.fromkeys(("No", *(player.defence for player in cast)))),
-            attacks=[*_attacks_used(cast, rules), *attacks],
+            attacks=[*_list_attacks(cast, rules), *attacks],
             scoring=rules.scoring,
             band=True,
             seed=seed,
         )
-    return tuple(succeeded(rows))
+    return tuple(require_success(rows))
 
 
-def _attacks_used(cast: Sequence[Player], rules: Rules) -> list[str]:
+def _list_attacks(cast: Sequence[SimulatedTeam], rules: Rules) -> list[str]:
     used = (name for player in cast for name in (player.identification, player.inference) if name)
     return list(dict.fromkeys((*rules.sample_attacks, *used)))
 
 
-def _credited(
-    target: str, scores: AttackScores, cast: Sequence[Player], rules: Rules
+def _credit_attacks(
+    target: str, scores: AttackScores, cast: Sequence[SimulatedTeam], rules: Rules
 ) -> Iterator[AttackRecord]:
     for kind, by_name in (
         (AttackKind.REIDENTIFICATION, scores.reidentification),
@@ -347,9 +355,9 @@ def _credited(
                 yield AttackRecord(attacker=attacker, target=target, kind=kind, score=by_name[attack])
 
 
-def _on_sample_team(
+def _try_sample_defences(
     team: tuple[Traces, Traces],
-    cast: Sequence[Player],
+    cast: Sequence[SimulatedTeam],
     rules: Rules,
     seed: np.random.SeedSequence,
     say: Tell,
@@ -359,11 +367,11 @@ def _on_sample_team(
         rows = run_sweep(
             *team,
             defences=(*SAMPLES, *CHEATING),
-            attacks=_attacks_used(cast, rules),
+            attacks=_list_attacks(cast, rules),
             scoring=rules.scoring,
             seed=seed,
         )
-    succeeded(rows)
+    require_success(rows)
     return tuple(rows[: len(SAMPLES)]), tuple(rows[len(SAMPLES) :])
 
 
@@ -373,7 +381,7 @@ def _on_sample_team(
 SEED = 1
 
 
-def attack_all(intake: Intake, *, seed: int = SEED) -> Intake:
+def attack_all(intake: ContestFolder, *, seed: int = SEED) -> ContestFolder:
     """Run the sample attacks of the rules on every valid release, and look through the folder again.
 
     They see what every team sees: reference traces and released traces. Answers that are there from
@@ -386,22 +394,22 @@ def attack_all(intake: Intake, *, seed: int = SEED) -> Intake:
     seed
         Seed of attacks that draw; it is part of what an answer is kept by.
     """
-    desk = Desk(intake)
+    desk = FileJudge(intake)
     targets = intake.targets()
     for done, target in enumerate(targets):
         report(done, len(targets))
-        truth = Truth(desk, target)
+        truth = GroundTruth(desk, target)
         if desk.handed_in(truth).is_valid(desk.rules) and truth.is_released:
-            _attack(desk, truth, seed)
+            _run_attacks(desk, truth, seed)
     report(len(targets), len(targets))
     return read_submissions(intake.folder, intake.rules_file)
 
 
-def _attack(desk: Desk, truth: Truth, seed: int) -> None:
+def _run_attacks(desk: FileJudge, truth: GroundTruth, seed: int) -> None:
     """Run the attacks that have no answer yet."""
     names = desk.rules.sample_attacks
     asked = [
-        _Question(desk, truth, name, attack, seed)
+        _AttackTask(desk, truth, name, attack, seed)
         for name, attack in zip(names, make_attacks(names, **desk.rules.scoring.of_attackers), strict=True)
     ]
     open_ = {id(one.attack): one for one in asked if not one.is_answered}
@@ -414,16 +422,16 @@ def _attack(desk: Desk, truth: Truth, seed: int) -> None:
             open_[id(attack)].write(answer)
 
 
-class _Question:
+class _AttackTask:
     """One attack on one release."""
 
-    def __init__(self, desk: Desk, truth: Truth, name: str, attack: Attack, seed: int) -> None:
+    def __init__(self, desk: FileJudge, truth: GroundTruth, name: str, attack: Attack, seed: int) -> None:
         kind = "etable" if attack.kind == "reidentification" else "etraces"
         team, number = int(truth.target[0]), truth.target[1]
         self.attack, self.ledger = attack, desk.ledger
-        self.path = answer_path(desk.intake.judge, name, official(kind, team, number, attacker=0))
+        self.path = answer_path(desk.intake.judge, name, official_file_name(kind, team, number, attacker=0))
         self.files = [truth.file("reftraces"), truth.file("pubtraces"), *desk.frame]
-        self.settings = [name, code_of([attack]), seed, desk.rules.scoring.of_attackers]
+        self.settings = [name, digest_code([attack]), seed, desk.rules.scoring.of_attackers]
 
     @property
     def is_answered(self) -> bool:

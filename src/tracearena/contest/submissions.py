@@ -26,7 +26,7 @@ from tracearena.arena.journal import Journal
 from tracearena.contest import contest_file as charters
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET, Target
 from tracearena.contest.commitments import RECEIPTS
-from tracearena.contest.contest_file import PSEUDONYMISED, Charter, read_charter
+from tracearena.contest.contest_file import PSEUDONYMISED, ContestFile, read_contest_file
 from tracearena.contest.data import (
     COMMITMENTS,
     DATA_SETS,
@@ -49,7 +49,7 @@ ANSWERS = "answers"
 
 
 @dataclass(frozen=True)
-class Intake:
+class ContestFolder:
     """Everything that can be told of a contest from the names of its files.
 
     Attributes
@@ -73,7 +73,7 @@ class Intake:
     folder: Path
     judge: Path
     submissions: Path
-    charter: Charter
+    charter: ContestFile
     rules_file: Path | None
     teams: tuple[str, ...]
     versions: Mapping[PwsName, tuple[Path, ...]]
@@ -118,10 +118,10 @@ class Intake:
 
     def shown(self, path: Path) -> str:
         """Return a path as people see it: inside the contest's folder."""
-        return visible(path, self.folder)
+        return format_path(path, self.folder)
 
 
-def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool = True) -> Intake:
+def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool = True) -> ContestFolder:
     """Look through a contest's folder.
 
     Parameters
@@ -139,21 +139,23 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
     submissions = folder / SUBMISSIONS if (folder / SUBMISSIONS).is_dir() else folder
     own_rules = folder / charters.NAME
     found = rules or (own_rules if own_rules.is_file() else None)
-    own = _judges_files(judge)
+    own = _find_judge_files(judge)
     if found is None:
-        charter, teams = _usual(own, submissions)
+        charter, teams = _assume_contest_file(own, submissions)
     else:
-        charter = read_charter(found)
+        charter = read_contest_file(found)
         teams = charter.numbers
         if originals:
             _require_originals(judge, own, charter)
     arrivals = read_arrivals(submissions / ARRIVALS)
-    sorting = Sorting(folder, judge, submissions, charter, teams, arrivals)
+    sorting = SubmissionSorter(folder, judge, submissions, charter, teams, arrivals)
     versions = sorting.counting(own)
     refused = tuple(sorting.refused)
-    answers = _answers(judge, charter.rules)
+    answers = _find_answers(judge, charter.rules)
     has_arrivals = arrivals is not None
-    return Intake(folder, judge, submissions, charter, found, teams, versions, answers, refused, has_arrivals)
+    return ContestFolder(
+        folder, judge, submissions, charter, found, teams, versions, answers, refused, has_arrivals
+    )
 
 
 def answer_path(judge: Path, attack: str, name: PwsName) -> Path:
@@ -161,7 +163,7 @@ def answer_path(judge: Path, attack: str, name: PwsName) -> Path:
     return judge / ANSWERS / quote(attack, safe="()=,-_:") / str(name)
 
 
-def _judges_files(judge: Path) -> dict[PwsName, Path]:
+def _find_judge_files(judge: Path) -> dict[PwsName, Path]:
     found: dict[PwsName, Path] = {}
     for path in sorted(judge.glob("*.csv*")):
         try:
@@ -175,7 +177,7 @@ def _judges_files(judge: Path) -> dict[PwsName, Path]:
     return found
 
 
-def _require_originals(judge: Path, own: Mapping[PwsName, Path], charter: Charter) -> None:
+def _require_originals(judge: Path, own: Mapping[PwsName, Path], charter: ContestFile) -> None:
     for team in charter.numbers:
         for purpose, number in DATA_SETS.items():
             for kind in ("orgtraces", "reftraces"):
@@ -185,19 +187,21 @@ def _require_originals(judge: Path, own: Mapping[PwsName, Path], charter: Charte
                     raise FileError.whole(judge / str(name), problem, "missing")
 
 
-def _usual(own: Mapping[PwsName, Path], submissions: Path) -> tuple[Charter, tuple[str, ...]]:
+def _assume_contest_file(
+    own: Mapping[PwsName, Path], submissions: Path
+) -> tuple[ContestFile, tuple[str, ...]]:
     """Return the usual rules for the data that lies there."""
     defended = {name.team for name in own if name.kind == "orgtraces" and name.team > 0}
     if not defended:
         raise DataError(f"{submissions}: holds no orgtraces_teamNNN_… of any team")
-    numbers = sorted(defended | _attackers(submissions))
+    numbers = sorted(defended | _find_attackers(submissions))
     sets = 2 if any(name.purpose == "TRP" for name in own if name.kind == "orgtraces") else 1
     extra = any(name.team == 0 for name in own)
     rules = replace(Rules(), data_sets=sets, sample_teams=0, pseudonymised_team=extra)
-    return Charter(teams=numbers[-1], rules=rules), tuple(f"{number:03d}" for number in numbers)
+    return ContestFile(teams=numbers[-1], rules=rules), tuple(f"{number:03d}" for number in numbers)
 
 
-def _attackers(submissions: Path) -> set[int]:
+def _find_attackers(submissions: Path) -> set[int]:
     """Return who hands in attacks, whether they defend anything or not."""
     found = set()
     for path in submissions.rglob("e*_team*"):
@@ -206,7 +210,7 @@ def _attackers(submissions: Path) -> set[int]:
     return found - {0}
 
 
-def _answers(judge: Path, rules: Rules) -> dict[tuple[str, PwsName], Path]:
+def _find_answers(judge: Path, rules: Rules) -> dict[tuple[str, PwsName], Path]:
     """Return the answers of the judge's own attacks that the rules name."""
     found = {}
     for path in sorted((judge / ANSWERS).glob("*/e*.csv")):
@@ -253,7 +257,7 @@ def read_arrivals(path: Path) -> dict[str, Arrival] | None:
         )
     found: dict[str, Arrival] = {}
     for row, cells in enumerate(lines[1:], 1):
-        arrival = _arrival(cells) if len(cells) == len(header) else None
+        arrival = _parse_arrival(cells) if len(cells) == len(header) else None
         if arrival is None or cells[0] in found:
             problem = "it must be a file, once, and a time with its zone, such as 2026-05-15T08:59:00+09:00"
             problem += ", then the number of its receipt" if len(header) == len(HEADER) else ""
@@ -262,14 +266,14 @@ def read_arrivals(path: Path) -> dict[str, Arrival] | None:
     return found
 
 
-def _arrival(cells: list[str]) -> Arrival | None:
-    at = _moment(cells[1])
+def _parse_arrival(cells: list[str]) -> Arrival | None:
+    at = _parse_moment(cells[1])
     if at is None or len(cells) == 2:
         return None if at is None else Arrival(0, at)
     return Arrival(int(cells[2]), at) if _RECEIPT.fullmatch(cells[2]) else None
 
 
-def _moment(text: str) -> datetime | None:
+def _parse_moment(text: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -280,10 +284,10 @@ def _moment(text: str) -> datetime | None:
 # What the judge has found out already, by the content of what it hangs on.
 
 
-LEDGER = "scores.jsonl"
+SCORE_CACHE = "scores.jsonl"
 
 
-class Ledger:
+class ScoreCache:
     """Scores by the content of what they hang on, each on disk before the next is begun.
 
     Parameters
@@ -336,7 +340,7 @@ class Ledger:
 # it.
 
 
-_FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, RECEIPTS, LEDGER}
+_FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, RECEIPTS, SCORE_CACHE}
 _LIVE = re.compile(r"live_team[0-9]{3}_data0[12]_(IDP|TRP)\.csv", re.ASCII)
 _NEVER = Arrival(0, datetime.min.replace(tzinfo=UTC))
 _WRONG_NAME = (
@@ -345,7 +349,7 @@ _WRONG_NAME = (
 )
 
 
-class Sorting:
+class SubmissionSorter:
     """One pass through the folder: what counts, and what does not."""
 
     def __init__(
@@ -353,7 +357,7 @@ class Sorting:
         folder: Path,
         judge: Path,
         submissions: Path,
-        charter: Charter,
+        charter: ContestFile,
         teams: tuple[str, ...],
         arrivals: Mapping[str, Arrival] | None,
     ) -> None:
@@ -368,15 +372,15 @@ class Sorting:
         if self.judge != self.submissions:
             released = {name: (path,) for name, path in own.items() if name.kind == "anotraces"}
             for name in sorted(released.keys() & handed_in.keys(), key=str):
-                contents = {_content(path) for path in handed_in[name]}
-                if _content(released[name][0]) not in contents:
+                contents = {_read_content(path) for path in handed_in[name]}
+                if _read_content(released[name][0]) not in contents:
                     problem = "another file was released before it came"
                     self._refuse(handed_in[name][-1], "after-release", problem)
             handed_in |= released
         return files | handed_in
 
     def _refuse(self, path: Path, code: str, reason: str) -> None:
-        self.refused.append(Refusal(visible(path, self.folder), code, reason))
+        self.refused.append(Refusal(format_path(path, self.folder), code, reason))
 
     def _handed_in(self) -> dict[PwsName, tuple[Path, ...]]:
         named: dict[PwsName, list[Path]] = defaultdict(list)
@@ -391,7 +395,7 @@ class Sorting:
             elif self.judge != self.submissions:
                 problem = f"a team hands in {', '.join(HANDED_IN)}, and no {name.kind}"
                 self._refuse(path, "not-theirs", problem)
-        counting = {name: self._in_order(name, paths) for name, paths in sorted(named.items(), key=_by_name)}
+        counting = {name: self._in_order(name, paths) for name, paths in sorted(named.items(), key=_sort_key)}
         beyond = self._beyond_limits(counting)
         kept = {name: tuple(p for p in paths if p not in beyond) for name, paths in counting.items()}
         return {name: paths for name, paths in kept.items() if paths}
@@ -483,11 +487,11 @@ class Sorting:
         return "early", f"came {at.isoformat()}; the phase began {begin.isoformat()}"
 
 
-def _by_name(item: tuple[PwsName, list[Path]]) -> str:
+def _sort_key(item: tuple[PwsName, list[Path]]) -> str:
     return str(item[0])
 
 
-def _content(path: Path) -> bytes | None:
+def _read_content(path: Path) -> bytes | None:
     """Return what is in a file, unpacked; None if it cannot be unpacked, which equals no release."""
     try:
         return read_bytes(path)
@@ -521,15 +525,15 @@ class Refusal:
         return {"file": self.file, "code": self.code, "reason": self.reason}
 
 
-def visible(path: Path, folder: Path) -> str:
+def format_path(path: Path, folder: Path) -> str:
     """Return a path inside a folder as text that disturbs no terminal and fits every file."""
-    return printable(path.relative_to(folder).as_posix())
+    return escape_unprintable(path.relative_to(folder).as_posix())
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Return a text with its control characters, and others that do not show, spelt out.
 
-    >>> printable("a\\x1bb")
+    >>> escape_unprintable("a\\x1bb")
     'a\\\\x1bb'
     """
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

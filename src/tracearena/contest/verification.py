@@ -19,7 +19,7 @@ from tracearena.contest.archive import (
     PRELIMINARY,
     RESULTS,
     Archive,
-    first_broken,
+    find_broken_log_entry,
     read_archive,
     read_audit_log,
     read_json,
@@ -33,20 +33,20 @@ from tracearena.contest.data import (
     MANIFEST,
     SUBMISSIONS,
     file_digest,
-    official,
+    official_file_name,
     read_commitments,
 )
 from tracearena.contest.differences import (
     REFUSED,
     Completeness,
-    Finding,
-    table,
-    table_differences,
-    value_differences,
+    Discrepancy,
+    compare_tables,
+    compare_values,
+    read_small_table,
 )
-from tracearena.contest.file_judge import Desk, Truth, is_release, read_obfuscated
+from tracearena.contest.file_judge import FileJudge, GroundTruth, is_release, read_obfuscated
 from tracearena.contest.report_data import read_totals, write_results
-from tracearena.contest.submissions import Intake, read_submissions
+from tracearena.contest.submissions import ContestFolder, read_submissions
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files import read_bytes
 from tracearena.io.pwscup import PwsName
@@ -79,7 +79,7 @@ class Verification:
     name: str
     checked: dict[str, int]
     told: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Discrepancy, ...]
     signed_by: str | None = None
 
     @property
@@ -119,16 +119,16 @@ def verify_archive(path: str | PathLike[str], *, key: str | None = None) -> Veri
     if key is not None and not _KEY.fullmatch(key):
         raise ParameterError.of("key", key, "64 hexadecimal digits in lower case")
     with read_archive(path) as archive:
-        return _Check(archive, Completeness(archive, key)).run()
+        return _ArchiveCheck(archive, Completeness(archive, key)).run()
 
 
 @dataclass
-class _Check:
+class _ArchiveCheck:
     """One archive, looked at from all sides."""
 
     archive: Archive
     uploads: Completeness
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Discrepancy] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
     told: tuple[str, ...] = ()
     signed_by: str | None = None
@@ -146,7 +146,7 @@ class _Check:
         with self._noted(charters.NAME):
             intake = read_submissions(self.folder, self.folder / charters.NAME, originals=False)
             desk = self._desk(intake)
-            truths = [Truth(desk, target) for target in intake.targets()]
+            truths = [GroundTruth(desk, target) for target in intake.targets()]
             released = [truth for truth in truths if truth.is_released]
             self._commitments(released)
             self._releases(desk, released)
@@ -158,11 +158,11 @@ class _Check:
         findings = tuple(dict.fromkeys(self.findings))
         return Verification(str(named), self.checked, self.told, findings, self.signed_by)
 
-    def _desk(self, intake: Intake) -> BlindDesk:
+    def _desk(self, intake: ContestFolder) -> BlindJudge:
         """Return the judge's desk; scores that need missing originals are those of the results."""
         with self._noted(f"{RESULTS}/{BOARD}"):
-            return BlindDesk(intake, *_told_scores(self.folder / RESULTS / BOARD))
-        return BlindDesk(intake, {}, {})
+            return BlindJudge(intake, *_read_result_scores(self.folder / RESULTS / BOARD))
+        return BlindJudge(intake, {}, {})
 
     def _hashes(self) -> None:
         digests, files = self.archive.digests, self.archive.files()
@@ -184,7 +184,7 @@ class _Check:
 
     def _audit_log(self) -> None:
         entries = read_audit_log(self.folder / _AUDIT_LOG)
-        broken = first_broken(entries)
+        broken = find_broken_log_entry(entries)
         if broken is not None:
             where = f"{_AUDIT_LOG}, entry {broken + 1}"
             self._find("audit log", where, "an entry that follows from the one before", "another")
@@ -198,13 +198,13 @@ class _Check:
                 name = path.relative_to(self.folder).as_posix()
                 self._hold("copy", name, file_digest(own / path.name), file_digest(path))
 
-    def _commitments(self, released: Iterable[Truth]) -> None:
+    def _commitments(self, released: Iterable[GroundTruth]) -> None:
         made: dict[str, Commitment] = {}
         with self._noted(EVERYBODY):
             made = read_commitments(self.folder)
         opened = set()
         for truth in released:
-            name = _table(truth.target)
+            name = _format_table_name(truth.target)
             opened.add(name)
             if name not in made:
                 self._find("commitment", f"{JUDGE}/{name}", "a hash published before the attacks", "none")
@@ -219,7 +219,7 @@ class _Check:
             self._find("commitment", f"{JUDGE}/{name}", "the table of a published hash", "no table")
         self.checked["commitments"] = len(made)
 
-    def _releases(self, desk: BlindDesk, released: Iterable[Truth]) -> None:
+    def _releases(self, desk: BlindJudge, released: Iterable[GroundTruth]) -> None:
         """What was released is what the team handed in."""
         count = 0
         for truth in released:
@@ -231,16 +231,16 @@ class _Check:
                 count += 1
         self.checked["releases"] = count
 
-    def _decisions(self, desk: BlindDesk, truths: Iterable[Truth]) -> None:
+    def _decisions(self, desk: BlindJudge, truths: Iterable[GroundTruth]) -> None:
         """What is valid was released, and nothing else."""
         for truth in truths:
-            name = f"{JUDGE}/{official('pubtraces', int(truth.target[0]), truth.target[1])}"
+            name = f"{JUDGE}/{official_file_name('pubtraces', int(truth.target[0]), truth.target[1])}"
             with self._noted(name):
                 valid = desk.handed_in(truth).is_valid(desk.rules)
                 words = {True: "a release", False: "no release"}
                 self._hold("release", name, words[valid], words[truth.is_released])
 
-    def _release(self, desk: BlindDesk, truth: Truth, public: str) -> None:
+    def _release(self, desk: BlindJudge, truth: GroundTruth, public: str) -> None:
         handed_in = desk.intake.path("anotraces", truth.target)
         if handed_in is None:
             self._find("release", public, "the upload that was released", "none")
@@ -250,14 +250,14 @@ class _Check:
         if truth.target[0] != PSEUDONYMISED:
             self._upload(desk.intake, handed_in)
 
-    def _upload(self, intake: Intake, released: Path) -> None:
+    def _upload(self, intake: ContestFolder, released: Path) -> None:
         """What the judge released is one of the files that the team handed in."""
         content = read_bytes(released)
         named = intake.submissions.rglob(f"{released.name.removesuffix('.gz')}*")
         if all(read_bytes(path) != content for path in named if path.is_file()):
             self._find("upload", f"{JUDGE}/{released.name}", "a file that the team handed in", "another file")
 
-    def _results(self, desk: BlindDesk, released: Iterable[Truth]) -> None:
+    def _results(self, desk: BlindJudge, released: Iterable[GroundTruth]) -> None:
         judged = desk.judge()
         totals = self.folder / PRELIMINARY
         preliminary = read_totals(totals) if totals.is_file() else None
@@ -269,34 +269,32 @@ class _Check:
             name = f"{RESULTS}/{path.name}"
             if path.name == REFUSED:
                 with self._noted(name):
-                    self.findings += self.uploads.wrong_refusals(table(path)[1:])
+                    self.findings += self.uploads.wrong_refusals(read_small_table(path)[1:])
             if path.name in (REFUSED, BOARD):
                 continue
             with self._noted(name):
                 found = read_bytes(self.folder / name).decode("utf-8", "replace")
-                self.findings += table_differences("score", name, path.read_text("utf-8"), found)
+                self.findings += compare_tables("score", name, path.read_text("utf-8"), found)
         with self._noted(f"{RESULTS}/{BOARD}"):
             found_board = read_json(self.folder / RESULTS / BOARD)
             expected = read_json(self.folder / _AGAIN / BOARD)
             # The judge's own table has uploads too that are not in the archive: it is compared by itself.
             expected["refused"] = [row[:2] for row in self.uploads.refused]
             if isinstance(found_board, dict):
-                found_board["refused"] = _refused_rows(found_board.get("refused"))
-            self.findings += value_differences("score", f"{RESULTS}/{BOARD}", expected, found_board)
+                found_board["refused"] = _extract_refusals(found_board.get("refused"))
+            self.findings += compare_values("score", f"{RESULTS}/{BOARD}", expected, found_board)
         manifest = self.archive.manifest
         winners = {award.name: list(award.winners) for award in awards}
-        self.findings += value_differences("award", f"{MANIFEST}, awards", winners, manifest.get("awards"))
-        tables = sorted(_table(truth.target) for truth in released)
-        self.findings += value_differences(
-            "release", f"{MANIFEST}, released", tables, manifest.get("released")
-        )
+        self.findings += compare_values("award", f"{MANIFEST}, awards", winners, manifest.get("awards"))
+        tables = sorted(_format_table_name(truth.target) for truth in released)
+        self.findings += compare_values("release", f"{MANIFEST}, released", tables, manifest.get("released"))
 
     def _hold(self, what: str, where: str, expected: str, found: str) -> None:
         if expected != found:
             self._find(what, where, expected, found)
 
     def _find(self, what: str, where: str, expected: str, found: str) -> None:
-        self.findings.append(Finding(what, where, expected, found))
+        self.findings.append(Discrepancy(what, where, expected, found))
 
     @contextmanager
     def _noted(self, where: str) -> Iterator[None]:
@@ -312,7 +310,7 @@ class _Check:
         return file, "what the judge can read", str(error).replace(inside, "")
 
 
-def _told_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str, Target], float]]:
+def _read_result_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str, Target], float]]:
     """Return the utilities and the scores of trace inference that the results say."""
     board = read_json(path)
     try:
@@ -329,7 +327,7 @@ def _told_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str, Targe
     return utilities, inferences
 
 
-def _refused_rows(refused: Any) -> Any:
+def _extract_refusals(refused: Any) -> Any:
     """Return file and code of what a board says was refused; what is no such list is left as it is."""
     is_list = isinstance(refused, list) and all(isinstance(one, dict) for one in refused)
     return [[one.get("file"), one.get("code")] for one in refused] if is_list else refused
@@ -339,15 +337,15 @@ def _is_score(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _table(target: Target) -> str:
-    return str(official("ptable", int(target[0]), target[1]))
+def _format_table_name(target: Target) -> str:
+    return str(official_file_name("ptable", int(target[0]), target[1]))
 
 
 # The judge's desk without the original traces: what can be found again is, the rest is taken as
 # told.
 
 
-class BlindDesk(Desk):
+class BlindJudge(FileJudge):
     """A desk at which the utilities and s_T of some data sets are known from elsewhere.
 
     Parameters
@@ -367,7 +365,7 @@ class BlindDesk(Desk):
 
     def __init__(
         self,
-        intake: Intake,
+        intake: ContestFolder,
         utilities: Mapping[Target, float],
         inferences: Mapping[tuple[str, Target], float],
     ) -> None:
@@ -376,17 +374,17 @@ class BlindDesk(Desk):
         self.told_utilities: set[Target] = set()
         self.told_inferences: set[tuple[str, Target]] = set()
 
-    def _require_agreement(self, truth: Truth) -> None:
+    def _require_agreement(self, truth: GroundTruth) -> None:
         if truth.has_original:
             super()._require_agreement(truth)
 
-    def _utility(self, truth: Truth, path: Path) -> float | None:
+    def _utility(self, truth: GroundTruth, path: Path) -> float | None:
         if truth.has_original:
             return super()._utility(truth, path)
         self.told_utilities.add(truth.target)
         return self.utilities.get(truth.target)
 
-    def _attack_score(self, truth: Truth, attacker: str, name: PwsName, path: Path) -> float | None:
+    def _attack_score(self, truth: GroundTruth, attacker: str, name: PwsName, path: Path) -> float | None:
         if truth.has_original or name.kind == "etable":
             return super()._attack_score(truth, attacker, name, path)
         self.told_inferences.add((attacker, truth.target))
@@ -394,20 +392,20 @@ class BlindDesk(Desk):
 
     def told(self) -> list[str]:
         """Return the scores that were taken as they were told, in words."""
-        utilities = [f"utility of {_called(target)}" for target in sorted(self.told_utilities)]
+        utilities = [f"utility of {_format_target(target)}" for target in sorted(self.told_utilities)]
         return utilities + [
-            f"s_T of {who} on {_called(target)}" for who, target in sorted(self.told_inferences)
+            f"s_T of {who} on {_format_target(target)}" for who, target in sorted(self.told_inferences)
         ]
 
-    def is_release(self, truth: Truth, handed_in: Path) -> bool:
+    def is_release(self, truth: GroundTruth, handed_in: Path) -> bool:
         """Whether what was released is what was handed in, under the pseudonyms of the ID table."""
         if truth.has_original:
             return super().is_release(truth, handed_in)
-        obfuscated = read_obfuscated(handed_in, stand_in(truth), self.rules)
+        obfuscated = read_obfuscated(handed_in, make_placeholder_traces(truth), self.rules)
         return is_release(obfuscated, truth.public, truth.id_table)
 
 
-def stand_in(truth: Truth) -> Traces:
+def make_placeholder_traces(truth: GroundTruth) -> Traces:
     """Return traces with the users and instants of the original, at no place in particular.
 
     They follow from what was released and the ID table, and are enough to read obfuscated traces by.
@@ -428,6 +426,6 @@ def stand_in(truth: Truth) -> Traces:
     )
 
 
-def _called(target: Target) -> str:
+def _format_target(target: Target) -> str:
     team, number = target
     return f"team {team}, data set {number}"

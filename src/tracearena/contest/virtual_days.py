@@ -18,7 +18,7 @@ from tracearena.traces import Clock, Traces
 
 if TYPE_CHECKING:
     from tracearena.synthesis import PPMTF
-    from tracearena.synthesis.ppmtf.generation import Walk
+    from tracearena.synthesis.ppmtf.generation import DayWalk
 
 
 LEARNED_HOURS = (6, 18)
@@ -56,7 +56,7 @@ def contest_training(traces: Traces) -> Traces:
         instants_per_slot=max(_HOUR_S // clock.interval_s, 1),
     )
     divides = PWS_CLOCK.interval_s % clock.interval_s == 0
-    return at_times(traces, wanted) if divides and holds(clock, wanted) else traces
+    return resample_to_clock(traces, wanted) if divides and contains_clock(clock, wanted) else traces
 
 
 def contest_days(traces: Traces) -> Traces:
@@ -64,17 +64,17 @@ def contest_days(traces: Traces) -> Traces:
 
     Almost everybody is at home before 8:00, which would tell an attacker too much.
     """
-    return at_times(traces, PWS_CLOCK) if holds(traces.clock, PWS_CLOCK) else traces
+    return resample_to_clock(traces, PWS_CLOCK) if contains_clock(traces.clock, PWS_CLOCK) else traces
 
 
-def holds(clock: Clock, wanted: Clock) -> bool:
+def contains_clock(clock: Clock, wanted: Clock) -> bool:
     """Tell whether every instant of the wanted clock is one of the clock's."""
     seconds = wanted.second_of_day(np.arange(wanted.instants_per_day)) - clock.start_s
     inside = (seconds >= 0) & (seconds < clock.instants_per_day * clock.interval_s)
     return bool((inside & (seconds % clock.interval_s == 0)).all())
 
 
-def at_times(traces: Traces, wanted: Clock) -> Traces:
+def resample_to_clock(traces: Traces, wanted: Clock) -> Traces:
     """Keep the events at the instants of another clock, and count in its instants.
 
     Examples
@@ -82,7 +82,7 @@ def at_times(traces: Traces, wanted: Clock) -> Traces:
     >>> from tracearena.traces import Places
     >>> places = Places([35.0, 35.1], [139.0, 139.1])
     >>> traces = Traces.from_dense([[0, 0, 1, 1, 0, 0]], places, Clock(instants_per_day=3, start_s=7200))
-    >>> at_times(traces, Clock(instants_per_day=1, start_s=10800)).dense().tolist()
+    >>> resample_to_clock(traces, Clock(instants_per_day=1, start_s=10800)).dense().tolist()
     [[0, 0]]
     """
     clock = traces.clock
@@ -160,7 +160,7 @@ class ShortWalk:
                 f"a walk in steps of {step_s} s does not lead from one instant of the traces to the next, "
                 f"{clock.interval_s} s later: take a whole fraction of that, or {clock.interval_s}s itself"
             )
-        handed = PWS_CLOCK if holds(clock, PWS_CLOCK) else replace(clock, instants_per_slot=1)
+        handed = PWS_CLOCK if contains_clock(clock, PWS_CLOCK) else replace(clock, instants_per_slot=1)
         missing = min(HOME_S - (handed.start_s - clock.start_s), clock.start_s)
         return cls(learned, clock.interval_s // step_s, handed, max(missing, 0) // step_s)
 
@@ -194,16 +194,16 @@ class ShortWalk:
             filled = ShortSteps.of(filled, self.steps).fill(filled, seed=FIXED_SEED)
         return _with_slots(filled, slot * self.steps)
 
-    def people(self, model: PPMTF, *, homes: bool, only_seen: bool) -> WalkingUsers:
+    def people(self, model: PPMTF, *, homes: bool, only_seen: bool) -> ShortStepModel:
         """Return what makes virtual users of a model that was trained on `training()`, at the right pace.
 
         The pace is that at which virtual users stay where they are, from one instant of the training
         traces to the next, as often as the people of these. It is first read from a walk that proposes a
-        move at every step (`pace_of`), then corrected by walks at the pace found.
+        move at every step (`solve_pace`), then corrected by walks at the pace found.
         """
-        from tracearena.synthesis.ppmtf.generation import Walk
+        from tracearena.synthesis.ppmtf.generation import DayWalk
 
-        walk, wanted = Walk(before=self.before, home=HOME_S // self.step_s), self.stays()
+        walk, wanted = DayWalk(before=self.before, home=HOME_S // self.step_s), self.stays()
 
         def same_after(pace: float) -> list[float]:
             users, days = PACED_BY
@@ -214,14 +214,14 @@ class ShortWalk:
                 return self._same_after(drawn.draw(days))
 
         shares = same_after(1.0)
-        pace, aim, reached = pace_of(shares, wanted), wanted, shares[-1]
+        pace, aim, reached = solve_pace(shares, wanted), wanted, shares[-1]
         for _ in range(CORRECTIONS if pace < 1 else 0):
             reached = same_after(pace)[-1]
             if abs(reached - wanted) < CLOSE:
                 break
             aim = min(max(aim + wanted - reached, 0.0), 1.0)
-            pace = pace_of(shares, aim)
-        return WalkingUsers(model, self, replace(walk, pace=pace), reached)
+            pace = solve_pace(shares, aim)
+        return ShortStepModel(model, self, replace(walk, pace=pace), reached)
 
     def _same_after(self, table: NDArray[np.int32]) -> list[float]:
         """Return the share of people who are where they were 0, 1, …, `steps` steps after an instant."""
@@ -240,7 +240,7 @@ class ShortWalk:
 
 
 @dataclass(frozen=True, eq=False)
-class WalkingUsers:
+class ShortStepModel:
     """A trained model whose virtual users walk in short steps and are seen at the contest's times.
 
     Attributes
@@ -255,21 +255,21 @@ class WalkingUsers:
 
     model: PPMTF
     course: ShortWalk
-    walk: Walk
+    walk: DayWalk
     stays: float
 
     def sample_users(self, n: int, days: int, *, homes: bool, only_seen: bool, seed: SeedLike) -> Traces:
         """Return `days` whole days of n virtual users, at the times that are handed out."""
-        from tracearena.synthesis.baselines import traces_of_days
+        from tracearena.synthesis.baselines import build_day_traces
 
         users = self.model.virtual_users(n, homes=homes, only_seen=only_seen, walk=self.walk, seed=seed)
         course, handed = self.course, self.course.handed
         table = users.draw(days)[:, :, course.withheld :: handed.interval_s // course.step_s]
         table = np.ascontiguousarray(table[:, :, : handed.instants_per_day])
-        return traces_of_days(table, self.model.places_, handed, np.arange(1, n + 1))
+        return build_day_traces(table, self.model.places_, handed, np.arange(1, n + 1))
 
 
-def pace_of(same_after: list[float], stays: float) -> float:
+def solve_pace(same_after: list[float], stays: float) -> float:
     """Return the probability of a move being proposed at a step at which people stay as often as they should.
 
     Parameters
@@ -288,9 +288,9 @@ def pace_of(same_after: list[float], stays: float) -> float:
 
     Examples
     --------
-    >>> round(pace_of([1.0, 0.5, 0.2], 0.36), 3)
+    >>> round(solve_pace([1.0, 0.5, 0.2], 0.36), 3)
     0.754
-    >>> pace_of([1.0, 0.5, 0.2], 0.1)
+    >>> solve_pace([1.0, 0.5, 0.2], 0.1)
     1.0
     """
     steps = len(same_after) - 1

@@ -1,6 +1,6 @@
 from .blocks import (
+    BroadcastValue,
     PairwiseSum,
-    Shared,
     block_ranges,
     fold_blocks,
     one_library_thread,
@@ -16,7 +16,7 @@ from .context import (
     current_progress,
     report,
     thread_count,
-    tracked,
+    track_progress,
     use,
 )
 from .seeding import (
@@ -32,12 +32,12 @@ from .seeding import (
 )
 
 __all__ = [
+    "BroadcastValue",
     "Cluster",
     "PairwiseSum",
     "Progress",
     "SecretRoot",
     "SeedLike",
-    "Shared",
     "block_ranges",
     "child_seed",
     "current_chunk_rows",
@@ -55,7 +55,7 @@ __all__ = [
     "stream",
     "sum_blocks",
     "thread_count",
-    "tracked",
+    "track_progress",
     "uniforms",
     "use",
 ]

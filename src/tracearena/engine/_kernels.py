@@ -17,7 +17,7 @@ POSITION, REFILL, ABORT, FIRST_WORD = range(4)
 WORDS = 1024
 
 
-def _calling(typing_context: Any, address: Any) -> Any:
+def _build_call(typing_context: Any, address: Any) -> Any:
     """Call the C function without arguments at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -28,7 +28,7 @@ def _calling(typing_context: Any, address: Any) -> Any:
     return types.void(types.uint64), generate
 
 
-_call: Any = intrinsic(_calling)
+_call: Any = intrinsic(_build_call)
 
 
 @njit(cache=True, nogil=True)

@@ -29,7 +29,7 @@ T = TypeVar("T")
 _DRAWS_PER_BLOCK = 2**16
 
 
-class Shared(Generic[T]):
+class BroadcastValue(Generic[T]):
     """A value that the blocks of one call after the other need (`fold_blocks`).
 
     What a function refers to travels with it, whenever it does. This is sent to a cluster once, and stays
@@ -90,8 +90,8 @@ def run_blocks(
     if cluster is not None:
         return cluster.run(work, ranges, rows=rows, report=report, finished=finished)
     if finished is not None:
-        work = _telling(work, finished)
-    return list(in_order(work, list(numbered(ranges, rows)), report, ahead=len(ranges)))
+        work = _with_callback(work, finished)
+    return list(run_in_order(work, list(iter_block_arguments(ranges, rows)), report, ahead=len(ranges)))
 
 
 def uniforms(
@@ -112,7 +112,7 @@ def uniforms(
     return numbers[skipped:, 0] if columns == 1 else numbers[skipped:]
 
 
-def numbered(
+def iter_block_arguments(
     ranges: Sequence[tuple[int, int]], rows: Sequence[NDArray[Any]], number: int = 0, origin: int = 0
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the arguments of every block; row 0 of `rows` is that of `origin`."""
@@ -120,18 +120,18 @@ def numbered(
         yield block, first, stop, *(array[first - origin : stop - origin] for array in rows)
 
 
-def in_order(
+def run_in_order(
     work: Callable[..., T], pieces: list[tuple[Any, ...]], report: bool, *, ahead: int
 ) -> Iterator[T]:
     """Yield the results in order, working on at most `ahead` blocks at a time."""
-    results = _results(work, pieces, ahead)
+    results = _iter_block_results(work, pieces, ahead)
     for done, result in enumerate(results, start=1):
         if report:
             context.report(done, len(pieces))
         yield result
 
 
-def _results(work: Callable[..., T], pieces: list[tuple[Any, ...]], ahead: int) -> Iterator[T]:
+def _iter_block_results(work: Callable[..., T], pieces: list[tuple[Any, ...]], ahead: int) -> Iterator[T]:
     count = min(thread_count(), len(pieces))
     if count <= 1:
         for piece in pieces:
@@ -143,17 +143,17 @@ def _results(work: Callable[..., T], pieces: list[tuple[Any, ...]], ahead: int) 
         waiting = iter(pieces)
         running: deque[Future[T]] = deque()
         try:
-            running.extend(_submitted(pool, work, piece) for piece in islice(waiting, ahead))
+            running.extend(_submit_block(pool, work, piece) for piece in islice(waiting, ahead))
             while running:
                 result = running.popleft().result()
-                running.extend(_submitted(pool, work, piece) for piece in islice(waiting, 1))
+                running.extend(_submit_block(pool, work, piece) for piece in islice(waiting, 1))
                 yield result
         finally:
             for future in running:
                 future.cancel()
 
 
-def _telling(work: Callable[..., T], finished: Callable[[int, T], None]) -> Callable[..., T]:
+def _with_callback(work: Callable[..., T], finished: Callable[[int, T], None]) -> Callable[..., T]:
     one_at_a_time = Lock()
 
     def told(block: int, *piece: Any) -> T:
@@ -165,7 +165,7 @@ def _telling(work: Callable[..., T], finished: Callable[[int, T], None]) -> Call
     return told
 
 
-def _submitted(pool: ThreadPoolExecutor, work: Callable[..., T], piece: tuple[Any, ...]) -> Future[T]:
+def _submit_block(pool: ThreadPoolExecutor, work: Callable[..., T], piece: tuple[Any, ...]) -> Future[T]:
     """Hand a block to a thread, which knows what `use` said here, but neither reports nor sends on."""
     with use(cluster=None, progress=None):
         return pool.submit(copy_context().run, work, *piece)
@@ -243,7 +243,7 @@ class PairwiseSum(Generic[S]):
             )
         nodes.append(node)
         ours.append(is_ours)
-        while len(nodes) > 1 and nodes[-2].size == nodes[-1].size and _begins_pair(nodes[-2]):
+        while len(nodes) > 1 and nodes[-2].size == nodes[-1].size and _is_left_of_pair(nodes[-2]):
             right, left = nodes.pop(), nodes.pop()
             ours.pop()
             if ours[-1]:
@@ -269,7 +269,7 @@ def join_sums(parts: Iterable[list[Node[S]]]) -> PairwiseSum[S]:
     return PairwiseSum(node for part in parts for node in part)
 
 
-def _begins_pair(node: Node[Any]) -> bool:
+def _is_left_of_pair(node: Node[Any]) -> bool:
     return node.first % (2 * node.size) == 0
 
 
@@ -278,7 +278,7 @@ def fold_blocks(
     ranges: Sequence[tuple[int, int]],
     *,
     rows: Sequence[NDArray[Any]] = (),
-    given: Sequence[Shared[Any]] = (),
+    given: Sequence[BroadcastValue[Any]] = (),
     anywhere: bool = False,
     report: bool = False,
 ) -> S:
@@ -309,8 +309,8 @@ def sum_blocks(
     Row 0 of `rows` is that of `origin`.
     """
     sums: PairwiseSum[S] = PairwiseSum()
-    pieces = list(numbered(ranges, rows, number, origin))
-    for done, result in enumerate(in_order(work, pieces, report, ahead=thread_count() + 1)):
+    pieces = list(iter_block_arguments(ranges, rows, number, origin))
+    for done, result in enumerate(run_in_order(work, pieces, report, ahead=thread_count() + 1)):
         sums.add(number + done, result)
     return sums
 

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 from tracearena.checks import require_whole
 from tracearena.engine import context
 from tracearena.engine.blocks import (
+    BroadcastValue,
     Node,
     PairwiseSum,
     S,
-    Shared,
     block_ranges,
+    iter_block_arguments,
     join_sums,
-    numbered,
     one_library_thread,
     sum_blocks,
 )
@@ -70,7 +70,7 @@ class Cluster:
     def __init__(self, address: str, *, timeout_s: float = 10.0) -> None:
         self.address, self.timeout_s = address, timeout_s
         with ExitStack() as opened:
-            self._client: Any = opened.enter_context(joined(address, opened, timeout_s))
+            self._client: Any = opened.enter_context(connect_client(address, opened, timeout_s))
             self._check_versions(_version())
             self._opened = opened.pop_all()
 
@@ -187,7 +187,7 @@ class Cluster:
         ranges: Sequence[tuple[int, int]],
         *,
         rows: Sequence[NDArray[Any]] = (),
-        given: Sequence[Shared[Any]] = (),
+        given: Sequence[BroadcastValue[Any]] = (),
         report: bool = False,
     ) -> S:
         """Do what `fold_blocks` does: every task adds its own blocks, and their sums are added here."""
@@ -204,14 +204,14 @@ class Cluster:
         work: Callable[..., Any],
         ranges: Sequence[tuple[int, int]],
         rows: Sequence[NDArray[Any]],
-        given: Sequence[Shared[Any]] = (),
+        given: Sequence[BroadcastValue[Any]] = (),
     ) -> Iterator[Any]:
         """Yield the results of a few consecutive blocks at a time, in order."""
         if not ranges:
             return
         shared, others = self.keep(work), [one.in_cluster(self) for one in given]
         futures = []
-        for begin, end in even_ranges(len(ranges), CHUNKS_PER_THREAD * self.n_threads):
+        for begin, end in split_evenly(len(ranges), CHUNKS_PER_THREAD * self.n_threads):
             mine = list(ranges[begin:end])
             first, stop = mine[0][0], mine[-1][1]
             own = pack([array[first:stop] for array in rows])
@@ -231,7 +231,7 @@ class Cluster:
         # Large arguments are meant to be kept by the scheduler: no warning about them.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             return self._client.submit(
-                _done,
+                _run_task,
                 task,
                 *arguments,
                 key=f"{task.__name__.strip('_')}-{uuid4().hex}",
@@ -271,13 +271,13 @@ class Cluster:
             raise ClusterError(f"the Dask scheduler at {self.address} has gone: {error}") from None
 
 
-def even_ranges(total: int, parts: int) -> list[tuple[int, int]]:
+def split_evenly(total: int, parts: int) -> list[tuple[int, int]]:
     """Cut 0..total into at most `parts` ranges of about the same size.
 
     They begin at multiples of a power of two, as large as evenness allows, so that a range makes few
     sums of a `PairwiseSum`.
 
-    >>> even_ranges(20, 2), even_ranges(5, 8)
+    >>> split_evenly(20, 2), split_evenly(5, 8)
     ([(0, 10), (10, 20)], [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
     """
     require_whole("parts", parts, at_least=1)
@@ -300,26 +300,26 @@ def worker_threads() -> int:
 
 
 @contextmanager
-def task(threads: int = 1) -> Iterator[None]:
+def worker_context(threads: int = 1) -> Iterator[None]:
     """Surround what a worker does: its other threads have tasks of their own."""
-    _settle()
+    _limit_library_threads()
     with context.use(threads=threads):
         yield
 
 
 @cache
-def _settle() -> None:
+def _limit_library_threads() -> None:
     """Keep this worker's numerical libraries to one thread, as long as it lives."""
     _for_good.enter_context(one_library_thread())
 
 
-def _done(task: Callable[..., Any], *arguments: Any) -> Message:
+def _run_task(task: Callable[..., Any], *arguments: Any) -> Message:
     return Message(task(*(one.value if isinstance(one, Message) else one for one in arguments)))
 
 
 def _run(work: Callable[..., T], number: int, ranges: list[tuple[int, int]], own: bytes) -> list[T]:
-    with task():
-        return [work(*piece) for piece in numbered(ranges, unpack(own), number, ranges[0][0])]
+    with worker_context():
+        return [work(*piece) for piece in iter_block_arguments(ranges, unpack(own), number, ranges[0][0])]
 
 
 def _fold(
@@ -328,12 +328,12 @@ def _fold(
     def with_given(*piece: Any) -> S:
         return work(*piece, *given)
 
-    with task():
+    with worker_context():
         return sum_blocks(with_given, ranges, rows=unpack(own), number=number, origin=ranges[0][0]).nodes
 
 
 def _join(*sums: list[Node[S]]) -> list[Node[S]]:
-    with task():
+    with worker_context():
         return join_sums(sums).nodes
 
 
@@ -414,7 +414,7 @@ _REFUSED_BY_US = ("certificate does not match", "certificate_verify_failed")
 _ENDED_BY_THEM = ("alert", "(closed)", "reset by peer")
 
 
-def joined(address: str, opened: ExitStack, timeout_s: float) -> Any:
+def connect_client(address: str, opened: ExitStack, timeout_s: float) -> Any:
     """Return a client of the scheduler, or of workers that are started here and end with `opened`."""
     local = require_address(address)
     try:
@@ -425,17 +425,17 @@ def joined(address: str, opened: ExitStack, timeout_s: float) -> Any:
         ) from None
     _silence_dask()
     if local is not None:
-        client = Client(opened.enter_context(_started(local)))
-        client.register_plugin(_deaf_to_interrupts())
+        client = Client(opened.enter_context(_start_local_cluster(local)))
+        client.register_plugin(_build_interrupt_plugin())
         return client
     if address.startswith("tls://"):
         _check_tls_files(address)
     try:
         return Client(address, timeout=timeout_s)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ClusterError(f"cannot join {address}: {_in_a_line(error)}") from None
+        raise ClusterError(f"cannot join {address}: {_to_one_line(error)}") from None
     except (OSError, TimeoutError) as error:
-        raise ClusterError(_why_not(address, _in_a_line(error))) from None
+        raise ClusterError(_explain_failed_connection(address, _to_one_line(error))) from None
 
 
 def require_address(address: str) -> int | None:
@@ -462,13 +462,13 @@ def _check_tls_files(address: str) -> None:
             raise ClusterError(f"cannot join {address}: name a file in Dask's setting {where}")
         if not Path(named).is_file():
             raise ClusterError(f"cannot join {address}: {named} is no file; Dask's setting {where} names it")
-        if setting in _CERTIFICATES and not _holds_certificate(named):
+        if setting in _CERTIFICATES and not _has_certificate(named):
             raise ClusterError(
                 f"cannot join {address}: {named} holds no certificate (PEM); Dask's setting {where} names it"
             )
 
 
-def _holds_certificate(file: str) -> bool:
+def _has_certificate(file: str) -> bool:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
     except (ssl.SSLError, OSError):
@@ -483,7 +483,7 @@ def _tls_file(setting: str) -> str | None:
     return None if named is None else str(named)
 
 
-def _why_not(address: str, said: str) -> str:
+def _explain_failed_connection(address: str, said: str) -> str:
     """Say what keeps us out: certificates where they do, or that nobody answers."""
     if any(sign in said.lower() for sign in _REFUSED_BY_US):
         return f"the certificate of {address} is not signed by {_tls_file('ca-file')}: {said}"
@@ -494,11 +494,11 @@ def _why_not(address: str, said: str) -> str:
     return f"no Dask scheduler answers at {address}: {said}"
 
 
-def _in_a_line(error: BaseException) -> str:
+def _to_one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-def _started(workers: int) -> Any:
+def _start_local_cluster(workers: int) -> Any:
     """Start a scheduler and workers to which nobody comes from another machine."""
     import dask
     from distributed import LocalCluster
@@ -515,7 +515,7 @@ def _started(workers: int) -> Any:
         )
 
 
-def _deaf_to_interrupts() -> Any:
+def _build_interrupt_plugin() -> Any:
     """Return a plug-in for workers beside us: Ctrl-C is for us, who may have to ask them for their rows."""
     import signal
 

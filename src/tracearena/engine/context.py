@@ -22,7 +22,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ExecutionContext:
     """What `use` said last: threads, a cluster, whom to tell of progress, and the rows of a chunk."""
 
     threads: int | None = None
@@ -31,8 +31,8 @@ class Surroundings:
     chunk_rows: int | None = None
 
 
-_NOWHERE_SPECIAL = Surroundings()
-_current: ContextVar[Surroundings] = ContextVar("surroundings", default=_NOWHERE_SPECIAL)
+_NOWHERE_SPECIAL = ExecutionContext()
+_current: ContextVar[ExecutionContext] = ContextVar("surroundings", default=_NOWHERE_SPECIAL)
 _as_before: Any = object()
 
 
@@ -119,11 +119,11 @@ def report(done: int, total: int) -> None:
     current_progress()(done, total)
 
 
-def tracked(items: Iterable[T], total: int) -> Iterator[T]:
+def track_progress(items: Iterable[T], total: int) -> Iterator[T]:
     """Go through the items and report after each; what is done with one of them reports nothing itself.
 
     >>> with use(progress=lambda done, total: print(done, "of", total)):
-    ...     squares = [item**2 for item in tracked([1, 2], 2)]
+    ...     squares = [item**2 for item in track_progress([1, 2], 2)]
     1 of 2
     2 of 2
     """

@@ -1,12 +1,12 @@
-from .atomic import make_folder, naming, replacing_all
+from .atomic import make_folder, name_in_errors, replacing_all
 from .io import (
     csv_rows,
     csv_text,
     is_stream,
     read_bytes,
+    refuse_pipe,
     replacing,
     replacing_folder,
-    require_lasting,
     require_new,
     write_csv,
 )
@@ -16,12 +16,12 @@ __all__ = [
     "csv_text",
     "is_stream",
     "make_folder",
-    "naming",
+    "name_in_errors",
     "read_bytes",
+    "refuse_pipe",
     "replacing",
     "replacing_all",
     "replacing_folder",
-    "require_lasting",
     "require_new",
     "write_csv",
 ]

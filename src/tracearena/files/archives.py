@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from tracearena.errors import FileError
-from tracearena.files.atomic import naming, scratch_folder
-from tracearena.files.io import MAX_BYTES, SupportsRead, Unpacked, require_expansion
+from tracearena.files.atomic import name_in_errors, scratch_folder
+from tracearena.files.io import MAX_BYTES, SupportsRead, UnpackingReader, require_expansion
 
 TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 NAMES = (*TAR_NAMES, ".zip")
@@ -41,7 +41,7 @@ _BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMA
 
 
 @dataclass(frozen=True)
-class Member:
+class ArchiveMember:
     """One file of an archive: its path inside, its size, and its content, to be read before the next."""
 
     name: str
@@ -52,23 +52,23 @@ class Member:
         """Return the content, if it is no longer than allowed."""
         data = self.content.read(most + 1)
         if len(data) > most:
-            raise too_large(f"{place}: {self.name}", most)
+            raise too_large_error(f"{place}: {self.name}", most)
         return data
 
 
-class _Content:
+class _MemberContent:
     """The content of a file in an archive; what is broken there is an error of the archive."""
 
     def __init__(self, place: Path, kind: str, content: SupportsRead) -> None:
         self._place, self._kind, self._content = place, kind, content
 
     def read(self, size: int = -1, /) -> bytes:
-        with _whole(self._place, self._kind):
+        with _refuse_broken(self._place, self._kind):
             return self._content.read(size)
 
 
 @contextmanager
-def _whole(place: Path, kind: str) -> Iterator[None]:
+def _refuse_broken(place: Path, kind: str) -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:
@@ -91,7 +91,7 @@ def _is_zip(place: Path) -> bool:
         return file.read(4) in (b"PK\3\4", b"PK\5\6")
 
 
-def members(path: str | PathLike[str], *, most_files: int = MOST_FILES) -> Iterator[Member]:
+def iter_members(path: str | PathLike[str], *, most_files: int = MOST_FILES) -> Iterator[ArchiveMember]:
     """Give the files of an archive, without unpacking it to disk.
 
     Folders, and files that systems add (hidden ones, ``__MACOSX``), are passed over.
@@ -109,11 +109,13 @@ def members(path: str | PathLike[str], *, most_files: int = MOST_FILES) -> Itera
     """
     place = Path(path)
     by_name = place.name.endswith(TAR_NAMES)
-    yield from _plain_ones(place, (_tar_members if by_name else _zip_members)(place), most_files)
+    yield from _iter_plain_members(
+        place, (_iter_tar_members if by_name else _iter_zip_members)(place), most_files
+    )
 
 
-def open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[Member]:
-    """Give the files of a ZIP archive that is open already, as `members` does.
+def iter_open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[ArchiveMember]:
+    """Give the files of a ZIP archive that is open already, as `iter_members` does.
 
     Parameters
     ----------
@@ -125,12 +127,12 @@ def open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[Member
         How many it may hold, folders and hidden ones included: their list alone takes memory.
     """
     place = Path(name)
-    if _entries(file) > most_files:
+    if _count_entries(file) > most_files:
         raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
-    yield from _plain_ones(place, _zip_members(place, file), most_files)
+    yield from _iter_plain_members(place, _iter_zip_members(place, file), most_files)
 
 
-def _entries(file: IO[bytes]) -> int:
+def _count_entries(file: IO[bytes]) -> int:
     """Count how often an entry of a list of files begins; elsewhere its four bytes come once in 4 GB."""
     found, before = 0, b""
     file.seek(0)
@@ -141,7 +143,9 @@ def _entries(file: IO[bytes]) -> int:
     return found
 
 
-def _plain_ones(place: Path, found: Iterator[Member], most_files: int) -> Iterator[Member]:
+def _iter_plain_members(
+    place: Path, found: Iterator[ArchiveMember], most_files: int
+) -> Iterator[ArchiveMember]:
     """Give the files of an archive that are no system's, and refuse what is no plain file."""
     for number, member in enumerate(found, 1):
         if number > most_files:
@@ -158,40 +162,40 @@ def _plain_ones(place: Path, found: Iterator[Member], most_files: int) -> Iterat
 
 
 @contextmanager
-def unpacked(path: str | PathLike[str]) -> Iterator[Path]:
+def unpack_archive(path: str | PathLike[str]) -> Iterator[Path]:
     """Give a folder of one's own with the files of an archive, which lasts as long as the block."""
     total = 0
     with scratch_folder() as folder:
-        for member in members(path):
+        for member in iter_members(path):
             target = folder / member.name
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                total += _copied(member, target, path, MAX_UNPACKED_BYTES - total)
+                total += _copy_member(member, target, path, MAX_UNPACKED_BYTES - total)
             except (FileExistsError, NotADirectoryError, IsADirectoryError):
                 raise FileError.whole(path, "holds a name twice", "bad-name", member.name) from None
         yield folder
 
 
-def one_by_one(path: str | PathLike[str]) -> Iterator[Path]:
+def iter_unpacked_files(path: str | PathLike[str]) -> Iterator[Path]:
     """Give the files of an archive as files, of which each is gone when the next comes."""
-    for member in members(path):
+    for member in iter_members(path):
         with scratch_folder() as folder:
             target = folder / PurePosixPath(member.name).name
-            _copied(member, target, path, MAX_UNPACKED_BYTES)
+            _copy_member(member, target, path, MAX_UNPACKED_BYTES)
             yield target
 
 
-def _copied(member: Member, target: Path, path: str | PathLike[str], left: int) -> int:
+def _copy_member(member: ArchiveMember, target: Path, path: str | PathLike[str], left: int) -> int:
     """Write a file of an archive, and return its length."""
     with open(target, "xb") as out:
         while piece := member.content.read(_PIECE):
             if out.tell() + len(piece) > min(left, MAX_BYTES):
-                raise too_large(f"{path}: {member.name}", MAX_BYTES)
+                raise too_large_error(f"{path}: {member.name}", MAX_BYTES)
             out.write(piece)
         return out.tell()
 
 
-def too_large(path: str | PathLike[str], limit: int) -> FileError:
+def too_large_error(path: str | PathLike[str], limit: int) -> FileError:
     """Return the error for what is larger than allowed."""
     return FileError.whole(path, f"is larger than the limit of {limit:,} bytes", "too-large")
 
@@ -207,10 +211,10 @@ def _is_hidden(name: str) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
 
 
-def _tar_members(place: Path) -> Iterator[Member]:
+def _iter_tar_members(place: Path) -> Iterator[ArchiveMember]:
     total = 0
-    with naming(place), _whole(place, "tar"), open(place, "rb") as raw:
-        stream: Any = Unpacked(place, raw, _unpacker(raw))
+    with name_in_errors(place), _refuse_broken(place, "tar"), open(place, "rb") as raw:
+        stream: Any = UnpackingReader(place, raw, _find_unpacker(raw))
         # A name in another encoding would hold halves of letters, which no report can print.
         archive = tarfile.open(fileobj=stream, mode="r|", errors="replace")  # noqa: SIM115 (it holds `raw` only)
         for member in archive:
@@ -221,13 +225,15 @@ def _tar_members(place: Path) -> Iterator[Member]:
                 raise FileError.whole(place, problem, "link", member.name[:_LONGEST_NAME])
             total += member.size
             if total > MAX_ARCHIVE_BYTES:
-                raise too_large(place, MAX_ARCHIVE_BYTES)
+                raise too_large_error(place, MAX_ARCHIVE_BYTES)
             content = archive.extractfile(member)
             if content is not None:
-                yield Member(member.name.removeprefix("./"), member.size, _Content(place, "tar", content))
+                yield ArchiveMember(
+                    member.name.removeprefix("./"), member.size, _MemberContent(place, "tar", content)
+                )
 
 
-def _unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
+def _find_unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
     """Return what unpacks the tar archive in a file, by the first bytes of the file."""
     start = raw.read(6)
     raw.seek(0)
@@ -238,14 +244,18 @@ def _unpacker(raw: IO[bytes]) -> Callable[[Any], Any]:
     return lzma.LZMAFile if start.startswith(b"\xfd7zXZ\0") else lambda file: file
 
 
-def _zip_members(place: Path, file: IO[bytes] | None = None) -> Iterator[Member]:
-    with naming(place), _whole(place, "zip"), zipfile.ZipFile(place if file is None else file) as archive:
+def _iter_zip_members(place: Path, file: IO[bytes] | None = None) -> Iterator[ArchiveMember]:
+    with (
+        name_in_errors(place),
+        _refuse_broken(place, "zip"),
+        zipfile.ZipFile(place if file is None else file) as archive,
+    ):
         size = place.stat().st_size if file is None else file.seek(0, io.SEEK_END)
         # Sizes that an archive does not keep to are cut off where they are read.
         total = sum(member.file_size for member in archive.infolist())
         require_expansion(place, size, total)
         if total > MAX_ARCHIVE_BYTES:
-            raise too_large(place, MAX_ARCHIVE_BYTES)
+            raise too_large_error(place, MAX_ARCHIVE_BYTES)
         for member in archive.infolist():
             if member.is_dir():
                 continue
@@ -255,4 +265,4 @@ def _zip_members(place: Path, file: IO[bytes] | None = None) -> Iterator[Member]
                 problem = "is encrypted; unpack it with its password first"
                 raise FileError.whole(place, problem, "encrypted", member.filename)
             with archive.open(member) as content:
-                yield Member(member.filename, member.file_size, _Content(place, "zip", content))
+                yield ArchiveMember(member.filename, member.file_size, _MemberContent(place, "zip", content))

@@ -32,11 +32,11 @@ class _Batch:
     """Outputs that are to appear together."""
 
     def __init__(self) -> None:
-        self.staged: list[Staged] = []
+        self.staged: list[PendingOutput] = []
         self.streams: list[tuple[Path, IO[bytes]]] = []
         self.folders: list[Path] = []
 
-    def add(self, one: Staged) -> None:
+    def add(self, one: PendingOutput) -> None:
         """Take an output that is complete; a second one of the same name takes the place of the first."""
         for earlier in [other for other in self.staged if other.target == one.target]:
             self.staged.remove(earlier)
@@ -46,12 +46,12 @@ class _Batch:
     def put_in_place(self) -> None:
         """Rename all, or none."""
         for path, content in self.streams:
-            with naming(path), open(path, "wb") as stream:
+            with name_in_errors(path), open(path, "wb") as stream:
                 shutil.copyfileobj(content, stream)
         with _renaming:
             if len(self.staged) < 2:
                 for one in self.staged:
-                    with naming(one.target):
+                    with name_in_errors(one.target):
                         one.put_in_place()
             else:
                 rename_all(self.staged)
@@ -107,7 +107,7 @@ def replacing_all() -> Iterator[None]:
 
 
 @contextmanager
-def staged_file(target: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
+def stage_file(target: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of `target` when the block, and the batch around it, end well."""
     handle, one = new_file(target)
     with _put_in_place(one, 0o600 if private else 0o666), os.fdopen(handle, "wb") as raw:
@@ -117,7 +117,7 @@ def staged_file(target: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def staged_folder(target: Path, *, private: bool = False) -> Iterator[Path]:
+def stage_folder(target: Path, *, private: bool = False) -> Iterator[Path]:
     """Give a new folder that takes the place of `target`, which is not there or empty."""
     one = new_folder(target)
     with _put_in_place(one, 0o700 if private else 0o777):
@@ -125,7 +125,7 @@ def staged_folder(target: Path, *, private: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def staged_stream(target: Path) -> Iterator[IO[bytes]]:
+def stage_stream(target: Path) -> Iterator[IO[bytes]]:
     """Open a device or pipe; inside a batch it gets its content when everything else is complete."""
     batch = _batch.get()
     if batch is None:
@@ -165,22 +165,22 @@ def clear_leftovers(target: Path) -> None:
     in_use: set[str] = set()
     for name in names:
         if JOURNAL.fullmatch(name):
-            in_use |= settle(target.parent / name, target)
-    mine = pattern_of(target)
+            in_use |= recover_journal(target.parent / name, target)
+    mine = temporary_name_pattern(target)
     for name in names:
         path = target.parent / name
         if mine.fullmatch(name) and str(path) not in in_use and path not in live:
-            with owned(path) as is_ours:
+            with try_lock(path) as is_ours:
                 if is_ours:
                     remove(path)
 
 
 @contextmanager
-def _put_in_place(one: Staged, most: int) -> Iterator[None]:
+def _put_in_place(one: PendingOutput, most: int) -> Iterator[None]:
     """Give an output that the block completes its name, or to the batch; one that it fails, to nobody."""
     try:
         yield
-        one.temporary.chmod(_mode(one.target, most))
+        one.temporary.chmod(_file_mode(one.target, most))
         batch = _batch.get()
         if batch is not None and not is_inside_live(one.target):
             batch.add(one)
@@ -193,7 +193,7 @@ def _put_in_place(one: Staged, most: int) -> Iterator[None]:
     one.close()
 
 
-def _mode(target: Path, most: int) -> int:
+def _file_mode(target: Path, most: int) -> int:
     """Return the permissions of what is replaced, within `most`; of something new, as the umask has it."""
     with suppress(OSError):
         return stat.S_IMODE(target.stat().st_mode) & most
@@ -222,18 +222,18 @@ live: set[Path] = set()
 
 
 @contextmanager
-def naming(path: str | PathLike[str]) -> Iterator[None]:
+def name_in_errors(path: str | PathLike[str]) -> Iterator[None]:
     """Let an error of the operating system name the user's file, not ours beside it, nor none."""
     try:
         yield
     except OSError as error:
-        if error.errno is None and (number := _full_disk(error)) is not None:
+        if error.errno is None and (number := _full_disk_errno(error)) is not None:
             raise OSError(number, os.strerror(number), str(path)) from error
         if error.filename is None or _is_ours(str(error.filename)):
             error.filename, error.filename2 = str(path), None
         raise
     except Exception as error:
-        number = _full_disk(error)
+        number = _full_disk_errno(error)
         if number is None:
             raise
         raise OSError(number, os.strerror(number), str(path)) from error
@@ -257,7 +257,7 @@ def scratch_folder() -> Iterator[Path]:
             raise
 
 
-def _full_disk(error: Exception) -> int | None:
+def _full_disk_errno(error: Exception) -> int | None:
     """Return the number of the system's error if a library says in its own words that a disk is full.
 
     Polars and Arrow pass on the system's sentence, in an error of their own or in an `OSError` without a
@@ -268,7 +268,7 @@ def _full_disk(error: Exception) -> int | None:
 
 
 @dataclass
-class Staged:
+class PendingOutput:
     """An output that is complete, or being written, under its temporary name.
 
     Attributes
@@ -294,38 +294,38 @@ class Staged:
             self.lock = None
 
 
-def new_file(target: Path, prefix: str | None = None) -> tuple[int, Staged]:
+def new_file(target: Path, prefix: str | None = None) -> tuple[int, PendingOutput]:
     """Make an empty file under a temporary name; return its descriptor too."""
     while True:
         handle, name = tempfile.mkstemp(prefix=prefix or _prefix(target), suffix=PART, dir=target.parent)
         live.add(Path(name))
         lock = None if fcntl is None else os.dup(handle)
         if lock is None or (_lock(lock), os.path.exists(name))[1]:
-            return handle, Staged(target, Path(name), lock)
+            return handle, PendingOutput(target, Path(name), lock)
         os.close(handle)  # cleared by another process before it was locked
         os.close(lock)
 
 
-def new_folder(target: Path) -> Staged:
+def new_folder(target: Path) -> PendingOutput:
     """Make an empty folder under a temporary name."""
     while True:
         name = tempfile.mkdtemp(prefix=_prefix(target), suffix=PART, dir=target.parent)
         live.add(Path(name))
         if fcntl is None:
-            return Staged(target, Path(name), None)
+            return PendingOutput(target, Path(name), None)
         with suppress(FileNotFoundError):
             lock = os.open(name, os.O_RDONLY)
             if (_lock(lock), os.path.exists(name))[1]:
-                return Staged(target, Path(name), lock)
+                return PendingOutput(target, Path(name), lock)
             os.close(lock)
 
 
-def beside(target: Path) -> Path:
+def new_temporary_name(target: Path) -> Path:
     """Return a new temporary name for what `target` holds now; nobody locks it."""
     return target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}{PART}")
 
 
-def pattern_of(target: Path) -> re.Pattern[str]:
+def temporary_name_pattern(target: Path) -> re.Pattern[str]:
     """Return what the temporary names of an output look like."""
     return re.compile(re.escape(_prefix(target)) + r"[a-z0-9_]{8}" + re.escape(PART))
 
@@ -336,7 +336,7 @@ def is_inside_live(target: Path) -> bool:
 
 
 @contextmanager
-def owned(path: Path) -> Iterator[bool]:
+def try_lock(path: Path) -> Iterator[bool]:
     """Take the lock of something whose process may be dead; False if it lives."""
     try:
         handle = os.open(path, os.O_RDONLY)
@@ -392,7 +392,7 @@ class _Rename:
     def undo(self) -> None:
         """Put the old content back, or nothing; what somebody has changed since is left to them."""
         temporary, target = Path(self.temporary), Path(self.target)
-        if not os.path.lexists(temporary) and _identity(target) == self.identity:
+        if not os.path.lexists(temporary) and _file_identity(target) == self.identity:
             if self.old is not None and os.path.lexists(self.old):
                 os.replace(self.old, target)
             else:
@@ -403,17 +403,17 @@ class _Rename:
             remove(Path(self.old))
 
 
-def rename_all(staged: list[Staged]) -> None:
+def rename_all(staged: list[PendingOutput]) -> None:
     """Give all outputs their names, or none of them."""
     renames: list[_Rename] = []
-    journals: list[Staged] = []
+    journals: list[PendingOutput] = []
     try:
         for one in staged:
-            with naming(one.target):
-                renames.append(_prepared(one))
-        journals += _journals(renames)
+            with name_in_errors(one.target):
+                renames.append(_prepare_rename(one))
+        journals += _write_journals(renames)
         for one in staged:
-            with naming(one.target):
+            with name_in_errors(one.target):
                 one.put_in_place()
     except BaseException:
         for rename in reversed(renames):
@@ -428,7 +428,7 @@ def rename_all(staged: list[Staged]) -> None:
             remove(Path(rename.old))
 
 
-def settle(journal: Path, target: Path) -> set[str]:
+def recover_journal(journal: Path, target: Path) -> set[str]:
     """Undo the renames of a killed run that concern `target`; return what a living one has in use."""
     try:
         renames = [_Rename(**entry) for entry in json.loads(journal.read_bytes())]
@@ -437,7 +437,7 @@ def settle(journal: Path, target: Path) -> set[str]:
     names = {name for one in renames for name in (one.temporary, one.old) if name is not None}
     if renames and os.path.abspath(target) not in {one.target for one in renames}:
         return names
-    with owned(journal) as is_ours:
+    with try_lock(journal) as is_ours:
         if not is_ours:
             return names
         if any(os.path.lexists(one.temporary) for one in renames):
@@ -454,18 +454,18 @@ def settle(journal: Path, target: Path) -> set[str]:
     return set()
 
 
-def _prepared(one: Staged) -> _Rename:
+def _prepare_rename(one: PendingOutput) -> _Rename:
     """Keep what the output replaces under another name, so that it can come back."""
     old = None
     is_folder = one.target.is_dir()
     if one.target.is_file():
-        old = _kept(one.target)
+        old = _back_up_file(one.target)
     paths = os.path.abspath(one.temporary), os.path.abspath(one.target)
-    return _Rename(*paths, old, is_folder, _identity(one.temporary))
+    return _Rename(*paths, old, is_folder, _file_identity(one.temporary))
 
 
-def _kept(path: Path) -> str:
-    name = beside(path)
+def _back_up_file(path: Path) -> str:
+    name = new_temporary_name(path)
     try:
         os.link(path, name)
     except OSError:  # a file system without links
@@ -476,20 +476,20 @@ def _kept(path: Path) -> str:
     return os.path.abspath(name)
 
 
-def _journals(renames: list[_Rename]) -> list[Staged]:
+def _write_journals(renames: list[_Rename]) -> list[PendingOutput]:
     """Write the journal into every folder that has one of the outputs."""
     text = json.dumps([asdict(rename) for rename in renames]).encode()
-    written: list[Staged] = []
+    written: list[PendingOutput] = []
     for folder in dict.fromkeys(Path(rename.target).parent for rename in renames):
-        with naming(folder):
+        with name_in_errors(folder):
             handle, journal = new_file(folder / "journal", prefix=_PREFIX)
         written.append(journal)
-        with naming(folder), os.fdopen(handle, "wb") as file:
+        with name_in_errors(folder), os.fdopen(handle, "wb") as file:
             file.write(text)
     return written
 
 
-def _identity(path: Path) -> list[int]:
+def _file_identity(path: Path) -> list[int]:
     try:
         found = path.lstat()
     except OSError:

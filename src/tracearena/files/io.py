@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from typing import IO, Any, Protocol
 
 from tracearena.errors import FileError
-from tracearena.files.atomic import clear_leftovers, naming, staged_file, staged_folder, staged_stream
+from tracearena.files.atomic import clear_leftovers, name_in_errors, stage_file, stage_folder, stage_stream
 
 # How large a file may be, in each direction, before it is refused unread.
 
@@ -43,7 +43,7 @@ MOST_COLUMNS = 20_000
 """Columns of a table."""
 
 
-def beyond(path: str | PathLike[str], max_bytes: int, set_by: str = "") -> FileError:
+def limit_error(path: str | PathLike[str], max_bytes: int, set_by: str = "") -> FileError:
     """Return the error for a file that is larger than a limit, and than whatever sets it."""
     more = f", which {set_by} sets" if set_by else ""
     return FileError.whole(path, f"is larger than the limit of {max_bytes:,} bytes{more}", "too-large")
@@ -94,7 +94,7 @@ class SupportsRead(Protocol):
         """Return the next bytes."""
 
 
-class _Counted:
+class _ByteCounter:
     """A file, and how much of it was taken."""
 
     def __init__(self, raw: IO[bytes]) -> None:
@@ -106,7 +106,7 @@ class _Counted:
         return piece
 
 
-class Unpacked:
+class UnpackingReader:
     """The unpacked content of a file, which is cut off when it grows beyond all proportion.
 
     Parameters
@@ -120,7 +120,7 @@ class Unpacked:
     def __init__(
         self, path: str | PathLike[str], raw: IO[bytes], unpack: Callable[[Any], SupportsRead]
     ) -> None:
-        self._path, self._raw = Path(path), _Counted(raw)
+        self._path, self._raw = Path(path), _ByteCounter(raw)
         self._source = unpack(self._raw)
         self._given = 0
 
@@ -136,12 +136,12 @@ _PIECE = 2**20
 
 
 @dataclass(frozen=True)
-class Held(PathLike[str]):
+class InMemoryFile(PathLike[str]):
     """The bytes of a file that are in memory already, under the name that errors show.
 
     It stands for a path wherever a file is read whole.
 
-    >>> read_bytes(Held("upload.csv", b"reg_id"))
+    >>> read_bytes(InMemoryFile("upload.csv", b"reg_id"))
     b'reg_id'
     """
 
@@ -176,11 +176,11 @@ def read_bytes(
         What sets the limit, for the error; nothing does if empty.
     """
     content = io.BytesIO()
-    with unpacking(path) as source:
+    with open_unpacked(path) as source:
         while piece := source.read(_PIECE):
             content.write(piece)
             if content.tell() > max_bytes:
-                raise beyond(path, max_bytes, set_by)
+                raise limit_error(path, max_bytes, set_by)
     data = content.getvalue()
     if line_end is not None:
         require_short_lines(path, data, line_end)
@@ -188,24 +188,24 @@ def read_bytes(
 
 
 @contextmanager
-def unpacking(path: str | PathLike[str]) -> Iterator[SupportsRead]:
+def open_unpacked(path: str | PathLike[str]) -> Iterator[SupportsRead]:
     """Open a file to read its content piece by piece, unpacked if it is gzip, within reason."""
-    with naming(path), _opened(path) as raw:
+    with name_in_errors(path), _open_raw(path) as raw:
         # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         try:
-            yield Unpacked(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
+            yield UnpackingReader(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
 
 
-def _opened(path: str | PathLike[str]) -> io.BufferedReader:
-    if isinstance(path, Held):
+def _open_raw(path: str | PathLike[str]) -> io.BufferedReader:
+    if isinstance(path, InMemoryFile):
         return io.BufferedReader(io.BytesIO(path.content))
     return open(path, "rb")
 
 
-def require_lasting(path: str | PathLike[str]) -> None:
+def refuse_pipe(path: str | PathLike[str]) -> None:
     """Refuse a pipe or device where a file is looked at before it is read: its start would be gone."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise FileError.whole(path, "is a pipe or a device; save its content to a file first", "not-a-file")
@@ -241,14 +241,14 @@ def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[I
     """
     target = Path(path)
     clear_leftovers(target)
-    with naming(path):
+    with name_in_errors(path):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if is_stream(target):
-            with staged_stream(target) as raw, _packing(raw, target) as file:
+            with stage_stream(target) as raw, _packing(raw, target) as file:
                 yield file
             return
-        with staged_file(target, private=private) as raw, _packing(raw, target) as file:
+        with stage_file(target, private=private) as raw, _packing(raw, target) as file:
             yield file
 
 
@@ -278,7 +278,7 @@ def replacing_folder(path: str | PathLike[str], *, private: bool = False) -> Ite
     """
     target = Path(path)
     require_new(target)
-    with naming(target), staged_folder(target, private=private) as folder:
+    with name_in_errors(target), stage_folder(target, private=private) as folder:
         yield folder
 
 
@@ -323,7 +323,7 @@ def csv_text(header: Sequence[str] | None, rows: Iterable[Iterable[Any]], *, exa
     # Python before 3.13 quotes a cell with CR or LF only if the end of a line has both.
     writer = csv.writer(SimpleNamespace(write=written.append), lineterminator="\r\n")
     lines = rows if header is None else itertools.chain([header], rows)
-    writer.writerows(lines if exact else ([_harmless(cell) for cell in line] for line in lines))
+    writer.writerows(lines if exact else ([_escape_formula(cell) for cell in line] for line in lines))
     return "".join(f"{line[:-2]}\n" for line in written)
 
 
@@ -337,7 +337,7 @@ def csv_rows(text: str) -> list[list[str]]:
     return [[cell[cell[:1] == "'" and bool(_FORMULA.match(cell)) :] for cell in line] for line in lines]
 
 
-def _harmless(cell: Any) -> Any:
+def _escape_formula(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 

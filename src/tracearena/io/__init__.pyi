@@ -5,7 +5,7 @@ from .readers import read
 from .recognition import FORMATS, GPS_FORMATS, recognise
 from .released import read_released
 from .report import Example, Reading, Report
-from .writers import fitted, write
+from .writers import fit_to_format, write
 
 __all__ = [
     "FORMATS",
@@ -14,7 +14,7 @@ __all__ = [
     "Example",
     "Reading",
     "Report",
-    "fitted",
+    "fit_to_format",
     "large",
     "places",
     "points",

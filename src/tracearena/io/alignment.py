@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.io.fields.coordinates import local_time
+from tracearena.io.fields.coordinates import find_local_time
 from tracearena.io.report import Reading, Report
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.clock import DAY_S
@@ -29,7 +29,7 @@ _Second = TypeVar("_Second", bound=EventTable)
 _SAME_PLACE_DEGREES = 0.01
 
 
-def aligned(first: _First, second: _Second) -> tuple[_First, _Second]:
+def align_tables(first: _First, second: _Second) -> tuple[_First, _Second]:
     """Return both with the places of either and days counted from the earlier first day.
 
     Places are known by their ids; where one lies is taken from `first`. The instants of a day must be
@@ -39,29 +39,29 @@ def aligned(first: _First, second: _Second) -> tuple[_First, _Second]:
     --------
     >>> one = Traces.from_dense([[0]], Places([40.0], [-74.0], ids=["a"]), Clock(instants_per_day=24))
     >>> other = Traces.from_dense([[0]], Places([40.1], [-74.0], ids=["b"]), Clock(instants_per_day=24))
-    >>> aligned(one, other)[1].places.ids.tolist()
+    >>> align_tables(one, other)[1].places.ids.tolist()
     ['a', 'b']
     """
-    places = _common_places(first.places, second.places)
-    clock = _common_clock(first.clock, second.clock)
-    return cast(_First, _moved(first, places, clock)), cast(_Second, _moved(second, places, clock))
+    places = _join_two_places(first.places, second.places)
+    clock = _build_common_clock(first.clock, second.clock)
+    return cast(_First, _move_table(first, places, clock)), cast(_Second, _move_table(second, places, clock))
 
 
-def at_common_places(parts: Sequence[Traces]) -> list[Traces]:
+def move_to_common_places(parts: Sequence[Traces]) -> list[Traces]:
     """Return all with the places of any, by their ids; each keeps its own clock."""
-    places = common_places([part.places for part in parts])
-    return [cast(Traces, _moved(part, places, part.clock)) for part in parts]
+    places = build_common_places([part.places for part in parts])
+    return [cast(Traces, _move_table(part, places, part.clock)) for part in parts]
 
 
-def common_places(several: Sequence[Places]) -> Places:
+def build_common_places(several: Sequence[Places]) -> Places:
     """Return the places of any, by their ids; where one lies is taken from the first that has it."""
-    return functools.reduce(_common_places, several)
+    return functools.reduce(_join_two_places, several)
 
 
-def _common_places(first: Places, second: Places) -> Places:
+def _join_two_places(first: Places, second: Places) -> Places:
     if first == second:
         return first
-    at = index_among(first, second)
+    at = find_place_indices(first, second)
     known = at >= 0
     here, there = (
         np.column_stack([places.latitude[index], places.longitude[index]])
@@ -71,31 +71,32 @@ def _common_places(first: Places, second: Places) -> Places:
     if len(apart):
         name = first.ids[at[known][apart[0]]].item()
         raise DataError(
-            f"place {name!r} lies at {_point(here[apart[0]])} in one file, at {_point(there[apart[0]])} in "
+            f"place {name!r} lies at {_format_degrees(here[apart[0]])} in one file, at "
+            f"{_format_degrees(there[apart[0]])} in "
             "the other: they need the same places, which --places names, or --grid with --bounds makes"
         )
     if known.all():
         return first
-    if (index_among(second, first) >= 0).all():
+    if (find_place_indices(second, first) >= 0).all():
         return second
     if first.grid is not None or second.grid is not None:
         raise DataError(
             "the files lie on different grids: they need the same, by --places, or --grid with --bounds"
         )
-    return _union(first, second, ~known)
+    return _append_places(first, second, ~known)
 
 
-def index_among(known: Places, wanted: Places) -> NDArray[np.int64]:
+def find_place_indices(known: Places, wanted: Places) -> NDArray[np.int64]:
     """Return which of the known places each wanted one is, by id; -1 for none."""
     position = {str(name): at for at, name in enumerate(known.ids.tolist())}
     return np.array([position.get(str(name), -1) for name in wanted.ids.tolist()], np.int64)
 
 
-def _point(degrees: NDArray[np.float64]) -> str:
+def _format_degrees(degrees: NDArray[np.float64]) -> str:
     return f"{degrees[0]:.5f}, {degrees[1]:.5f}"
 
 
-def _union(first: Places, second: Places, new: NDArray[np.bool_]) -> Places:
+def _append_places(first: Places, second: Places, new: NDArray[np.bool_]) -> Places:
     """Return the places of the first, and the new ones of the second after them."""
 
     def joined(one: Any, other: Any) -> NDArray[Any]:
@@ -118,28 +119,29 @@ def _union(first: Places, second: Places, new: NDArray[np.bool_]) -> Places:
     )
 
 
-def _common_clock(first: Clock, second: Clock) -> Clock:
+def _build_common_clock(first: Clock, second: Clock) -> Clock:
     days = [clock.first_day for clock in (first, second)]
     if replace(first, first_day=None) != replace(second, first_day=None) or (None in days and any(days)):
         raise DataError(
-            f"one file has {_words(first)}, the other {_words(second)}: they need one clock, "
+            f"one file has {_describe_instants(first)}, the other {_describe_instants(second)}: they need "
+            "one clock, "
             "which --times names for numbered times, --interval for others"
         )
     return first if days[0] is None or days[1] is None or days[0] <= days[1] else second
 
 
-def _words(clock: Clock) -> str:
+def _describe_instants(clock: Clock) -> str:
     dated = "numbered days" if clock.first_day is None else "dates"
     return f"{clock.instants_per_day} instants a day from {clock.label(0)} and {dated}"
 
 
-def _moved(table: EventTable, places: Places, clock: Clock) -> EventTable:
+def _move_table(table: EventTable, places: Places, clock: Clock) -> EventTable:
     shift = 0
     if table.clock.first_day is not None and clock.first_day is not None:
         shift = (table.clock.first_day - clock.first_day).days * clock.instants_per_day
     if places is table.places and not shift:
         return table
-    new = index_among(places, table.places).astype(np.int32)
+    new = find_place_indices(places, table.places).astype(np.int32)
     frame: dict[str, Any] = {
         "user_ids": table.user_ids,
         "offsets": table.offsets,
@@ -178,7 +180,7 @@ def parse_hours(text: str) -> tuple[int, int]:
     return first, stop
 
 
-def within_hours(reading: AnyReading, hours: tuple[int, int]) -> AnyReading:
+def keep_hours(reading: AnyReading, hours: tuple[int, int]) -> AnyReading:
     """Keep what lies within some local hours of the day, and count the rest as dropped.
 
     Of events the days then have only the instants of these hours: at every half hour from 8 to 18 there
@@ -192,7 +194,7 @@ def within_hours(reading: AnyReading, hours: tuple[int, int]) -> AnyReading:
     traces, report = reading
     first, stop = hours[0] * _HOUR_S, hours[1] * _HOUR_S
     if isinstance(traces, GpsTraces):
-        second = _local(traces, report) % DAY_S
+        second = _compute_local_seconds(traces, report) % DAY_S
         inside = (second >= first) & (second < stop)
         kept: Traces | GpsTraces = traces.keep(inside)
     else:
@@ -200,15 +202,15 @@ def within_hours(reading: AnyReading, hours: tuple[int, int]) -> AnyReading:
             raise ParameterError(f"{report.path}: has numbers for times, which are no hours of a day")
         second = traces.clock.second_of_day(traces.instants)
         inside = (second >= first) & (second < stop)
-        kept = _with_shorter_days(traces.keep(inside), first, stop) if inside.any() else traces
+        kept = _shorten_days(traces.keep(inside), first, stop) if inside.any() else traces
     if not inside.any():
         raise DataError(f"{report.path}: nothing lies within the hours {hours[0]}-{hours[1]}")
     if not inside.all():
         report.drop(f"outside the hours {hours[0]}-{hours[1]}", int((~inside).sum()))
-    return _without_absent(kept, report)
+    return _drop_absent_users(kept, report)
 
 
-def _with_shorter_days(traces: Traces, first: int, stop: int) -> Traces:
+def _shorten_days(traces: Traces, first: int, stop: int) -> Traces:
     clock = traces.clock
     seconds = clock.second_of_day(np.arange(clock.instants_per_day))
     of_day = np.flatnonzero((seconds >= first) & (seconds < stop))
@@ -234,7 +236,7 @@ def _with_shorter_days(traces: Traces, first: int, stop: int) -> Traces:
     )
 
 
-def within_dates(reading: AnyReading, first: str | None, last: str | None) -> AnyReading:
+def keep_dates(reading: AnyReading, first: str | None, last: str | None) -> AnyReading:
     """Keep what lies on some dates, and count the rest as dropped.
 
     Parameters
@@ -248,7 +250,7 @@ def within_dates(reading: AnyReading, first: str | None, last: str | None) -> An
         raise ParameterError(f"--to-date {last} lies before --from-date {first}")
     traces, report = reading
     if isinstance(traces, GpsTraces):
-        zero, day = EPOCH, _local(traces, report) // DAY_S
+        zero, day = EPOCH, _compute_local_seconds(traces, report) // DAY_S
     elif traces.clock.first_day is None:
         raise ParameterError(f"{report.path}: numbers its days and has no dates")
     else:
@@ -267,20 +269,20 @@ def within_dates(reading: AnyReading, first: str | None, last: str | None) -> An
     if isinstance(kept, Traces):
         length = kept.clock.instants_per_day
         kept = kept.take_instants(int(day[inside].min()) * length, (int(day[inside].max()) + 1) * length)
-    return _without_absent(kept, report)
+    return _drop_absent_users(kept, report)
 
 
-def _without_absent(traces: Traces | GpsTraces, report: Report) -> AnyReading:
+def _drop_absent_users(traces: Traces | GpsTraces, report: Report) -> AnyReading:
     """Return what is left without the users of whom nothing is, and count anew what is odd about it."""
     present = np.diff(traces.offsets) > 0
     kept = traces if present.all() else traces.take_users(present)
     if isinstance(kept, Traces):
         # Loads Polars, which whoever only aligns traces does not need.
-        from tracearena.io.discretisation import ODDITIES, notice_oddities
+        from tracearena.io.discretisation import ODDITIES, report_oddities
 
         for reason in ODDITIES:
             report.noticed.pop(reason, None)
-        notice_oddities(kept, report)
+        report_oddities(kept, report)
     return Reading(kept, report)
 
 
@@ -292,7 +294,7 @@ def parse_date(name: str, text: str) -> datetime.date:
         raise ParameterError.of(name, text, "a date such as 2012-06-01") from None
 
 
-def split_at(reading: AnyReading, date: str) -> tuple[AnyReading, AnyReading]:
+def split_at_date(reading: AnyReading, date: str) -> tuple[AnyReading, AnyReading]:
     """Cut before a date, such as ``2012-06-01``: into reference traces and original ones."""
     day = parse_date("split-at", date)
     traces, report = reading
@@ -301,11 +303,11 @@ def split_at(reading: AnyReading, date: str) -> tuple[AnyReading, AnyReading]:
             raise ParameterError(
                 f"{report.path}: numbers its days and has no dates: --reference-days says how many come first"
             )
-        return _cut(reading, (day - traces.clock.first_day).days, str(day))
-    return _cut(reading, (day - EPOCH).days, str(day))
+        return _split_before_day(reading, (day - traces.clock.first_day).days, str(day))
+    return _split_before_day(reading, (day - EPOCH).days, str(day))
 
 
-def split_after(reading: AnyReading, days: int) -> tuple[AnyReading, AnyReading]:
+def split_after_days(reading: AnyReading, days: int) -> tuple[AnyReading, AnyReading]:
     """Cut after the first so many days: into reference traces and original ones."""
     if days < 1:
         raise ParameterError.of("reference-days", days, "a whole number from 1 on")
@@ -313,16 +315,16 @@ def split_after(reading: AnyReading, days: int) -> tuple[AnyReading, AnyReading]
     if isinstance(traces, Traces):
         first = int(traces.clock.day_of(traces.span[0]))
     else:
-        first = int(_local(traces, report).min()) // DAY_S
-    return _cut(reading, first + days, f"the first {days:,} days")
+        first = int(_compute_local_seconds(traces, report).min()) // DAY_S
+    return _split_before_day(reading, first + days, f"the first {days:,} days")
 
 
-def _cut(reading: AnyReading, day: int, where: str) -> tuple[AnyReading, AnyReading]:
+def _split_before_day(reading: AnyReading, day: int, where: str) -> tuple[AnyReading, AnyReading]:
     """Cut before a day, counted from the clock's first one; of points from 1970."""
     traces, report = reading
     halves: tuple[Traces | GpsTraces, Traces | GpsTraces]
     if isinstance(traces, GpsTraces):
-        before = _local(traces, report) // DAY_S < day
+        before = _compute_local_seconds(traces, report) // DAY_S < day
         halves = traces.keep(before), traces.keep(~before)
     else:
         first, stop = traces.span
@@ -333,7 +335,7 @@ def _cut(reading: AnyReading, day: int, where: str) -> tuple[AnyReading, AnyRead
     return Reading(halves[0], report), Reading(halves[1], report)
 
 
-def _local(traces: GpsTraces, report: Report) -> NDArray[np.int64]:
+def _compute_local_seconds(traces: GpsTraces, report: Report) -> NDArray[np.int64]:
     """Return seconds since 1970 on the clocks by which the hours of the points go; say which these are."""
-    report.clock = local_time(traces, report)
+    report.clock = find_local_time(traces, report)
     return local_seconds(traces.time_ms, report.clock.zone or "UTC")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tracearena.dataframes import WGS84
 from tracearena.errors import DataError, ParameterError
-from tracearena.io.fields.columns import EVENTS, POINTS, are_enough, rivals, roles
+from tracearena.io.fields.columns import EVENTS, POINTS, find_rival_columns, find_roles, has_enough_columns
 from tracearena.io.options import AS_NAMED, Layout
 
 FRAME = "data frame"
@@ -29,53 +29,53 @@ Choice = Callable[[list[str]], list[str]]
 """Says which of the columns are wanted."""
 
 
-def event_rows(frame: Any, layout: Layout = AS_NAMED) -> pl.DataFrame:
+def select_event_rows(frame: Any, layout: Layout = AS_NAMED) -> pl.DataFrame:
     """Return what readers of events or points may use of a table of any library."""
     layout.refuse_all_but(_USEFUL, FRAME, "a data frame, whose columns have names")
-    return rows_of_frame(frame, partial(_candidates, layout=layout))
+    return convert_frame(frame, partial(_list_candidate_columns, layout=layout))
 
 
-def rows_of_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
+def convert_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
     """Return a table of any library as a Polars frame, with those of its columns that are wanted.
 
     Of pandas, the levels of the index that have a name become columns, and so does an index of
     moments without one (``time``). Of GeoPandas, the points become ``lat`` and ``lng`` on WGS84.
     """
     if isinstance(frame, pl.LazyFrame):
-        return _collected(frame, chosen)
-    if _is_of("pandas", frame) and hasattr(frame, "columns"):
-        return _of_pandas(frame, chosen)
-    if hasattr(frame, "__arrow_c_stream__") and not _is_of("pandas", frame):
-        made = frame if isinstance(frame, pl.DataFrame) else _of_arrow(frame)
+        return _collect_lazy_frame(frame, chosen)
+    if _is_frame_of("pandas", frame) and hasattr(frame, "columns"):
+        return _convert_pandas(frame, chosen)
+    if hasattr(frame, "__arrow_c_stream__") and not _is_frame_of("pandas", frame):
+        made = frame if isinstance(frame, pl.DataFrame) else _convert_arrow(frame)
         return made.select(chosen(made.columns))
     if isinstance(frame, np.ndarray) and frame.dtype.names is not None:
         frame = {name: frame[name] for name in frame.dtype.names}
     if isinstance(frame, Mapping):
         wanted = set(chosen([str(name) for name in frame]))
-        return _of_columns({name: values for name, values in frame.items() if str(name) in wanted})
+        return _convert_columns({name: values for name, values in frame.items() if str(name) in wanted})
     raise ParameterError.of("frame", type(frame).__name__, _ACCEPTED)
 
 
-def _candidates(names: list[str], layout: Layout) -> list[str]:
+def _list_candidate_columns(names: list[str], layout: Layout) -> list[str]:
     """The columns with a role and those that might have it; all where the roles are not all found."""
     found: set[str] = set()
     for wanted in (EVENTS, POINTS):
         chosen = layout.roles(names, wanted)
-        if not are_enough(chosen):
+        if not has_enough_columns(chosen):
             return names
         found |= {
             *chosen.values(),
-            *(other for more in rivals(names, chosen, wanted).values() for other in more),
+            *(other for more in find_rival_columns(names, chosen, wanted).values() for other in more),
         }
     return [name for name in names if name in found]
 
 
-def _is_of(library: str, frame: Any) -> bool:
+def _is_frame_of(library: str, frame: Any) -> bool:
     """Whether the class of a frame, or one it is derived from, is of a library that need not be there."""
     return any(kind.__module__.partition(".")[0] == library for kind in type(frame).__mro__)
 
 
-def _collected(frame: pl.LazyFrame, chosen: Choice) -> pl.DataFrame:
+def _collect_lazy_frame(frame: pl.LazyFrame, chosen: Choice) -> pl.DataFrame:
     try:
         return frame.select(chosen(frame.collect_schema().names())).collect()
     except pl.exceptions.PolarsError as error:
@@ -83,7 +83,7 @@ def _collected(frame: pl.LazyFrame, chosen: Choice) -> pl.DataFrame:
         raise DataError(f"the lazy frame cannot be collected: {said[:200]}") from None
 
 
-def _of_arrow(frame: Any) -> pl.DataFrame:
+def _convert_arrow(frame: Any) -> pl.DataFrame:
     try:
         made = pl.DataFrame(frame)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
@@ -92,8 +92,8 @@ def _of_arrow(frame: Any) -> pl.DataFrame:
     return made
 
 
-def _of_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
-    made = {str(name): _of_values(name, values) for name, values in columns.items()}
+def _convert_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
+    made = {str(name): _convert_values(name, values) for name, values in columns.items()}
     lengths = {name: len(column) for name, column in made.items()}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])
@@ -101,7 +101,7 @@ def _of_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
     return pl.DataFrame(made)
 
 
-def _of_values(name: Any, values: Any) -> pl.Series:
+def _convert_values(name: Any, values: Any) -> pl.Series:
     if isinstance(values, pl.Series):
         return values
     try:
@@ -110,46 +110,46 @@ def _of_values(name: Any, values: Any) -> pl.Series:
         array = np.empty((0, 0))
     if array.ndim != 1:
         raise DataError(f"column {name} must be a list of values, one a row")
-    return _of_array(array)
+    return _convert_array(array)
 
 
-def _of_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
+def _convert_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
     names = [str(name) for name in frame.columns]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise DataError(f"the frame has two columns of the name {repeated[0]!r}; rename one")
-    geometry = _geometry_of(frame)
+    geometry = _find_geometry(frame)
     series = {
         name: frame.iloc[:, at]
         for at, name in enumerate(names)
         if geometry is None or name != str(geometry.name)
     }
-    places = {} if geometry is None else _coordinates(geometry)
+    places = {} if geometry is None else _read_coordinates(geometry)
     series = {name: column for name, column in series.items() if name not in places}
-    series |= _index_columns(frame.index, [*series, *places])
+    series |= _read_index_columns(frame.index, [*series, *places])
     return pl.DataFrame(
         {
-            name: places[name] if name in places else _of_series(series[name])
+            name: places[name] if name in places else _convert_series(series[name])
             for name in chosen([*series, *places])
         }
     )
 
 
-def _index_columns(index: Any, columns: list[str]) -> dict[str, Any]:
+def _read_index_columns(index: Any, columns: list[str]) -> dict[str, Any]:
     """Return the levels of an index that say something: those with a name, and moments."""
     found: dict[str, Any] = {}
     for level, given in enumerate(index.names):
         values = index.get_level_values(level)
         name = given
-        if name is None and values.dtype.kind == "M" and "time" not in roles(columns):
+        if name is None and values.dtype.kind == "M" and "time" not in find_roles(columns):
             name = "time"
         if name is not None and str(name) not in columns:
             found[str(name)] = values.to_series()
     return found
 
 
-def _geometry_of(frame: Any) -> Any:
+def _find_geometry(frame: Any) -> Any:
     """Return the points of a frame of GeoPandas; None of any other frame."""
-    if not _is_of("geopandas", frame):
+    if not _is_frame_of("geopandas", frame):
         return None
     try:
         geometry = frame.geometry
@@ -163,7 +163,7 @@ def _geometry_of(frame: Any) -> Any:
     return geometry
 
 
-def _coordinates(geometry: Any) -> dict[str, pl.Series]:
+def _read_coordinates(geometry: Any) -> dict[str, pl.Series]:
     there = (~(geometry.isna() | geometry.is_empty)).to_numpy()
     kinds = geometry.geom_type.to_numpy(dtype=object)
     other = np.flatnonzero(there & (kinds != "Point"))
@@ -181,7 +181,7 @@ def _coordinates(geometry: Any) -> dict[str, pl.Series]:
     return columns
 
 
-def _of_series(column: Any) -> pl.Series:
+def _convert_series(column: Any) -> pl.Series:
     """Return a column of pandas; by Arrow where pandas itself keeps it so, and without it elsewhere."""
     kind = column.dtype
     if getattr(kind, "storage", None) == "pyarrow" or hasattr(kind, "pyarrow_dtype"):
@@ -190,13 +190,15 @@ def _of_series(column: Any) -> pl.Series:
         return made
     if getattr(kind, "tz", None) is not None:
         moments = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        return _of_array(moments.to_numpy()).dt.replace_time_zone("UTC")
+        return _convert_array(moments.to_numpy()).dt.replace_time_zone("UTC")
     if hasattr(kind, "categories"):
-        return _of_series(kind.categories.to_series()).gather(_codes(column.cat.codes.to_numpy()))
+        return _convert_series(kind.categories.to_series()).gather(
+            _convert_codes(column.cat.codes.to_numpy())
+        )
     if kind.name.startswith("period"):
-        return _of_series(column.dt.to_timestamp())
+        return _convert_series(column.dt.to_timestamp())
     if isinstance(kind, np.dtype) and kind.kind != "O":
-        return _of_array(column.to_numpy())
+        return _convert_array(column.to_numpy())
     # Text and numbers that may be missing: whatever pandas keeps them in, objects with None hold all.
     values = column.to_numpy(dtype=object, na_value=None)
     try:
@@ -205,14 +207,14 @@ def _of_series(column: Any) -> pl.Series:
         return pl.Series(pyarrow.array(values, from_pandas=True))
     except (ImportError, ValueError, TypeError):
         # It need not be there; its errors, of a column of mixed values, are ValueError and TypeError.
-        return _of_array(values)
+        return _convert_array(values)
 
 
-def _codes(codes: NDArray[Any]) -> pl.Series:
+def _convert_codes(codes: NDArray[Any]) -> pl.Series:
     return pl.Series(np.where(codes < 0, 0, codes).astype(np.uint32)).set(pl.Series(codes < 0), None)
 
 
-def _of_array(values: NDArray[Any]) -> pl.Series:
+def _convert_array(values: NDArray[Any]) -> pl.Series:
     """Return an array without missing values other than None, NaN and NaT."""
     kind = values.dtype
     if kind.kind == "M":

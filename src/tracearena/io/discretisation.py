@@ -11,12 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, ParameterError
-from tracearena.io.fields.columns import identifiers, numbered
+from tracearena.io.fields.columns import convert_ids, number_ids
 from tracearena.io.options import Choices, Extent
-from tracearena.io.report import Report, Rule
+from tracearena.io.report import DropRule, Report
 from tracearena.io.rows import CheckIns
 from tracearena.traces import Box, Clock, Grid, Places, Traces
-from tracearena.traces.row_table import arranged
+from tracearena.traces.row_table import arrange_rows
 
 DEFAULT_GRID = (32, 32)
 APART_DEGREES = 0.01
@@ -34,7 +34,7 @@ ODDITIES = (
 """What a report calls what is odd about events and kept."""
 
 
-def traces_of(
+def build_traces(
     checkins: CheckIns, report: Report, choices: Choices, *, places: Places | None = None
 ) -> Traces:
     """Build traces; every event that finds no place is dropped and counted.
@@ -45,30 +45,30 @@ def traces_of(
     """
     frame = checkins.frame
     if choices.bounds is not None:
-        frame = inside(frame, choices.bounds, report)
+        frame = keep_inside_box(frame, choices.bounds, report)
         report.refuse_if_nothing_is_left(frame.height)
     if places is not None:
-        refuse_other_places(choices)
-        frame = at_known_places(frame, places, report)
+        check_no_place_choices(choices)
+        frame = move_to_known_places(frame, places, report)
     elif choices.grid is not None or "venue" not in frame.columns:
-        places, frame = _on_grid(frame, choices, report)
+        places, frame = _move_to_grid(frame, choices, report)
     else:
-        places, frame = _at_venues(frame, choices.top, report)
+        places, frame = _move_to_venues(frame, choices.top, report)
     report.refuse_if_nothing_is_left(frame.height)
-    return _assembled(frame, places, choices, checkins, report)
+    return _assemble_traces(frame, places, choices, checkins, report)
 
 
-def robust_box(latitude: pl.Series, longitude: pl.Series) -> Box:
+def compute_robust_box(latitude: pl.Series, longitude: pl.Series) -> Box:
     """Return a box around nearly all points: the middle 99 % and a tenth more on each side.
 
     It never reaches beyond the points themselves, and its corners are rounded outwards to 0.0001°.
     """
-    south, north = _robust_range(latitude)
-    west, east = _robust_range(longitude)
+    south, north = _compute_robust_range(latitude)
+    west, east = _compute_robust_range(longitude)
     return Box(max(south, -90.0), max(west, -180.0), min(north, 90.0), min(east, 180.0))
 
 
-def _robust_range(values: pl.Series) -> tuple[float, float]:
+def _compute_robust_range(values: pl.Series) -> tuple[float, float]:
     low, high = float(values.quantile(0.005) or 0), float(values.quantile(0.995) or 0)
     rim = (high - low) / 10
     low, high = max(low - rim, float(values.min())), min(high + rim, float(values.max()))  # type: ignore[arg-type]
@@ -76,38 +76,38 @@ def _robust_range(values: pl.Series) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.005, high + 0.005)
 
 
-def refuse_other_places(choices: Choices) -> None:
+def check_no_place_choices(choices: Choices) -> None:
     """Refuse to choose places where they are given."""
     if choices.grid is not None or choices.top is not None:
         raise ParameterError("the places are given: neither a grid nor the most visited are chosen")
 
 
-def inside(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFrame:
+def keep_inside_box(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFrame:
     """Return the events within a box; the others are reported."""
     if "lat" not in frame.columns:
         raise ParameterError("bounds need coordinates, and the file has none")
     within = pl.col("lat").is_between(box.south, box.north) & pl.col("lon").is_between(box.west, box.east)
-    return report.sift(frame, [Rule(reason="outside the bounds", bad=~within, column="lat, lon")])
+    return report.sift(frame, [DropRule(reason="outside the bounds", bad=~within, column="lat, lon")])
 
 
-def _on_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Places, pl.DataFrame]:
+def _move_to_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Places, pl.DataFrame]:
     if choices.top is not None:
         raise ParameterError("top needs a column of places, and the file has only coordinates")
     if "lat" not in frame.columns:
         raise ParameterError("a grid needs coordinates, and the file has none")
-    box = choices.bounds or robust_box(frame["lat"], frame["lon"])
+    box = choices.bounds or compute_robust_box(frame["lat"], frame["lon"])
     grid = Grid.over(box, *(choices.grid or DEFAULT_GRID))
-    return Places.of_grid(grid), in_cells(frame, grid, report)
+    return Places.of_grid(grid), move_to_cells(frame, grid, report)
 
 
-def in_cells(frame: pl.DataFrame, grid: Grid, report: Report) -> pl.DataFrame:
+def move_to_cells(frame: pl.DataFrame, grid: Grid, report: Report) -> pl.DataFrame:
     """Return the events with the cells of a grid as places; those outside are reported."""
     cell = grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
-    rule = Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
+    rule = DropRule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
     return report.sift(frame.with_columns(place=pl.Series(cell)), [rule])
 
 
-def at_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.DataFrame:
+def move_to_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.DataFrame:
     """Return the events with the places that are given, by id or by their grid; the others are reported."""
     if "venue" in frame.columns:
         ids = pl.DataFrame({"venue": places.ids.tolist()}).with_columns(
@@ -115,32 +115,32 @@ def at_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.D
         )
         frame = frame.with_columns(pl.col("venue").cast(pl.String))
         frame = frame.join(ids, on="venue", how="left", maintain_order="left")
-        rule = Rule(reason="not in the file of places", bad=pl.col("place").is_null(), column="venue")
+        rule = DropRule(reason="not in the file of places", bad=pl.col("place").is_null(), column="venue")
         return report.sift(frame, [rule])
     if places.grid is None:
         raise ParameterError("the events name no places and the given places are no grid")
-    return in_cells(frame, places.grid, report)
+    return move_to_cells(frame, places.grid, report)
 
 
-def _at_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Places, pl.DataFrame]:
+def _move_to_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Places, pl.DataFrame]:
     """All venues by id, or the most visited in descending order, ties in order of appearance ([ppmtf])."""
     require_coordinates(frame.columns, report.path)
-    frame = with_venues(frame, report)
+    frame = keep_named_venues(frame, report)
     report.refuse_if_nothing_is_left(frame.height)
-    venue, ids = numbered(identifiers(frame["venue"]))
+    venue, ids = number_ids(convert_ids(frame["venue"]))
     first = np.empty(len(ids), np.int64)
     first[venue[::-1]] = np.arange(len(venue))[::-1]  # the last to be written is the first event
-    _notice_places_apart(frame, first[venue], report)
+    _report_spread_places(frame, first[venue], report)
     kept = np.arange(len(ids))
     if top is not None:
         kept = np.lexsort((first, -np.bincount(venue)))[:top]
     place = np.full(len(ids), -1, np.int32)
     place[kept] = np.arange(len(kept))
-    places = places_of(ids[kept], frame[first[kept]])
+    places = build_venue_places(ids[kept], frame[first[kept]])
     frame = frame.with_columns(place=pl.Series(place[venue]))
     if top is not None:
         reason = f"not among the {top:,} most visited places"
-        frame = report.sift(frame, [Rule(reason=reason, bad=pl.col("place") < 0, column="venue")])
+        frame = report.sift(frame, [DropRule(reason=reason, bad=pl.col("place") < 0, column="venue")])
     return places, frame
 
 
@@ -150,12 +150,12 @@ def require_coordinates(columns: Sequence[str], path: str) -> None:
         raise DataError(f"{path}: has places without coordinates; give their file with --places")
 
 
-def with_venues(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
+def keep_named_venues(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
     """Return the events that name a place; the others are reported."""
-    return report.sift(frame, [Rule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
+    return report.sift(frame, [DropRule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
 
 
-def _notice_places_apart(frame: pl.DataFrame, first: NDArray[np.int64], report: Report) -> None:
+def _report_spread_places(frame: pl.DataFrame, first: NDArray[np.int64], report: Report) -> None:
     """Report places of one name at several positions: two people's homes, or the shops of a chain."""
     away = np.zeros(frame.height, bool)
     for name in ("lat", "lon"):
@@ -170,13 +170,13 @@ def _notice_places_apart(frame: pl.DataFrame, first: NDArray[np.int64], report: 
     report.notice(APART, len(np.unique(first[away])), fault)
 
 
-def places_of(ids: NDArray[Any], about: pl.DataFrame) -> Places:
+def build_venue_places(ids: NDArray[Any], about: pl.DataFrame) -> Places:
     """Return places with the coordinates and the category that an event at each has."""
     categories = about["category"].fill_null("").to_list() if "category" in about.columns else None
     return Places(about["lat"].to_numpy(), about["lon"].to_numpy(), ids=ids, categories=categories)
 
 
-def _assembled(
+def _assemble_traces(
     frame: pl.DataFrame, places: Places, choices: Choices, checkins: CheckIns, report: Report
 ) -> Traces:
     if checkins.are_numbered:
@@ -184,10 +184,10 @@ def _assembled(
     else:
         extent = Extent.of(frame["local"].to_numpy(), frame["utc"], checkins.zone)
     clock = extent.clock(choices, are_numbered=checkins.are_numbered)
-    frame = _timed(frame, extent, clock, checkins)
-    users, user_ids = numbered(frame["user"])
+    frame = _compute_instants(frame, extent, clock, checkins)
+    users, user_ids = number_ids(frame["user"])
     keys = ["instant"] if checkins.are_numbered else ["instant", "utc"]
-    rows = arranged(users, [frame[key].to_numpy() for key in keys])
+    rows = arrange_rows(users, [frame[key].to_numpy() for key in keys])
     stamped = not extent.says_all(clock, are_local=checkins.times_are_local)
     traces = Traces(
         places,
@@ -198,24 +198,24 @@ def _assembled(
         place_index=frame["place"].to_numpy()[rows.order],
         timestamps=frame["utc"].to_numpy()[rows.order] if stamped else None,
     )
-    notice_oddities(traces, report)
+    report_oddities(traces, report)
     return traces
 
 
-def _timed(frame: pl.DataFrame, extent: Extent, clock: Clock, checkins: CheckIns) -> pl.DataFrame:
+def _compute_instants(frame: pl.DataFrame, extent: Extent, clock: Clock, checkins: CheckIns) -> pl.DataFrame:
     origin = extent.origin(clock)
     if checkins.are_numbered:
         return frame.with_columns(pl.col("instant") - origin)
     return frame.with_columns(instant=(pl.col("local") - origin) // clock.interval_s)
 
 
-def notice_oddities(traces: Traces, report: Report) -> None:
+def report_oddities(traces: Traces, report: Report) -> None:
     """Report what is odd and kept."""
-    for reason, count in oddities(traces).items():
+    for reason, count in count_oddities(traces).items():
         report.notice(reason, count)
 
 
-def oddities(traces: Traces) -> dict[str, int]:
+def count_oddities(traces: Traces) -> dict[str, int]:
     """Count what is odd and kept: the same second twice for a user, repeated events, lone events."""
     exact = traces.instants if traces.timestamps is None else traces.timestamps
     same_user = np.diff(traces.user_index) == 0
@@ -231,39 +231,39 @@ def oddities(traces: Traces) -> dict[str, int]:
 # Traces that already have places, onto a grid or onto the most visited of their places.
 
 
-def regridded(traces: Traces, choices: Choices, report: Report) -> Traces:
+def regrid_traces(traces: Traces, choices: Choices, report: Report) -> Traces:
     """Move every event with its place: into the cell that holds its point, or out.
 
     Events of places outside the bounds, or not among the most visited, are dropped and counted.
     """
     old = traces.places
     if choices.grid is not None:
-        box = choices.bounds or robust_box(pl.Series(old.latitude), pl.Series(old.longitude))
+        box = choices.bounds or compute_robust_box(pl.Series(old.latitude), pl.Series(old.longitude))
         grid = Grid.over(box, *choices.grid)
         cell = grid.cell_of(old.latitude, old.longitude)
-        return _moved(traces, cell, Places.of_grid(grid), "outside the bounds", report)
+        return _move_events(traces, cell, Places.of_grid(grid), "outside the bounds", report)
     if choices.bounds is not None:
         inside = np.flatnonzero(choices.bounds.contains(old.latitude, old.longitude))
-        traces = _only(traces, inside, "outside the bounds", report)
+        traces = _keep_places(traces, inside, "outside the bounds", report)
     if choices.top is not None:
         reason = f"not among the {choices.top:,} most visited places"
-        traces = _only(traces, _most_visited(traces, choices.top), reason, report)
+        traces = _keep_places(traces, _rank_places(traces, choices.top), reason, report)
     return traces
 
 
-def _most_visited(traces: Traces, top: int) -> NDArray[np.int64]:
+def _rank_places(traces: Traces, top: int) -> NDArray[np.int64]:
     """Places in descending order of their events, ties in order of appearance."""
     visited, first, counts = np.unique(traces.place_index, return_index=True, return_counts=True)
     return np.asarray(visited[np.lexsort([first, -counts])[:top]], np.int64)
 
 
-def _only(traces: Traces, chosen: NDArray[np.int64], reason: str, report: Report) -> Traces:
+def _keep_places(traces: Traces, chosen: NDArray[np.int64], reason: str, report: Report) -> Traces:
     new = np.full(len(traces.places), -1, np.int32)
     new[chosen] = np.arange(len(chosen))
-    return _moved(traces, new, traces.places.take(chosen), reason, report)
+    return _move_events(traces, new, traces.places.take(chosen), reason, report)
 
 
-def _moved(traces: Traces, new: NDArray[Any], places: Places, reason: str, report: Report) -> Traces:
+def _move_events(traces: Traces, new: NDArray[Any], places: Places, reason: str, report: Report) -> Traces:
     found = new[traces.place_index] >= 0
     if not found.any():
         raise DataError(f"{report.path}: no event is left: all are {reason}")

@@ -1,7 +1,7 @@
 """Who got which number in a format that holds numbers only: a secret table, the way back.
 
 The key of a file stands beside it as ``NAME.users.csv`` (``user_id,original_id``). Two files whose
-users were numbered by one key can be compared; `refuse_numbered_apart` finds those that were not.
+users were numbered by one key can be compared; `check_same_numbers` finds those that were not.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class UserKey:
     @classmethod
     def read(cls, path: str | PathLike[str], *, lowest: int = 0) -> UserKey:
         """Read a key; a row that is not one new number and one new id is refused."""
-        rows = _rows(path)
+        rows = _read_key_rows(path)
         numbers: dict[str, int] = {}
         taken: dict[int, str] = {}
         faults = []
         for row, cells in enumerate(rows, 1):
-            fault = _fault(row, cells, lowest, numbers, taken)
+            fault = _find_key_fault(row, cells, lowest, numbers, taken)
             if fault is not None:
                 faults.append(fault)
                 continue
@@ -109,9 +109,9 @@ class UserKey:
 
         The numbers they had stay theirs here, if they are nobody else's.
         """
-        if to not in LOWEST or not key_beside(source).is_file():
+        if to not in LOWEST or not find_key_path(source).is_file():
             return traces
-        known = UserKey.read(key_beside(source)).numbers
+        known = UserKey.read(find_key_path(source)).numbers
         owners = {number: own for own, number in known.items()}
         taken = set(self.numbers.values())
         if to != "ppmtf":
@@ -142,17 +142,17 @@ class UserKey:
         return None
 
 
-def key_beside(path: str | PathLike[str]) -> Path:
+def find_key_path(path: str | PathLike[str]) -> Path:
     """Return where the key of a file stands.
 
-    >>> str(key_beside("org.csv"))
+    >>> str(find_key_path("org.csv"))
     'org.csv.users.csv'
     """
     return Path(f"{path}.users.csv")
 
 
 @contextmanager
-def keeping(
+def write_keys_beside(
     key: UserKey, outputs: Mapping[Path, Iterable[int]], file: Path | None = None
 ) -> Iterator[list[Path]]:
     """Write the key beside outputs, and back to its own file, if the block that writes them ends well.
@@ -172,7 +172,7 @@ def keeping(
     list
         The keys that will be written.
     """
-    parts = {key_beside(out): key.only(numbers) for out, numbers in outputs.items() if not is_stream(out)}
+    parts = {find_key_path(out): key.only(numbers) for out, numbers in outputs.items() if not is_stream(out)}
     if file is None and key.changes_ids and len(parts) < len(outputs):
         raise ParameterError(
             "a key cannot stand beside a pipe or a device; name a file for it with --user-key"
@@ -198,25 +198,25 @@ def keeping(
         yield list(parts)
 
 
-def refuse_stale_key(source: Path, target: Path) -> None:
+def check_no_stale_key(source: Path, target: Path) -> None:
     """Refuse an output beside which the key of another file stands, where its source has none."""
-    stale = key_beside(target)
-    if stale.is_file() and not key_beside(source).is_file():
+    stale = find_key_path(target)
+    if stale.is_file() and not find_key_path(source).is_file():
         raise FileError.whole(stale, "is the key of another file than this output; remove it", "other-key")
 
 
 @contextmanager
-def carrying(source: Path, target: Path) -> Iterator[None]:
+def copy_key_beside(source: Path, target: Path) -> Iterator[None]:
     """Write the key beside a source beside a target too, if there is one and the block ends well."""
-    if not key_beside(source).is_file():
+    if not find_key_path(source).is_file():
         yield
         return
-    with replacing(key_beside(target), private=True) as out:
-        out.write(UserKey.read(key_beside(source)).text())
+    with replacing(find_key_path(target), private=True) as out:
+        out.write(UserKey.read(find_key_path(source)).text())
         yield
 
 
-def refuse_numbered_apart(
+def check_same_numbers(
     first: Path,
     second: Path,
     *,
@@ -234,7 +234,7 @@ def refuse_numbered_apart(
         Refuse keys of different users too, because rows are compared in the order of users.
     """
     paths = (first, second)
-    keys = [UserKey.read(key_beside(path)) if key_beside(path).is_file() else None for path in paths]
+    keys = [UserKey.read(find_key_path(path)) if find_key_path(path).is_file() else None for path in paths]
     if (users is None and None in keys) or keys == [None, None]:
         return
     known = [
@@ -251,7 +251,7 @@ def refuse_numbered_apart(
         )
 
 
-def _rows(path: str | PathLike[str]) -> list[list[str]]:
+def _read_key_rows(path: str | PathLike[str]) -> list[list[str]]:
     try:
         text = read_bytes(path).decode("utf-8-sig")
         rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
@@ -263,7 +263,7 @@ def _rows(path: str | PathLike[str]) -> list[list[str]]:
     return rows[1:]
 
 
-def _fault(
+def _find_key_fault(
     row: int, cells: list[str], lowest: int, numbers: Mapping[str, int], taken: Mapping[int, str]
 ) -> Fault | None:
     if len(cells) != len(HEADER):

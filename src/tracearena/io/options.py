@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tracearena.checks import LARGEST_COUNT, require_whole
 from tracearena.errors import Fault, FileError, ParameterError
-from tracearena.io.fields.columns import EVENTS, OPTIONS, option_of, plain_name, roles
+from tracearena.io.fields.columns import EVENTS, OPTIONS, find_option_name, find_roles, simplify_name
 from tracearena.traces import Clock
 from tracearena.traces.box import Box
 from tracearena.traces.clock import DAY_S
@@ -93,7 +93,7 @@ class Layout:
         for role, column in self.columns.items():
             if not (column.isascii() and column.isdigit() and int(column) >= 1):
                 allowed = "the number of a column, from 1, because there is no header"
-                raise ParameterError.of(f"columns: {option_of(role)}", column, allowed)
+                raise ParameterError.of(f"columns: {find_option_name(role)}", column, allowed)
 
     @classmethod
     def parse(
@@ -108,7 +108,7 @@ class Layout:
     ) -> Layout:
         """Read what the command line or a caller says."""
         return cls(
-            columns=_parsed(columns),
+            columns=_parse_columns(columns),
             header=header,
             delimiter=None if delimiter is None else DELIMITERS.get(delimiter, delimiter),
             decimal=decimal,
@@ -138,7 +138,7 @@ class Layout:
     def roles(self, names: Sequence[str], wanted: Sequence[str] = EVENTS) -> dict[str, str]:
         """Return which of the columns has which role: as said, and else by its name."""
         chosen = {role: column for role in wanted if (column := self._chosen(names, role)) is not None}
-        found = roles(names, wanted, chosen)
+        found = find_roles(names, wanted, chosen)
         if "time" in chosen and "date" not in chosen:
             found.pop("date", None)
         return found
@@ -146,12 +146,12 @@ class Layout:
     def _chosen(self, names: Sequence[str], role: str) -> str | None:
         if role == "user" and self.one_user is not None:
             return ONE_USER
-        return None if role not in self.columns else column_named(names, self.columns[role])
+        return None if role not in self.columns else find_column(names, self.columns[role])
 
     def require_roles(self, wanted: Sequence[str], path: str | PathLike[str]) -> None:
         """Refuse columns that are named for a role that events, or GPS points, have no use for."""
-        if useless := [option_of(role) for role in self.columns if role not in wanted]:
-            known = ", ".join(map(option_of, wanted))
+        if useless := [find_option_name(role) for role in self.columns if role not in wanted]:
+            known = ", ".join(map(find_option_name, wanted))
             what = "GPS points" if "trajectory" in wanted else "events"
             said = f"columns: {', '.join(useless)} cannot be said of {what}"
             raise ParameterError(f"{path}: {said}, whose columns are {known}")
@@ -160,9 +160,9 @@ class Layout:
         """Refuse columns that are named and absent."""
         shown = ", ".join(names[:_SHOWN_COLUMNS]) if self.header else f"{len(names)} columns"
         faults = [
-            Fault(0, None, shown, f"{option_of(role)}={column}: there is no such column", "columns")
+            Fault(0, None, shown, f"{find_option_name(role)}={column}: there is no such column", "columns")
             for role, column in self.columns.items()
-            if column_named(names, column) is None
+            if find_column(names, column) is None
         ]
         if faults:
             raise FileError(path, faults)
@@ -172,22 +172,22 @@ AS_NAMED = Layout()
 """A table whose header says it all."""
 
 
-def _parsed(columns: str | Mapping[str, Any] | None) -> dict[str, str]:
-    pairs = _pairs(columns) if isinstance(columns, str) else list((columns or {}).items())
+def _parse_columns(columns: str | Mapping[str, Any] | None) -> dict[str, str]:
+    pairs = _split_column_pairs(columns) if isinstance(columns, str) else list((columns or {}).items())
     found: dict[str, str] = {}
     for name, column in pairs:
         role = OPTIONS.get(str(name).strip().lower())
         if role is None:
             raise ParameterError.of("columns", name, f"a role: {', '.join(OPTIONS)}")
         if role in found:
-            raise ParameterError(f"columns: the {option_of(role)} is named twice")
+            raise ParameterError(f"columns: the {find_option_name(role)} is named twice")
         if str(column) in found.values():
             raise ParameterError(f"columns: {column!r} cannot have two roles")
         found[role] = str(column)
     return found
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
+def _split_column_pairs(text: str) -> list[tuple[str, str]]:
     """Split ``user=MMSI,time=BaseDateTime``; a part without ``=`` goes on with the name before it."""
     pairs: list[tuple[str, str]] = []
     for part in text.split(","):
@@ -204,11 +204,11 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def column_named(names: Sequence[str], wanted: str) -> str | None:
+def find_column(names: Sequence[str], wanted: str) -> str | None:
     """Return the column of a name: as it is written, or else without regard to case and blanks."""
     if wanted in names:
         return wanted
-    alike = [name for name in names if plain_name(name) == plain_name(wanted)]
+    alike = [name for name in names if simplify_name(name) == simplify_name(wanted)]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -228,7 +228,7 @@ class Choices:
         Rows and columns of a grid over `bounds`; its cells become the places.
     bounds
         A box, borders included; events outside are left out.
-        A grid without bounds covers nearly all of the data (`discretise.robust_box`).
+        A grid without bounds covers nearly all of the data (`discretise.compute_robust_box`).
     top
         Keep the so many most visited places only ([ppmtf]: 1,000).
     interval_s
@@ -304,20 +304,20 @@ class Choices:
     ) -> Choices:
         """Read the choices as the command line writes them."""
         return cls(
-            grid=None if grid is None else grid_shape(grid),
+            grid=None if grid is None else parse_grid_shape(grid),
             bounds=None if bounds is None else Box.parse(bounds),
             top=top,
-            interval_s=None if interval is None else seconds(interval, "interval"),
-            slot_s=None if slot is None else seconds(slot, "slot"),
+            interval_s=None if interval is None else parse_duration_s(interval, "interval"),
+            slot_s=None if slot is None else parse_duration_s(slot, "slot"),
             timezone=timezone,
             utc_hours=utc_hours,
         )
 
 
-def seconds(text: str, name: str) -> int:
+def parse_duration_s(text: str, name: str) -> int:
     """Read a duration such as ``30min``, ``2h`` or ``90s``.
 
-    >>> seconds("2h", "slot")
+    >>> parse_duration_s("2h", "slot")
     7200
     """
     from tracearena.algorithms.spec import Quantity
@@ -329,7 +329,7 @@ def seconds(text: str, name: str) -> int:
     return int(Quantity.of(match[1], "min" if match[2] == "m" else match[2]))
 
 
-def grid_shape(text: str) -> tuple[int, int]:
+def parse_grid_shape(text: str) -> tuple[int, int]:
     """Read rows × columns, such as ``32x32``."""
     match = re.fullmatch(r"(\d{1,5})\s*[x×]\s*(\d{1,5})", text.strip())
     rows, columns = (0, 0) if match is None else (int(match[1]), int(match[2]))

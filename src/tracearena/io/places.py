@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.io import read_bytes, replacing, require_columns
 from tracearena.io import pwscup
-from tracearena.io.dataframes import FRAME, rows_of_frame
-from tracearena.io.fields.columns import LONGEST_ID, NUL, PLACES, identifiers, roles
+from tracearena.io.dataframes import FRAME, convert_frame
+from tracearena.io.fields.columns import LONGEST_ID, NUL, PLACES, convert_ids, find_roles
 from tracearena.io.formats import peopleflow
 from tracearena.io.tables import (
-    expected,
-    header_fields,
+    check_column_type,
     is_parquet,
     read_parquet,
     read_rows,
+    read_utf8_bytes,
     split_header,
-    text_bytes,
+    split_header_fields,
 )
 from tracearena.traces import Box, Grid, IdTable, Places
 
@@ -40,17 +40,17 @@ def read_places(path: str | PathLike[str]) -> Places:
     beside them, if there is one.
     """
     if is_parquet(path):
-        return read(path)
-    header, _ = split_header(text_bytes(path))
+        return read_place_table(path)
+    header, _ = split_header(read_utf8_bytes(path))
     if header == _REGIONS:
-        return peopleflow.read_regions(path, _pois_beside(Path(path)))
+        return peopleflow.read_regions(path, _find_pois_file(Path(path)))
     if header.startswith(_REGIONS):
         return pwscup.read_places(path)
     if header.startswith(_POIS):
         from tracearena.io import ppmtf
 
         return ppmtf.read_places(path)
-    return read(path)
+    return read_place_table(path)
 
 
 def write_places(places: Places, path: str | PathLike[str], *, to: str = "table") -> None:
@@ -62,10 +62,10 @@ def write_places(places: Places, path: str | PathLike[str], *, to: str = "table"
 
         ppmtf.write_places(places, path)
     else:
-        write(places, path)
+        write_place_table(places, path)
 
 
-def places_beside(path: Path, format: str) -> Places:
+def read_places_beside(path: Path, format: str) -> Places:
     """Find and read the file of places in the folder of a file of traces."""
     city = path.name.partition(".")[0].rpartition("_")[2]
     names = {
@@ -84,7 +84,7 @@ def places_beside(path: Path, format: str) -> Places:
     )
 
 
-def _pois_beside(regions: Path) -> Path | None:
+def _find_pois_file(regions: Path) -> Path | None:
     pois = regions.with_name(regions.name.replace("regions_", "POI_", 1))
     return pois if pois.is_file() and pois != regions else None
 
@@ -96,7 +96,7 @@ _BOUND_DECIMALS = 9
 _OWN = ("sensitive", "row", "column")
 
 
-def write(places: Places, path: str | PathLike[str]) -> None:
+def write_place_table(places: Places, path: str | PathLike[str]) -> None:
     """Write the columns of `Places.to_frame`, sensitive places as 1 and others as 0."""
     frame = places.to_frame().with_columns(pl.col("sensitive").cast(pl.Int8))
     with replacing(path) as out:
@@ -106,26 +106,28 @@ def write(places: Places, path: str | PathLike[str]) -> None:
             out.write(frame.write_csv().encode())
 
 
-def read(path: str | PathLike[str]) -> Places:
+def read_place_table(path: str | PathLike[str]) -> Places:
     """Read places: an id, latitude and longitude under the names `table` knows; the rest if it is there.
 
     With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
     """
-    return _places_of(_parquet(path) if is_parquet(path) else _csv(path), path)
+    return _build_checked_places(
+        _read_parquet_places(path) if is_parquet(path) else _read_csv_places(path), path
+    )
 
 
-def of_frame(frame: Any) -> Places:
+def build_places(frame: Any) -> Places:
     """Make places of a data frame of any library with the columns of a file of places."""
-    return _places_of(_chosen(rows_of_frame(frame), FRAME), FRAME)
+    return _build_checked_places(_select_place_columns(convert_frame(frame), FRAME), FRAME)
 
 
-def _places_of(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
-    found = roles(frame.columns, PLACES)
+def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
+    found = find_roles(frame.columns, PLACES)
     if not {"venue", "lat", "lon"} <= set(found):
         names = ", ".join(frame.columns[:12])
         raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
-    latitude, longitude = (_numbers(path, frame, found[role]) for role in ("lat", "lon"))
-    ids = identifiers(frame[found["venue"]])
+    latitude, longitude = (_parse_place_numbers(path, frame, found[role]) for role in ("lat", "lon"))
+    ids = convert_ids(frame[found["venue"]])
     if ids.null_count() or (ids.dtype == pl.String and bool((ids.str.len_chars() > LONGEST_ID).any())):
         raise FileError.whole(
             path, f"has places without an id, or with one beyond {LONGEST_ID} letters", "id"
@@ -139,8 +141,10 @@ def _places_of(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
             longitude,
             ids=np.asarray(ids.to_list()),
             sensitive=None if sensitive is None else sensitive.to_numpy() > 0,
-            categories=_categories(frame[found["category"]]) if "category" in found else None,
-            grid=_grid(path, frame, latitude, longitude) if {"row", "column"} <= set(frame.columns) else None,
+            categories=_fill_categories(frame[found["category"]]) if "category" in found else None,
+            grid=_build_place_grid(path, frame, latitude, longitude)
+            if {"row", "column"} <= set(frame.columns)
+            else None,
         )
     except DataError as error:
         if isinstance(error, FileError):
@@ -148,29 +152,29 @@ def _places_of(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
         raise FileError.whole(path, str(error), "places") from None
 
 
-def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
+def _read_parquet_places(path: str | PathLike[str]) -> pl.DataFrame:
     raw = read_parquet(
-        path, lambda names: [*roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
+        path, lambda names: [*find_roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
     )
-    return _chosen(raw, path)
+    return _select_place_columns(raw, path)
 
 
-def _chosen(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
-    kinds = {column: role for role, column in roles(raw.columns, PLACES).items()}
+def _select_place_columns(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
+    kinds = {column: role for role, column in find_roles(raw.columns, PLACES).items()}
     if not {"venue", "lat", "lon"} <= set(kinds.values()):
         return raw
     # A frame may have columns of its own under names that events have, such as a time.
     known = [name for name in raw.columns if name in kinds or name in _OWN]
-    return pl.DataFrame({name: expected(raw[name], kinds.get(name, name), path) for name in known})
+    return pl.DataFrame({name: check_column_type(raw[name], kinds.get(name, name), path) for name in known})
 
 
-def _categories(column: pl.Series) -> list[str]:
+def _fill_categories(column: pl.Series) -> list[str]:
     return column.cast(pl.String).fill_null("").str.slice(0, LONGEST_ID).to_list()
 
 
-def _csv(path: str | PathLike[str]) -> pl.DataFrame:
-    header, rest = split_header(text_bytes(path))
-    names, separator = header_fields(header)
+def _read_csv_places(path: str | PathLike[str]) -> pl.DataFrame:
+    header, rest = split_header(read_utf8_bytes(path))
+    names, separator = split_header_fields(header)
     require_columns(path, len(names))
     columns = [f"column {i}" for i in range(len(names))]
     frame = read_rows(path, rest, columns, separator, quoted=True)
@@ -180,7 +184,7 @@ def _csv(path: str | PathLike[str]) -> pl.DataFrame:
     return frame.select(columns).rename(unique)
 
 
-def _numbers(path: str | PathLike[str], frame: pl.DataFrame, column: str) -> Any:
+def _parse_place_numbers(path: str | PathLike[str], frame: pl.DataFrame, column: str) -> Any:
     numbers = frame[column].cast(pl.Float64, strict=False)
     if numbers.null_count():
         row = int(numbers.is_null().arg_true()[0])
@@ -190,7 +194,7 @@ def _numbers(path: str | PathLike[str], frame: pl.DataFrame, column: str) -> Any
     return numbers.to_numpy()
 
 
-def _grid(path: str | PathLike[str], frame: pl.DataFrame, latitude: Any, longitude: Any) -> Grid:
+def _build_place_grid(path: str | PathLike[str], frame: pl.DataFrame, latitude: Any, longitude: Any) -> Grid:
     row, column = (
         frame[name].cast(pl.Int64, strict=False).fill_null(0).to_numpy() for name in ("row", "column")
     )
@@ -224,10 +228,10 @@ def read_pseudonyms(path: str | PathLike[str]) -> dict[str, str]:
     The first line is a header; where its names say so (``user_id,pse_id``) the user may stand first. Ids are
     text here: the contest's tables of numbers and those of GPS users with names are read alike.
     """
-    return _pairs(path, one_to_one=True)
+    return _read_pairs(path, one_to_one=True)
 
 
-def read_who_is_who(path: str | PathLike[str], *, one_to_one: bool = True) -> IdTable:
+def read_id_pairs(path: str | PathLike[str], *, one_to_one: bool = True) -> IdTable:
     """Read a table of pseudonyms and users, CSV or Parquet, by ascending pseudonym.
 
     Parameters
@@ -235,13 +239,13 @@ def read_who_is_who(path: str | PathLike[str], *, one_to_one: bool = True) -> Id
     one_to_one
         Refuse a user who stands under two pseudonyms; a guess may name one twice.
     """
-    pairs = _pairs(path, one_to_one=one_to_one)
-    pseudonyms, users = _ids(list(pairs)), _ids(list(pairs.values()))
+    pairs = _read_pairs(path, one_to_one=one_to_one)
+    pseudonyms, users = _convert_pair_ids(list(pairs)), _convert_pair_ids(list(pairs.values()))
     order = np.argsort(pseudonyms, kind="stable")
     return IdTable(pseudonyms[order], users[order])
 
 
-def write_who_is_who(table: IdTable, path: str | PathLike[str]) -> None:
+def write_id_pairs(table: IdTable, path: str | PathLike[str]) -> None:
     """Write a guess at who is who: Parquet where the name ends so, and CSV otherwise."""
     import polars as pl
 
@@ -253,8 +257,8 @@ def write_who_is_who(table: IdTable, path: str | PathLike[str]) -> None:
             out.write(frame.write_csv().encode())
 
 
-def _pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:
-    rows = _rows(path)
+def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:
+    rows = _read_pair_rows(path)
     if not rows:
         raise FileError.whole(path, "is empty; an id table has a header and a line a pseudonym", "empty")
     header = [name.strip().lower() for name in rows[0]]
@@ -283,7 +287,7 @@ def _pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:
     return table
 
 
-def _rows(path: str | PathLike[str]) -> list[list[str]]:
+def _read_pair_rows(path: str | PathLike[str]) -> list[list[str]]:
     with open(path, "rb") as file:
         packed = file.read(4) == b"PAR1"
     if not packed:
@@ -293,18 +297,18 @@ def _rows(path: str | PathLike[str]) -> list[list[str]]:
             return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
         except csv.Error as error:
             raise FileError.whole(path, f"is not a CSV table: {error}", "bad-csv") from None
-    from tracearena.io.tables import expected, read_parquet
+    from tracearena.io.tables import check_column_type, read_parquet
 
     frame = read_parquet(path, lambda names: names)
-    columns = [expected(column, "user", path).cast(str).fill_null("").to_list() for column in frame]
+    columns = [check_column_type(column, "user", path).cast(str).fill_null("").to_list() for column in frame]
     return [frame.columns, *map(list, zip(*columns, strict=True))]
 
 
-def _ids(texts: list[str]) -> NDArray[Any]:
+def _convert_pair_ids(texts: list[str]) -> NDArray[Any]:
     """Return ids as numbers if all of them are, written the plain way, and as text otherwise."""
     import polars as pl
 
-    from tracearena.io.fields.columns import identifiers
+    from tracearena.io.fields.columns import convert_ids
 
-    ids = identifiers(pl.Series(texts, dtype=pl.String))
+    ids = convert_ids(pl.Series(texts, dtype=pl.String))
     return np.asarray(ids.to_list())

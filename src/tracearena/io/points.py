@@ -13,23 +13,28 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, ParameterError
 from tracearena.files.io import replacing
-from tracearena.io.discretisation import robust_box
-from tracearena.io.fields.columns import LONGEST_ID, POINTS, identifiers, numbered
-from tracearena.io.fields.coordinates import local_time, odd_users, oddly_dated, unsorted
+from tracearena.io.discretisation import compute_robust_box
+from tracearena.io.fields.columns import LONGEST_ID, POINTS, convert_ids, number_ids
+from tracearena.io.fields.coordinates import (
+    find_local_time,
+    report_odd_users,
+    report_old_times,
+    report_unsorted_times,
+)
 from tracearena.io.options import AS_NAMED, Choices, Layout
 from tracearena.io.report import Reading, Report
-from tracearena.io.rows import Rows, parsed_rows, sifted
-from tracearena.io.tables import by_role
+from tracearena.io.rows import Rows, drop_bad_rows, parse_rows
+from tracearena.io.tables import select_by_role
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces, zones
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.gridding import gridded, resampled
+from tracearena.traces.gridding import grid_points, resample_points
 from tracearena.traces.time import require_zone
 
 if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
 
 
-def points_of(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAMED) -> GpsTraces:
+def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAMED) -> GpsTraces:
     """Make GPS traces of rows; those that cannot be used are reported and left out.
 
     Times that name no zone are of the report's; numbers are seconds since 1970, or milliseconds or
@@ -37,16 +42,16 @@ def points_of(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAMED) -> G
     """
     if report.timezone is not None:
         require_zone(report.timezone)
-    given, names = by_role(raw, report, POINTS, layout)
+    given, names = select_by_role(raw, report, POINTS, layout)
     report.rows = report.rows or given.height
     report.refuse_if_nothing_is_left(given.height, "holds no point", "no-points")
-    rows = parsed_rows(given, report, unit="ms", layout=layout, names=names)
-    rows = replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report)))
-    frame = sifted(rows, report, [*rows.who(), *rows.when(), *rows.where()])
+    rows = parse_rows(given, report, unit="ms", layout=layout, names=names)
+    rows = replace(rows, frame=rows.frame.with_columns(_at=convert_to_utc(rows, report)))
+    frame = drop_bad_rows(rows, report, [*rows.who(), *rows.when(), *rows.where()])
     number, at = frame["row"].to_numpy(), frame["_at"].to_numpy()
-    oddly_dated(report.path, at, number, report, report.header_lines)
-    user, user_ids = numbered(frame["user"])
-    trajectory, known = _trajectories(frame)
+    report_old_times(report.path, at, number, report, report.header_lines)
+    user, user_ids = number_ids(frame["user"])
+    trajectory, known = _number_trajectories(frame)
     traces = GpsTraces.from_points(
         user,
         at,
@@ -58,20 +63,20 @@ def points_of(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAMED) -> G
     if known is not None:
         traces = traces.with_trajectory_ids(known[traces.trajectory_ids])
     _report_order(user, at, number, report)
-    odd_users(report.path, traces, report)
+    report_odd_users(report.path, traces, report)
     return traces
 
 
-def _trajectories(frame: pl.DataFrame) -> tuple[NDArray[np.int64] | None, NDArray[Any] | None]:
+def _number_trajectories(frame: pl.DataFrame) -> tuple[NDArray[np.int64] | None, NDArray[Any] | None]:
     if "trajectory" not in frame.columns:
         return None, None
-    ids = identifiers(frame["trajectory"])
+    ids = convert_ids(frame["trajectory"])
     if ids.dtype == pl.String:
-        return numbered(ids.fill_null("").str.slice(0, LONGEST_ID))
-    return numbered(ids.fill_null(-1))
+        return number_ids(ids.fill_null("").str.slice(0, LONGEST_ID))
+    return number_ids(ids.fill_null(-1))
 
 
-def utc_of(rows: Rows, report: Report) -> pl.Series:
+def convert_to_utc(rows: Rows, report: Report) -> pl.Series:
     """Return milliseconds of UTC; times that name no zone are of the report's, or of UTC."""
     at, offset, zone = rows.frame["_at"], rows.frame["_offset"], report.timezone
     bare = at.is_not_null() & offset.is_null()
@@ -85,14 +90,14 @@ def utc_of(rows: Rows, report: Report) -> pl.Series:
         report.notice_fault(fault, report.unzoned)
     if zone in (None, "UTC"):
         return at
-    placed = _of_zone(at if bare.all() else at.set(~bare, None), zone, rows.names["time"], report)
+    placed = _convert_zone_to_utc(at if bare.all() else at.set(~bare, None), zone, rows.names["time"], report)
     return placed.fill_null(at)
 
 
-def _of_zone(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Series:
+def _convert_zone_to_utc(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Series:
     """Return milliseconds of UTC of those on a zone's clocks, and report what these skip or repeat."""
     second = bare // 1000
-    skipped, repeated = zones.unclear(second, zone)
+    skipped, repeated = zones.count_unclear_times(second, zone)
     for count, fate, code in (
         (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
         (repeated, "show twice, and are read as the first", "repeated-hour"),
@@ -100,7 +105,7 @@ def _of_zone(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Seri
         if count:
             problem = f"some times are in an hour that the clocks of {zone} {fate}"
             report.notice_fault(Fault(None, column, None, problem, code), count)
-    return zones.from_zone(second, zone) * 1000 + bare % 1000
+    return zones.zone_to_utc(second, zone) * 1000 + bare % 1000
 
 
 def _report_order(
@@ -112,7 +117,7 @@ def _report_order(
     if falling.any():
         at = np.flatnonzero(falling)
         pair = np.array([at[0] - 1, at[0]])
-        unsorted(report.path, moments[pair], rows[pair], report, report.header_lines)
+        report_unsorted_times(report.path, moments[pair], rows[pair], report, report.header_lines)
         report.notice("unsorted", len(at) - 1)
 
 
@@ -124,7 +129,7 @@ METHODS = ("last", "nearest", "interpolate")
 """Ways to make one event an instant of the points around it."""
 
 
-def events_of(
+def convert_points_to_events(
     reading: Reading[GpsTraces],
     choices: Choices,
     *,
@@ -144,13 +149,13 @@ def events_of(
     places
         The cells of a grid, if `choices` has none.
     """
-    _refuse_what_does_not_apply(choices, resample, places)
+    _check_event_options(choices, resample, places)
     traces, read = reading
-    local = local_time(traces, read)
+    local = find_local_time(traces, read)
     report = Report(read.path, read.format, traces.n_points + read.dropped_rows, clock=local)
     report.add(read)
     if places is None:
-        places = _cells(traces, choices)
+        places = _build_cells(traces, choices)
     interval = choices.interval_s or _HOUR_S
     clock = Clock(
         instants_per_day=DAY_S // interval,
@@ -162,10 +167,10 @@ def events_of(
     if not len(inside):
         raise DataError(f"{report.path}: no point lies within the bounds {choices.bounds}")
     if resample is None:
-        events = gridded(inside, places, clock, timezone=zone)
+        events = grid_points(inside, places, clock, timezone=zone)
     else:
         method: Any = resample
-        events = resampled(inside, places, clock, method=method, timezone=zone)
+        events = resample_points(inside, places, clock, method=method, timezone=zone)
     if not events.n_events:
         raise DataError(f"{report.path}: no point lies on the grid")
     if places.grid is not None:
@@ -175,7 +180,7 @@ def events_of(
     return Reading(events, report)
 
 
-def _refuse_what_does_not_apply(choices: Choices, resample: str | None, places: Places | None) -> None:
+def _check_event_options(choices: Choices, resample: str | None, places: Places | None) -> None:
     if resample is not None and resample not in METHODS:
         raise ParameterError.of("resample", resample, f"one of {', '.join(METHODS)}")
     if choices.top is not None:
@@ -186,9 +191,9 @@ def _refuse_what_does_not_apply(choices: Choices, resample: str | None, places: 
         raise ParameterError("places and grid exclude each other")
 
 
-def _cells(traces: GpsTraces, choices: Choices) -> Places:
+def _build_cells(traces: GpsTraces, choices: Choices) -> Places:
     around = pl.Series(traces.latitude), pl.Series(traces.longitude)
-    box = choices.bounds or robust_box(*around)
+    box = choices.bounds or compute_robust_box(*around)
     return Places.of_grid(Grid.over(box, *(choices.grid or (1, 1))))
 
 
@@ -219,10 +224,12 @@ def read(
     sample
         Read some people alone, drawn at random.
     """
-    from tracearena.io.tables import rows_of_file
+    from tracearena.io.tables import read_role_rows
 
     report = Report(str(path), "points", strict=strict, timezone=timezone)
-    return Reading(points_of(rows_of_file(path, report, POINTS, layout, sample), report, layout), report)
+    return Reading(
+        build_gps_traces(read_role_rows(path, report, POINTS, layout, sample), report, layout), report
+    )
 
 
 def write(traces: GpsTraces, path: str | PathLike[str]) -> None:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from tracearena.errors import FileError, ParameterError
 from tracearena.files import archives
-from tracearena.files.io import require_lasting
+from tracearena.files.io import refuse_pipe
 from tracearena.io import places as place_table
 from tracearena.io import points, pwscup, recognition
-from tracearena.io.dataframes import FRAME, event_rows
-from tracearena.io.discretisation import notice_oddities, regridded
+from tracearena.io.dataframes import FRAME, select_event_rows
+from tracearena.io.discretisation import regrid_traces, report_oddities
 from tracearena.io.formats import checkins, geolife, gpx, peopleflow, released_table
 from tracearena.io.options import Choices, Layout
-from tracearena.io.places import places_beside, read_places
-from tracearena.io.points import events_of, points_of
-from tracearena.io.recognition import EITHER, GPS_FORMATS, READABLE, Look
+from tracearena.io.places import read_places, read_places_beside
+from tracearena.io.points import build_gps_traces, convert_points_to_events
+from tracearena.io.recognition import EITHER, GPS_FORMATS, READABLE, FormatGuess
 from tracearena.io.report import Reading, Report
-from tracearena.io.tables import by_role, rows_of_file
+from tracearena.io.tables import read_role_rows, select_by_role
 from tracearena.traces import GpsTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def read(
     >>> traces, traces.clock.label(18)
     (<Traces: 1 users, 2 events, 2 places, instants 18 to 19>, '18:00')
     """
-    _require_options(options)
+    _check_options(options)
     if choices is not None and options:
         raise ParameterError("give choices or single options, not both")
     chosen = Choices.parse(**options) if choices is None else choices
@@ -115,24 +115,24 @@ def read(
         reading = _read_path(Path(path_or_frame), format, request)
         if sample is None:
             return reading
-        from tracearena.io.suggestions import sampled
+        from tracearena.io.suggestions import sample_users
 
-        return sampled(reading, sample)
-    frame = event_rows(path_or_frame, layout)
-    name = _settled_frame(frame, format, layout)
-    refuse_times(Path(FRAME), name, times)
+        return sample_users(reading, sample)
+    frame = select_event_rows(path_or_frame, layout)
+    name = _choose_frame_format(frame, format, layout)
+    check_no_times(Path(FRAME), name, times)
     report = Report(FRAME, name, header_lines=None, strict=strict, timezone=chosen.timezone)
-    if format is None and recognition.are_trips(frame.columns, layout):
+    if format is None and recognition.is_trips_frame(frame.columns, layout):
         from tracearena.io.formats import trips
 
         told = replace(layout, columns={}, one_user=None)
         return read_rows(
-            trips.unfolded(frame, report, layout), "points", report, replace(request, layout=told)
+            trips.split_trips(frame, report, layout), "points", report, replace(request, layout=told)
         )
     return read_rows(frame, name, report, request)
 
 
-def _require_options(options: Mapping[str, Any]) -> None:
+def _check_options(options: Mapping[str, Any]) -> None:
     """Refuse what is no choice, with the one that may be meant."""
     known = list(inspect.signature(Choices.parse).parameters)
     for name in options:
@@ -144,21 +144,21 @@ def _require_options(options: Mapping[str, Any]) -> None:
 
 def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, a folder or an archive."""
-    name = _settled(path, format, request.layout)
+    name = _choose_format(path, format, request.layout)
     from tracearena.io.formats import archives as bundles
 
     if name != "geolife" and archives.is_archive(path):
-        with bundles.opened(path) as (folder, inside):
+        with bundles.open_archive(path) as (folder, inside):
             reading = _read_path(inside, format, request)
-            bundles.rename(reading.report, inside, path)
+            bundles.rename_report_paths(reading.report, inside, path)
             if inside != folder:
                 _notice_hidden(folder, reading.report, request.layout)
         return reading
     if not path.is_dir():
         return read_file(path, name, request)
-    with bundles.saying_how_to_go_on(path):
+    with bundles.explain_skipping(path):
         if recognition.is_read_whole(path, name, request.layout):
-            reading = read_whole(path, name, request)
+            reading = read_whole_folder(path, name, request)
         else:
             reading = read_folder(path, name, format, request)
     _notice_hidden(path, reading.report, request.layout)
@@ -169,31 +169,33 @@ def _notice_hidden(folder: Path, report: Report, layout: Layout) -> None:
     """Report files that hold traces and are passed over for their names."""
     from tracearena.io.formats import archives as bundles
 
-    for file in bundles.hidden_traces(folder, lambda file: recognition.look_at_one(file, layout)[0]):
+    for file in bundles.find_hidden_traces(
+        folder, lambda file: recognition.guess_file_format(file, layout)[0]
+    ):
         path = f"{report.path}: {file}" if archives.is_archive(report.path) else str(folder / file)
         report.notice_fault(bundles.HIDDEN, path=path)
 
 
-def _settled(path: Path, format: str | None, layout: Layout) -> str:
+def _choose_format(path: Path, format: str | None, layout: Layout) -> str:
     if format is not None:
-        _require_known(format)
-    require_lasting(path)
+        _check_known_format(format)
+    refuse_pipe(path)
     if format is None:
         return recognition.recognise(path, layout)
-    recognition.require(path, format, layout)
+    recognition.check_format(path, format, layout)
     return format
 
 
-def _settled_frame(frame: pl.DataFrame, format: str | None, layout: Layout) -> str:
+def _choose_frame_format(frame: pl.DataFrame, format: str | None, layout: Layout) -> str:
     if format is None:
-        return recognition.look_at_frame(frame, layout)
-    _require_known(format)
+        return recognition.guess_frame_format(frame, layout)
+    _check_known_format(format)
     if format not in ("table", "points"):
         raise ParameterError.of("format", format, "table or points for a data frame")
     return format
 
 
-def _require_known(format: str) -> None:
+def _check_known_format(format: str) -> None:
     if format not in READABLE:
         raise ParameterError.of("format", format, f"one of {', '.join(READABLE)}")
 
@@ -205,7 +207,7 @@ File = str | PathLike[str]
 
 _CHECK_INS: Mapping[str, Callable[..., Reading[Traces]]] = {
     "table": checkins.read_event_table,
-    "partitions": checkins.read,
+    "partitions": checkins.read_partitions,
     "gowalla": checkins.read_gowalla,
     "tsmc": checkins.read_tsmc,
 }
@@ -238,19 +240,19 @@ class Request:
 def read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, or a folder of a format that has folders, whose format is known."""
     request.layout.refuse_all_but(LAYOUTS.get(name, ()), path, f"files of format {name}")
-    refuse_times(path, name, request.times)
+    check_no_times(path, name, request.times)
     if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
-        made = _points(path, name, request)
-        return as_chosen(made, request.choices, request.resample, known_places(request.places))
+        made = _read_points(path, name, request)
+        return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
     if name in recognition.ROW_FORMATS:
         from tracearena.io.formats import geo_tables
 
         report = Report(str(path), name, strict=request.strict, timezone=request.choices.timezone)
-        frame, layout = geo_tables.rows(path, name, report, request.layout, request.owner)
-        kind = recognition.look_at_frame(frame, layout) if name in EITHER else "points"
+        frame, layout = geo_tables.read_format_rows(path, name, report, request.layout, request.owner)
+        kind = recognition.guess_frame_format(frame, layout) if name in EITHER else "points"
         return read_rows(frame, kind, report, replace(request, layout=layout))
-    _refuse_resample(path, request.resample)
-    reading = _events(path, name, request)
+    _check_no_resample(path, request.resample)
+    reading = _read_events(path, name, request)
     if request.strict:
         reading.report.refuse_losses()
     return reading
@@ -262,16 +264,18 @@ def read_rows(
     """Make points or events of rows."""
     report.rows = frame.height + report.dropped_rows
     if name == "points":
-        made = Reading(points_of(frame, report, request.layout), report)
-        return as_chosen(made, request.choices, request.resample, known_places(request.places))
-    _refuse_resample(Path(report.path), request.resample)
-    reading = checkins.events_of(frame, report, request.choices, known_places(request.places), request.layout)
+        made = Reading(build_gps_traces(frame, report, request.layout), report)
+        return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
+    _check_no_resample(Path(report.path), request.resample)
+    reading = checkins.build_table_events(
+        frame, report, request.choices, read_known_places(request.places), request.layout
+    )
     if request.strict:
         reading.report.refuse_losses()
     return reading
 
 
-def _points(path: Path, format: str, request: Request) -> Reading[GpsTraces]:
+def _read_points(path: Path, format: str, request: Request) -> Reading[GpsTraces]:
     timezone, strict, layout = request.choices.timezone, request.strict, request.layout
     if format == "points":
         return points.read(path, timezone=timezone, strict=strict, layout=layout, sample=request.sample)
@@ -283,21 +287,21 @@ def _points(path: Path, format: str, request: Request) -> Reading[GpsTraces]:
     return reading
 
 
-def as_chosen(
+def apply_choices(
     reading: Reading[GpsTraces], choices: Choices, resample: str | None, places: Places | None
 ) -> Reading[Traces | GpsTraces]:
     """Put points on a grid if one is named, and otherwise keep those within the bounds."""
     chosen: Reading[Traces | GpsTraces]
     if choices.grid is not None or (places is not None and places.grid is not None):
-        chosen = events_of(reading, choices, resample=resample, places=places)
+        chosen = convert_points_to_events(reading, choices, resample=resample, places=places)
     else:
-        chosen = _within_bounds(reading, choices, resample, places)
+        chosen = _keep_within_bounds(reading, choices, resample, places)
     if reading.report.strict:
         chosen.report.refuse_losses()
     return chosen
 
 
-def _within_bounds(
+def _keep_within_bounds(
     reading: Reading[GpsTraces], choices: Choices, resample: str | None, places: Places | None
 ) -> Reading[Traces | GpsTraces]:
     """Keep the points within the bounds; refuse what needs a grid."""
@@ -325,10 +329,10 @@ def _within_bounds(
     return Reading(inside, reading.report)
 
 
-def _events(path: Path, format: str, request: Request) -> Reading[Traces]:
+def _read_events(path: Path, format: str, request: Request) -> Reading[Traces]:
     places, choices, times = request.places, request.choices, request.times
     if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
-        return _prepared(path, format, places, choices, times)
+        return _read_prepared(path, format, places, choices, times)
     if format == "peopleflow":
         return peopleflow.read(path, choices=choices)
     if format == "foursquare":
@@ -336,17 +340,17 @@ def _events(path: Path, format: str, request: Request) -> Reading[Traces]:
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return checkins.read_foursquare(path, choices=choices, pois=places)
     if format == released_table.FORMAT:
-        return _released(path, choices, known_places(places))
+        return _read_released_events(path, choices, read_known_places(places))
     laid_out = {"layout": request.layout, "sample": request.sample} if format in LAYOUTS else {}
     reading: Reading[Traces] = _CHECK_INS[format](
-        path, choices=choices, places=known_places(places), **laid_out
+        path, choices=choices, places=read_known_places(places), **laid_out
     )
     return reading
 
 
-def _released(path: Path, choices: Choices, places: Places | None) -> Reading[Traces]:
+def _read_released_events(path: Path, choices: Choices, places: Places | None) -> Reading[Traces]:
     """Read what was released of events, which have one place each, as a table of events is read."""
-    released, report = released_table.read(path)
+    released, report = released_table.read_released_table(path)
     several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
     if several or deleted:
         problem = (
@@ -359,29 +363,33 @@ def _released(path: Path, choices: Choices, places: Places | None) -> Reading[Tr
     lists = [name for name in ("places", "lat", "lng", "category") if name in frame.columns]
     frame = frame.explode(lists).rename({"places": "place"})
     interval_s = choices.interval_s or released.clock.interval_s
-    return checkins.events_of(frame, report, replace(choices, interval_s=interval_s), places)
+    return checkins.build_table_events(frame, report, replace(choices, interval_s=interval_s), places)
 
 
-def _prepared(path: Path, format: str, places: Any, choices: Choices, times: File | None) -> Reading[Traces]:
+def _read_prepared(
+    path: Path, format: str, places: Any, choices: Choices, times: File | None
+) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
-    known = places_beside(path, format) if places is None else _read_if_file(places)
+    known = read_places_beside(path, format) if places is None else _read_if_file(places)
     assumed = ""
     if format == "ppmtf":
-        traces = _ppmtf(path, known, choices)
+        traces = _read_ppmtf(path, known, choices)
     elif not choices.times_are_as_in_file:
         raise ParameterError(f"a {format} file has instants and no times: no interval, slot or time zone")
     elif format == "peopleflow":
         traces = peopleflow.read(path, places=known).traces
     else:
-        named = times or pwscup.found_times(path, places)
+        named = times or pwscup.find_times_file(path, places)
         traces = pwscup.read_traces(path, known, None if named is None else pwscup.read_times(named))
-        assumed = pwscup.assumed_times() if named is None else ""
+        assumed = pwscup.explain_default_times() if named is None else ""
     report = Report(str(path), format, traces.n_events, assumed=assumed)
-    notice_oddities(traces, report)
-    return Reading(traces if choices.places_are_as_in_file else regridded(traces, choices, report), report)
+    report_oddities(traces, report)
+    return Reading(
+        traces if choices.places_are_as_in_file else regrid_traces(traces, choices, report), report
+    )
 
 
-def _ppmtf(path: Path, places: Places, choices: Choices) -> Traces:
+def _read_ppmtf(path: Path, places: Places, choices: Choices) -> Traces:
     from tracearena.io import ppmtf
 
     if choices.timezone is not None or choices.utc_hours:
@@ -391,24 +399,24 @@ def _ppmtf(path: Path, places: Places, choices: Choices) -> Traces:
     return ppmtf.read_traces(path, places, interval_s=choices.interval_s, slot_s=choices.slot_s)
 
 
-def refuse_times(path: Path, name: str, times: File | None) -> None:
+def check_no_times(path: Path, name: str, times: File | None) -> None:
     if times is not None and name != "pwscup":
         raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
 
 
-def _refuse_resample(path: Path, resample: str | None) -> None:
+def _check_no_resample(path: Path, resample: str | None) -> None:
     if resample is not None:
         raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
 
 
-def known_places(places: Any) -> Places | None:
+def read_known_places(places: Any) -> Places | None:
     return None if places is None else _read_if_file(places)
 
 
 def _read_if_file(places: Any) -> Places:
     if isinstance(places, Places):
         return places
-    return read_places(places) if isinstance(places, (str, PathLike)) else place_table.of_frame(places)
+    return read_places(places) if isinstance(places, (str, PathLike)) else place_table.build_places(places)
 
 
 # A folder becomes traces: one of a format that has folders, or the files in it one by one.
@@ -417,19 +425,19 @@ def _read_if_file(places: Any) -> Places:
 def read_folder(folder: Path, name: str, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
     """Read the files of a folder: those of the format if one is named, or else all that hold GPS points."""
     from tracearena.io.formats import archives
-    from tracearena.io.tables import owners_of
+    from tracearena.io.tables import find_file_owners
 
     are_points = recognition.is_gps(folder, format, request.layout)
 
-    def fits(look: Look) -> bool:
-        return recognition.holds_points(look) if are_points and format is None else name in look.formats
+    def fits(look: FormatGuess) -> bool:
+        return recognition.is_guess_of_points(look) if are_points and format is None else name in look.formats
 
-    files, others = archives.sorted_out(
-        folder, fits, lambda file: recognition.look_at_one(file, request.layout)
+    files, others = archives.sort_folder_files(
+        folder, fits, lambda file: recognition.guess_file_format(file, request.layout)
     )
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])
-    owners = owners_of(list(files))
+    owners = find_file_owners(list(files))
 
     def laid_out(file: Path) -> Layout:
         layout = files[file][1]
@@ -445,14 +453,16 @@ def read_folder(folder: Path, name: str, format: str | None, request: Request) -
     elif are_points:
         choices = Choices(timezone=request.choices.timezone)
         plain = replace(request, choices=choices, resample=None, places=None)
-        made = archives.joined(folder, list(files), name, lambda file: read_one(file, plain).as_points())
+        made = archives.read_and_join_points(
+            folder, list(files), name, lambda file: read_one(file, plain).as_points()
+        )
         made.report.strict = request.strict
-        reading = as_chosen(made, request.choices, request.resample, known_places(request.places))
+        reading = apply_choices(made, request.choices, request.resample, read_known_places(request.places))
     elif name in ("table", *EITHER):
         report = Report(str(folder), name, header_lines=None)
-        parts = [_rows_of_events(file, name, report, laid_out(file), owners[file]) for file in files]
+        parts = [_read_event_rows(file, name, report, laid_out(file), owners[file]) for file in files]
         plain = replace(request, layout=replace(request.layout, columns={}, header=True, one_user=None))
-        reading = read_rows(archives.one_table(parts), "table", report, plain)
+        reading = read_rows(archives.concat_role_tables(parts), "table", report, plain)
     else:
         shown = ", ".join(str(file.relative_to(folder)) for file in list(files)[:5])
         problem = f"holds {len(files):,} files of format {name}, of which one can be read at a time: {shown}"
@@ -462,13 +472,13 @@ def read_folder(folder: Path, name: str, format: str | None, request: Request) -
     return reading
 
 
-def read_whole(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
+def read_whole_folder(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a folder of a format that has folders; traces beside it are left out by name."""
     from tracearena.io.formats import archives
 
     others = [
-        (file, archives.left_out(look))
-        for file, look in recognition.traces_beside(folder, name, request.layout)
+        (file, archives.build_skip_fault(look))
+        for file, look in recognition.find_unread_traces(folder, name, request.layout)
     ]
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])
@@ -478,16 +488,16 @@ def read_whole(folder: Path, name: str, request: Request) -> Reading[Traces | Gp
     return reading
 
 
-def _rows_of_events(file: Path, name: str, report: Report, layout: Layout, owner: str) -> pl.DataFrame:
+def _read_event_rows(file: Path, name: str, report: Report, layout: Layout, owner: str) -> pl.DataFrame:
     """Return the rows of one of several tables of events, under the names of their roles."""
     from tracearena.io.formats import geo_tables
 
     layout.refuse_all_but(LAYOUTS[name], file, f"files of format {name}")
     found = Report(str(file), name)
     if name == "table":
-        rows = rows_of_file(file, found, layout=layout)
+        rows = read_role_rows(file, found, layout=layout)
     else:
-        rows, layout = geo_tables.rows(file, name, found, layout, owner)
-    given = by_role(rows, found, layout=layout)[0]
+        rows, layout = geo_tables.read_format_rows(file, name, found, layout, owner)
+    given = select_by_role(rows, found, layout=layout)[0]
     report.add(found)
     return given

@@ -16,19 +16,27 @@ from typing import TYPE_CHECKING, Any
 
 from tracearena.errors import Fault, FileError
 from tracearena.files import archives
-from tracearena.files.io import MOST_COLUMNS, require_lasting
-from tracearena.io.fields.columns import EVENTS, INSTANTS, POINTS, are_enough, are_points, missing, plain_name
+from tracearena.files.io import MOST_COLUMNS, refuse_pipe
+from tracearena.io.fields.columns import (
+    EVENTS,
+    INSTANTS,
+    POINTS,
+    build_missing_faults,
+    has_enough_columns,
+    has_only_points,
+    simplify_name,
+)
 from tracearena.io.fields.times import LARGEST_INSTANT
 from tracearena.io.formats import geo_tables, geojson, geolife, gpx, phones, released_table, trips
-from tracearena.io.formats.json_text import Piece, line_of, start_of
+from tracearena.io.formats.json_text import Piece, parse_json_line, parse_json_start
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.tables import (
-    header_fields,
+    decode_start,
     is_parquet,
     list_parquet_files,
-    parquet_schema,
     read_parquet,
-    text_of_start,
+    read_parquet_schema,
+    split_header_fields,
 )
 
 if TYPE_CHECKING:
@@ -79,12 +87,12 @@ ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
 
 def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
     """Return the format of a file of traces."""
-    look = look_at(path, layout)
+    look = guess_format(path, layout)
     if not look.formats:
         from tracearena.io.formats import archives as bundles
 
         problem = f"holds no traces that can be read: it looks like {look.words}"
-        proposal = None if layout.given else bundles.propose(Path(path))
+        proposal = None if layout.given else bundles.propose_folder_layout(Path(path))
         faults = list(look.faults)
         if proposal is not None:
             problem = f"{problem}; {proposal.sentence}"
@@ -101,18 +109,18 @@ def is_gps(path: str | PathLike[str], format: str | None = None, layout: Layout 
     """
     if format is not None and format not in EITHER:
         return format in GPS_FORMATS
-    require_lasting(path)
-    return holds_points(look_at(path, layout, format))
+    refuse_pipe(path)
+    return is_guess_of_points(guess_format(path, layout, format))
 
 
-def holds_points(look: Look) -> bool:
+def is_guess_of_points(look: FormatGuess) -> bool:
     """Whether what a file looks like is GPS traces."""
     return look.of_points or look.formats[:1] in [(name,) for name in GPS_FORMATS]
 
 
-def require(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> None:
+def check_format(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> None:
     """Refuse a file that is plainly of another format, and say of which."""
-    look = look_at(path, layout, format)
+    look = guess_format(path, layout, format)
     if format in _TABLES and look.faults:
         raise FileError(path, look.faults)
     if format not in look.formats:
@@ -128,10 +136,12 @@ def is_read_whole(folder: Path, format: str, layout: Layout = AS_NAMED) -> bool:
     if format in ("geolife", "partitions", released_table.FORMAT):
         return True
     whole = format == "gpx" or (format == "points" and bool(list_parquet_files(folder)))
-    return whole and next(traces_beside(folder, format, layout), None) is None
+    return whole and next(find_unread_traces(folder, format, layout), None) is None
 
 
-def traces_beside(folder: Path, format: str, layout: Layout = AS_NAMED) -> Iterator[tuple[Path, Look]]:
+def find_unread_traces(
+    folder: Path, format: str, layout: Layout = AS_NAMED
+) -> Iterator[tuple[Path, FormatGuess]]:
     """Give the files of a folder that hold traces, and that a reader of the whole folder passes over."""
     from tracearena.io import tables as folder_files
 
@@ -141,24 +151,26 @@ def traces_beside(folder: Path, format: str, layout: Layout = AS_NAMED) -> Itera
         else set()
     )
     ending = _ENDINGS.get(format, ())
-    for file in folder_files.files_of(folder):
+    for file in folder_files.list_visible_files(folder):
         if file not in tables and not file.name.endswith(ending):
-            look = look_at_one(file, layout)[0]
+            look = guess_file_format(file, layout)[0]
             if look.formats:
                 yield file, look
 
 
 def is_prepared(path: str | PathLike[str]) -> bool:
     """Whether a file has the three columns of prepared people flow, not raw points."""
-    return "pwscup" in look_at(path).formats
+    return "pwscup" in guess_format(path).formats
 
 
 def is_synthetic(path: str | PathLike[str]) -> bool:
     """Whether a file of the PPMTF tools holds synthetic traces."""
-    return _start(path).startswith(b"user,trace_no,")
+    return _read_start(path).startswith(b"user,trace_no,")
 
 
-def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | None = None) -> Look:
+def guess_format(
+    path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | None = None
+) -> FormatGuess:
     """Look at the first lines, at the columns of a Parquet file, or into a folder of them.
 
     What is said about the columns makes a table of a text file, whatever its first lines look like.
@@ -167,108 +179,116 @@ def look_at(path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | 
     if not Path(path).exists():
         raise FileError.whole(path, "No such file or directory", "missing-file")
     if geolife.looks_like_geolife(path):
-        return Look(("geolife",), "GPS points of GeoLife")
+        return FormatGuess(("geolife",), "GPS points of GeoLife")
     if (wanted in (None, "gpx") or not Path(path).is_dir()) and gpx.looks_like_gpx(path):
-        return Look(("gpx",), "GPS points in GPX")
+        return FormatGuess(("gpx",), "GPS points in GPX")
     if (
         Path(path).is_dir()
         and (files := list_parquet_files(path))
         and _are_partitions(Path(path), layout, wanted)
     ):
-        inside = look_at(files[0], layout)
+        inside = guess_format(files[0], layout)
         if inside.formats[:1] == ("points",):
-            return Look(("points", "partitions"), "a folder of Parquet tables of GPS points")
+            return FormatGuess(("points", "partitions"), "a folder of Parquet tables of GPS points")
         if inside.formats == (released_table.FORMAT,):
             return inside
-        return Look(("partitions",), "a folder of Parquet tables") if inside.formats else inside
+        return FormatGuess(("partitions",), "a folder of Parquet tables") if inside.formats else inside
     if Path(path).is_dir() or archives.is_archive(path):
         from tracearena.io.formats import archives as bundles
 
-        return bundles.look_into(Path(path), lambda file: look_at_one(file, layout)[0], wanted)
+        return bundles.guess_folder_format(
+            Path(path), lambda file: guess_file_format(file, layout)[0], wanted
+        )
     if is_parquet(path):
-        return parquet_look(path, layout)
+        return guess_parquet_format(path, layout)
 
-    start = _start(path)
+    start = _read_start(path)
     if start.startswith(DATABASE):
-        return at_geopackage(path, layout)
+        return guess_geopackage_format(path, layout)
     if not start.strip():
-        return Look((), "an empty file")
+        return FormatGuess((), "an empty file")
     if b"\0" in start:
-        return Look((), "a binary file or UTF-16 text")
-    lines = [line.rstrip("\r") for line in text_of_start(start).split("\n")]
-    if look := at_lines(lines, layout):
+        return FormatGuess((), "a binary file or UTF-16 text")
+    lines = [line.rstrip("\r") for line in decode_start(start).split("\n")]
+    if look := guess_text_format(lines, layout):
         return look
     if not {"columns", "header", "delimiter"} & set(layout.given):
-        look = known_layout(lines, path)
+        look = guess_by_first_lines(lines, path)
         if look is not None:
             return look
-    return table_look(lines, path, layout) or Look(
+    return guess_table_format(lines, path, layout) or FormatGuess(
         (), f"no format known here; its first line is {lines[0][:60]!a}"
     )
 
 
 def _are_partitions(folder: Path, layout: Layout, wanted: str | None) -> bool:
     """Whether the Parquet files of a folder are all its traces, or all that is wanted."""
-    return wanted == "partitions" or next(traces_beside(folder, "partitions", layout), None) is None
+    return wanted == "partitions" or next(find_unread_traces(folder, "partitions", layout), None) is None
 
 
-def look_at_one(file: Path, layout: Layout) -> tuple[Look, Layout]:
+def guess_file_format(file: Path, layout: Layout) -> tuple[FormatGuess, Layout]:
     """Look at a file among others, which may name nobody; return how its table is laid out too."""
     if archives.is_archive(file):
-        return Look((), "an archive, which must be unpacked to be read beside other files"), layout
+        return FormatGuess((), "an archive, which must be unpacked to be read beside other files"), layout
     alone = replace(layout, one_user=layout.one_user or file.name) if "user" not in layout.columns else layout
-    look = Look((), "nothing known here")
+    look = FormatGuess((), "nothing known here")
     for known in (layout, alone):
         try:
-            look = look_at(file, known)
+            look = guess_format(file, known)
         except FileError as error:
             if error.faults[0].code != "columns":
                 raise
-            look = Look((), f"a table of other columns: {error.faults[0].problem}")
+            look = FormatGuess((), f"a table of other columns: {error.faults[0].problem}")
         if look.formats:
             return look, known
     return look, layout
 
 
-def look_at_frame(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
+def guess_frame_format(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
     """Return what a data frame holds: ``points`` or events (``table``)."""
     found = layout.roles(frame.columns)
-    if not are_points(found):
+    if not has_only_points(found):
         return "table"
-    times = [str(time) for time in frame[time_of(found)].head(SAMPLE).to_list()]
+    times = [str(time) for time in frame[find_time_column(found)].head(SAMPLE).to_list()]
     return "table" if are_instants(times, found, layout) else "points"
 
 
-def are_trips(names: Sequence[str], layout: Layout) -> bool:
+def is_trips_frame(names: Sequence[str], layout: Layout) -> bool:
     """Whether the columns of a data frame are those of trips with starts and ends."""
 
-    look = at_trips(names, layout)
+    look = guess_trips_format(names, layout)
     return look is not None and look.formats == ("trips",)
 
 
-def first_line(path: str | PathLike[str]) -> str:
+def read_first_line(path: str | PathLike[str]) -> str:
     """Return the first line of a text file, packed or not."""
-    return text_of_start(_start(path)).partition("\n")[0].rstrip("\r")
+    return decode_start(_read_start(path)).partition("\n")[0].rstrip("\r")
 
 
-def unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> list[str]:
+def list_unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> list[str]:
     """Return the columns of a table of events or points that have no role and are left out."""
     if format not in _TABLES or Path(path).is_dir() or archives.is_archive(path):
         return []
-    if look_at(path, layout).formats[:1] not in _IN_ONE_FILE:
+    if guess_format(path, layout).formats[:1] not in _IN_ONE_FILE:
         return []
-    names = list(parquet_schema(path)) if is_parquet(path) else header_fields(first_line(path), layout)[0]
+    names = (
+        list(read_parquet_schema(path))
+        if is_parquet(path)
+        else split_header_fields(read_first_line(path), layout)[0]
+    )
     taken = set(layout.roles(names, POINTS if format == "points" else EVENTS).values())
     return [name for name in names if name not in taken]
 
 
 def is_own_table(path: str | PathLike[str]) -> bool:
     """Whether a table has exactly the columns that we write: of events, or of GPS points."""
-    names = set(parquet_schema(path) if is_parquet(path) else header_fields(first_line(path))[0])
+    names = set(
+        read_parquet_schema(path) if is_parquet(path) else split_header_fields(read_first_line(path))[0]
+    )
     return names == _OWN_POINTS or _OWN_EVENTS <= names <= _OWN_EVENTS | _OWN_OTHERS
 
 
-def _start(path: str | PathLike[str]) -> bytes:
+def _read_start(path: str | PathLike[str]) -> bytes:
     with open(path, "rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
@@ -288,125 +308,129 @@ _ZONES = {"pulocationid", "dolocationid"}
 _RECORD = "\x1e"
 
 
-def at_json(lines: list[str], layout: Layout) -> Look | None:
+def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     """Look at text that begins as JSON does, or as a file of OwnTracks' recorder."""
     if phones.looks_like_rec(lines[0]):
-        return Look(("owntracks",), "positions as OwnTracks' recorder keeps them")
+        return FormatGuess(("owntracks",), "positions as OwnTracks' recorder keeps them")
     text = "\n".join(lines).lstrip(f" \t\n{_RECORD}")
     if not text.startswith(("{", "[")):
         return None
     first, _, rest = text.partition("\n")
-    row = _object(first)
-    if row is not None and (found := _at_row(row, bool(rest.strip()), layout)):
+    row = _parse_json_object(first)
+    if row is not None and (found := _guess_row_format(row, bool(rest.strip()), layout)):
         return found
-    kind, pieces = start_of(text)
-    known = _at_document(kind, pieces, layout)
+    kind, pieces = parse_json_start(text)
+    known = _guess_document_format(kind, pieces, layout)
     if known is not None:
         return known
     if row is not None:
-        return _rows_look(row, "JSON lines", layout)
+        return _build_row_guess(row, "JSON lines", layout)
     keys = ", ".join(str(piece.key) for piece in pieces[:40] if piece.number is None)[:80]
-    return Look((), f"JSON of no kind known here; its keys: {keys or 'none'}")
+    return FormatGuess((), f"JSON of no kind known here; its keys: {keys or 'none'}")
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def _parse_json_object(line: str) -> dict[str, Any] | None:
     try:
-        value = line_of(line)
+        value = parse_json_line(line)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
 
 
-def _at_row(row: Mapping[str, Any], more: bool, layout: Layout) -> Look | None:
+def _guess_row_format(row: Mapping[str, Any], more: bool, layout: Layout) -> FormatGuess | None:
     """Look at the object of a first line."""
     if isinstance(row.get("_type"), str):
-        return Look(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
+        return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
     if row.get("type") in geojson.TYPES[1:] and more:
-        return Look(
-            ("jsonl",), "GeoJSON, one feature a line", of_points=_are_points(_properties(row), layout)
+        return FormatGuess(
+            ("jsonl",),
+            "GeoJSON, one feature a line",
+            of_points=_has_point_columns(_list_properties(row), layout),
         )
-    return _rows_look(row, "JSON lines", layout) if more else None
+    return _build_row_guess(row, "JSON lines", layout) if more else None
 
 
-def _rows_look(row: Mapping[str, Any], words: str, layout: Layout) -> Look:
-    points = trips.are_trips(list(row)) or _are_points(list(row), layout)
-    return Look(("jsonl",), words, of_points=points)
+def _build_row_guess(row: Mapping[str, Any], words: str, layout: Layout) -> FormatGuess:
+    points = trips.has_trip_columns(list(row)) or _has_point_columns(list(row), layout)
+    return FormatGuess(("jsonl",), words, of_points=points)
 
 
-def _at_document(kind: str, pieces: Sequence[Piece], layout: Layout) -> Look | None:
+def _guess_document_format(kind: str, pieces: Sequence[Piece], layout: Layout) -> FormatGuess | None:
     """Look at the first members or elements of a document."""
     members = {piece.key: piece.value for piece in reversed(pieces) if piece.value is not None}
     keys = {piece.key for piece in pieces}
     first = members.get(None)
     if kind == "array" and isinstance(first, dict):
         if isinstance(first.get("_type"), str):
-            return Look(("owntracks", "jsonl"), "messages of OwnTracks")
+            return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks")
         if "startTime" in first and any(name in first for name in phones.KINDS):
-            return Look(("google-timeline",), "a Timeline of Google, as an iPhone exports it")
-        return _rows_look(first, "an array of JSON objects", layout)
+            return FormatGuess(("google-timeline",), "a Timeline of Google, as an iPhone exports it")
+        return _build_row_guess(first, "an array of JSON objects", layout)
     if "locations" in keys:
-        return Look(("google-records",), "Google's location history (Records.json)")
+        return FormatGuess(("google-records",), "Google's location history (Records.json)")
     if keys & {phones.SEGMENTS, phones.SIGNALS}:
-        return Look(("google-timeline",), "a Timeline of Google, as an Android telephone exports it")
+        return FormatGuess(("google-timeline",), "a Timeline of Google, as an Android telephone exports it")
     if "timelineObjects" in keys:
         words = "Google's Semantic Location History of a month, a summary of Records.json, which can be read"
-        return Look((), words)
+        return FormatGuess((), words)
     data = members.get("data")
     if isinstance(data, dict) and "_type" in data:
-        return Look(("owntracks",), "messages of OwnTracks")
+        return FormatGuess(("owntracks",), "messages of OwnTracks")
     if members.get("type") in geojson.TYPES or "features" in keys or "temporalGeometry" in keys:
         feature = members.get("features")
-        names = _properties(feature if isinstance(feature, dict) else members)
-        return Look(("geojson",), "GeoJSON", of_points=_are_points(names, layout))
+        names = _list_properties(feature if isinstance(feature, dict) else members)
+        return FormatGuess(("geojson",), "GeoJSON", of_points=_has_point_columns(names, layout))
     return None
 
 
-def _properties(feature: Mapping[Any, Any]) -> list[str]:
+def _list_properties(feature: Mapping[Any, Any]) -> list[str]:
     given = feature.get("properties")
     return list(given) if isinstance(given, dict) else []
 
 
-def _are_points(names: Sequence[str], layout: Layout) -> bool:
+def _has_point_columns(names: Sequence[str], layout: Layout) -> bool:
     """Whether columns beside a position make GPS points: no place among them, and a time that is one."""
     found = layout.roles([*names, "lat", "lon"])
-    return "venue" not in found and plain_name(found.get("time", "")) != INSTANTS
+    return "venue" not in found and simplify_name(found.get("time", "")) != INSTANTS
 
 
-def at_lines(lines: list[str], layout: Layout) -> Look | None:
+def guess_text_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     """Look at the first lines of a text file, unless they are said to be those of a table."""
     if {"header", "delimiter"} & set(layout.given):
         return None
-    return at_json(lines, layout) or at_trips(header_fields(lines[0])[0], layout)
+    return guess_json_format(lines, layout) or guess_trips_format(split_header_fields(lines[0])[0], layout)
 
 
-def at_trips(names: Sequence[str], layout: Layout) -> Look | None:
+def guess_trips_format(names: Sequence[str], layout: Layout) -> FormatGuess | None:
     """Look at the columns of a table, unless it is said where a point of its rows is."""
     if not set(layout.columns) <= {"user", "trajectory"}:
         return None
-    if trips.are_porto(names):
-        return Look(("porto",), "trips of Porto's taxis")
-    if trips.are_trips(names):
-        return Look(("trips",), "a table of trips with their starts and ends")
-    if {plain_name(name) for name in names} >= _ZONES:
-        return Look((), "trips between zones, without coordinates")
+    if trips.has_porto_columns(names):
+        return FormatGuess(("porto",), "trips of Porto's taxis")
+    if trips.has_trip_columns(names):
+        return FormatGuess(("trips",), "a table of trips with their starts and ends")
+    if {simplify_name(name) for name in names} >= _ZONES:
+        return FormatGuess((), "trips between zones, without coordinates")
     return None
 
 
-def at_parquet(path: str | PathLike[str], names: Sequence[str], layout: Layout) -> Look | None:
+def guess_parquet_rows_format(
+    path: str | PathLike[str], names: Sequence[str], layout: Layout
+) -> FormatGuess | None:
     """Look at the columns of a Parquet file for geometries and trips."""
     if not {"lat", "lon"} <= set(layout.roles(list(names))) and is_geoparquet(path):
-        return Look(("geoparquet",), "a GeoParquet file", of_points=_are_points(names, layout))
-    return at_trips(names, layout)
+        return FormatGuess(("geoparquet",), "a GeoParquet file", of_points=_has_point_columns(names, layout))
+    return guess_trips_format(names, layout)
 
 
-def at_geopackage(path: str | PathLike[str], layout: Layout) -> Look:
+def guess_geopackage_format(path: str | PathLike[str], layout: Layout) -> FormatGuess:
     """Look at the layers of a GeoPackage."""
     try:
-        layers = geo_tables.layers_of(path)
+        layers = geo_tables.read_layers(path)
     except FileError as error:
-        return Look((), f"a database that {error.faults[0].problem}")
+        return FormatGuess((), f"a database that {error.faults[0].problem}")
     names = [name for layer in layers.values() for name in layer.columns]
-    return Look(("gpkg",), "a GeoPackage", of_points=_are_points(names, layout))
+    return FormatGuess(("gpkg",), "a GeoPackage", of_points=_has_point_columns(names, layout))
 
 
 def is_geoparquet(path: str | PathLike[str]) -> bool:
@@ -423,7 +447,7 @@ def is_geoparquet(path: str | PathLike[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Look:
+class FormatGuess:
     """What a file looks like.
 
     Attributes
@@ -450,7 +474,7 @@ class Look:
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _TWITTER = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
+_NUMBER_CELL = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
 
 _OTHER_HEADERS = {
     "reg_id": "obfuscated or inferred traces of PWS Cup 2019, which need the original beside them",
@@ -472,53 +496,56 @@ _PPMTF_HEADERS = (
 )
 _INSTANTS = "user_id,time_id,reg_id"
 _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
-_CONTEST = Look(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
+_CONTEST = FormatGuess(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
 
 
-def known_layout(lines: list[str], path: str | PathLike[str]) -> Look | None:
+def guess_by_first_lines(lines: list[str], path: str | PathLike[str]) -> FormatGuess | None:
     """Return what a text is by its first lines; None where its columns must be looked at."""
     if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
         return _CONTEST
-    return _by_header(lines) or _by_tabs(lines)
+    return _guess_by_header(lines) or _guess_by_tabs(lines)
 
 
-def _by_header(lines: list[str]) -> Look | None:
+def _guess_by_header(lines: list[str]) -> FormatGuess | None:
     first = lines[0]
     if first == _INSTANTS:
-        return _by_instants(lines)
+        return _guess_by_instants(lines)
     if first.startswith(_PPMTF_HEADERS):
-        return Look(("ppmtf",), "traces of the PPMTF tools")
+        return FormatGuess(("ppmtf",), "traces of the PPMTF tools")
     if first.startswith(_RAW_PEOPLE_FLOW):
-        return Look(("peopleflow",), "raw people flow of the PPMTF tools")
+        return FormatGuess(("peopleflow",), "raw people flow of the PPMTF tools")
     if first in _OTHER_HEADERS:
-        return Look((), _OTHER_HEADERS[first])
+        return FormatGuess((), _OTHER_HEADERS[first])
     if first.startswith("Geolife trajectory"):
-        return Look((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
+        return FormatGuess((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
     if first.lstrip().startswith(("<?xml", "<gpx")):
-        return Look((), "an XML file such as GPX")
+        return FormatGuess((), "an XML file such as GPX")
     return None
 
 
-def _by_instants(lines: list[str]) -> Look:
+def _guess_by_instants(lines: list[str]) -> FormatGuess:
     """PWS Cup has 20 instants a day, people flow 35 in all."""
     rows = [line.split(",") for line in lines[1:-1]]
     times = [row[1:2] for row in rows if row[0] == rows[0][0]]
     if times == [[str(time)] for time in range(1, 36)]:
-        return Look(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
+        return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
     return _CONTEST
 
 
-_TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], Look], ...] = (
-    (5, lambda f: bool(_ISO.fullmatch(f[1]) and _NUMBER.fullmatch(f[2]) and _NUMBER.fullmatch(f[3])),
-     Look(("gowalla",), "check-ins of Gowalla or Brightkite")),
-    (8, lambda f: bool(_TWITTER.fullmatch(f[7])), Look(("tsmc",), "Foursquare check-ins of TSMC 2014")),
-    (4, lambda f: bool(_TWITTER.fullmatch(f[2])), Look(("foursquare",), "Foursquare check-ins of WWW 2019")),
-    (5, lambda f: bool(_NUMBER.fullmatch(f[1]) and _NUMBER.fullmatch(f[2])),
-     Look((), "Foursquare venues of WWW 2019 (raw_POIs.txt)")),
+_TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], FormatGuess], ...] = (
+    (5,
+        lambda f: all(look.fullmatch(f[k]) for k, look in ((1, _ISO), (2, _NUMBER_CELL), (3, _NUMBER_CELL))),
+     FormatGuess(("gowalla",), "check-ins of Gowalla or Brightkite")),
+    (8, lambda f: bool(_TWITTER.fullmatch(f[7])), FormatGuess(("tsmc",),
+        "Foursquare check-ins of TSMC 2014")),
+    (4, lambda f: bool(_TWITTER.fullmatch(f[2])), FormatGuess(("foursquare",),
+        "Foursquare check-ins of WWW 2019")),
+    (5, lambda f: bool(_NUMBER_CELL.fullmatch(f[1]) and _NUMBER_CELL.fullmatch(f[2])),
+     FormatGuess((), "Foursquare venues of WWW 2019 (raw_POIs.txt)")),
 )  # fmt: skip
 
 
-def _by_tabs(lines: list[str]) -> Look | None:
+def _guess_by_tabs(lines: list[str]) -> FormatGuess | None:
     """By the first lines together, so that one broken line does not decide."""
     rows = [line.split("\t") for line in lines[:20] if "\t" in line]
     for width, fits, look in _TAB_LAYOUTS:
@@ -533,34 +560,36 @@ def _by_tabs(lines: list[str]) -> Look | None:
 SAMPLE = 100
 """Rows from which it is told whether times are instants."""
 
-_RELEASED = Look((released_table.FORMAT,), "obfuscated or anonymized traces in a table")
+_RELEASED = FormatGuess((released_table.FORMAT,), "obfuscated or anonymized traces in a table")
 
 
-def parquet_look(path: str | PathLike[str], layout: Layout) -> Look:
+def guess_parquet_format(path: str | PathLike[str], layout: Layout) -> FormatGuess:
     """Look at the columns of a Parquet file, and at its first times."""
     try:
-        columns = parquet_schema(path)
+        columns = read_parquet_schema(path)
     except FileError as error:
         if error.faults[0].code != "bad-parquet":
             raise
-        return Look((), "a broken Parquet file")
-    if released_table.is_layout(list(columns)):
+        return FormatGuess((), "a broken Parquet file")
+    if released_table.has_released_columns(list(columns)):
         return _RELEASED
 
-    if look := at_parquet(path, list(columns), layout):
+    if look := guess_parquet_rows_format(path, list(columns), layout):
         return look
     layout.require_columns(list(columns), path)
     found = layout.roles(list(columns))
-    if are_points(found) and not are_instants(_first_times(path, time_of(found)), found, layout):
-        return Look(("points", "table", "peopleflow"), "a Parquet table of GPS points")
-    if are_enough(found):
-        return Look(_table_formats(found), "a Parquet table of events")
+    if has_only_points(found) and not are_instants(
+        _read_first_times(path, find_time_column(found)), found, layout
+    ):
+        return FormatGuess(("points", "table", "peopleflow"), "a Parquet table of GPS points")
+    if has_enough_columns(found):
+        return FormatGuess(_list_table_formats(found), "a Parquet table of events")
     shown = ", ".join(list(columns)[:8])
     words = f"a Parquet file without columns for user, time and place: {shown}"
-    return Look((), words, tuple(missing(list(columns), found)))
+    return FormatGuess((), words, tuple(build_missing_faults(list(columns), found)))
 
 
-def _first_times(path: str | PathLike[str], column: str) -> list[str]:
+def _read_first_times(path: str | PathLike[str], column: str) -> list[str]:
     return [str(time) for time in read_parquet(path, lambda _: [column], SAMPLE)[column].to_list()]
 
 
@@ -571,22 +600,22 @@ def are_instants(times: list[str], found: Mapping[str, str], layout: Layout) -> 
     """
     if {"date", "time"} <= set(found) or layout.time_format is not None:
         return False
-    numbers = [float(time) for time in times if _NUMBER.fullmatch(time.strip())]
+    numbers = [float(time) for time in times if _NUMBER_CELL.fullmatch(time.strip())]
     return bool(numbers) and 2 * len(numbers) > len(times) and median(numbers) < LARGEST_INSTANT
 
 
-def _table_formats(found: Mapping[str, str]) -> tuple[str, ...]:
+def _list_table_formats(found: Mapping[str, str]) -> tuple[str, ...]:
     """Events with coordinates can be read as points too, if that is asked for."""
     as_points = ("points",) if {"lat", "lon"} <= set(found) else ()
     return ("table", "peopleflow", *as_points)
 
 
-def time_of(found: Mapping[str, str]) -> str:
+def find_time_column(found: Mapping[str, str]) -> str:
     """Return the column of times, or of dates where there is no other."""
     return found["time"] if "time" in found else found["date"]
 
 
-def _fields(lines: list[str], separator: str) -> list[list[str]]:
+def _split_fields(lines: list[str], separator: str) -> list[list[str]]:
     """Split rows at the separators that stand outside of quotes."""
     try:
         return list(csv.reader(lines, delimiter=separator))
@@ -594,25 +623,25 @@ def _fields(lines: list[str], separator: str) -> list[list[str]]:
         return [line.split(separator) for line in lines]
 
 
-def table_look(lines: list[str], path: str | PathLike[str], layout: Layout) -> Look | None:
+def guess_table_format(lines: list[str], path: str | PathLike[str], layout: Layout) -> FormatGuess | None:
     """Look at the header of a text, and at the times of its first rows."""
-    names, separator = header_fields(lines[0], layout)
-    if released_table.is_layout(names):
+    names, separator = split_header_fields(lines[0], layout)
+    if released_table.has_released_columns(names):
         return _RELEASED
     layout.require_columns(names, path)
     found = layout.roles(names)
-    if are_points(found):
-        at = names.index(time_of(found))
-        fields = _fields(lines[int(layout.header) : SAMPLE], separator)
+    if has_only_points(found):
+        at = names.index(find_time_column(found))
+        fields = _split_fields(lines[int(layout.header) : SAMPLE], separator)
         if not are_instants([row[at].strip('" ') for row in fields if len(row) > at], found, layout):
-            return Look(("points", "table", "peopleflow"), "a table of GPS points")
-    if are_enough(found):
-        return Look(_table_formats(found), "a table of events with a header")
+            return FormatGuess(("points", "table", "peopleflow"), "a table of GPS points")
+    if has_enough_columns(found):
+        return FormatGuess(_list_table_formats(found), "a table of events with a header")
     if len(names) > 1:
         shown = ", ".join(names[:8])
         words = f"a table without columns for user, time and place: {shown[:80]}"
         # What is wider than any table, or has no second line within reach, lacks more than a column.
         is_table = len(names) <= MOST_COLUMNS and len(lines) > 1
-        lacking = missing(names, found, header=layout.header) if is_table else ()
-        return Look((), words, tuple(lacking))
+        lacking = build_missing_faults(names, found, header=layout.header) if is_table else ()
+        return FormatGuess((), words, tuple(lacking))
     return None

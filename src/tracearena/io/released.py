@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from tracearena.errors import FileError, ParameterError
-from tracearena.files.io import require_lasting
+from tracearena.files.io import refuse_pipe
 from tracearena.io import pwscup, recognition
 from tracearena.io.formats import released_table
 from tracearena.io.options import Choices
-from tracearena.io.places import places_beside, read_places
+from tracearena.io.places import read_places, read_places_beside
 from tracearena.io.readers import read
 from tracearena.io.report import Reading, Report
-from tracearena.io.tables import columns_of_parquet, is_parquet
+from tracearena.io.tables import is_parquet, list_parquet_columns
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 from tracearena.traces.time import exact_local_seconds
 
@@ -29,19 +29,19 @@ BY_EVENT = "a release of a defence of time, such as SwapTimes, cannot be compare
 _File = str | PathLike[str]
 
 
-def contest_header(path: _File) -> str | None:
+def read_contest_header(path: _File) -> str | None:
     """Return the first line of a file if it is one of the contest's of released traces."""
     if not Path(path).is_file():
         return None
     if is_parquet(path):
-        return OBFUSCATED if columns_of_parquet(path) == [OBFUSCATED] else None
-    first = recognition.first_line(path)
+        return OBFUSCATED if list_parquet_columns(path) == [OBFUSCATED] else None
+    first = recognition.read_first_line(path)
     return first if first in (OBFUSCATED, ANONYMIZED) else None
 
 
 def is_released(path: _File) -> bool:
     """Whether a file holds obfuscated or anonymized traces: by its columns, not by its name."""
-    return contest_header(path) is not None or released_table.is_released_table(path)
+    return read_contest_header(path) is not None or released_table.is_released_table(path)
 
 
 def read_released(
@@ -95,34 +95,38 @@ def read_released(
     ...     read_released(files[0], original).traces.cells()
     [[1], []]
     """
-    require_lasting(path)
+    refuse_pipe(path)
     if not Path(path).exists():
         raise FileError.whole(path, "No such file or directory", "missing-file")
     known = read_places(places) if isinstance(places, (str, PathLike)) else places
-    header = contest_header(path) if format in (None, "pwscup") else None
+    header = read_contest_header(path) if format in (None, "pwscup") else None
     if header is None and format == "pwscup" and original is not None:
         header = OBFUSCATED
     caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
     if header != OBFUSCATED:
-        _refuse(path, "other files than the contest's obfuscated traces", None, caps)
-    if header is None and (format == released_table.FORMAT or _is_table(path, format)):
-        _refuse(path, "released traces in a table", choices, options | {"times": times})
+        _refuse_options(path, "other files than the contest's obfuscated traces", None, caps)
+    if header is None and (format == released_table.FORMAT or _is_released_table_path(path, format)):
+        _refuse_options(path, "released traces in a table", choices, options | {"times": times})
         if original is not None:
             known, clock = known or original.places, clock or original.clock
-        reading = released_table.read(path, places=known, clock=clock)
+        reading = released_table.read_released_table(path, places=known, clock=clock)
     elif header is None:
         if original is not None:
-            known, choices = _as_read(original, known, choices or Choices())
+            known, choices = _choose_places(original, known, choices or Choices())
         traces, report = read(path, format, places=known, times=times, choices=choices, **options).as_events()
         reading = Reading(ObfuscatedTraces.unchanged(traces), report)
     else:
-        _refuse(path, "the contest's files", choices, options)
-        times = times or pwscup.found_times(path, places)
-        return _of_contest(path, header, original, known, times, allow_repetition, caps)
-    return reading if original is None else Reading(of_events(reading.traces, original, path), reading.report)
+        _refuse_options(path, "the contest's files", choices, options)
+        times = times or pwscup.find_times_file(path, places)
+        return _read_contest_release(path, header, original, known, times, allow_repetition, caps)
+    return (
+        reading
+        if original is None
+        else Reading(match_original_events(reading.traces, original, path), reading.report)
+    )
 
 
-def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> ObfuscatedTraces:
+def match_original_events(released: ObfuscatedTraces, original: Traces, path: _File) -> ObfuscatedTraces:
     """Return what is released as the original's events, in their order; refuse it if it has others.
 
     Times within an instant are those of the release.
@@ -161,11 +165,13 @@ def of_events(released: ObfuscatedTraces, original: Traces, path: _File) -> Obfu
     return made.without_timestamps() if there.timestamps is None else made.with_timestamps(there.timestamps)
 
 
-def _is_table(path: _File, format: str | None) -> bool:
+def _is_released_table_path(path: _File, format: str | None) -> bool:
     return format is None and released_table.is_released_table(path)
 
 
-def _as_read(original: Traces, places: Places | None, choices: Choices) -> tuple[Places | None, Choices]:
+def _choose_places(
+    original: Traces, places: Places | None, choices: Choices
+) -> tuple[Places | None, Choices]:
     """Return where the events of another file of the same data set can be."""
     grid = original.places.grid
     if choices.grid is not None and grid is not None:
@@ -173,7 +179,7 @@ def _as_read(original: Traces, places: Places | None, choices: Choices) -> tuple
     return original.places if places is None else places, choices
 
 
-def _of_contest(
+def _read_contest_release(
     path: _File,
     header: str,
     original: Traces | None,
@@ -191,14 +197,14 @@ def _of_contest(
         if original is not None:
             problem = "holds pseudonyms, which cannot be put beside the users of the original"
             raise FileError.whole(path, problem, "pseudonyms")
-        known = places_beside(Path(path), "pwscup") if places is None else places
+        known = read_places_beside(Path(path), "pwscup") if places is None else places
         clock = None if times is None else pwscup.read_times(times)
         released = pwscup.read_anonymized(path, known, clock, allow_repetition=allow_repetition)
-        assumed = pwscup.assumed_times() if clock is None else ""
+        assumed = pwscup.explain_default_times() if clock is None else ""
     return Reading(released, Report(str(path), "pwscup", released.n_events, assumed=assumed))
 
 
-def _refuse(path: _File, what: str, choices: Choices | None, options: dict[str, Any]) -> None:
+def _refuse_options(path: _File, what: str, choices: Choices | None, options: dict[str, Any]) -> None:
     """Refuse options that are about raw traces."""
     usual = vars(Choices())
     given = {name for name, value in vars(choices or Choices()).items() if value != usual[name]}

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tracearena.errors import Fault, FileError, ParameterError, shorten
-from tracearena.io.fields.degrees import Doubts
+from tracearena.io.fields.degrees import CoordinateDoubts
 from tracearena.traces import GpsTraces, Traces
 from tracearena.traces.time import LocalTime
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from tracearena.io.suggestions import Sampled
+    from tracearena.io.suggestions import SampleSize
     from tracearena.traces import ObfuscatedTraces
 
 
@@ -51,7 +51,7 @@ class Example:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class DropRule:
     """Rows for which `bad` holds are dropped for `reason`.
 
     `column` is shown as the example; several are named with ", " between. `problem` says more than
@@ -116,8 +116,8 @@ class Report:
     unzoned: int = 0
     all_unzoned: bool = False
     assumed: str = ""
-    doubts: Doubts = field(default_factory=Doubts)
-    sampled: Sampled | None = None
+    doubts: CoordinateDoubts = field(default_factory=CoordinateDoubts)
+    sampled: SampleSize | None = None
     user_order: pl.Series | None = None
 
     @property
@@ -154,7 +154,7 @@ class Report:
         for fault in list(faults)[: max(SHOWN_EXAMPLES - known, 0)]:
             self.examples.append(Example(reason, path or self.path, fault))
 
-    def sift(self, frame: pl.DataFrame, rules: Iterable[Rule]) -> pl.DataFrame:
+    def sift(self, frame: pl.DataFrame, rules: Iterable[DropRule]) -> pl.DataFrame:
         """Return the rows that break no rule; count each of the others under the first it breaks.
 
         The frame has a column ``row``, the number of the row in the file.
@@ -174,7 +174,7 @@ class Report:
                 self.drop(rule.reason, bad.height, *self._faults(bad, rule))
         return frame.filter(marks.is_null())
 
-    def _faults(self, bad: pl.DataFrame, rule: Rule) -> list[Fault]:
+    def _faults(self, bad: pl.DataFrame, rule: DropRule) -> list[Fault]:
         import polars as pl
 
         first = bad.head(SHOWN_EXAMPLES)

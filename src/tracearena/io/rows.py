@@ -16,13 +16,34 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.io.fields import times
-from tracearena.io.fields.columns import INSTANTS, LONGEST_ID, MAPS, NUL, identifiers, names_utc, plain_name
-from tracearena.io.fields.degrees import SWAPPED, Doubts, doubts, no_degrees
+from tracearena.io.fields.columns import (
+    INSTANTS,
+    LONGEST_ID,
+    MAPS,
+    NUL,
+    convert_ids,
+    is_utc_name,
+    simplify_name,
+)
+from tracearena.io.fields.degrees import (
+    SWAPPED,
+    CoordinateDoubts,
+    build_degrees_fault,
+    find_coordinate_doubts,
+)
 from tracearena.io.options import AS_NAMED, Choices, Layout
-from tracearena.io.report import Report, Rule
+from tracearena.io.report import DropRule, Report
 from tracearena.traces import Places, zones
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.time import AS_WRITTEN, BY_OFFSETS, IN_UTC, UNKNOWN, LocalTime, asked_for, guessed
+from tracearena.traces.time import (
+    AS_WRITTEN,
+    BY_OFFSETS,
+    IN_UTC,
+    UNKNOWN,
+    LocalTime,
+    build_chosen_local_time,
+    guess_local_time,
+)
 
 _DECIMAL_COMMA = re.compile(r"-?\d{1,3},\d+")
 _UNREAD = "unparsable time"
@@ -55,12 +76,14 @@ class Rows:
     are_instants: bool
     time_format: str | None = None
 
-    def rule(self, reason: str, bad: pl.Expr, role: str, allowed: str = "") -> Rule:
+    def rule(self, reason: str, bad: pl.Expr, role: str, allowed: str = "") -> DropRule:
         """Return the rule that drops rows for what stands in the column of a role."""
         problem = f"{reason}: {allowed}" if allowed else reason
-        return Rule(reason=reason, bad=bad, column=role, problem=problem, shown=self.names.get(role, role))
+        return DropRule(
+            reason=reason, bad=bad, column=role, problem=problem, shown=self.names.get(role, role)
+        )
 
-    def who(self) -> list[Rule]:
+    def who(self) -> list[DropRule]:
         """Return the rules for ids."""
         rules = [self.rule("missing fields", pl.col("user").is_null(), "user", "every row must name a user")]
         for role in ("user", "venue"):
@@ -74,18 +97,20 @@ class Rows:
                 rules.append(self.rule("id with a NUL", nul, role, "ids must be letters without U+0000"))
         return rules
 
-    def when(self) -> list[Rule]:
+    def when(self) -> list[DropRule]:
         """Return the rule for times."""
-        return [self.rule(_UNREAD, pl.col("_at").is_null(), "time", _accepted(self.time_format))]
+        return [
+            self.rule(_UNREAD, pl.col("_at").is_null(), "time", _describe_accepted_times(self.time_format))
+        ]
 
-    def where(self) -> list[Rule]:
+    def where(self) -> list[DropRule]:
         """Return the rules for coordinates."""
         if "_lat" not in self.frame.columns:
             return []
         lat, lon = pl.col("_lat"), pl.col("_lon")
         swapped = (lat.abs() > 90) & (lat.abs() <= 180) & (lon.abs() <= 90)
         return [
-            Rule(reason="swapped", bad=swapped, column="lat, lon", problem=SWAPPED),
+            DropRule(reason="swapped", bad=swapped, column="lat, lon", problem=SWAPPED),
             self.rule("bad latitude", ~lat.is_between(-90, 90).fill_null(False), "lat",
                       f"must be a number from -90 to 90{self._advice('lat')}"),
             self.rule("bad longitude", ~lon.is_between(-180, 180).fill_null(False), "lon",
@@ -100,7 +125,7 @@ class Rows:
         return "; decimal commas are read with --decimal , (decimal=',')" if has_comma else ""
 
 
-def parsed_rows(
+def parse_rows(
     raw: pl.DataFrame,
     report: Report,
     *,
@@ -115,22 +140,24 @@ def parsed_rows(
     report is told what speaks against degrees, for all parts together to decide.
     """
     called = dict(names or {})
-    are_utc = names_utc(called.get("time", ""))
-    read = times.parse(raw["time"], unit=unit, style=layout.time_format, like=first_times, are_utc=are_utc)
-    parsed = {"user": identifiers(raw["user"]), "_at": read.at, "_offset": read.offset_s}
+    are_utc = is_utc_name(called.get("time", ""))
+    read = times.parse_times(
+        raw["time"], unit=unit, style=layout.time_format, like=first_times, are_utc=are_utc
+    )
+    parsed = {"user": convert_ids(raw["user"]), "_at": read.at, "_offset": read.offset_s}
     if "lat" in raw.columns:
-        latitude, longitude = (_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))
+        latitude, longitude = (_parse_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))
         parsed |= {"_lat": latitude, "_lon": longitude}
     rows = Rows(raw.with_columns(**parsed), called, read.are_instants, layout.time_format)
     if "lat" in raw.columns:
-        found = _doubts(rows, report, layout)
+        found = _check_degrees(rows, report, layout)
         if first_times is None:
             found.refuse()
         report.doubts += found
     return rows
 
 
-def sifted(rows: Rows, report: Report, rules: list[Rule]) -> pl.DataFrame:
+def drop_bad_rows(rows: Rows, report: Report, rules: list[DropRule]) -> pl.DataFrame:
     """Return the rows that break no rule; a file of which no time or nothing else is read is refused."""
     kept = report.sift(rows.frame, rules)
     refuse_unread_times(report, rows.names.get("time", "time"), rows.time_format)
@@ -145,17 +172,21 @@ def refuse_unread_times(report: Report, column: str, time_format: str | None) ->
     if not unread or unread < report.rows:
         return
     value = next(example.fault.value for example in report.examples if example.reason == _UNREAD)
-    cure = times.advice((value or "").strip()) if time_format is None else _accepted(time_format)
+    cure = (
+        times.suggest_time_format((value or "").strip())
+        if time_format is None
+        else _describe_accepted_times(time_format)
+    )
     raise FileError(report.path, [Fault(None, column, value, f"no time can be read; {cure}", "time")])
 
 
-def _accepted(time_format: str | None) -> str:
+def _describe_accepted_times(time_format: str | None) -> str:
     if time_format is not None:
         return f"time_format = {time_format!r} is how they must be written"
     return f"accepted are {times.ACCEPTED}"
 
 
-def _degrees(column: pl.Series, decimal: str) -> pl.Series:
+def _parse_degrees(column: pl.Series, decimal: str) -> pl.Series:
     if column.dtype != pl.String:
         if decimal != ".":
             raise ParameterError(f"decimal: the column {column.name!r} holds numbers already, no text")
@@ -167,18 +198,18 @@ def _degrees(column: pl.Series, decimal: str) -> pl.Series:
     return text.cast(pl.Float64, strict=False).fill_nan(None)
 
 
-def _doubts(rows: Rows, report: Report, layout: Layout) -> Doubts:
+def _check_degrees(rows: Rows, report: Report, layout: Layout) -> CoordinateDoubts:
     """Return what speaks against degrees; refuse what a map of its own would look like."""
     names = rows.names
-    by_maps = all(plain_name(names.get(role, "")) in MAPS for role in ("lat", "lon"))
+    by_maps = all(simplify_name(names.get(role, "")) in MAPS for role in ("lat", "lon"))
     of_maps = by_maps and not {"lat", "lon"} & set(layout.columns)
     given = rows.frame.filter(pl.col("_lat").is_not_null()) if of_maps and rows.are_instants else None
-    found = doubts(rows.frame, names, report.path, report.header_lines, of_maps=of_maps)
-    if given is not None and given.height and plain_name(names["time"]) != INSTANTS:
+    found = find_coordinate_doubts(rows.frame, names, report.path, report.header_lines, of_maps=of_maps)
+    if given is not None and given.height and simplify_name(names["time"]) != INSTANTS:
         said = f"lng={names['lon']},lat={names['lat']},time={names['time']}"
         problem = f"{_LOCAL}; if they are degrees and instants, --columns {said} says so"
         found.refuse()
-        fault = no_degrees(given, names, problem, "no-degrees", report.header_lines)
+        fault = build_degrees_fault(given, names, problem, "no-degrees", report.header_lines)
         raise FileError(report.path, [fault], given.height)
     return found
 
@@ -218,7 +249,7 @@ class CheckIns:
         return "instant" in self.frame.columns
 
 
-def check_ins(
+def parse_check_ins(
     raw: pl.DataFrame,
     report: Report,
     choices: Choices,
@@ -240,22 +271,24 @@ def check_ins(
     layout, names
         How numbers and times are written, and what the file calls its columns.
     """
-    rows = parsed_rows(raw, report, unit="s", layout=layout, names=names)
-    hours = settled(
-        ZonesNamed.of(rows),
+    rows = parse_rows(raw, report, unit="s", layout=layout, names=names)
+    hours = choose_time_conversion(
+        ZoneEvidence.of(rows),
         choices,
         report.path,
         are_instants=rows.are_instants,
         has_offsets="offset_min" in raw.columns,
-        guess=lambda: _guessed(rows.frame, places),
+        guess=lambda: _guess_local_time(rows.frame, places),
     )
-    timed, rules = timed_rows(rows, hours, report)
+    timed, rules = add_local_times(rows, hours, report)
     report.clock = hours.clock
-    return CheckIns(named(sifted(timed, report, rules), hours), hours.are_local, hours.zone)
+    return CheckIns(
+        rename_check_in_columns(drop_bad_rows(timed, report, rules), hours), hours.are_local, hours.zone
+    )
 
 
 @dataclass(frozen=True)
-class ZonesNamed:
+class ZoneEvidence:
     """What the times of some rows say about their zones; sums of it say what the times of all do.
 
     Attributes
@@ -271,13 +304,13 @@ class ZonesNamed:
     has_offset: bool
 
     @classmethod
-    def of(cls, rows: Rows) -> ZonesNamed:
+    def of(cls, rows: Rows) -> ZoneEvidence:
         """Look at the times of rows."""
         known = rows.frame["_offset"].filter(rows.frame["_at"].is_not_null())
         return cls(len(known), known.null_count(), bool((known != 0).any()))
 
-    def __add__(self, other: ZonesNamed) -> ZonesNamed:
-        return ZonesNamed(
+    def __add__(self, other: ZoneEvidence) -> ZoneEvidence:
+        return ZoneEvidence(
             self.times + other.times, self.bare + other.bare, self.has_offset or other.has_offset
         )
 
@@ -291,7 +324,7 @@ Way = Literal["numbers", "as written", "offset column", "named offsets", "zone"]
 
 
 @dataclass(frozen=True)
-class Hours:
+class TimeConversion:
     """How the times of a file become local ones, and which are too early or too late to be meant.
 
     Attributes
@@ -316,15 +349,15 @@ class Hours:
     zone: str | None = None
 
 
-def settled(
-    named: ZonesNamed,
+def choose_time_conversion(
+    named: ZoneEvidence,
     choices: Choices,
     path: str,
     *,
     are_instants: bool,
     has_offsets: bool,
     guess: Callable[[], LocalTime],
-) -> Hours:
+) -> TimeConversion:
     """Settle how the times of a file become local ones; `guess` is asked where nothing else tells."""
     is_local = not are_instants and named.are_all_bare
     latest = int(time.time()) + DAY_S
@@ -333,27 +366,29 @@ def settled(
     if are_instants:
         if choices.timezone is not None:
             raise ParameterError(f"{path}: has numbers for times, which have no time zone")
-        return Hours("numbers", None, True, latest)
+        return TimeConversion("numbers", None, True, latest)
     if choices.utc_hours:
-        return Hours("as written", IN_UTC, False, latest, "UTC")
+        return TimeConversion("as written", IN_UTC, False, latest, "UTC")
     if choices.timezone is not None:
-        return Hours("zone", asked_for(choices.timezone), False, latest, choices.timezone)
+        return TimeConversion(
+            "zone", build_chosen_local_time(choices.timezone), False, latest, choices.timezone
+        )
     if has_offsets:
-        return Hours("offset column", BY_OFFSETS, is_local, latest, guess().zone)
+        return TimeConversion("offset column", BY_OFFSETS, is_local, latest, guess().zone)
     if is_local:
-        return Hours("as written", AS_WRITTEN, True, latest)
+        return TimeConversion("as written", AS_WRITTEN, True, latest)
     if named.has_offset:
-        return Hours("named offsets", BY_OFFSETS, False, latest, guess().zone)
+        return TimeConversion("named offsets", BY_OFFSETS, False, latest, guess().zone)
     clock = guess()
-    return Hours("zone", clock, False, latest, clock.zone)
+    return TimeConversion("zone", clock, False, latest, clock.zone)
 
 
-def timed_rows(rows: Rows, hours: Hours, report: Report) -> tuple[Rows, list[Rule]]:
+def add_local_times(rows: Rows, hours: TimeConversion, report: Report) -> tuple[Rows, list[DropRule]]:
     """Return rows with ``_utc`` and ``_local``, seconds since 1970, and the rules that they must keep."""
-    local, utc = _local_and_utc(rows, hours, report)
-    rules = [*rows.who(), *rows.when(), *_date_rules(rows, hours)]
+    local, utc = _compute_local_and_utc(rows, hours, report)
+    rules = [*rows.who(), *rows.when(), *_build_date_rules(rows, hours)]
     if hours.way == "offset column":
-        rules.append(_offset_rule())
+        rules.append(_build_offset_rule())
     rules += rows.where()
     if "lat" in rows.frame.columns:
         nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
@@ -361,7 +396,7 @@ def timed_rows(rows: Rows, hours: Hours, report: Report) -> tuple[Rows, list[Rul
     return replace(rows, frame=rows.frame.with_columns(_utc=utc, _local=local)), rules
 
 
-def _local_and_utc(rows: Rows, hours: Hours, report: Report) -> tuple[pl.Series, pl.Series]:
+def _compute_local_and_utc(rows: Rows, hours: TimeConversion, report: Report) -> tuple[pl.Series, pl.Series]:
     utc, offset = rows.frame["_at"], rows.frame["_offset"]
     if hours.way == "offset column":
         given = rows.frame["offset_min"]
@@ -375,19 +410,21 @@ def _local_and_utc(rows: Rows, hours: Hours, report: Report) -> tuple[pl.Series,
         report.notice("times without a zone, taken as local", bare)
     if hours.way == "named offsets":
         return utc + offset.fill_null(0), utc
-    return _zoned(utc, offset, hours.clock.zone or "UTC", report)
+    return _convert_by_zone(utc, offset, hours.clock.zone or "UTC", report)
 
 
-def _zoned(utc: pl.Series, offset: pl.Series, zone: str, report: Report) -> tuple[pl.Series, pl.Series]:
+def _convert_by_zone(
+    utc: pl.Series, offset: pl.Series, zone: str, report: Report
+) -> tuple[pl.Series, pl.Series]:
     """Local and UTC seconds where all times are of one zone, those that name none among them."""
-    zoned = zones.in_zone(utc, zone)
+    zoned = zones.utc_to_zone(utc, zone)
     if offset.null_count() == 0:
         return zoned, utc
-    skipped, repeated = zones.unclear(utc.filter(offset.is_null()), zone)
+    skipped, repeated = zones.count_unclear_times(utc.filter(offset.is_null()), zone)
     report.notice("local times that the clocks skip, read as if they had not been set yet", skipped)
     report.notice("local times that the clocks show twice, read as the first", repeated)
     parts = pl.DataFrame(
-        {"bare": offset.is_null(), "as_is": utc, "zoned": zoned, "placed": zones.from_zone(utc, zone)}
+        {"bare": offset.is_null(), "as_is": utc, "zoned": zoned, "placed": zones.zone_to_utc(utc, zone)}
     )
     return (
         parts.select(pl.when("bare").then("as_is").otherwise("zoned")).to_series(),
@@ -395,22 +432,22 @@ def _zoned(utc: pl.Series, offset: pl.Series, zone: str, report: Report) -> tupl
     )
 
 
-def _guessed(raw: pl.DataFrame, places: Places | None) -> LocalTime:
+def _guess_local_time(raw: pl.DataFrame, places: Places | None) -> LocalTime:
     if places is not None:
-        return guessed(places.latitude, places.longitude, "places")
+        return guess_local_time(places.latitude, places.longitude, "places")
     if "_lat" not in raw.columns:
         return UNKNOWN
     degrees = raw.select("_lat", "_lon").drop_nulls()
-    return guessed(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
+    return guess_local_time(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
 
 
-def _offset_rule() -> Rule:
+def _build_offset_rule() -> DropRule:
     minutes = pl.col("offset_min").cast(pl.Float64, strict=False)
     bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
-    return Rule(reason="implausible offset from UTC", bad=bad, column="offset_min")
+    return DropRule(reason="implausible offset from UTC", bad=bad, column="offset_min")
 
 
-def _date_rules(rows: Rows, hours: Hours) -> list[Rule]:
+def _build_date_rules(rows: Rows, hours: TimeConversion) -> list[DropRule]:
     if rows.are_instants:
         return [
             rows.rule("negative time number", pl.col("_utc") < 0, "time"),
@@ -420,7 +457,7 @@ def _date_rules(rows: Rows, hours: Hours) -> list[Rule]:
     return [rows.rule("implausible date", ~plausible, "time")]
 
 
-def named(frame: pl.DataFrame, hours: Hours) -> pl.DataFrame:
+def rename_check_in_columns(frame: pl.DataFrame, hours: TimeConversion) -> pl.DataFrame:
     """Return what was read of rows under the names of check-ins."""
     columns = [pl.col("row"), pl.col("user")]
     if hours.way == "numbers":

@@ -21,22 +21,22 @@ import polars as pl
 
 from tracearena.errors import FileError, TracearenaError
 from tracearena.files.io import MAX_TABLE_EXPANSION, require_expansion
-from tracearena.io.dataframes import rows_of_frame
+from tracearena.io.dataframes import convert_frame
 from tracearena.io.fields import times
-from tracearena.io.fields.columns import EVENTS, are_enough, option_of, plain_name
+from tracearena.io.fields.columns import EVENTS, find_option_name, has_enough_columns, simplify_name
 from tracearena.io.options import DELIMITERS, Layout
 from tracearena.io.report import Reading, Report
-from tracearena.io.rows import FIRST_PLAUSIBLE_S, parsed_rows
+from tracearena.io.rows import FIRST_PLAUSIBLE_S, parse_rows
 from tracearena.io.tables import (
     BYTES_A_VALUE,
     ROW,
-    broken,
-    by_role,
+    build_parquet_error,
+    decode_start,
     is_parquet,
-    parquet_schema,
-    parts_of,
+    list_parquet_parts,
     read_parquet,
-    text_of_start,
+    read_parquet_schema,
+    select_by_role,
 )
 from tracearena.traces import GpsTraces, Traces
 from tracearena.traces.clock import DAY_S
@@ -84,7 +84,7 @@ class Proposal:
         layout = self.layout
         said: dict[str, Any] = {name: getattr(layout, name) for name in layout.given}
         return said | (
-            {"columns": {option_of(r): c for r, c in layout.columns.items()}} if layout.columns else {}
+            {"columns": {find_option_name(r): c for r, c in layout.columns.items()}} if layout.columns else {}
         )
 
     @property
@@ -102,9 +102,11 @@ class Proposal:
             if name == "header":
                 written.append("--no-header")
             elif name == "columns":
-                written.append(f"--columns {_quoted(','.join(f'{o}={c}' for o, c in value.items()))}")
+                written.append(
+                    f"--columns {_quote_for_shell(','.join(f'{o}={c}' for o, c in value.items()))}"
+                )
             else:
-                written.append(f"--{name.replace('_', '-')} {_quoted(words.get(value, value))}")
+                written.append(f"--{name.replace('_', '-')} {_quote_for_shell(words.get(value, value))}")
         return " ".join(written)
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,7 +119,7 @@ class Proposal:
         }
 
 
-def propose(path_or_frame: Any) -> Proposal | None:
+def propose_layout(path_or_frame: Any) -> Proposal | None:
     """Return a layout by which a table of unknown columns can be read; None if none is found.
 
     Columns with a known name have their role. Of the others, times are what can be read as a time
@@ -125,23 +127,29 @@ def propose(path_or_frame: Any) -> Proposal | None:
     """
     is_file = isinstance(path_or_frame, (str, PathLike))
     try:
-        layout, frame = _sample_of(Path(path_or_frame)) if is_file else _frame(path_or_frame)
-        found = _found(frame, layout, Path(path_or_frame).stem if is_file else "me")
-        return None if found is None else Proposal(found, _first_rows(frame, found), _doubts(frame, found))
+        layout, frame = _sample_file(Path(path_or_frame)) if is_file else _sample_frame(path_or_frame)
+        found = _complete_layout(frame, layout, Path(path_or_frame).stem if is_file else "me")
+        return (
+            None
+            if found is None
+            else Proposal(found, _format_first_rows(frame, found), _list_doubts(frame, found))
+        )
     except (TracearenaError, OSError, pl.exceptions.PolarsError, csv.Error):
         # What cannot be opened or read so is refused by its reader, with more to say about it.
         return None
 
 
-def _frame(frame: Any) -> tuple[Layout, pl.DataFrame]:
-    return Layout(), rows_of_frame(frame).head(_ROWS)
+def _sample_frame(frame: Any) -> tuple[Layout, pl.DataFrame]:
+    return Layout(), convert_frame(frame).head(_ROWS)
 
 
-def _sample_of(path: Path) -> tuple[Layout, pl.DataFrame]:
+def _sample_file(path: Path) -> tuple[Layout, pl.DataFrame]:
     if is_parquet(path):
-        known = [name for name, kind in parquet_schema(path).items() if not kind.is_nested()][:_MOST_COLUMNS]
+        known = [name for name, kind in read_parquet_schema(path).items() if not kind.is_nested()][
+            :_MOST_COLUMNS
+        ]
         return Layout(), read_parquet(path, lambda _: known, _ROWS)
-    lines = [line for line in text_of_start(_start(path)).splitlines() if line.strip()]
+    lines = [line for line in decode_start(_read_file_start(path)).splitlines() if line.strip()]
     if not lines:
         raise FileError.whole(path, "is empty", "empty")
     lines = lines[: _ROWS + 1]
@@ -159,7 +167,7 @@ def _sample_of(path: Path) -> tuple[Layout, pl.DataFrame]:
     return (sniffed if header else replace(sniffed, header=False, columns={"time": "1"})), frame
 
 
-def _start(path: Path) -> bytes:
+def _read_file_start(path: Path) -> bytes:
     with open(path, "rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
@@ -169,21 +177,21 @@ def _start(path: Path) -> bytes:
             return b""
 
 
-def _found(frame: pl.DataFrame, layout: Layout, name: str) -> Layout | None:
+def _complete_layout(frame: pl.DataFrame, layout: Layout, name: str) -> Layout | None:
     """Complete the layout: roles by name, the others by values."""
     known = Layout().roles(frame.columns)
     chosen: dict[str, str] = {}
     left = [column for column in frame.columns if column not in known.values()]
     if not {"time", "date"} & set(known):
-        chosen |= _times(frame.select(left))
-    moment = _moment(frame, known | chosen)
+        chosen |= _find_time_columns(frame.select(left))
+    moment = _find_moment_column(frame, known | chosen)
     if moment is None:
         return None
     left = [column for column in left if column not in chosen.values()]
     if "venue" not in known and not {"lat", "lon"} <= set(known):
-        chosen |= _coordinates(frame.select(left), known)
+        chosen |= _find_coordinate_columns(frame.select(left), known)
         left = [column for column in left if column not in chosen.values()]
-    user = None if "user" in known else _user(frame.select(left), layout.header)
+    user = None if "user" in known else _find_user_column(frame.select(left), layout.header)
     if user is not None:
         chosen["user"] = user
     one_user = name if "user" not in known | chosen else None
@@ -193,76 +201,80 @@ def _found(frame: pl.DataFrame, layout: Layout, name: str) -> Layout | None:
         layout,
         columns={role: chosen[role] for role in EVENTS if role in chosen},
         decimal="," if commas else ".",
-        time_format=_style(moment),
+        time_format=_choose_date_style(moment),
         one_user=one_user,
     )
-    return found if are_enough(found.roles(frame.columns)) else None
+    return found if has_enough_columns(found.roles(frame.columns)) else None
 
 
-def _moment(frame: pl.DataFrame, found: Mapping[str, str]) -> pl.Series | None:
+def _find_moment_column(frame: pl.DataFrame, found: Mapping[str, str]) -> pl.Series | None:
     """The column of times, or those of date and time of day as one."""
     if {"time", "date"} <= set(found) and times.goes_with_a_date(frame[found["time"]]):
-        return times.joined(frame[found["date"]], frame[found["time"]])
+        return times.join_date_and_time(frame[found["date"]], frame[found["time"]])
     name = found.get("time", found.get("date"))
     return None if name is None else frame[name]
 
 
-def _times(frame: pl.DataFrame) -> dict[str, str]:
+def _find_time_columns(frame: pl.DataFrame) -> dict[str, str]:
     """The first column of times; or of dates and, if there is one, of times of day."""
     clocks = [column.name for column in frame if times.looks_like_time_of_day(column)]
     for column in frame:
-        if column.name not in clocks and (_are_times(column) or _style(column) is not None):
+        if column.name not in clocks and (_is_time_column(column) or _choose_date_style(column) is not None):
             return {"date": column.name, "time": clocks[0]} if clocks else {"time": column.name}
     return {}
 
 
-def _are_times(column: pl.Series) -> bool:
+def _is_time_column(column: pl.Series) -> bool:
     if column.dtype.is_nested() or column.dtype == pl.Boolean:
         return False
-    read = times.parse(column)
+    read = times.parse_times(column)
     good = read.at.is_between(FIRST_PLAUSIBLE_S, int(time.time()) + DAY_S).sum()
     return not read.are_instants and good >= _GOOD * max(column.count(), 1)
 
 
-def _style(column: pl.Series) -> str | None:
+def _choose_date_style(column: pl.Series) -> str | None:
     """The way of writing dates that all values fit, day first before month first, if it must be said."""
-    if column.dtype != pl.String or not column.count() or _are_times(column):
+    if column.dtype != pl.String or not column.count() or _is_time_column(column):
         return None
-    return next(iter(_styles(column)), None)
+    return next(iter(_iterate_matching_styles(column)), None)
 
 
-def _styles(column: pl.Series) -> Iterator[str]:
+def _iterate_matching_styles(column: pl.Series) -> Iterator[str]:
     text = column.drop_nulls()
-    return (style for style in _SLASHED if times.parse(text, style=style).at.null_count() == 0)
+    return (style for style in _SLASHED if times.parse_times(text, style=style).at.null_count() == 0)
 
 
-def _doubts(frame: pl.DataFrame, layout: Layout) -> tuple[str, ...]:
+def _list_doubts(frame: pl.DataFrame, layout: Layout) -> tuple[str, ...]:
     """Say where the values would allow another layout as well."""
     doubts = []
-    moment = _moment(frame, layout.roles(frame.columns))
+    moment = _find_moment_column(frame, layout.roles(frame.columns))
     if layout.time_format is not None and moment is not None:
-        other = next((style for style in _styles(moment) if style[1] != layout.time_format[1]), None)
+        other = next(
+            (style for style in _iterate_matching_styles(moment) if style[1] != layout.time_format[1]), None
+        )
         if other is not None:
-            doubts.append(f"day and month may stand in the other order: --time-format {_quoted(other)}")
+            doubts.append(
+                f"day and month may stand in the other order: --time-format {_quote_for_shell(other)}"
+            )
     pair = [layout.columns.get(role) for role in ("lat", "lon")]
-    unnamed = [name for name in pair if name is not None and not any(_is_called(name, r) for r in _HINTS)]
-    degrees = [_degrees(frame[name]) for name in unnamed]
-    if len(unnamed) == 2 and all(read is not None and _is_narrow(read) for read in degrees):
+    unnamed = [name for name in pair if name is not None and not any(_is_name_hint(name, r) for r in _HINTS)]
+    degrees = [_parse_degree_column(frame[name]) for name in unnamed]
+    if len(unnamed) == 2 and all(read is not None and _is_narrow_range(read) for read in degrees):
         doubts.append(f"the latitude may be {unnamed[1]} and the longitude {unnamed[0]}")
     return tuple(doubts)
 
 
-def _is_narrow(degrees: pl.Series) -> bool:
+def _is_narrow_range(degrees: pl.Series) -> bool:
     return float(degrees.abs().max() or 0) <= 90  # type: ignore[arg-type]
 
 
-def _coordinates(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str]:
+def _find_coordinate_columns(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str]:
     """Two columns of decimals in the range of degrees; the one beyond 90 is the longitude."""
-    degrees = {column.name: read for column in frame if (read := _degrees(column)) is not None}
+    degrees = {column.name: read for column in frame if (read := _parse_degree_column(column)) is not None}
     lat, lon = known.get("lat"), known.get("lon")
-    named = {role: [c for c in degrees if _is_called(c, role)] for role in _HINTS}
-    narrow = {name for name, read in degrees.items() if _is_narrow(read)}
-    pairs = itertools.permutations(degrees, 2) if not (lat or lon) else _half_known(lat, lon, degrees)
+    named = {role: [c for c in degrees if _is_name_hint(c, role)] for role in _HINTS}
+    narrow = {name for name, read in degrees.items() if _is_narrow_range(read)}
+    pairs = itertools.permutations(degrees, 2) if not (lat or lon) else _pair_with_known(lat, lon, degrees)
     fit = [(a, b) for a, b in pairs if a in narrow or a == lat]
     if not fit:
         return {}
@@ -272,15 +284,15 @@ def _coordinates(frame: pl.DataFrame, known: Mapping[str, str]) -> dict[str, str
     return {role: name for role, name in zip(("lat", "lon"), best, strict=True) if role not in known}
 
 
-def _half_known(lat: str | None, lon: str | None, degrees: Iterable[str]) -> list[tuple[str, str]]:
+def _pair_with_known(lat: str | None, lon: str | None, degrees: Iterable[str]) -> list[tuple[str, str]]:
     return [(lat, other) if lat else (other, str(lon)) for other in degrees]
 
 
-def _is_called(column: str, role: str) -> bool:
-    return any(hint in plain_name(column) for hint in _HINTS[role])
+def _is_name_hint(column: str, role: str) -> bool:
+    return any(hint in simplify_name(column) for hint in _HINTS[role])
 
 
-def _degrees(column: pl.Series) -> pl.Series | None:
+def _parse_degree_column(column: pl.Series) -> pl.Series | None:
     if column.dtype == pl.String:
         text = column.drop_nulls()
         if not len(text) or text.str.contains(_DEGREES).sum() < _GOOD * len(text):
@@ -291,7 +303,7 @@ def _degrees(column: pl.Series) -> pl.Series | None:
     return column if float(column.abs().max() or 0) <= 180 else None  # type: ignore[arg-type]
 
 
-def _user(frame: pl.DataFrame, header: bool) -> str | None:
+def _find_user_column(frame: pl.DataFrame, header: bool) -> str | None:
     """The column that repeats with the most different values; one that is called an id before others.
 
     One value throughout is somebody's id where it is called so, or is the first of nameless columns. What is
@@ -299,7 +311,7 @@ def _user(frame: pl.DataFrame, header: bool) -> str | None:
     """
     repeated = []
     for column in frame:
-        is_called_id = plain_name(column.name).endswith("id")
+        is_called_id = simplify_name(column.name).endswith("id")
         if not is_called_id and set(column.cast(pl.String).drop_nulls().unique().to_list()) == {"0", "1"}:
             continue
         is_id = is_called_id or (not header and column.name == "1")
@@ -314,10 +326,10 @@ def _user(frame: pl.DataFrame, header: bool) -> str | None:
     return max(repeated)[2] if repeated else None
 
 
-def _first_rows(frame: pl.DataFrame, layout: Layout) -> tuple[dict[str, Any], ...]:
+def _format_first_rows(frame: pl.DataFrame, layout: Layout) -> tuple[dict[str, Any], ...]:
     report = Report("proposal", "table")
-    given, names = by_role(frame, report, EVENTS, layout)
-    read = parsed_rows(given, report, unit="ms", layout=layout, names=names).frame.head(_SHOWN)
+    given, names = select_by_role(frame, report, EVENTS, layout)
+    read = parse_rows(given, report, unit="ms", layout=layout, names=names).frame.head(_SHOWN)
     shown = []
     for row in read.iter_rows(named=True):
         moment = pl.Series([row["_at"]]).cast(pl.Datetime("ms")).dt.to_string("%Y-%m-%d %H:%M:%S")[0]
@@ -330,7 +342,7 @@ def _first_rows(frame: pl.DataFrame, layout: Layout) -> tuple[dict[str, Any], ..
     return tuple(shown)
 
 
-def _quoted(value: str) -> str:
+def _quote_for_shell(value: str) -> str:
     import shlex
 
     return shlex.quote(value)
@@ -377,7 +389,7 @@ class Sample:
         return counts["user"].sort().gather(np.sort(chosen))
 
 
-class Sampled(NamedTuple):
+class SampleSize(NamedTuple):
     """How many people of how many were read."""
 
     users: int
@@ -387,14 +399,14 @@ class Sampled(NamedTuple):
         return f"a random sample of {self.users:,} of {self.of:,} people was read"
 
 
-def sampled(reading: Reading[Traces | GpsTraces], sample: Sample) -> Reading[Traces | GpsTraces]:
+def sample_users(reading: Reading[Traces | GpsTraces], sample: Sample) -> Reading[Traces | GpsTraces]:
     """Draw people of traces that were read as a whole, unless their reader has drawn some."""
     traces, report = reading
     counts = pl.DataFrame({"user": np.arange(traces.n_users), "len": np.diff(traces.offsets)})
     drawn = None if report.sampled is not None else sample.drawn(counts)
     if drawn is None:
         return reading
-    report.sampled = Sampled(len(drawn), traces.n_users)
+    report.sampled = SampleSize(len(drawn), traces.n_users)
     return Reading(traces.take_users(drawn.to_numpy()), report)
 
 
@@ -403,7 +415,7 @@ def sample_parquet(
     sample: Sample,
 ) -> pl.DataFrame:  # fmt: skip
     """Return some columns of the rows of the people drawn, with the numbers of the rows in the file."""
-    files = parts_of(path)
+    files = list_parquet_parts(path)
     try:
         lazy = pl.scan_parquet(files, glob=False, hive_partitioning=False)
         names = lazy.collect_schema().names()
@@ -418,22 +430,22 @@ def sample_parquet(
         numbered = lazy.select(chosen).with_row_index(ROW, 1).with_columns(pl.col(ROW).cast(pl.Int64))
         if drawn is None:
             return numbered.collect()
-        report.sampled = Sampled(len(drawn), counts.height)
+        report.sampled = SampleSize(len(drawn), counts.height)
         return numbered.filter(pl.col(column).is_in(drawn.implode())).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise broken(path, error) from None
+        raise build_parquet_error(path, error) from None
 
 
 def sample_text(
     path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout, sample: Sample
 ) -> pl.DataFrame:
     """Return the rows of the people drawn of a text file, which is read twice, a piece at a time."""
-    from tracearena.io.text_rows import Manner, Otherwise, Text, rows_of
+    from tracearena.io.text_rows import TextReadMode, TextSource, WrongReadMode, iterate_rows
 
-    text, manner = Text(Path(path), layout), Manner()
+    text, manner = TextSource(Path(path), layout), TextReadMode()
 
     def pieces(own: Report) -> Iterator[tuple[pl.DataFrame, str]]:
-        for raw, table, _ in rows_of(text, tuple(wanted), own, _BYTES_OF_TEXT, manner):
+        for raw, table, _ in iterate_rows(text, tuple(wanted), own, _BYTES_OF_TEXT, manner):
             yield raw, table.found["user"]
 
     while True:
@@ -450,13 +462,13 @@ def sample_text(
                 for raw, user in pieces(lost)
             ]
             break
-        except Otherwise as other:
+        except WrongReadMode as other:
             manner = other.manner
     report.header_lines = lost.header_lines
     report.add(lost)
     whole = pl.concat(kept)
     report.rows = whole.height + report.dropped_rows
     if drawn is not None:
-        report.sampled = Sampled(len(drawn), counts.height)
+        report.sampled = SampleSize(len(drawn), counts.height)
     report.refuse_if_nothing_is_left(whole.height)
     return whole

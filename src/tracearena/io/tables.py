@@ -31,16 +31,16 @@ from tracearena.io.fields.columns import (
     EVENTS,
     INSTANTS,
     WORDS,
-    are_enough,
-    identifiers,
-    missing,
-    names_utc,
-    plain_name,
-    rivals,
+    build_missing_faults,
+    convert_ids,
+    find_rival_columns,
+    has_enough_columns,
+    is_utc_name,
+    simplify_name,
 )
-from tracearena.io.fields.times import count_instants, goes_with_a_date, joined
+from tracearena.io.fields.times import goes_with_a_date, has_instant_numbers, join_date_and_time
 from tracearena.io.options import AS_NAMED, ONE_USER, Layout
-from tracearena.io.report import Report, Rule
+from tracearena.io.report import DropRule, Report
 
 if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
@@ -64,7 +64,7 @@ UNDELIMITED = ("columns", "decimal", "time_format", "one_user")
 _SHOWN = 12
 
 
-def rows_of_file(
+def read_role_rows(
     path: str | PathLike[str],
     report: Report,
     wanted: Sequence[str] = EVENTS,
@@ -82,25 +82,25 @@ def rows_of_file(
     def chosen(names: list[str]) -> list[str]:
         layout.require_columns(names, path)
         found = layout.roles(names, wanted)
-        notice_rivals(names, found, report, layout)
-        return _columns_of(found) if are_enough(found) else names[:_SHOWN]
+        report_rival_columns(names, found, report, layout)
+        return _list_columns(found) if has_enough_columns(found) else names[:_SHOWN]
 
     if layout.one_user is not None:
         sample = None
     if not Path(path).is_dir() and not is_parquet(path):
         if sample is not None:
             return suggestions.sample_text(path, report, wanted, layout, sample)
-        return _csv(path, report, wanted, layout)
+        return _read_csv(path, report, wanted, layout)
     report.header_lines = None  # rows of Parquet are no lines
     layout.refuse_all_but(UNDELIMITED, path, "Parquet, whose columns have names")
     if sample is not None:
         return suggestions.sample_parquet(
             Path(path), report, chosen, lambda names: layout.roles(names, wanted)["user"], sample
         )
-    return _rows_of_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
+    return _read_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
 
 
-def by_role(
+def select_by_role(
     raw: pl.DataFrame, report: Report, wanted: Sequence[str] = EVENTS, layout: Layout = AS_NAMED
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Return the columns under the names of their roles, with ``row``, and what the file calls them.
@@ -112,19 +112,21 @@ def by_role(
     layout.require_roles(wanted, report.path)
     layout.require_columns(columns, report.path)
     found = layout.roles(columns, wanted)
-    if not are_enough(found):
-        raise FileError(report.path, missing(columns, found, wanted, layout.header))
+    if not has_enough_columns(found):
+        raise FileError(report.path, build_missing_faults(columns, found, wanted, layout.header))
     if not {"lat", "lon"} <= set(found):
         found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
-    notice_rivals(columns, found, report, layout)
+    report_rival_columns(columns, found, report, layout)
     given = {
-        role: expected(raw[column], role, report.path) for role, column in found.items() if column != ONE_USER
+        role: check_column_type(raw[column], role, report.path)
+        for role, column in found.items()
+        if column != ONE_USER
     }
     if layout.one_user is not None:
         given["user"] = pl.Series([layout.one_user]).new_from_index(0, raw.height)
     _join_date_and_time(given, report.path, layout)
     names = {role: series.name for role, series in given.items() if role in found}
-    return pl.DataFrame({"row": row_numbers(raw), **given}), names
+    return pl.DataFrame({"row": find_row_numbers(raw), **given}), names
 
 
 def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) -> None:
@@ -135,7 +137,7 @@ def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) 
     if "time" not in given:
         given["time"] = date
     elif {"date", "time"} <= set(layout.columns) or goes_with_a_date(given["time"]):
-        given["time"] = joined(date, given["time"])
+        given["time"] = join_date_and_time(date, given["time"])
     else:
         _refuse_unread_date(date, given["time"], path, layout)
 
@@ -147,7 +149,7 @@ def _refuse_unread_date(date: pl.Series, time: pl.Series, path: str, layout: Lay
             f"{path}: date={date.name} does not apply: the column {time.name!r} holds no times of day to go "
             f"with it; --columns time={date.name} reads the dates alone"
         )
-    if plain_name(time.name) != INSTANTS and layout.time_format is None and count_instants(time):
+    if simplify_name(time.name) != INSTANTS and layout.time_format is None and has_instant_numbers(time):
         problem = (
             f"numbers beside a date ({date.name}) must be times of day such as 930 or 93000; if they count "
             f"instants, --columns time={time.name} (columns=) says so"
@@ -155,20 +157,24 @@ def _refuse_unread_date(date: pl.Series, time: pl.Series, path: str, layout: Lay
         raise FileError(path, [Fault(None, time.name, str(time.drop_nulls()[0]), problem, "time")])
 
 
-def notice_rivals(names: Sequence[str], found: Mapping[str, str], report: Report, layout: Layout) -> None:
+def report_rival_columns(
+    names: Sequence[str], found: Mapping[str, str], report: Report, layout: Layout
+) -> None:
     """Report columns that could have had a role that another has, unless it was said to."""
-    for role, others in rivals(names, found, [role for role in found if role not in layout.columns]).items():
+    for role, others in find_rival_columns(
+        names, found, [role for role in found if role not in layout.columns]
+    ).items():
         word, read = WORDS.get(role, role), found[role] or layout.one_user
         reason = f"columns that could be the {word} too, unread: {', '.join(others)} (read is {read})"
         if reason not in report.noticed:
             report.notice(reason, len(others))
 
 
-def _columns_of(found: Mapping[str, str]) -> list[str]:
+def _list_columns(found: Mapping[str, str]) -> list[str]:
     return [column for column in found.values() if column != ONE_USER]
 
 
-def row_numbers(raw: pl.DataFrame) -> pl.Series:
+def find_row_numbers(raw: pl.DataFrame) -> pl.Series:
     """Return the number of each row in its file, from 1."""
     return raw[ROW] if ROW in raw.columns else pl.int_range(1, raw.height + 1, eager=True)
 
@@ -185,20 +191,22 @@ def is_parquet(path: str | PathLike[str]) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _csv(path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout) -> pl.DataFrame:
-    data = text_bytes(path, report=report)
+def _read_csv(
+    path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout
+) -> pl.DataFrame:
+    data = read_utf8_bytes(path, report=report)
     table, rest = TextTable.begun(path, data, report, wanted, layout)
     if not rest.strip():
         raise FileError.whole(path, "has a header and no rows", "empty")
     frame = table.read(rest)
     report.rows = frame.height
-    notice_rivals(table.names, table.found, report, layout)
+    report_rival_columns(table.names, table.found, report, layout)
     good = table.good(frame, report, ROW)
     report.refuse_if_nothing_is_left(good.height)
     return good
 
 
-def _rows_of_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:
+def _read_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:
     """Return some columns, chosen by their names, of all files; their types must be the same."""
     files = list_parquet_files(folder)
     if not files:
@@ -206,27 +214,27 @@ def _rows_of_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> p
     frames = [read_parquet(file, wanted) for file in files]
     for file, frame in zip(files, frames, strict=True):
         if frame.schema != frames[0].schema:
-            differ = f"{_columns(frame)}, not {_columns(frames[0])}"
+            differ = f"{_format_columns(frame)}, not {_format_columns(frames[0])}"
             problem = f"has other columns or types than {files[0].name}: {differ}"
             raise FileError.whole(file, problem, "columns")
     return pl.concat(frames)
 
 
-def parts_of(path: Path) -> list[Path]:
+def list_parquet_parts(path: Path) -> list[Path]:
     """Return the Parquet files of a folder, whose columns must be of the same types, or the file itself."""
     if not path.is_dir():
         return [path]
     files = list_parquet_files(path)
     if not files:
         raise FileError.whole(path, "holds no .parquet files", "empty")
-    first = parquet_schema(files[0])
+    first = read_parquet_schema(files[0])
     for file in files[1:]:
-        if parquet_schema(file) != first:
+        if read_parquet_schema(file) != first:
             raise FileError.whole(file, f"has other columns or types than {files[0].name}", "columns")
     return files
 
 
-def _columns(frame: pl.DataFrame) -> str:
+def _format_columns(frame: pl.DataFrame) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
 
 
@@ -248,30 +256,30 @@ def read_parquet(
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise broken(path, error) from None
+        raise build_parquet_error(path, error) from None
 
 
-def parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
+def read_parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
     """Return the names and types of the columns of a Parquet file."""
     try:
         schema = pl.read_parquet_schema(Path(path))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise broken(path, error) from None
+        raise build_parquet_error(path, error) from None
     require_columns(path, len(schema))
     return schema
 
 
-def columns_of_parquet(path: str | PathLike[str]) -> list[str]:
+def list_parquet_columns(path: str | PathLike[str]) -> list[str]:
     """Return the names of the columns of a Parquet file, none if it is broken."""
     try:
-        return list(parquet_schema(path))
+        return list(read_parquet_schema(path))
     except FileError:
         return []
 
 
-def expected(column: pl.Series, role: str, path: str | PathLike[str]) -> pl.Series:
+def check_column_type(column: pl.Series, role: str, path: str | PathLike[str]) -> pl.Series:
     """Return a column as text, numbers of 64 bits, or for times as dates; refuse every other kind.
 
     Categories become text, decimals and wide whole numbers plain numbers if they fit.
@@ -288,33 +296,35 @@ def expected(column: pl.Series, role: str, path: str | PathLike[str]) -> pl.Seri
     if kind == pl.Boolean and role in ("category", "sensitive"):
         return column.cast(pl.String) if role == "category" else column.cast(pl.Int8)
     if str(kind) in _WIDE or (isinstance(kind, pl.Decimal) and not kind.scale):
-        return _narrowed(column, path)
+        return _narrow_column(column, path)
     if isinstance(kind, pl.Decimal):
         return column.cast(pl.Float64)
     if kind == pl.String or kind.is_integer() or kind.is_float():
         return column
     if role in ("time", "date") and (kind in (pl.Date, pl.Time) or isinstance(kind, pl.Datetime)):
         return column
-    problem = f"the column has the type {_shown(kind)}; it must hold {_EXPECTED.get(role, _NUMBERS)}"
+    problem = f"the column has the type {_format_type(kind)}; it must hold {_EXPECTED.get(role, _NUMBERS)}"
     raise FileError(path, [Fault(None, column.name, None, problem, "column-type")])
 
 
-def _narrowed(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
+def _narrow_column(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
     narrow = column.cast(pl.Int64, strict=False)
     lost = (narrow.is_null() & column.is_not_null()).arg_true()
     if len(lost) == 0:
         return narrow
     row = int(lost[0])
-    problem = f"the column has the type {_shown(column.dtype)}; a whole number must fit 64 bits with its sign"
+    problem = (
+        f"the column has the type {_format_type(column.dtype)}; a whole number must fit 64 bits with its sign"
+    )
     fault = Fault(row + 1, column.name, str(column[row]), problem, "column-type", header_lines=None)
     raise FileError(path, [fault], len(lost))
 
 
-def _shown(kind: pl.DataType) -> str:
+def _format_type(kind: pl.DataType) -> str:
     return str(kind).partition("(")[0]
 
 
-def broken(path: str | PathLike[str], error: BaseException) -> FileError:
+def build_parquet_error(path: str | PathLike[str], error: BaseException) -> FileError:
     """Return what to raise of a Parquet file that Polars cannot read."""
     said = (str(error).splitlines() or ["it cannot be read"])[0]
     return FileError.whole(path, f"is not a whole Parquet file: {said[:200]}", "bad-parquet")
@@ -328,7 +338,7 @@ _SEPARATORS = ",;\t|"
 _NEEDED = ("user", "time", "date", "lat", "lon")
 
 
-def header_fields(line: str, layout: Layout = AS_NAMED) -> tuple[list[str], str]:
+def split_header_fields(line: str, layout: Layout = AS_NAMED) -> tuple[list[str], str]:
     """Split a header at the delimiter, or else at the one it holds most of; return names and delimiter.
 
     The columns of a table without a header are called by their numbers.
@@ -372,23 +382,29 @@ class TextTable:
     ) -> tuple[Self, bytes]:
         """Read the header at the begin of `data`, if there is one; return what follows it too."""
         header, rest = split_header(data)
-        names, delimiter = header_fields(header, layout)
+        names, delimiter = split_header_fields(header, layout)
         require_columns(path, len(names))
         layout.require_columns(names, path)
         found = layout.roles(names, wanted)
-        if not are_enough(found):
-            raise FileError(path, missing(names, found, wanted, layout.header))
+        if not has_enough_columns(found):
+            raise FileError(path, build_missing_faults(names, found, wanted, layout.header))
         if not layout.header:
             rest, report.header_lines = data, 0
         numbers = [
-            _place(names, found[role]) for role in ("lat", "lon") if role in found and layout.decimal == "."
+            _find_column_place(names, found[role])
+            for role in ("lat", "lon")
+            if role in found and layout.decimal == "."
         ]
         return cls(str(path), names, delimiter, found, tuple(numbers)), rest
 
     @property
     def _kept(self) -> dict[str, str]:
         """Return the place of each role's column."""
-        return {role: _place(self.names, column) for role, column in self.found.items() if column != ONE_USER}
+        return {
+            role: _find_column_place(self.names, column)
+            for role, column in self.found.items()
+            if column != ONE_USER
+        }
 
     def read(self, data: bytes, *, as_text: bool = False) -> pl.DataFrame:
         """Read rows, numbered from 1, as they stand; numbers too are text if that is asked for."""
@@ -401,12 +417,12 @@ class TextTable:
         """Return the rows that have all fields they need; names are the file's, and `row` of the numbers."""
         kept = self._kept
         needed = {kept[role]: self.found[role] for role in _NEEDED if role in kept}
-        good = report.sift(frame, length_rules(list(needed), ", ".join(needed.values())))
+        good = report.sift(frame, build_length_rules(list(needed), ", ".join(needed.values())))
         named = (pl.col(kept[role]).alias(self.found[role]) for role in kept)
         return good.select(pl.col("row").alias(row), *named)
 
 
-def _place(names: Sequence[str], column: str) -> str:
+def _find_column_place(names: Sequence[str], column: str) -> str:
     return f"column{names.index(column)}"
 
 
@@ -421,7 +437,7 @@ WINDOWS_1252 = "text that is no UTF-8, read as Windows-1252 (Western European)"
 """What a report is told of another encoding."""
 
 
-def text_bytes(
+def read_utf8_bytes(
     path: str | PathLike[str],
     *,
     max_bytes: int = MAX_BYTES,
@@ -462,7 +478,7 @@ def is_windows_1252(data: bytes) -> bool:
     """
     if is_utf8(data):
         return False
-    broken, beyond_ascii = odd_letters(data)
+    broken, beyond_ascii = count_odd_letters(data)
     return 2 * broken > beyond_ascii
 
 
@@ -477,7 +493,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def odd_letters(data: bytes) -> tuple[int, int]:
+def count_odd_letters(data: bytes) -> tuple[int, int]:
     """Count letters that are no UTF-8, and all letters beyond ASCII; sums over lines are those of a file."""
     if data.isascii():
         return 0, 0
@@ -485,7 +501,7 @@ def odd_letters(data: bytes) -> tuple[int, int]:
     return text.count("\ufffd"), len(_ASCII.sub("", text))
 
 
-def text_of_start(start: bytes) -> str:
+def decode_start(start: bytes) -> str:
     """Return the first bytes of a file as text, whatever stands at their cut end."""
     encoding = "cp1252" if is_windows_1252(start) else "utf-8-sig"
     return start.decode(encoding, "replace")
@@ -535,12 +551,12 @@ def read_rows(
         raise FileError.whole(path, problem, "unreadable") from None
 
 
-def length_rules(columns: Sequence[str], shown: str = "") -> list[Rule]:
+def build_length_rules(columns: Sequence[str], shown: str = "") -> list[DropRule]:
     """Rules for rows with too many or too few fields; the columns may be shown under other names."""
-    rules = [Rule(reason="too many fields", bad=pl.col(EXTRA).is_not_null(), column=EXTRA)]
+    rules = [DropRule(reason="too many fields", bad=pl.col(EXTRA).is_not_null(), column=EXTRA)]
     if columns:
         missing = pl.any_horizontal(*[pl.col(name).is_null() for name in columns])
-        rules.append(Rule(reason="missing fields", bad=missing, column=", ".join(columns), shown=shown))
+        rules.append(DropRule(reason="missing fields", bad=missing, column=", ".join(columns), shown=shown))
     return rules
 
 
@@ -551,16 +567,16 @@ def read_headless(
 
     Rows of another length are dropped and counted; a file whose rows are mostly so is refused.
     """
-    data = text_bytes(path, report=report)
+    data = read_utf8_bytes(path, report=report)
     frame = read_rows(path, data, columns, "\t", numbers=("lat", "lon"))
     report.rows = frame.height
-    kept = report.sift(frame, length_rules(required))
+    kept = report.sift(frame, build_length_rules(required))
     if 2 * kept.height < frame.height:
-        raise _wrong_length(path, data, len(columns), report)
+        raise _build_length_error(path, data, len(columns), report)
     return kept.drop(EXTRA)
 
 
-def _wrong_length(path: str | PathLike[str], data: bytes, expected: int, report: Report) -> FileError:
+def _build_length_error(path: str | PathLike[str], data: bytes, expected: int, report: Report) -> FileError:
     line = data[:4096].partition(b"\n")[0].decode("utf-8", "replace")
     problem = (
         f"{report.dropped_rows:,} of {report.rows:,} rows do not have the {expected} tab-separated fields "
@@ -584,18 +600,20 @@ def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:
 # Which files of a folder are read, and whose each is: one rule for all formats.
 
 
-def files_of(folder: Path) -> list[Path]:
+def list_visible_files(folder: Path) -> list[Path]:
     """Return the files below a folder by name, without those that begin with ``.`` or ``_``."""
-    return [file for file in _all_of(folder) if not is_hidden(file.relative_to(folder).parts)]
+    return [file for file in _list_all_files(folder) if not is_hidden(file.relative_to(folder).parts)]
 
 
-def hidden_files_of(folder: Path) -> list[Path]:
-    """Return the files below a folder that `files_of` passes over, without those that macOS adds."""
-    passed = [file for file in _all_of(folder) if is_hidden(file.relative_to(folder).parts)]
+def list_hidden_files(folder: Path) -> list[Path]:
+    """Return the files below a folder that `list_visible_files` passes over, without those that macOS
+    adds.
+    """
+    passed = [file for file in _list_all_files(folder) if is_hidden(file.relative_to(folder).parts)]
     return [file for file in passed if not file.name.startswith("._") and "__MACOSX" not in file.parts]
 
 
-def _all_of(folder: Path) -> list[Path]:
+def _list_all_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
@@ -604,24 +622,26 @@ def is_hidden(parts: Sequence[str]) -> bool:
     return any(part.startswith((".", "_")) for part in parts)
 
 
-def owners_of(files: Sequence[Path]) -> dict[Path, str]:
+def find_file_owners(files: Sequence[Path]) -> dict[Path, str]:
     """Return whose file each is, where it does not say so.
 
-    >>> list(owners_of([Path("x/data/1.txt"), Path("x/data/2.txt")]).values())
+    >>> list(find_file_owners([Path("x/data/1.txt"), Path("x/data/2.txt")]).values())
     ['1', '2']
-    >>> list(owners_of([Path("x/ann/Records.json"), Path("x/bob/Records.json")]).values())
+    >>> list(find_file_owners([Path("x/ann/Records.json"), Path("x/bob/Records.json")]).values())
     ['ann', 'bob']
     """
     if not files:
         return {}
     top = Path(commonpath([file.parent for file in files]))
-    return {file: file.relative_to(top).parts[0] if file.parent != top else name_of(file) for file in files}
+    return {
+        file: file.relative_to(top).parts[0] if file.parent != top else strip_endings(file) for file in files
+    }
 
 
-def name_of(path: str | PathLike[str]) -> str:
+def strip_endings(path: str | PathLike[str]) -> str:
     """Return the name of a file without its endings.
 
-    >>> name_of("people/ann.json.gz")
+    >>> strip_endings("people/ann.json.gz")
     'ann'
     """
     return Path(Path(path).name.removesuffix(".gz")).stem
@@ -634,7 +654,7 @@ MOST_COLUMNS = 20
 """Of a table with more columns that nobody reads, the first are looked at."""
 
 
-def values_of_columns(
+def read_column_values(
     path: str | PathLike[str], columns: Sequence[str], layout: Layout, sample: Sample | None = None
 ) -> dict[str, pl.DataFrame]:
     """Return for each column who has which value when: ``user`` and ``value`` as text, ``at`` in seconds.
@@ -646,13 +666,15 @@ def values_of_columns(
         # Tables are read for roles: here the column takes that of the category, which is any text.
         as_category = replace(layout, columns={**layout.columns, "category": column})
         report = Report(str(path), "table")
-        raw = rows_of_file(path, report, EVENTS, as_category, sample)
+        raw = read_role_rows(path, report, EVENTS, as_category, sample)
         if raw.schema[column].is_nested():
             continue
-        rows, names = by_role(raw.with_columns(pl.col(column).cast(pl.String)), report, EVENTS, as_category)
-        are_utc = names_utc(names["time"])
-        at = times.parse(rows["time"], style=layout.time_format, are_utc=are_utc).at
-        users = identifiers(rows["user"]).cast(pl.String)
+        rows, names = select_by_role(
+            raw.with_columns(pl.col(column).cast(pl.String)), report, EVENTS, as_category
+        )
+        are_utc = is_utc_name(names["time"])
+        at = times.parse_times(rows["time"], style=layout.time_format, are_utc=are_utc).at
+        users = convert_ids(rows["user"]).cast(pl.String)
         made = pl.DataFrame({"user": users, "at": at, "value": rows["category"].str.strip_chars()})
         found[column] = made.filter(pl.col("value") != "").drop_nulls()
     return found

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from tracearena.errors import FileError
-from tracearena.files.io import LONGEST_LINE, require_short_lines, unpacking
+from tracearena.files.io import LONGEST_LINE, open_unpacked, require_short_lines
 from tracearena.io.options import Layout
 from tracearena.io.report import Report
 from tracearena.io.tables import (
@@ -17,10 +17,10 @@ from tracearena.io.tables import (
     ROW,
     WINDOWS_1252,
     TextTable,
+    count_odd_letters,
     from_windows_1252,
     is_utf8,
-    notice_rivals,
-    odd_letters,
+    report_rival_columns,
     require_text,
 )
 
@@ -30,37 +30,37 @@ _PACKED_TO = 4
 """How many times smaller text is when it is packed, at least: a guess that only tells large from small."""
 
 
-def pieces(path: Path, size: int) -> Iterator[bytes]:
+def read_text_pieces(path: Path, size: int) -> Iterator[bytes]:
     """Yield a file about `size` bytes at a time, cut where a row ends; a row may go on within quotes."""
     rest, lines = b"", 0
-    with unpacking(path) as source:
+    with open_unpacked(path) as source:
         begin = source.read(size).removeprefix(BOM)
         while data := begin or source.read(size):
             begin = b""
             require_text(path, data)
             data = rest + data
-            end = _end_of_rows(data)
+            end = _find_end_of_rows(data)
             piece, rest = data[:end], data[end:]
             require_short_lines(path, piece, lines_before=lines)
             lines += piece.count(b"\n")
-            _require_end(path, rest, lines)
+            _check_row_end(path, rest, lines)
             if piece:
                 yield piece
     if rest:
         yield rest
 
 
-def estimated_lines(path: Path) -> float:
+def estimate_lines(path: Path) -> float:
     """Return about how many lines a file has, by its size and its first lines."""
-    with unpacking(path) as source:
+    with open_unpacked(path) as source:
         begin = source.read(_LOOKED_AT)
     found = begin.count(b"\n")
     if len(begin) < _LOOKED_AT:
         return found
-    return found * estimated_bytes(path) / len(begin)
+    return found * estimate_bytes(path) / len(begin)
 
 
-def estimated_bytes(path: Path) -> int:
+def estimate_bytes(path: Path) -> int:
     """Return about how many bytes a file has, unpacked."""
     return path.stat().st_size * (_PACKED_TO if _is_packed(path) else 1)
 
@@ -70,7 +70,7 @@ def _is_packed(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-def _end_of_rows(data: bytes) -> int:
+def _find_end_of_rows(data: bytes) -> int:
     """Return where the last row ends that is whole: after a line end with an even number of quotes before."""
     quotes, end = data.count(_QUOTE), len(data)
     while True:
@@ -83,7 +83,7 @@ def _end_of_rows(data: bytes) -> int:
         end = at
 
 
-def _require_end(path: Path, rest: bytes, lines: int) -> None:
+def _check_row_end(path: Path, rest: bytes, lines: int) -> None:
     """Refuse a row that does not end: its line is too long, or a quote in it is not closed."""
     if len(rest) <= LONGEST_LINE:
         return
@@ -101,7 +101,7 @@ FIRST_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Text:
+class TextSource:
     """A text file and how its rows are laid out; of whom they are may be said by its folder."""
 
     path: Path
@@ -109,22 +109,22 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Manner:
+class TextReadMode:
     """What the rows read so far leave open: whether coordinates are text, and the encoding."""
 
     numbers_are_text: bool = False
     is_windows_1252: bool | None = None
 
 
-class Otherwise(Exception):
+class WrongReadMode(Exception):
     """The file must be read anew in another manner."""
 
-    def __init__(self, manner: Manner) -> None:
+    def __init__(self, manner: TextReadMode) -> None:
         self.manner = manner
 
 
-def rows_of(
-    text: Text, wanted: tuple[str, ...], lost: Report, size: int, manner: Manner
+def iterate_rows(
+    text: TextSource, wanted: tuple[str, ...], lost: Report, size: int, manner: TextReadMode
 ) -> Iterator[tuple[pl.DataFrame, TextTable, int]]:
     """Yield the rows that have all their fields, with their numbers; `lost` is told of the others.
 
@@ -134,15 +134,15 @@ def rows_of(
     before, done, is_blank = 0, 0, True
     if manner.is_windows_1252:
         lost.notice(WINDOWS_1252)
-    for piece in pieces(text.path, size):
-        data = _in_utf8(text.path, piece, size, manner)
+    for piece in read_text_pieces(text.path, size):
+        data = _convert_to_utf8(text.path, piece, size, manner)
         if table is None:
             table, data = TextTable.begun(text.path, data, lost, wanted, text.layout)
-            notice_rivals(table.names, table.found, lost, text.layout)
+            report_rival_columns(table.names, table.found, lost, text.layout)
         is_blank = is_blank and not data.strip()
         frame = table.read(data, as_text=manner.numbers_are_text)
         if not manner.numbers_are_text and any(frame.schema[name] == pl.String for name in table.numbers):
-            raise Otherwise(replace(manner, numbers_are_text=True))
+            raise WrongReadMode(replace(manner, numbers_are_text=True))
         numbered = frame.with_columns(pl.col("row") + before)
         before += frame.height
         done += len(piece)
@@ -153,12 +153,12 @@ def rows_of(
         raise FileError.whole(text.path, "has a header and no rows", "empty")
 
 
-def _in_utf8(path: Path, piece: bytes, size: int, manner: Manner) -> bytes:
+def _convert_to_utf8(path: Path, piece: bytes, size: int, manner: TextReadMode) -> bytes:
     """Return a piece in UTF-8; the first one that is none makes the whole file be looked at."""
     if manner.is_windows_1252:
         return from_windows_1252(piece)
     if manner.is_windows_1252 is None and not is_utf8(piece):
-        counted = [odd_letters(one) for one in pieces(path, size)]
+        counted = [count_odd_letters(one) for one in read_text_pieces(path, size)]
         broken, beyond_ascii = (sum(column) for column in zip(*counted, strict=True))
-        raise Otherwise(replace(manner, is_windows_1252=2 * broken > beyond_ascii))
+        raise WrongReadMode(replace(manner, is_windows_1252=2 * broken > beyond_ascii))
     return piece

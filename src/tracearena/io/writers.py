@@ -24,7 +24,7 @@ _File = str | PathLike[str]
 
 _CHECK_INS: Mapping[str, Callable[[Traces, _File], None]] = {
     "table": checkins.write_event_table,
-    "partitions": checkins.write,
+    "partitions": checkins.write_partitions,
     "gowalla": checkins.write_gowalla,
     "tsmc": checkins.write_tsmc,
     "peopleflow": peopleflow.write,
@@ -45,7 +45,7 @@ _OTHER_NAMES = {
     ".geoparquet": "geoparquet",
 }
 
-WRITTEN = tuple(name for name in FORMATS if name not in EITHER or name in _GEO_WRITERS)
+WRITABLE_FORMATS = tuple(name for name in FORMATS if name not in EITHER or name in _GEO_WRITERS)
 """Names of the formats that events can be written in."""
 
 
@@ -63,13 +63,13 @@ def write(
     Parameters
     ----------
     to
-        One of `WRITTEN` for events, by default what the name says: a table for names that end in
+        One of `WRITABLE_FORMATS` for events, by default what the name says: a table for names that end in
         .csv, .csv.gz or .parquet, or else geojson or gpkg. For GPS points also gpx and geolife
-        (`format_of_name`). Of obfuscated traces there are tables (`released_table`, which
+        (`guess_format_by_name`). Of obfuscated traces there are tables (`released_table`, which
         `read_released` reads) and pwscup files of pseudonyms.
     """
     if isinstance(traces, GpsTraces):
-        chosen = form_of_points(path, to)
+        chosen = choose_points_format(path, to)
         if places_out is not None:
             raise ParameterError("GPS points lie at no places: there are none to write")
         if chosen in _GEO_WRITERS:
@@ -77,9 +77,9 @@ def write(
         else:
             _GPS_WRITERS[chosen](traces, path)
         return [Path(path)]
-    target = to or format_of_name(path)
-    if target not in WRITTEN:
-        raise ParameterError.of("to", target, f"one of {', '.join(WRITTEN)}")
+    target = to or guess_format_by_name(path)
+    if target not in WRITABLE_FORMATS:
+        raise ParameterError.of("to", target, f"one of {', '.join(WRITABLE_FORMATS)}")
     if target == "foursquare" and isinstance(traces, Traces):
         return [Path(path), checkins.write_foursquare(traces, path, pois=places_out)]
     with replacing_all():
@@ -90,9 +90,9 @@ def write(
     return [Path(path), *beside]
 
 
-def form_of_points(path: _File, to: str | None = None) -> str:
+def choose_points_format(path: _File, to: str | None = None) -> str:
     """Return the format in which GPS points go to a path; refuse one in which they are not written."""
-    chosen = to or format_of_name(path, "points")
+    chosen = to or guess_format_by_name(path, "points")
     if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
         names = ", ".join([*_GPS_WRITERS, *_GEO_WRITERS])
         allowed = (
@@ -102,7 +102,9 @@ def form_of_points(path: _File, to: str | None = None) -> str:
     return chosen
 
 
-def format_of_name(path: _File, kind: Literal["events", "points"] = "events", like: str | None = None) -> str:
+def guess_format_by_name(
+    path: _File, kind: Literal["events", "points"] = "events", like: str | None = None
+) -> str:
     """Return what a new file of this name holds; a GeoLife folder of points only if it has no ending.
 
     Parameters
@@ -113,34 +115,35 @@ def format_of_name(path: _File, kind: Literal["events", "points"] = "events", li
 
     Examples
     --------
-    >>> format_of_name("out.parquet"), format_of_name("out.csv", like="pwscup"), format_of_name("out.geojson")
+    >>> guess_format_by_name("out.parquet"), guess_format_by_name("out.csv", like="pwscup"),
+    guess_format_by_name("out.geojson")
     ('table', 'pwscup', 'geojson')
-    >>> [format_of_name(name, "points") for name in ("out.csv", "out.gpx", "out")]
+    >>> [guess_format_by_name(name, "points") for name in ("out.csv", "out.gpx", "out")]
     ['points', 'gpx', 'geolife']
     """
     name = str(path)
-    if kind == "events" and like in _possible(name):
+    if kind == "events" and like in _list_possible_formats(name):
         return str(like)
     if name.endswith(TABLE_NAMES):
         return "table" if kind == "events" else "points"
     if kind == "points" and not Path(path).suffix:
         return "geolife"
-    others = {end: to for end, to in _OTHER_NAMES.items() if kind == "points" or to in WRITTEN}
+    others = {end: to for end, to in _OTHER_NAMES.items() if kind == "points" or to in WRITABLE_FORMATS}
     told = next((to for end, to in others.items() if name.endswith(end)), None)
     if told is not None:
         return told
-    formats = WRITTEN if kind == "events" else (*_GPS_WRITERS, *_GEO_WRITERS)
+    formats = WRITABLE_FORMATS if kind == "events" else (*_GPS_WRITERS, *_GEO_WRITERS)
     raise ParameterError(
         f"{path}: name a format (one of {', '.join(formats)}) or a file that ends in "
         f"{', '.join([*TABLE_NAMES, *others])}"
     )
 
 
-def _possible(name: str) -> tuple[str, ...]:
+def _list_possible_formats(name: str) -> tuple[str, ...]:
     """Return the formats between which a name does not tell."""
     if name.endswith(_TEXT_NAMES):
         return _IN_TEXT
-    return () if Path(name).suffix else WRITTEN
+    return () if Path(name).suffix else WRITABLE_FORMATS
 
 
 def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
@@ -148,7 +151,7 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
     if isinstance(traces, ObfuscatedTraces):
         if to not in ("pwscup", "table"):
             raise ParameterError.of("to", to, "table or pwscup for obfuscated traces")
-        (released_table.write if to == "table" else pwscup.write_anonymized)(traces, path)
+        (released_table.write_released_table if to == "table" else pwscup.write_anonymized)(traces, path)
     elif to == "pwscup":
         times = pwscup.write_traces(traces, path)
         return [] if times is None else [times]
@@ -177,7 +180,7 @@ def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
 # What of some traces a format can hold.
 
 
-def fitted(traces: Traces, to: str, report: Report, key: UserKey | None = None) -> Traces:
+def fit_to_format(traces: Traces, to: str, report: Report, key: UserKey | None = None) -> Traces:
     """Return what of the traces a format can hold, and report what it cannot.
 
     The files of pwscup and peopleflow hold one event an instant, of users with numbers from 1: of
@@ -186,7 +189,7 @@ def fitted(traces: Traces, to: str, report: Report, key: UserKey | None = None) 
     become blanks.
     """
     if to == "ppmtf":
-        return _without_commas(traces, report)
+        return _replace_commas(traces, report)
     if to not in ("pwscup", "peopleflow"):
         return traces
     again = np.zeros(traces.n_events, bool)
@@ -200,7 +203,7 @@ def fitted(traces: Traces, to: str, report: Report, key: UserKey | None = None) 
     return numbered
 
 
-def _without_commas(traces: Traces, report: Report) -> Traces:
+def _replace_commas(traces: Traces, report: Report) -> Traces:
     places = traces.places
     if places.categories is None:
         return traces

@@ -14,43 +14,49 @@ from numpy.typing import NDArray
 from tracearena.engine import block_ranges, fold_blocks, run_blocks, use
 from tracearena.engine.blocks import S
 from tracearena.errors import FileError
-from tracearena.io.discretisation import places_of
-from tracearena.io.fields.columns import array_of, identifiers
+from tracearena.io.discretisation import build_venue_places
+from tracearena.io.fields.columns import convert_ids, convert_ids_to_array
 from tracearena.io.formats import released_table
 from tracearena.io.large.first_pass import (
-    Counts,
-    EventSurvey,
-    Seen,
-    Survey,
-    Venues,
-    counted,
-    summed_up,
-    venues_of,
+    EventFirstPass,
+    FirstPass,
+    PointChunkSummary,
+    UserCountCollector,
+    VenueCollector,
+    build_first_pass,
+    collect_venues,
+    count_user_runs,
 )
-from tracearena.io.large.sources import digest_of
-from tracearena.io.large.table_files import Chunk, TableFiles, count_rows, parquet_files
-from tracearena.io.large.user_chunks import Portion, Table, arranged, cut, spilled
+from tracearena.io.large.sources import digest_places
+from tracearena.io.large.table_files import RowChunk, TableFiles, count_rows, find_parquet_files
+from tracearena.io.large.user_chunks import (
+    UserChunk,
+    UserChunkTable,
+    cut_user_chunks,
+    reorder_users,
+    sort_externally,
+)
 from tracearena.io.options import AS_NAMED
-from tracearena.io.released import BY_EVENT, of_events
+from tracearena.io.released import BY_EVENT, match_original_events
 from tracearena.io.report import Report
 from tracearena.io.tables import ROW, is_parquet
 from tracearena.metrics.applications.paired import (
+    ComparisonChunk,
     IdTable,
-    Part,
-    refuse_swapped,
+    check_swapped_ids,
     require_known,
     true_ids,
     true_order,
 )
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, Traces
-from tracearena.traces._arrays import positions
+from tracearena.traces._arrays import find_positions
 
 T = TypeVar("T")
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Together:
+class TablePair:
     """Portions of two tables with the same users each, who are called by their numbers.
 
     Users of the original are numbered in their order, and those whom only the release has after them.
@@ -67,8 +73,8 @@ class Together:
         Whether the workers of a cluster reach the scratch folders of the tables.
     """
 
-    original: Table[GpsTraces]
-    released: Table[GpsTraces]
+    original: UserChunkTable[GpsTraces]
+    released: UserChunkTable[GpsTraces]
     points: Ints
     is_released: NDArray[np.bool_]
     released_points: int
@@ -81,44 +87,44 @@ class Together:
         """Whether the workers of a cluster reach all points."""
         return self.is_shared or not (self.original.is_in_scratch or self.released.is_in_scratch)
 
-    def visit(self, work: Callable[[Part], T]) -> list[T]:
+    def visit(self, work: Callable[[ComparisonChunk], T]) -> list[T]:
         """Return what the work makes of every portion, in their order."""
         return run_blocks(self._of_part(work), self._blocks(), anywhere=self.can_travel, report=True)
 
-    def fold(self, work: Callable[[Part], S]) -> S:
+    def fold(self, work: Callable[[ComparisonChunk], S]) -> S:
         """Return the sum of what the work makes of every portion."""
         return fold_blocks(self._of_part(work), self._blocks(), anywhere=self.can_travel, report=True)
 
     def _blocks(self) -> list[tuple[int, int]]:
         return block_ranges(len(self.original.portions), 1)
 
-    def _of_part(self, work: Callable[[Part], T]) -> Callable[[int, int, int], T]:
+    def _of_part(self, work: Callable[[ComparisonChunk], T]) -> Callable[[int, int, int], T]:
         def done(block: int, first: int, stop: int) -> T:
             with use(threads=1):
                 return work(self._part(block))
 
         return done
 
-    def _part(self, number: int) -> Part:
+    def _part(self, number: int) -> ComparisonChunk:
         mine, theirs = self.original.portions[number], self.released.portions[number]
-        return Part(
-            _traces(self.original, mine, np.arange(mine.first_user, mine.stop_user)),
-            _traces(self.released, theirs, self.numbers[theirs.first_user : theirs.stop_user]),
+        return ComparisonChunk(
+            _read_numbered_traces(self.original, mine, np.arange(mine.first_user, mine.stop_user)),
+            _read_numbered_traces(self.released, theirs, self.numbers[theirs.first_user : theirs.stop_user]),
             self.row_by_row,
             mine.first_user,
             theirs.first_user,
         )
 
 
-def walk_together(
-    original: tuple[Table[GpsTraces], Survey],
-    released: tuple[Table[GpsTraces], Survey],
+def pair_tables(
+    original: tuple[UserChunkTable[GpsTraces], FirstPass],
+    released: tuple[UserChunkTable[GpsTraces], FirstPass],
     scratch: Path,
     *,
     id_table: IdTable | None = None,
     by_id: bool = True,
     is_shared: bool = True,
-) -> Together:
+) -> TablePair:
     """Find out who is who in two tables, and cut both into portions of the same users.
 
     Parameters
@@ -139,59 +145,59 @@ def walk_together(
     if by_id:
         require_known(ours.user_ids, ids)
     order = true_order(ours.user_ids, ids)
-    numbers = _numbers(ours, ids[order])
+    numbers = _number_released_users(ours, ids[order])
     counts = np.bincount(numbers, theirs.counts[order], len(ours.users)).astype(np.int64)
     is_released = counts[: len(ours.users)] > 0
     counts[: len(ours.users)] += ours.counts
-    portions = cut(counts)
+    portions = cut_user_chunks(counts)
     everybody = np.arange(len(ours.users))
-    before = _cut_alike(original, everybody, everybody, portions, scratch / "original", is_shared)
-    after = _cut_alike(released, order, numbers, portions, scratch / "released", is_shared)
-    together = Together(
+    before = _cut_like_pair(original, everybody, everybody, portions, scratch / "original", is_shared)
+    after = _cut_like_pair(released, order, numbers, portions, scratch / "released", is_shared)
+    together = TablePair(
         before, after, ours.counts, is_released, theirs.n_points, numbers, is_shared=is_shared
     )
     if np.array_equal(ours.user_ids, ids[order]) and np.array_equal(ours.counts, theirs.counts[order]):
         alike = together.visit(lambda part: part.original.has_rows_of(part.released))
         together = replace(together, row_by_row=all(alike))
     if by_id:
-        refuse_swapped(together, has_table=id_table is not None)
+        check_swapped_ids(together, has_table=id_table is not None)
     return together
 
 
-def _numbers(ours: Survey, ids: NDArray[np.str_]) -> Ints:
+def _number_released_users(ours: FirstPass, ids: NDArray[np.str_]) -> Ints:
     """Number released users, who are in the original's order, as the original does; the others after it."""
-    places = positions(ids, ours.user_ids)
+    places = find_positions(ids, ours.user_ids)
     strangers = places < 0
     return np.where(strangers, len(ours.users) + np.cumsum(strangers) - 1, places)
 
 
-def _own(portions: tuple[Portion, ...], numbers: Ints, counts: Ints) -> tuple[Portion, ...]:
+def _cut_own_users(portions: tuple[UserChunk, ...], numbers: Ints, counts: Ints) -> tuple[UserChunk, ...]:
     """Cut the users of one table, who have such numbers, where both are cut."""
     before = np.concatenate([[0], np.cumsum(counts)])
     found = []
     for one in portions:
         first, stop = np.searchsorted(numbers, [one.first_user, one.stop_user]).tolist()
-        found.append(Portion(one.number, first, stop, int(before[first]), int(before[stop])))
+        found.append(UserChunk(one.number, first, stop, int(before[first]), int(before[stop])))
     return tuple(found)
 
 
-def _cut_alike(
-    given: tuple[Table[GpsTraces], Survey],
+def _cut_like_pair(
+    given: tuple[UserChunkTable[GpsTraces], FirstPass],
     order: Ints,
     numbers: Ints,
-    portions: tuple[Portion, ...],
+    portions: tuple[UserChunk, ...],
     scratch: Path,
     is_shared: bool,
-) -> Table[GpsTraces]:
+) -> UserChunkTable[GpsTraces]:
     """Cut a table where both are cut: as it lies on disk, or through the disk where it lies otherwise."""
     table, found = given
-    portions = _own(portions, numbers, found.counts[order])
+    portions = _cut_own_users(portions, numbers, found.counts[order])
     if found.is_sorted and (np.diff(order) == 1).all():
         return replace(table, portions=portions)
-    return arranged(table, found, order, portions, scratch, is_shared=is_shared)
+    return reorder_users(table, found, order, portions, scratch, is_shared=is_shared)
 
 
-def _traces(table: Table[GpsTraces], portion: Portion, numbers: Ints) -> GpsTraces:
+def _read_numbered_traces(table: UserChunkTable[GpsTraces], portion: UserChunk, numbers: Ints) -> GpsTraces:
     """Return the points of a portion under the numbers of its users; there may be none."""
     if not len(portion):
         nothing = np.empty(0)
@@ -219,42 +225,44 @@ class ReleasedFiles:
     @property
     def options(self) -> tuple[object, ...]:
         """How they are read: with which places."""
-        return (None if self.places is None else digest_of(self.places),)
+        return (None if self.places is None else digest_places(self.places),)
 
-    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
+    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return the rows of a chunk; all can be used, or none is."""
-        rows = released_table.with_text_ids(self.table.read(chunk)).rename({ROW: "row"})
-        return rows.with_columns(identifiers(rows["user_id"])).rename({"user_id": "user"})
+        rows = released_table.convert_ids_to_text(self.table.read(chunk)).rename({ROW: "row"})
+        return rows.with_columns(convert_ids(rows["user_id"])).rename({"user_id": "user"})
 
-    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same."""
         return self.kept_rows(chunk)
 
-    def seen(self, chunk: Chunk, number: int) -> SeenRelease:
+    def seen(self, chunk: RowChunk, number: int) -> ReleaseChunkSummary:
         """Look at the rows of a chunk; one that breaks the format is refused with its file and number."""
         rows, path = self.kept_rows(chunk), str(self.files[chunk.file])
         made = self._made(path, rows)
-        users, rises = counted(rows.select(pl.col("user").rle()).unnest("user"))
+        users, rises = count_user_runs(rows.select(pl.col("user").rle()).unnest("user"))
         ends = ((rows["user"][0], 0, 0), (rows["user"][-1], 0, 0))
         kinds, report = (rows.schema["user"], None), Report(path, released_table.FORMAT)
-        seen = SeenRelease(users, rows.height, rises, ends, kinds, True, rows.height, report)
-        seen.clock, seen.step_s = made.clock, released_table.time_step(rows)
+        seen = ReleaseChunkSummary(users, rows.height, rises, ends, kinds, True, rows.height, report)
+        seen.clock, seen.step_s = made.clock, released_table.find_time_step(rows)
         if self.places is None:
             listed = rows.rename({"places": "venue", "lng": "lon"})
             names = [name for name in ("venue", "lat", "lon", "category") if name in listed.columns]
-            seen.venues = venues_of(listed.select(names).explode(names).drop_nulls("venue"), number)
+            seen.venues = collect_venues(listed.select(names).explode(names).drop_nulls("venue"), number)
         return seen
 
-    def traces(self, frame: pl.DataFrame, portion: Portion) -> ObfuscatedTraces:
+    def traces(self, frame: pl.DataFrame, portion: UserChunk) -> ObfuscatedTraces:
         """Make traces of the rows of a portion."""
         return self._made(self.table.path, frame)
 
     def _made(self, path: str, rows: pl.DataFrame) -> ObfuscatedTraces:
-        return released_table.of_rows(path, rows.rename({"user": "user_id"}), self.places, self.clock)
+        return released_table.build_released_traces(
+            path, rows.rename({"user": "user_id"}), self.places, self.clock
+        )
 
 
 @dataclass
-class SeenRelease(Seen):
+class ReleaseChunkSummary(PointChunkSummary):
     """What one chunk of released traces holds, and the clock and the places that it has by itself.
 
     `step_s` is what all of its times are multiples of.
@@ -266,7 +274,7 @@ class SeenRelease(Seen):
 
 
 @dataclass(frozen=True)
-class Released:
+class TableWithRelease:
     """Portions of the same users of a table and of its release.
 
     Attributes
@@ -275,8 +283,8 @@ class Released:
         The release, to name it.
     """
 
-    original: Table[Traces]
-    released: Table[ObfuscatedTraces]
+    original: UserChunkTable[Traces]
+    released: UserChunkTable[ObfuscatedTraces]
     path: str
 
     def fold(self, work: Callable[[Traces, ObfuscatedTraces], S]) -> S:
@@ -285,30 +293,35 @@ class Released:
         def done(block: int, first: int, stop: int) -> S:
             with use(threads=1):
                 original = self.original.traces(block)
-                return work(original, of_events(self.released.traces(block), original, self.path))
+                return work(original, match_original_events(self.released.traces(block), original, self.path))
 
         can_travel = not (self.original.is_in_scratch or self.released.is_in_scratch)
         blocks = block_ranges(len(self.original.portions), 1)
         return fold_blocks(done, blocks, anywhere=can_travel, report=True)
 
 
-def beside(
-    table: Table[Traces], found: EventSurvey, path: Path, scratch: Path, *, chunk: int | None = None
-) -> Released:
+def open_release_beside(
+    table: UserChunkTable[Traces],
+    found: EventFirstPass,
+    path: Path,
+    scratch: Path,
+    *,
+    chunk: int | None = None,
+) -> TableWithRelease:
     """Look at all rows of what is released of a table, and cut it where the table is cut."""
-    files = ReleasedFiles(_opened(path), found.places, found.clock)
+    files = ReleasedFiles(_open_release_files(path), found.places, found.clock)
     chunks = files.table.chunks(chunk)
-    theirs, _, _ = _looked_at(files, chunks, path)
-    _require_same_users(found, theirs, path)
-    released = _table(files, chunks, theirs, table.portions)
+    theirs, _, _ = _scan_release(files, chunks, path)
+    _check_same_release_users(found, theirs, path)
+    released = _build_release_table(files, chunks, theirs, table.portions)
     if not theirs.is_sorted:
-        released = spilled(released, scratch, is_shared=False)
-    return Released(table, released, str(path))
+        released = sort_externally(released, scratch, is_shared=False)
+    return TableWithRelease(table, released, str(path))
 
 
-def release_table_of(
+def open_release_chunks(
     path: Path, *, places: Places | None = None, chunk: int | None = None
-) -> tuple[Table[ObfuscatedTraces], Survey]:
+) -> tuple[UserChunkTable[ObfuscatedTraces], FirstPass]:
     """Look at all rows of a table of released traces once; they are not sorted.
 
     Parameters
@@ -316,41 +329,41 @@ def release_table_of(
     places
         Where events can be; by default the places that the table names.
     """
-    files = ReleasedFiles(_opened(path), places, None)
+    files = ReleasedFiles(_open_release_files(path), places, None)
     chunks = files.table.chunks(chunk)
-    found, venues, clock = _looked_at(files, chunks, path)
+    found, venues, clock = _scan_release(files, chunks, path)
     if places is None:
-        places = _places(venues)
+        places = _build_release_places(venues)
     known = ReleasedFiles(files.table, places, clock)
-    return _table(known, chunks, found, cut(found.counts)), found
+    return _build_release_table(known, chunks, found, cut_user_chunks(found.counts)), found
 
 
-def _looked_at(
-    files: ReleasedFiles, chunks: list[Chunk], path: Path
-) -> tuple[Survey, pl.DataFrame | None, Clock]:
+def _scan_release(
+    files: ReleasedFiles, chunks: list[RowChunk], path: Path
+) -> tuple[FirstPass, pl.DataFrame | None, Clock]:
     """Look at all rows; return what is known of them, the places that they name, and their clock."""
-    counts, venues = Counts(), Venues()
+    counts, venues = UserCountCollector(), VenueCollector()
 
-    def work(block: int, first: int, stop: int) -> list[SeenRelease]:
+    def work(block: int, first: int, stop: int) -> list[ReleaseChunkSummary]:
         return [files.seen(one, number) for number, one in enumerate(chunks[first:stop], start=first)]
 
-    def finished(block: int, seen: list[SeenRelease]) -> None:
+    def finished(block: int, seen: list[ReleaseChunkSummary]) -> None:
         counts.take(block, seen)
         venues.take(seen)
 
     blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
     seen = [one for block in blocks for one in block]
-    found = summed_up(seen, counts, Report(str(path), released_table.FORMAT), "time", None)
-    clock = released_table.joined_clock(
+    found = build_first_pass(seen, counts, Report(str(path), released_table.FORMAT), "time", None)
+    clock = released_table.join_clocks(
         [one.clock for one in seen if one.clock is not None], [one.step_s for one in seen]
     )
     return found, venues.merged() if venues.waiting else None, clock
 
 
-def _table(
-    files: ReleasedFiles, chunks: list[Chunk], found: Survey, portions: tuple[Portion, ...]
-) -> Table[ObfuscatedTraces]:
-    table: Table[ObfuscatedTraces] = Table.of(
+def _build_release_table(
+    files: ReleasedFiles, chunks: list[RowChunk], found: FirstPass, portions: tuple[UserChunk, ...]
+) -> UserChunkTable[ObfuscatedTraces]:
+    table: UserChunkTable[ObfuscatedTraces] = UserChunkTable.of(
         files,
         chunks,
         found,
@@ -362,23 +375,23 @@ def _table(
     return table
 
 
-def _places(venues: pl.DataFrame | None) -> Places:
+def _build_release_places(venues: pl.DataFrame | None) -> Places:
     """Return places by their ids, each where its first row says; none if all events were deleted."""
     if venues is None:
         return Places([], [])
-    known = venues.with_columns(venue=identifiers(venues["venue"])).sort("venue")
-    return places_of(array_of(known["venue"]), known)
+    known = venues.with_columns(venue=convert_ids(venues["venue"])).sort("venue")
+    return build_venue_places(convert_ids_to_array(known["venue"]), known)
 
 
-def is_streamable(path: Path) -> bool:
+def is_release_in_parquet(path: Path) -> bool:
     """Whether a path holds released traces in Parquet, which can be read a chunk at a time."""
     return released_table.is_released_table(path) and (path.is_dir() or is_parquet(path))
 
 
-def _opened(path: Path) -> TableFiles:
-    files = parquet_files(path)
+def _open_release_files(path: Path) -> TableFiles:
+    files = find_parquet_files(path)
     for file in files:
-        released_table.require_parquet(file)
+        released_table.check_released_parquet(file)
     schema = pl.read_parquet_schema(files[0])
     rows = tuple(count_rows(file, len(schema)) for file in files)
     if not sum(rows):
@@ -388,7 +401,7 @@ def _opened(path: Path) -> TableFiles:
     return TableFiles(str(path), tuple(files), rows, schema, said, AS_NAMED, tuple(schema), nothing)
 
 
-def _require_same_users(ours: Survey, theirs: Survey, path: Path) -> None:
+def _check_same_release_users(ours: FirstPass, theirs: FirstPass, path: Path) -> None:
     """Refuse a release of other users, or with other numbers of events; of times each portion sees."""
     both = pl.DataFrame({"user": ours.users.cast(pl.String), "wanted": ours.counts}).join(
         pl.DataFrame({"user": theirs.users.cast(pl.String), "there": theirs.counts}),

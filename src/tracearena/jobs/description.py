@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, fold_blocks, use
 from tracearena.errors import Fault
-from tracearena.io.alignment import common_places, index_among
-from tracearena.io.discretisation import oddities
-from tracearena.io.large.first_pass import EventSurvey, Survey
-from tracearena.io.large.user_chunks import Table
+from tracearena.io.alignment import build_common_places, find_place_indices
+from tracearena.io.discretisation import count_oddities
+from tracearena.io.large.first_pass import EventFirstPass, FirstPass
+from tracearena.io.large.user_chunks import UserChunkTable
 from tracearena.io.report import Report
-from tracearena.metrics.counts import Counted
-from tracearena.pages.describe import LONG_GAP_MS, Summary, exact_seconds, moment, quartiles
+from tracearena.metrics.counts import TraceCounts
+from tracearena.pages.describe import LONG_GAP_MS, Summary, compute_quartiles, exact_seconds, format_instant
 from tracearena.traces import Box, Clock, GpsTraces, Places, Traces
 from tracearena.traces.clock import SlotPlan
 from tracearena.traces.time import (
     BARE_AS_UTC,
     LocalTime,
-    asked_for,
-    by_guess,
-    joined_cells,
-    zone_cells,
-    zone_of_cells,
+    build_chosen_local_time,
+    build_guessed_local_time,
+    count_zone_cells,
+    find_zone_of_cells,
+    merge_zone_cells,
 )
 
 # Quantiles of many whole numbers, from how often each occurs.
@@ -41,7 +41,7 @@ _KEPT_BITS = 14
 
 
 @dataclass(frozen=True)
-class Tally:
+class ValueCounts:
     """Values of 0 and more, ascending, and how often each occurs.
 
     Attributes
@@ -54,7 +54,7 @@ class Tally:
 
     Examples
     --------
-    >>> tally = Tally.of(np.array([5, 1, 5])) + Tally.of(np.array([9]))
+    >>> tally = ValueCounts.of(np.array([5, 1, 5])) + ValueCounts.of(np.array([9]))
     >>> tally.quantile(0.5), tally.total
     (5.0, 4)
     """
@@ -81,13 +81,13 @@ class Tally:
         """How many numbers were counted."""
         return int(self.counts.sum())
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: ValueCounts) -> ValueCounts:
         values = np.concatenate([self.values, other.values])
         counts = np.concatenate([self.counts, other.counts])
         joined = self._joined(values, counts)
         if len(joined.values) <= self.most_values:
             return joined
-        return self._joined(_coarse(joined.values), joined.counts)
+        return self._joined(_round_values(joined.values), joined.counts)
 
     def quantile(self, share: float) -> float:
         """Return what ``numpy.quantile`` returns of all the numbers."""
@@ -97,12 +97,12 @@ class Tally:
         a, b = self.values[at].astype(np.float64)
         return float(np.quantile([a, b], place - low))
 
-    def _joined(self, values: Ints, counts: Ints) -> Tally:
+    def _joined(self, values: Ints, counts: Ints) -> ValueCounts:
         known, index = np.unique(values, return_inverse=True)
         return replace(self, values=known, counts=np.bincount(index, counts, len(known)).astype(np.int64))
 
 
-def _coarse(values: Ints) -> Ints:
+def _round_values(values: Ints) -> Ints:
     bits = np.frexp(values.astype(np.float64))[1]
     shift = np.where(values < _DENSE, 0, bits - _KEPT_BITS)
     return values >> shift << shift
@@ -119,10 +119,10 @@ class PointTotals:
     last: int
     trajectories: int
     box: Box
-    of_users: Tally
+    of_users: ValueCounts
     long_gaps: int
     longest_gap: int
-    of_trajectories: Tally
+    of_trajectories: ValueCounts
     cells: NDArray[np.float64]
     same_times: int
     same: tuple[str, int] | None
@@ -138,24 +138,26 @@ class PointTotals:
             self.long_gaps + other.long_gaps,
             max(self.longest_gap, other.longest_gap),
             self.of_trajectories + other.of_trajectories,
-            joined_cells(self.cells, other.cells),
+            merge_zone_cells(self.cells, other.cells),
             self.same_times + other.same_times,
             self.same or other.same,
         )
 
 
-def describe(table: Table[GpsTraces], found: Survey, *, most_gaps: int = MOST_VALUES) -> Summary:
+def describe_points(
+    table: UserChunkTable[GpsTraces], found: FirstPass, *, most_gaps: int = MOST_VALUES
+) -> Summary:
     """Count what describes a table of points: what `summarise` counts of all of them at once.
 
     Parameters
     ----------
     most_gaps
-        Where gaps have more different lengths, long ones are rounded for the quantiles (`Tally`).
+        Where gaps have more different lengths, long ones are rounded for the quantiles (`ValueCounts`).
     """
 
     def work(block: int, first: int, stop: int) -> PointTotals:
         with use(threads=1):
-            return _totals(table.traces(block), most_gaps)
+            return _count_point_totals(table.traces(block), most_gaps)
 
     totals = fold_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
     report = found.report
@@ -168,18 +170,18 @@ def describe(table: Table[GpsTraces], found: Survey, *, most_gaps: int = MOST_VA
         first=f"{first}Z",
         last=f"{last}Z",
         days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
-        events_per_user=quartiles(found.points_of_users),
-        gap_h=_gaps(totals),
+        events_per_user=compute_quartiles(found.points_of_users),
+        gap_h=_summarise_point_gaps(totals),
         trajectories=totals.trajectories,
         bounds=asdict(totals.box),
         interval_s=within.quantile(0.5) / 1000 if within.total else None,
         gaps_over_4h=totals.long_gaps,
         report=report,
-        local=_local_time(totals, report),
+        local=_find_local_time(totals, report),
     )
 
 
-def _totals(traces: GpsTraces, most_gaps: int) -> PointTotals:
+def _count_point_totals(traces: GpsTraces, most_gaps: int) -> PointTotals:
     same_user = np.ones(max(len(traces) - 1, 0), bool)
     same_user[traces.offsets[1:-1] - 1] = False
     steps = np.diff(traces.time_ms)
@@ -197,17 +199,17 @@ def _totals(traces: GpsTraces, most_gaps: int) -> PointTotals:
         int(traces.time_ms.max()),
         traces.n_trajectories,
         Box.of(traces),
-        Tally.of(gaps, most_gaps),
+        ValueCounts.of(gaps, most_gaps),
         int((gaps > LONG_GAP_MS).sum()),
         int(gaps.max(initial=0)),
-        Tally.of(within, most_gaps),
-        zone_cells(traces.latitude, traces.longitude),
+        ValueCounts.of(within, most_gaps),
+        count_zone_cells(traces.latitude, traces.longitude),
         int(same.size),
         example,
     )
 
 
-def _gaps(totals: PointTotals) -> dict[str, float]:
+def _summarise_point_gaps(totals: PointTotals) -> dict[str, float]:
     gaps = totals.of_users
     middle, most = (gaps.quantile(share) if gaps.total else 0.0 for share in (0.5, 0.9))
     found = {"median": middle, "ninety_percent": most, "longest": totals.longest_gap}
@@ -223,27 +225,27 @@ def _report_same_times(totals: PointTotals, report: Report) -> None:
     report.notice_fault(Fault(None, "time", shown, problem, "same-time"), totals.same_times)
 
 
-def _local_time(totals: PointTotals, report: Report) -> LocalTime:
+def _find_local_time(totals: PointTotals, report: Report) -> LocalTime:
     if report.timezone is not None:
-        return asked_for(report.timezone)
-    return BARE_AS_UTC if report.all_unzoned else by_guess(zone_of_cells(totals.cells))
+        return build_chosen_local_time(report.timezone)
+    return BARE_AS_UTC if report.all_unzoned else build_guessed_local_time(find_zone_of_cells(totals.cells))
 
 
 # What is in a table of events, counted portion by portion.
 
 
 @dataclass(frozen=True)
-class Totals:
+class EventTotals:
     """What some portions hold; sums of them say what all hold."""
 
-    gaps: Tally
+    gaps: ValueCounts
     longest: int
     again: int
     visited: NDArray[np.bool_]
     odd: dict[str, int]
 
-    def __add__(self, other: Totals) -> Totals:
-        return Totals(
+    def __add__(self, other: EventTotals) -> EventTotals:
+        return EventTotals(
             self.gaps + other.gaps,
             max(self.longest, other.longest),
             self.again + other.again,
@@ -252,10 +254,10 @@ class Totals:
         )
 
 
-def describe_events(table: Table[Traces], found: EventSurvey) -> Summary:
+def describe_events(table: UserChunkTable[Traces], found: EventFirstPass) -> Summary:
     """Count what describes a table of events: what `summarise` counts of all of them at once."""
 
-    def work(block: int, first: int, stop: int) -> Totals:
+    def work(block: int, first: int, stop: int) -> EventTotals:
         with use(threads=1):
             return _count_event_totals(table.traces(block))
 
@@ -270,10 +272,10 @@ def describe_events(table: Table[Traces], found: EventSurvey) -> Summary:
         events=found.n_events,
         places=len(found.places),
         visited_places=int(totals.visited.sum()),
-        first=moment(clock, first),
-        last=moment(clock, stop - 1),
+        first=format_instant(clock, first),
+        last=format_instant(clock, stop - 1),
         days=int(clock.day_of(stop - 1) - clock.day_of(first)) + 1,
-        events_per_user=quartiles(found.counts),
+        events_per_user=compute_quartiles(found.counts),
         gap_h=_summarise_event_gaps(totals),
         missing=round(1 - (found.n_events - totals.again) / cells, 6),
         several_at_an_instant=totals.again,
@@ -282,22 +284,22 @@ def describe_events(table: Table[Traces], found: EventSurvey) -> Summary:
     )
 
 
-def _count_event_totals(traces: Traces) -> Totals:
+def _count_event_totals(traces: Traces) -> EventTotals:
     same_user = np.ones(max(traces.n_events - 1, 0), bool)
     same_user[traces.offsets[1:-1] - 1] = False
     gaps = np.abs(np.diff(exact_seconds(traces)))[same_user]
     visited = np.zeros(len(traces.places), bool)
     visited[traces.place_index] = True
-    return Totals(
-        Tally.of(gaps),
+    return EventTotals(
+        ValueCounts.of(gaps),
         int(gaps.max(initial=0)),
         int((same_user & (np.diff(traces.instants) == 0)).sum()),
         visited,
-        oddities(traces),
+        count_oddities(traces),
     )
 
 
-def _summarise_event_gaps(totals: Totals) -> dict[str, float]:
+def _summarise_event_gaps(totals: EventTotals) -> dict[str, float]:
     gaps = totals.gaps
     middle, most = (gaps.quantile(share) if gaps.total else 0.0 for share in (0.5, 0.9))
     found = {"median": middle, "ninety_percent": most, "longest": totals.longest}
@@ -309,7 +311,7 @@ def _summarise_event_gaps(totals: Totals) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class CountedTable:
+class TableCounter:
     """A table of events among others, counted portion by portion.
 
     Attributes
@@ -320,18 +322,18 @@ class CountedTable:
         Other slots than the table's own.
     """
 
-    table: Table[Traces]
+    table: UserChunkTable[Traces]
     n_users: int
     places: Places
     index: NDArray[np.int64]
     slots: SlotPlan | Clock | None = None
 
-    def counted(self, *, by_day: bool = False, users: NDArray[np.int64] | None = None) -> Counted:
+    def counted(self, *, by_day: bool = False, users: NDArray[np.int64] | None = None) -> TraceCounts:
         """Count all users, or some by their ascending indices, here or in the workers of a cluster."""
 
-        def work(block: int, first: int, stop: int) -> Counted:
+        def work(block: int, first: int, stop: int) -> TraceCounts:
             with use(threads=1):
-                return Counted.of(self._traces(block, users), by_day=by_day)
+                return TraceCounts.of(self._traces(block, users), by_day=by_day)
 
         blocks = block_ranges(len(self.table.portions), 1)
         return fold_blocks(work, blocks, anywhere=not self.table.is_in_scratch, report=True)
@@ -347,20 +349,20 @@ class CountedTable:
         return traces.take_users(users[begin:end] - portion.first_user)
 
 
-def counted_together(
-    training: tuple[Table[Traces], EventSurvey],
-    testing: tuple[Table[Traces], EventSurvey],
-    synthetic: Sequence[tuple[Table[Traces], EventSurvey]],
+def align_counted_tables(
+    training: tuple[UserChunkTable[Traces], EventFirstPass],
+    testing: tuple[UserChunkTable[Traces], EventFirstPass],
+    synthetic: Sequence[tuple[UserChunkTable[Traces], EventFirstPass]],
     slots: str | None = None,
-) -> tuple[CountedTable, CountedTable, list[CountedTable]]:
+) -> tuple[TableCounter, TableCounter, list[TableCounter]]:
     """Put tables on common ground: all at the same places, synthetic ones in the slots of the training."""
     together = [training, testing, *synthetic]
-    places = common_places([found.places for _, found in together])
+    places = build_common_places([found.places for _, found in together])
     plan = None if slots is None else SlotPlan.parse(slots)
     # Days of synthetic traces are numbers: the first is of the kind of the first day of training.
     learned = None if plan is None else plan.on(training[1].clock)
     own, other, *made = (
-        CountedTable(table, len(found.users), places, index_among(places, found.places), kind)
+        TableCounter(table, len(found.users), places, find_place_indices(places, found.places), kind)
         for (table, found), kind in zip(together, [plan, plan, *[learned] * len(synthetic)], strict=True)
     )
     return own, other, made

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from tracearena import __version__
 from tracearena.algorithms import GpsObfuscator, Obfuscator, validation
 from tracearena.algorithms.base import Algorithm, Defence
-from tracearena.arena.journal import code_of
+from tracearena.arena.journal import digest_code
 from tracearena.engine import block_ranges, current_progress, run_blocks, thread_count, use
-from tracearena.engine.blocks import in_order
+from tracearena.engine.blocks import run_in_order
 from tracearena.files.io import replacing
-from tracearena.io.discretisation import oddities
+from tracearena.io.discretisation import count_oddities
 from tracearena.io.formats import checkins as tables
 from tracearena.io.formats import released_table
-from tracearena.io.large.checkpoint import JOURNAL_NAMES, Unfinished
-from tracearena.io.large.first_pass import Survey
-from tracearena.io.large.user_chunks import Table
+from tracearena.io.large.checkpoint import JOURNAL_NAMES, PartsCheckpoint
+from tracearena.io.large.first_pass import FirstPass
+from tracearena.io.large.user_chunks import UserChunkTable
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.row_table import RowTable
 
@@ -37,7 +37,7 @@ Count = Callable[[T, Any], dict[str, int]]
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteSummary:
     """What was written: users, points, points that were left out, users without points, odd times."""
 
     users: int
@@ -47,14 +47,14 @@ class Written:
     same_times: int
 
 
-def write_changed(
-    table: Table[GpsTraces],
-    found: Survey,
+def write_changed_points(
+    table: UserChunkTable[GpsTraces],
+    found: FirstPass,
     out: Path,
     change: Change[GpsTraces],
     *,
-    unfinished: Unfinished | None = None,
-) -> Written:
+    unfinished: PartsCheckpoint | None = None,
+) -> WriteSummary:
     """Change every portion of a table of points and write the result.
 
     Parameters
@@ -63,29 +63,31 @@ def write_changed(
         Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
     """
     is_csv = unfinished is None and out.suffix != ".parquet"
-    text = points_text(whole_seconds=found.whole_seconds or (is_csv and _are_whole(table, change)))
-    counts = write_counted(table, out, change, _count_points, text, unfinished=unfinished)
+    text = build_points_formatter(
+        whole_seconds=found.whole_seconds or (is_csv and _has_whole_seconds(table, change))
+    )
+    counts = write_and_count(table, out, change, _count_points, text, unfinished=unfinished)
     points = counts["points"]
     left_out = found.n_points - points
     silent = counts["silent"] + len(found.outside)
-    return Written(found.n_users, points, left_out, silent, counts["same_times"])
+    return WriteSummary(found.n_users, points, left_out, silent, counts["same_times"])
 
 
-def _are_whole(table: Table[GpsTraces], change: Change[GpsTraces]) -> bool:
+def _has_whole_seconds(table: UserChunkTable[GpsTraces], change: Change[GpsTraces]) -> bool:
     """Whether no released time has a fraction of a second; the first portion mostly tells that one has."""
     return all(
         not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
     )
 
 
-def write_counted(
-    table: Table[T],
+def write_and_count(
+    table: UserChunkTable[T],
     out: Path,
     change: Change[T],
     count: Count[T],
     text: Text,
     *,
-    unfinished: Unfinished | None = None,
+    unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
     """Change every portion of a table and write the result; return the sums of what was counted.
 
@@ -99,17 +101,19 @@ def write_counted(
 
     def changed(number: int) -> tuple[Any, dict[str, int]]:
         with use(threads=1):
-            return _changed(table, (change, count), number)
+            return _change_chunk(table, (change, count), number)
 
     if unfinished is None:
-        counts = _one_file(table, changed, out, text)
+        counts = _write_one_file(table, changed, out, text)
     else:
-        counts = _parts(table, changed, unfinished)
+        counts = _write_parts(table, changed, unfinished)
     return {name: sum(one[name] for one in counts) for name in counts[0] if name not in JOURNAL_NAMES}
 
 
-def _parts(
-    table: Table[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], unfinished: Unfinished
+def _write_parts(
+    table: UserChunkTable[Any],
+    changed: Callable[[int], tuple[Any, dict[str, int]]],
+    unfinished: PartsCheckpoint,
 ) -> list[dict[str, Any]]:
     left = [one for one in table.portions if one.number not in unfinished.done]
     done = [len(one) for one in table.portions if one.number in unfinished.done]
@@ -130,15 +134,15 @@ def _parts(
     return [unfinished.done[one.number] for one in table.portions]
 
 
-def _one_file(
-    table: Table[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], out: Path, text: Text
+def _write_one_file(
+    table: UserChunkTable[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], out: Path, text: Text
 ) -> list[dict[str, Any]]:
     counts: list[dict[str, Any]] = []
     total, progress = sum(map(len, table.portions)), current_progress()
 
     def released() -> Iterator[Any]:
         pieces = [(one.number,) for one in table.portions]
-        for made, counted in in_order(changed, pieces, False, ahead=thread_count()):
+        for made, counted in run_in_order(changed, pieces, False, ahead=thread_count()):
             counts.append(counted)
             progress(table.portions[len(counts) - 1].stop, total)
             yield made
@@ -147,7 +151,9 @@ def _one_file(
     return counts
 
 
-def _changed(table: Table[T], way: tuple[Change[T], Count[T]], number: int) -> tuple[Any, dict[str, int]]:
+def _change_chunk(
+    table: UserChunkTable[T], way: tuple[Change[T], Count[T]], number: int
+) -> tuple[Any, dict[str, int]]:
     change, count = way
     given = table.traces(number)
     made = change(given, number)
@@ -156,22 +162,22 @@ def _changed(table: Table[T], way: tuple[Change[T], Count[T]], number: int) -> t
 
 def _count_points(given: GpsTraces, made: GpsTraces) -> dict[str, int]:
     silent = int((made.offsets[1:] == made.offsets[:-1]).sum())
-    return {"points": len(made), "silent": silent, "same_times": same_times(given)}
+    return {"points": len(made), "silent": silent, "same_times": count_same_times(given)}
 
 
-def same_times(traces: GpsTraces) -> int:
+def count_same_times(traces: GpsTraces) -> int:
     """Return how many points have the time of the one before them, of the same user."""
     same = np.diff(traces.time_ms) == 0
     same[traces.offsets[1:-1] - 1] = False
     return int(same.sum())
 
 
-def unchanged(part: T, number: int) -> T:
+def keep_unchanged(part: T, number: int) -> T:
     """Return a portion as it is."""
     return part
 
 
-def renaming(table: Table[GpsTraces], pseudonyms: NDArray[Any]) -> Change[GpsTraces]:
+def build_renaming(table: UserChunkTable[GpsTraces], pseudonyms: NDArray[Any]) -> Change[GpsTraces]:
     """Return what is released of a portion of a shuffled table: under pseudonyms, trajectories by number."""
 
     def work(block: int, first: int, stop: int) -> int:
@@ -187,27 +193,27 @@ def renaming(table: Table[GpsTraces], pseudonyms: NDArray[Any]) -> Change[GpsTra
     return change
 
 
-def obfuscation(
-    table: Table[GpsTraces], defence: GpsObfuscator, root: np.random.SeedSequence, digits: int
+def build_point_obfuscation(
+    table: UserChunkTable[GpsTraces], defence: GpsObfuscator, root: np.random.SeedSequence, digits: int
 ) -> Change[GpsTraces]:
     """Return what a defence makes of a portion: the same as if it had all of them."""
-    before = draws_before(table, defence)
+    before = count_draws_before(table, defence)
     is_ours = not validation.is_foreign(defence)
 
     def change(part: GpsTraces, number: int) -> GpsTraces:
         first, total = int(before[number]), int(before[-1])
-        moved = validation.gps_transformed_part(defence, part, seed=root, first=first, total=total)
+        moved = validation.run_gps_transform_part(defence, part, seed=root, first=first, total=total)
         if is_ours:
             return moved
         # Our own defences round already; a class from elsewhere need not know that it should.
-        from tracearena.obfuscation.gps import rounded
+        from tracearena.obfuscation.gps import round_coordinates
 
-        return rounded(moved, digits)
+        return round_coordinates(moved, digits)
 
     return change
 
 
-def draws_before(table: Table[Any], defence: Defence[Any, Any]) -> NDArray[np.int64]:
+def count_draws_before(table: UserChunkTable[Any], defence: Defence[Any, Any]) -> NDArray[np.int64]:
     """Count the draws of the portions before each, and of all; where a row is one, nothing is read."""
 
     def work(block: int, first: int, stop: int) -> int:
@@ -220,13 +226,13 @@ def draws_before(table: Table[Any], defence: Defence[Any, Any]) -> NDArray[np.in
     return np.concatenate([[0], np.cumsum(draws)]).astype(np.int64)
 
 
-def identity_of(algorithm: Algorithm) -> tuple[str, ...]:
+def describe_algorithm(algorithm: Algorithm) -> tuple[str, ...]:
     """Return which algorithm it is: its class, its parameters, and the code of a class from elsewhere."""
     kind = type(algorithm)
-    return kind.__module__, kind.__qualname__, repr(algorithm), code_of([algorithm])
+    return kind.__module__, kind.__qualname__, repr(algorithm), digest_code([algorithm])
 
 
-def depends_on(table: Table[Any], *others: object) -> str:
+def digest_inputs(table: UserChunkTable[Any], *others: object) -> str:
     """Return a digest of what every part depends on: files, how they are read, settings, versions."""
     files = table.files
     said = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files.files]
@@ -238,19 +244,23 @@ def depends_on(table: Table[Any], *others: object) -> str:
 
 
 def write_events(
-    table: Table[Traces], out: Path, change: Change[Traces], *, unfinished: Unfinished | None = None
+    table: UserChunkTable[Traces],
+    out: Path,
+    change: Change[Traces],
+    *,
+    unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
     """Change every portion and write the events; return how many there are, and what is odd about them."""
-    return write_counted(table, out, change, _count_events, tables.text, unfinished=unfinished)
+    return write_and_count(table, out, change, _count_events, tables.format_events_csv, unfinished=unfinished)
 
 
 def write_released(
-    table: Table[Traces],
+    table: UserChunkTable[Traces],
     out: Path,
     change: Change[Traces],
     *,
     keeps_times: bool = True,
-    unfinished: Unfinished | None = None,
+    unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
     """Write what is released of every portion; return the same counts, and what became of the events.
 
@@ -262,9 +272,11 @@ def write_released(
 
     def count(given: Traces, made: ObfuscatedTraces) -> dict[str, int]:
         fates = count_fates(given, made, keeps_times=keeps_times)
-        return {"events": made.n_events, **fates, **oddities(given)}
+        return {"events": made.n_events, **fates, **count_oddities(given)}
 
-    return write_counted(table, out, change, count, released_table.text, unfinished=unfinished)
+    return write_and_count(
+        table, out, change, count, released_table.format_released_csv, unfinished=unfinished
+    )
 
 
 def count_fates(given: Traces, made: ObfuscatedTraces, *, keeps_times: bool) -> dict[str, int]:
@@ -281,18 +293,20 @@ def count_fates(given: Traces, made: ObfuscatedTraces, *, keeps_times: bool) -> 
     return {**places, "generalised": int(made.is_set.sum()), "deleted": int(made.is_deleted.sum())}
 
 
-def obfuscating(table: Table[Traces], defence: Obfuscator, root: np.random.SeedSequence) -> Change[Traces]:
+def build_event_obfuscation(
+    table: UserChunkTable[Traces], defence: Obfuscator, root: np.random.SeedSequence
+) -> Change[Traces]:
     """Return what a defence makes of a portion: the same as if it had all of them."""
-    before = draws_before(table, defence)
+    before = count_draws_before(table, defence)
 
     def change(part: Traces, number: int) -> ObfuscatedTraces:
         first, total = int(before[number]), int(before[-1])
-        return validation.transformed_part(defence, part, seed=root, first=first, total=total)
+        return validation.run_transform_part(defence, part, seed=root, first=first, total=total)
 
     return change
 
 
-def under(pseudonyms: NDArray[Any]) -> Change[Any]:
+def build_pseudonym_change(pseudonyms: NDArray[Any]) -> Change[Any]:
     """Return what is released of a portion of a shuffled table: the same events under pseudonyms."""
 
     def change(part: RowTable, number: int) -> RowTable:
@@ -302,14 +316,16 @@ def under(pseudonyms: NDArray[Any]) -> Change[Any]:
 
 
 def write_anonymized(
-    table: Table[ObfuscatedTraces],
+    table: UserChunkTable[ObfuscatedTraces],
     out: Path,
     change: Change[ObfuscatedTraces],
     *,
-    unfinished: Unfinished | None = None,
+    unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
     """Write released traces under other ids; return how many events there are."""
-    return write_counted(table, out, change, _count_anonymized, released_table.text, unfinished=unfinished)
+    return write_and_count(
+        table, out, change, _count_anonymized, released_table.format_released_csv, unfinished=unfinished
+    )
 
 
 def _count_anonymized(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[str, int]:
@@ -317,7 +333,7 @@ def _count_anonymized(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[s
 
 
 def _count_events(given: Traces, made: Traces) -> dict[str, int]:
-    return {"events": made.n_events, **oddities(given)}
+    return {"events": made.n_events, **count_oddities(given)}
 
 
 # Traces on their way out: one file, of frames in their order, or a folder of parts.
@@ -341,13 +357,13 @@ def write_in_order(parts: Iterator[Any], path: Path, text: Text) -> None:
     """Write parts that come one after the other into one file: Parquet where the name ends so, or CSV."""
     with replacing(path) as out:
         if path.suffix == ".parquet":
-            _sink(parts, out)
+            _write_frames(parts, out)
         else:
             for number, part in enumerate(parts):
                 out.write(text(part, number == 0).encode())
 
 
-def _sink(parts: Iterator[Any], out: IO[bytes]) -> None:
+def _write_frames(parts: Iterator[Any], out: IO[bytes]) -> None:
     from polars.io.plugins import register_io_source
 
     first = next(parts).to_frame()
@@ -375,7 +391,7 @@ def _sink(parts: Iterator[Any], out: IO[bytes]) -> None:
         raise raised[0]
 
 
-def points_text(*, whole_seconds: bool) -> Text:
+def build_points_formatter(*, whole_seconds: bool) -> Text:
     """Return what makes CSV of points."""
     layout = "%Y-%m-%dT%H:%M:%SZ" if whole_seconds else "%Y-%m-%dT%H:%M:%S%.3fZ"
 

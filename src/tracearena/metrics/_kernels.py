@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def sliced_distances(
+def sum_sliced_distances(
     difference: NDArray[np.float64], order: NDArray[np.int64], gaps: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Sum, for each row, the one-dimensional earth mover's distances over all directions.
@@ -31,7 +31,7 @@ def sliced_distances(
 
 
 @njit(cache=True, nogil=True)
-def ascending_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def legacy_argsort(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the indices that sort the values, by the quicksort that older NumPy releases used.
 
     It splits at the median of the first, middle and last value and sorts ranges of at most 16
@@ -45,7 +45,7 @@ def ascending_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
         waiting -= 1
         low, high = ranges[waiting, 0], ranges[waiting, 1]
         while high - low > 15:
-            middle = _split(values, order, low, high)
+            middle = _partition_range(values, order, low, high)
             # The shorter side goes on at once, so that few ranges ever wait.
             if middle - low < high - middle:
                 ranges[waiting, 0], ranges[waiting, 1] = middle + 1, high
@@ -65,7 +65,7 @@ def ascending_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def _split(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
+def _partition_range(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
     """Part a range so that nothing before the returned place exceeds what stands after it."""
     middle = low + (high - low) // 2
     for a, b in ((low, middle), (middle, high), (low, middle)):

@@ -90,7 +90,9 @@ def semantic_zeroth(
 
 
 @njit(cache=True, nogil=True)
-def _row(pair_shares: Floats, pi_u: Floats, p_u: Floats, p_v: Floats, sigma: Ints, tau: int, r: int) -> float:
+def _row_similarity(
+    pair_shares: Floats, pi_u: Floats, p_u: Floats, p_v: Floats, sigma: Ints, tau: int, r: int
+) -> float:
     """What place r in period τ adds to the first-order similarity."""
     t, n = len(pair_shares), p_u.shape[2]
     total = 0.0
@@ -109,7 +111,7 @@ def first_order_value(pair_shares: Floats, pi_u: Floats, p_u: Floats, p_v: Float
     for tau in range(len(pair_shares)):
         for r in range(p_u.shape[2]):
             if pi_u[tau, r] > 0.0:
-                total += _row(pair_shares, pi_u, p_u, p_v, sigma, tau, r)
+                total += _row_similarity(pair_shares, pi_u, p_u, p_v, sigma, tau, r)
     return total
 
 
@@ -134,7 +136,7 @@ def improve_mapping(
     for tau in range(t):
         for r in range(n):
             if pi_u[tau, r] > 0.0:
-                rows[tau, r] = _row(pair_shares, pi_u, p_u, p_v, sigma, tau, r)
+                rows[tau, r] = _row_similarity(pair_shares, pi_u, p_u, p_v, sigma, tau, r)
     value = rows.sum()
     best, best_sigma = value, sigma.copy()
     if n < 2:
@@ -156,7 +158,7 @@ def improve_mapping(
                     continue
                 own = before == tau and (r in (i, j))
                 if own or p_u[before, tau, r, i] > 0.0 or p_u[before, tau, r, j] > 0.0:
-                    fresh[before, r] = _row(pair_shares, pi_u, p_u, p_v, sigma, before, r)
+                    fresh[before, r] = _row_similarity(pair_shares, pi_u, p_u, p_v, sigma, before, r)
                     change += fresh[before, r] - rows[before, r]
         if change >= 0.0 or rng.random() < exp(change / temperature):
             value += change

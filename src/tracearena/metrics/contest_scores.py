@@ -12,7 +12,7 @@ from tracearena.checks import HEAVIEST, require_choice, require_number
 from tracearena.dataframes import Result
 from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
-from tracearena.traces._arrays import ExactSum, comparable, positions
+from tracearena.traces._arrays import ExactSum, find_positions, to_comparable_ids
 
 UtilityRule: TypeAlias = Literal["paper", "2019"]
 
@@ -195,7 +195,7 @@ def reidentification_score(id_table: IdTable, inferred: IdTable) -> Reidentifica
         )
     if not len(id_table):
         raise DataError("there are no pseudonyms to score")
-    true, guessed = comparable(id_table.user_ids, inferred.user_ids)
+    true, guessed = to_comparable_ids(id_table.user_ids, inferred.user_ids)
     identified = int((true == guessed).sum())
     missed = len(id_table) - identified
     return ReidentificationScore(missed / len(id_table), identified, len(id_table))
@@ -267,7 +267,7 @@ def places_at(inferred: Traces, original: Traces) -> NDArray[np.int32]:
     """Return the place that `inferred` gives for the user and instant of each original event."""
     if inferred.has_users_of(original) and inferred.has_rows_of(original):
         return inferred.place_index
-    at = positions(original.user_ids, inferred.user_ids)
+    at = find_positions(original.user_ids, inferred.user_ids)
     if (at < 0).any():
         raise DataError("the inferred traces lack a user of the original traces")
     if inferred.span[0] > original.span[0] or inferred.span[1] < original.span[1]:

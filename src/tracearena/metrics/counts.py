@@ -19,7 +19,7 @@ from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.metrics.distributions import FRACTION_BINS, fraction_cells, slot_shares
 from tracearena.mobility.transitions import departures, step_probabilities
-from tracearena.mobility.weighted import weighted_events
+from tracearena.mobility.weighted import build_weighted_events
 from tracearena.traces import Clock, Places, Traces
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellCounts:
     """Cells of a table, by number and ascending, and how often each was counted; others were not.
 
     Examples
     --------
-    >>> both = Cells.of(np.array([5, 1, 5])) + Cells.of(np.array([1]))
+    >>> both = CellCounts.of(np.array([5, 1, 5])) + CellCounts.of(np.array([1]))
     >>> both.numbers.tolist(), both.counts.tolist()
     ([1, 5], [2, 2])
-    >>> (both - Cells.of(np.array([1, 1]))).numbers.tolist()
+    >>> (both - CellCounts.of(np.array([1, 1]))).numbers.tolist()
     [5]
     """
 
@@ -50,27 +50,27 @@ class Cells:
         """Count cells."""
         return cls(*np.unique(numbers, return_counts=True))
 
-    def __add__(self, other: Cells) -> Cells:
+    def __add__(self, other: CellCounts) -> CellCounts:
         return self._joined(other.numbers, other.counts)
 
-    def __sub__(self, other: Cells) -> Cells:
+    def __sub__(self, other: CellCounts) -> CellCounts:
         return self._joined(other.numbers, -other.counts)
 
-    def _joined(self, numbers: Ints, counts: Ints) -> Cells:
+    def _joined(self, numbers: Ints, counts: Ints) -> CellCounts:
         known, index = np.unique(np.concatenate([self.numbers, numbers]), return_inverse=True)
         sums = np.zeros(len(known), np.int64)
         np.add.at(sums, index, np.concatenate([self.counts, counts]))
-        return Cells(known[sums > 0], sums[sums > 0])
+        return CellCounts(known[sums > 0], sums[sums > 0])
 
     @property
     def total(self) -> int:
         """How much was counted in all cells."""
         return int(self.counts.sum())
 
-    def part(self, number: int, size: int) -> Cells:
+    def part(self, number: int, size: int) -> CellCounts:
         """Return the part of so many cells with a number, its own cells counted from 0."""
         first, stop = np.searchsorted(self.numbers, [number * size, (number + 1) * size])
-        return Cells(self.numbers[first:stop] - number * size, self.counts[first:stop])
+        return CellCounts(self.numbers[first:stop] - number * size, self.counts[first:stop])
 
     def dense(self, rows: int, columns: int) -> Ints:
         """Return all cells as a table."""
@@ -98,7 +98,7 @@ class Distributions(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Counted:
+class TraceCounts:
     """What was counted of traces: all days together, or each day by itself.
 
     Attributes
@@ -118,23 +118,23 @@ class Counted:
     --------
     >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=2)
     >>> traces = Traces.from_dense([[0, 1], [1, 1]], places, clock)
-    >>> first, second = (Counted.of(traces.take_users([user])) for user in (0, 1))
+    >>> first, second = (TraceCounts.of(traces.take_users([user])) for user in (0, 1))
     >>> (first + second).on_day(0).population.tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
 
     places: Places
     clock: Clock
-    visits: Cells
-    moves: Cells
-    fractions: Cells
+    visits: CellCounts
+    moves: CellCounts
+    fractions: CellCounts
     expected: int
     again: int
 
     @classmethod
     def of(cls, traces: Traces, *, by_day: bool = False) -> Self:
         """Count traces; `by_day` as in `tm_tv`."""
-        events, clock, m = weighted_events(traces), traces.clock, len(traces.places)
+        events, clock, m = build_weighted_events(traces), traces.clock, len(traces.places)
         user, instants, place = events.user_index, events.instants, events.codes
         day = np.zeros(len(place), np.int64)
         if by_day:
@@ -146,20 +146,20 @@ class Counted:
         return cls(
             traces.places,
             clock,
-            visits=Cells.of((day * clock.slots_per_day + clock.slot_of(instants)) * m + place),
-            moves=Cells.of((day[first] * m + place[first]) * m + place[first + 1]),
-            fractions=Cells.of(day[begins][trace] * (m * FRACTION_BINS) + cell),
+            visits=CellCounts.of((day * clock.slots_per_day + clock.slot_of(instants)) * m + place),
+            moves=CellCounts.of((day[first] * m + place[first]) * m + place[first + 1]),
+            fractions=CellCounts.of(day[begins][trace] * (m * FRACTION_BINS) + cell),
             expected=traces.n_users * traces.n_instants,
             again=int(((np.diff(user) == 0) & (np.diff(instants) == 0)).sum()),
         )
 
-    def __add__(self, other: Counted) -> Counted:
+    def __add__(self, other: TraceCounts) -> TraceCounts:
         return self._each(operator.add, other)
 
-    def __sub__(self, other: Counted) -> Counted:
+    def __sub__(self, other: TraceCounts) -> TraceCounts:
         return self._each(operator.sub, other)
 
-    def _each(self, how: Callable[[Any, Any], Any], other: Counted) -> Counted:
+    def _each(self, how: Callable[[Any, Any], Any], other: TraceCounts) -> TraceCounts:
         names = ("visits", "moves", "fractions", "expected", "again")
         return replace(self, **{name: how(getattr(self, name), getattr(other, name)) for name in names})
 
@@ -213,12 +213,12 @@ class Countable(Protocol):
     def n_users(self) -> int:
         """Number of users."""
 
-    def counted(self, *, by_day: bool = False, users: Ints | None = None) -> Counted:
+    def counted(self, *, by_day: bool = False, users: Ints | None = None) -> TraceCounts:
         """Count all users, or some by their ascending indices."""
 
 
 @dataclass(frozen=True)
-class AtOnce:
+class WholeTraces:
     """Traces that are counted at once."""
 
     traces: Traces
@@ -228,9 +228,9 @@ class AtOnce:
         """Number of users."""
         return self.traces.n_users
 
-    def counted(self, *, by_day: bool = False, users: Ints | None = None) -> Counted:
+    def counted(self, *, by_day: bool = False, users: Ints | None = None) -> TraceCounts:
         """Count all users, or some by their ascending indices."""
-        return Counted.of(self.traces if users is None else self.traces.take_users(users), by_day=by_day)
+        return TraceCounts.of(self.traces if users is None else self.traces.take_users(users), by_day=by_day)
 
 
 # Diversity of virtual users: do two teams get the same people?
@@ -308,12 +308,12 @@ def measure_diversity(
     count = min(pairs, users // 2)
     chosen = generator(seed).permutation(users)[: 2 * count]
     one, two = chosen[:count], chosen[count:]
-    here, there = _populations(first), _populations(second)
-    same, diff = (_variation(here[one], there[other]) for other in (one, two))
+    here, there = _user_populations(first), _user_populations(second)
+    same, diff = (_total_variation(here[one], there[other]) for other in (one, two))
     return Diversity(float(same.mean()), float(diff.mean()), float(same.std()), float(diff.std()), count)
 
 
-def _populations(traces: Traces) -> csr_array:
+def _user_populations(traces: Traces) -> csr_array:
     """Return users × places: the share of each user's events at each place."""
     from scipy.sparse import csr_array
 
@@ -322,5 +322,5 @@ def _populations(traces: Traces) -> csr_array:
     return csr_array((shares, place, offsets), shape=(traces.n_users, len(traces.places)))
 
 
-def _variation(a: csr_array, b: csr_array) -> NDArray[np.float64]:
+def _total_variation(a: csr_array, b: csr_array) -> NDArray[np.float64]:
     return np.asarray(abs(a - b).sum(axis=1)).ravel() / 2

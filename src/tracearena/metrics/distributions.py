@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_number, require_whole
 from tracearena.errors import DataError
-from tracearena.mobility.weighted import WeightedEvents, comparable, weighted_events
+from tracearena.mobility.weighted import WeightedEvents, build_weighted_events, check_comparable
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
     from tracearena.mobility.weighted import AnyTraces
+
 
 FRACTION_BINS = 24
 _FEWEST_EVENTS = 5
@@ -36,10 +37,10 @@ def population(traces: AnyTraces) -> NDArray[np.float64]:
     >>> population(Traces.from_dense([[0, 1], [1, 1]], places, clock)).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
-    return _population(weighted_events(traces))
+    return _count_population(build_weighted_events(traces))
 
 
-def _population(events: WeightedEvents) -> NDArray[np.float64]:
+def _count_population(events: WeightedEvents) -> NDArray[np.float64]:
     slots, codes = events.clock.slots_per_day, events.n_codes
     cell = events.clock.slot_of(events.instants) * codes + events.codes
     counts = np.bincount(cell, minlength=slots * codes).reshape(slots, codes).astype(np.float64)
@@ -53,17 +54,19 @@ def slot_shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(totals > 0, weights / np.where(totals > 0, totals, 1), uniform)
 
 
-def populations(reference: AnyTraces, traces: AnyTraces | None, by_day: bool) -> list[NDArray[np.float64]]:
+def populations_to_compare(
+    reference: AnyTraces, traces: AnyTraces | None, by_day: bool
+) -> list[NDArray[np.float64]]:
     """Return the populations to be compared with the reference's: one, or one a day."""
-    comparable(reference, traces)
+    check_comparable(reference, traces)
     if traces is None:
         shape = reference.clock.slots_per_day, len(reference.places)
         return [np.full(shape, 1 / max(shape[1], 1))]
-    events = weighted_events(traces)
+    events = build_weighted_events(traces)
     chosen = events.days() if by_day else [events]
     if not chosen or not len(events.codes):
         raise DataError("there are no events to compare")
-    return [_population(one) for one in chosen]
+    return [_count_population(one) for one in chosen]
 
 
 def tp_tv(
@@ -105,7 +108,9 @@ def tp_tv(
         require_whole("top", top, at_least=1)
     truth = population(reference)
     wanted: NDArray[np.bool_] | bool = True if top is None else most_visited(truth, top)
-    distances = [population_tv(truth, other, wanted) for other in populations(reference, traces, by_day)]
+    distances = [
+        population_tv(truth, other, wanted) for other in populations_to_compare(reference, traces, by_day)
+    ]
     return float(np.mean(distances))
 
 
@@ -118,11 +123,11 @@ def population_tv(
 
 def most_visited(distribution: NDArray[np.float64], top: int) -> NDArray[np.bool_]:
     """Return which places are the most visited ones of each slot."""
-    from tracearena.metrics._kernels import ascending_order
+    from tracearena.metrics._kernels import legacy_argsort
 
     chosen = np.zeros(distribution.shape, bool)
     for slot, shares in enumerate(distribution):
-        chosen[slot, ascending_order(shares)[::-1][:top]] = True
+        chosen[slot, legacy_argsort(shares)[::-1][:top]] = True
     return chosen
 
 
@@ -138,7 +143,7 @@ def visit_fractions(traces: Traces) -> NDArray[np.int64]:
     >>> counts.nonzero()[1].tolist()  # one visit in six is 4/24, five are 20/24
     [3, 19]
     """
-    return _visit_fractions(weighted_events(traces))
+    return _visit_fractions(build_weighted_events(traces))
 
 
 def _visit_fractions(events: WeightedEvents) -> NDArray[np.int64]:
@@ -224,7 +229,7 @@ def vf_tv(
     >>> vf_tv(seldom, seldom), vf_tv(seldom, often)
     (0.0, 1.0)
     """
-    comparable(reference, traces)
+    check_comparable(reference, traces)
     truth = visit_fractions(reference)
     counting = truth.sum(axis=1) > 0
     if training is not None:
@@ -233,7 +238,7 @@ def vf_tv(
         return None
     if traces is None:
         return fraction_tv(truth, np.zeros_like(truth), counting)
-    events = weighted_events(traces)
+    events = build_weighted_events(traces)
     chosen = events.days() if by_day else [events]
     return float(np.mean([fraction_tv(truth, _visit_fractions(one), counting) for one in chosen]))
 
@@ -299,12 +304,12 @@ def cluster_populations(
     size = max(round(share * len(strengths)), 1)
     users = np.argsort(-strengths, axis=0, kind="stable")[:size].T
     distributions = [
-        np.array([_pooled(traces, members) for members in users]) for traces in (training, synthetic)
+        np.array([_pool_users(traces, members) for members in users]) for traces in (training, synthetic)
     ]
     variation = np.abs(distributions[0] - distributions[1]).sum(axis=1) / 2
     return ClusterPopulations(users, distributions[0], distributions[1], variation)
 
 
-def _pooled(traces: Traces, users: NDArray[np.int64]) -> NDArray[np.float64]:
+def _pool_users(traces: Traces, users: NDArray[np.int64]) -> NDArray[np.float64]:
     counts = np.bincount(traces.take_users(users).place_index, minlength=len(traces.places))
     return counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))

@@ -78,20 +78,20 @@ def poi_accuracy_score(
     require_number("sent_km", sent_km, above=0)
     if not obfuscated.has_rows_of(original):
         raise DataError("the obfuscated traces are not obfuscated from these originals")
-    points = _points_km(_of_category(pois, category), original.places)
+    points = _points_km(_select_category(pois, category), original.places)
     centres = _points_km(original.places, original.places)
-    near = _within(centres, points, nearby_km)
-    sent = _sent(obfuscated, _within(centres, points, sent_km))
+    near = _find_within(centres, points, nearby_km)
+    sent = _build_sent_rows(obfuscated, _find_within(centres, points, sent_km))
     total = np.diff(near.indptr)
     counted = total[original.place_index] > 0
     if not counted.any():
         raise DataError(f"no event has a POI within {nearby_km:g} km")
     code = np.where(obfuscated.codes >= 0, obfuscated.codes, len(original.places) - 1 - obfuscated.codes)
-    shares = _shares(near, sent, original.place_index[counted], code[counted])
+    shares = _nearby_shares(near, sent, original.place_index[counted], code[counted])
     return PoiAccuracy(float(shares.mean()), int(counted.sum()), len(points))
 
 
-def _of_category(pois: Places, category: str | None) -> Places:
+def _select_category(pois: Places, category: str | None) -> Places:
     if category is None:
         return pois
     if pois.categories is None:
@@ -108,7 +108,7 @@ def _points_km(some: Places, rule: Places) -> NDArray[np.float64]:
     return Places(some.latitude, some.longitude, km_per_degree=rule.km_per_degree).points_km
 
 
-def _within(centres: NDArray[np.float64], points: NDArray[np.float64], radius_km: float) -> csr_array:
+def _find_within(centres: NDArray[np.float64], points: NDArray[np.float64], radius_km: float) -> csr_array:
     """Return centres × points: 1 where the point lies within the radius (both ends included)."""
     from scipy.sparse import csr_array
     from scipy.spatial import KDTree
@@ -120,7 +120,7 @@ def _within(centres: NDArray[np.float64], points: NDArray[np.float64], radius_km
     return csr_array((np.ones(len(members)), members, offsets), shape=(len(centres), len(points)))
 
 
-def _sent(obfuscated: ObfuscatedTraces, around: csr_array) -> csr_array:
+def _build_sent_rows(obfuscated: ObfuscatedTraces, around: csr_array) -> csr_array:
     """Return what is sent: a row for each place, an empty one for a deletion, one for each set."""
     from scipy.sparse import csr_array, vstack
 
@@ -134,7 +134,7 @@ def _sent(obfuscated: ObfuscatedTraces, around: csr_array) -> csr_array:
     return csr_array(vstack([around, nothing, union]))
 
 
-def _shares(
+def _nearby_shares(
     near: csr_array, sent: csr_array, place: NDArray[np.int32], code: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return for each event the share of the POIs near its place that are sent for its code."""
@@ -210,7 +210,10 @@ def visit_divergence(real: Traces, other: Traces | NDArray[np.float64], *, top: 
     >>> visit_divergence(traces, Traces.from_dense([[1, 1, 1, 0]], places, clock))
     0.0
     """
-    counts = [_counts(one) if isinstance(one, Traces) else np.asarray(one, float) for one in (real, other)]
+    counts = [
+        _count_user_visits(one) if isinstance(one, Traces) else np.asarray(one, float)
+        for one in (real, other)
+    ]
     # The added visit must weigh the same in both, whatever the number of traces.
     counts[1] = counts[1] * (counts[0].sum() / counts[1].sum())
     p, q = (spatial_allocation(one, top) for one in counts)
@@ -258,7 +261,7 @@ def time_divergence(real: Traces, other: Traces | NDArray[np.float64], rank: int
     return kullback_leibler(p / p.sum(), q / q.sum())
 
 
-def _counts(traces: Traces) -> NDArray[np.float64]:
+def _count_user_visits(traces: Traces) -> NDArray[np.float64]:
     if not traces.n_events:
         raise DataError("there are no events to compare")
     return np.bincount(traces.place_index, minlength=len(traces.places)).astype(np.float64)

@@ -58,7 +58,7 @@ def geographic_similarity(
     >>> geographic_similarity(a, b).tolist()
     [0.75]
     """
-    chosen = checked_pairs(a, b, pairs, order)
+    chosen = check_pairs(a, b, pairs, order)
     if distance is not None:
         from tracearena.metrics.transport import transport_similarity
 
@@ -69,15 +69,15 @@ def geographic_similarity(
 
         values = np.zeros(len(some))
         if order == 1:
-            geographic_first(some, a.periods.pair_shares, _arrays(a), _arrays(b), values)
+            geographic_first(some, a.periods.pair_shares, _profile_arrays(a), _profile_arrays(b), values)
         else:
-            geographic_zeroth(some, a.periods.shares, _arrays(a), _arrays(b), values)
+            geographic_zeroth(some, a.periods.shares, _profile_arrays(a), _profile_arrays(b), values)
         return values
 
-    return of_all_pairs(work, chosen, PAIRS_PER_BLOCK)
+    return compare_pairs(work, chosen, PAIRS_PER_BLOCK)
 
 
-def of_all_pairs(
+def compare_pairs(
     work: Callable[..., NDArray[np.float64]], pairs: NDArray[np.int64], size: int, *, report: bool = False
 ) -> NDArray[np.float64]:
     """Have the pairs compared, `size` at a time, here or in a cluster; return what was found, in order."""
@@ -98,7 +98,7 @@ def all_pairs(n_a: int, n_b: int | None = None) -> NDArray[np.int64]:
     return np.column_stack(np.divmod(np.arange(n_a * n_b), max(n_b, 1))).astype(np.int64)
 
 
-def checked_pairs(a: MobilityProfiles, b: MobilityProfiles, pairs: Any, order: int) -> NDArray[np.int64]:
+def check_pairs(a: MobilityProfiles, b: MobilityProfiles, pairs: Any, order: int) -> NDArray[np.int64]:
     """Return the pairs as an array, refusing profiles that cannot be compared."""
     require_choice("order", order, (0, 1))
     if a.n_places != b.n_places or len(a.periods) != len(b.periods):
@@ -116,7 +116,7 @@ def checked_pairs(a: MobilityProfiles, b: MobilityProfiles, pairs: Any, order: i
     return chosen
 
 
-def _arrays(profiles: MobilityProfiles) -> Any:
+def _profile_arrays(profiles: MobilityProfiles) -> Any:
     return (
         profiles.visit_offsets,
         profiles.visit_places,
@@ -169,10 +169,12 @@ def semantic_similarity(
     >>> semantic_similarity(a, b).tolist()
     [1.0]
     """
-    chosen = checked_pairs(a, b, pairs, order)
+    chosen = check_pairs(a, b, pairs, order)
     if order == 1:
-        return of_all_pairs(_searching(a, b, seed_sequence(seed)), chosen, SEARCHES_PER_BLOCK, report=True)
-    mine, theirs = _descending(a), _descending(b)
+        return compare_pairs(
+            _build_search(a, b, seed_sequence(seed)), chosen, SEARCHES_PER_BLOCK, report=True
+        )
+    mine, theirs = _sort_descending(a), _sort_descending(b)
 
     def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
         from tracearena.metrics._similarity_kernels import semantic_zeroth
@@ -181,10 +183,10 @@ def semantic_similarity(
         semantic_zeroth(some, a.periods.shares, a.visit_offsets, mine, b.visit_offsets, theirs, values)
         return values
 
-    return of_all_pairs(work, chosen, PAIRS_PER_BLOCK)
+    return compare_pairs(work, chosen, PAIRS_PER_BLOCK)
 
 
-def _searching(
+def _build_search(
     a: MobilityProfiles, b: MobilityProfiles, root: np.random.SeedSequence
 ) -> Callable[..., NDArray[np.float64]]:
     """Return what searches the mappings of some pairs, each from a stream of its own."""
@@ -232,7 +234,7 @@ def _rows(profiles: MobilityProfiles) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
 
 
-def _descending(profiles: MobilityProfiles) -> NDArray[np.float64]:
+def _sort_descending(profiles: MobilityProfiles) -> NDArray[np.float64]:
     return profiles.visit_probabilities[np.lexsort([-profiles.visit_probabilities, _rows(profiles)])]
 
 
@@ -244,7 +246,7 @@ TEMPERATURE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Mapping:
+class PlaceMapping:
     """Partners among the places of two users, and how similar the users are under them.
 
     Attributes
@@ -262,7 +264,7 @@ class Mapping:
 
 def zeroth_order_mapping(
     a: MobilityProfiles, b: MobilityProfiles, u: int, v: int, *, seed: SeedLike = None
-) -> Mapping:
+) -> PlaceMapping:
     """Return the best mapping by visits: most visited to most visited; ties are broken at random.
 
     Parameters
@@ -280,7 +282,7 @@ def zeroth_order_mapping(
         x, y = mine.row(tau), theirs.row(tau)
         common = min(len(x), len(y))
         pairs.append(np.column_stack([x[:common], y[:common]]))
-    return Mapping(float(semantic_similarity(one, other)[0]), tuple(pairs))
+    return PlaceMapping(float(semantic_similarity(one, other)[0]), tuple(pairs))
 
 
 def first_order_mapping(
@@ -292,7 +294,7 @@ def first_order_mapping(
     steps: int = STEPS,
     temperature: float = TEMPERATURE,
     seed: SeedLike = None,
-) -> Mapping:
+) -> PlaceMapping:
     """Search the best mapping of two users' places by their transitions.
 
     Finding it is a quadratic assignment problem. Metropolis-Hastings over permutations starts from
@@ -320,11 +322,11 @@ def first_order_mapping(
     start = zeroth_order_mapping(a, b, u, v, seed=rng)
     mine, theirs = _places_of(a, u), _places_of(b, v)
     n = max(len(mine), len(theirs))
-    sigma = _permutations(start, mine, theirs, n)
-    pi, p = _tables(a, u, mine, n)
-    shares, q = _tables(b, v, theirs, n)
+    sigma = _build_permutations(start, mine, theirs, n)
+    pi, p = _build_tables(a, u, mine, n)
+    shares, q = _build_tables(b, v, theirs, n)
     best = improve_mapping(rng, steps, temperature, a.periods.pair_shares, pi, p, q, sigma)
-    return Mapping(float(best), _partners(pi, shares, mine, theirs, sigma))
+    return PlaceMapping(float(best), _find_partners(pi, shares, mine, theirs, sigma))
 
 
 def _places_of(profiles: MobilityProfiles, user: int) -> NDArray[np.int32]:
@@ -334,8 +336,8 @@ def _places_of(profiles: MobilityProfiles, user: int) -> NDArray[np.int32]:
     return np.unique(profiles.visit_places[entries])
 
 
-def _permutations(
-    start: Mapping, mine: NDArray[np.int32], theirs: NDArray[np.int32], n: int
+def _build_permutations(
+    start: PlaceMapping, mine: NDArray[np.int32], theirs: NDArray[np.int32], n: int
 ) -> NDArray[np.int64]:
     """Return the start as one permutation of 0..n-1 a period, with the rest paired in order."""
     sigma = np.empty((len(start.pairs), n), np.int64)
@@ -346,7 +348,7 @@ def _permutations(
     return sigma
 
 
-def _tables(
+def _build_tables(
     profiles: MobilityProfiles, user: int, places: NDArray[np.int32], n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return one user's π (periods × n) and p (periods × periods × n × n) on her own places."""
@@ -364,7 +366,7 @@ def _tables(
     return pi, p
 
 
-def _partners(
+def _find_partners(
     pi: NDArray[np.float64],
     shares: NDArray[np.float64],
     mine: NDArray[np.int32],

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tracearena.checks import require_choice, require_whole
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.distributions import population, populations
+from tracearena.metrics.distributions import population, populations_to_compare
 from tracearena.mobility.transitions import transition_matrix
-from tracearena.mobility.weighted import comparable, weighted_events
+from tracearena.mobility.weighted import build_weighted_events, check_comparable
 from tracearena.traces import Box, Places
 
 if TYPE_CHECKING:
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
     from tracearena.mobility.weighted import AnyTraces
 
+
 BINS = 20
 DIRECTIONS = 50
 _ROWS_PER_BLOCK = 64
 
 
-def bins_of(
+def find_bins(
     places: Places, bounds: Box | None = None, bins: int = BINS
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return for each place its bin from south to north (y) and from west to east (x).
@@ -42,11 +43,11 @@ def bins_of(
         The box of the bins; by default `Box.of` the places.
     """
     require_whole("bins", bins, at_least=1)
-    south, west, north, east = Box.of(places) if bounds is None else _checked(bounds, places)
-    return _bin(places.latitude, south, north, bins), _bin(places.longitude, west, east, bins)
+    south, west, north, east = Box.of(places) if bounds is None else _check_box(bounds, places)
+    return _bin_values(places.latitude, south, north, bins), _bin_values(places.longitude, west, east, bins)
 
 
-def _checked(box: Box, places: Places) -> Box:
+def _check_box(box: Box, places: Places) -> Box:
     if not (box.south < box.north and box.west < box.east):
         raise ParameterError.of("bounds", str(box), "south < north and west < east")
     if not box.contains(places.latitude, places.longitude).any():
@@ -54,18 +55,20 @@ def _checked(box: Box, places: Places) -> Box:
     return box
 
 
-def _bin(values: NDArray[np.float64], low: float, high: float, bins: int) -> NDArray[np.int64]:
+def _bin_values(values: NDArray[np.float64], low: float, high: float, bins: int) -> NDArray[np.int64]:
     if high <= low:
         return np.zeros(len(values), np.int64)
     return np.clip(np.floor((values - low) / ((high - low) / bins)), 0, bins - 1).astype(np.int64)
 
 
-def matrices(reference: AnyTraces, traces: AnyTraces | None, by_day: bool) -> list[csr_array | None]:
+def matrices_to_compare(
+    reference: AnyTraces, traces: AnyTraces | None, by_day: bool
+) -> list[csr_array | None]:
     """Return the matrices to be compared with the reference's; None is the uniform one."""
-    comparable(reference, traces)
+    check_comparable(reference, traces)
     if traces is None:
         return [None]
-    events = weighted_events(traces)
+    events = build_weighted_events(traces)
     if not len(events.codes):
         raise DataError("there are no events to compare")
     if by_day:
@@ -91,7 +94,7 @@ def tm_tv(reference: AnyTraces, traces: AnyTraces | None, *, by_day: bool = Fals
     0.5
     """
     truth = transition_matrix(reference)
-    distances = [matrix_tv(truth, other) for other in matrices(reference, traces, by_day)]
+    distances = [matrix_tv(truth, other) for other in matrices_to_compare(reference, traces, by_day)]
     return float(np.mean(distances))
 
 
@@ -139,10 +142,13 @@ def tm_emd(
     0.2
     """
     require_choice("axis", axis, ("x", "y"))
-    y, x = bins_of(reference.places, bounds, bins)
+    y, x = find_bins(reference.places, bounds, bins)
     on_axis = one_hot(x if axis == "x" else y, bins)
-    truth = projected(transition_matrix(reference), on_axis)
-    distances = [axis_emd(truth - projected(other, on_axis)) for other in matrices(reference, traces, by_day)]
+    truth = project_rows(transition_matrix(reference), on_axis)
+    distances = [
+        axis_emd(truth - project_rows(other, on_axis))
+        for other in matrices_to_compare(reference, traces, by_day)
+    ]
     return float(np.mean(distances))
 
 
@@ -159,7 +165,7 @@ def one_hot(bin_of: NDArray[np.int64], bins: int) -> csr_array:
     return csr_array((np.ones(m), bin_of, np.arange(m + 1)), shape=(m, bins))
 
 
-def projected(matrix: csr_array | None, on_bins: csr_array) -> NDArray[np.float64]:
+def project_rows(matrix: csr_array | None, on_bins: csr_array) -> NDArray[np.float64]:
     """Return rows × bins of a transition matrix; of the uniform one if it is None."""
     if matrix is None:
         m = on_bins.shape[0]
@@ -219,12 +225,12 @@ def tm_emd_sliced(
     0.134
     """
     slices = Slices.of(reference.places, bounds, bins, directions)
-    truth = projected(transition_matrix(reference), slices.on_cells)
+    truth = project_rows(transition_matrix(reference), slices.on_cells)
     return float(
         np.mean(
             [
-                slices.distance(truth - projected(other, slices.on_cells))
-                for other in matrices(reference, traces, by_day)
+                slices.distance(truth - project_rows(other, slices.on_cells))
+                for other in matrices_to_compare(reference, traces, by_day)
             ]
         )
     )
@@ -255,7 +261,7 @@ def tp_emd_sliced(
         np.mean(
             [
                 slices.distance(np.asarray((truth - other) @ slices.on_cells))
-                for other in populations(reference, traces, by_day)
+                for other in populations_to_compare(reference, traces, by_day)
             ]
         )
     )
@@ -271,7 +277,7 @@ class Slices(NamedTuple):
     @classmethod
     def of(cls, places: Places, bounds: Box | None, bins: int = BINS, directions: int = DIRECTIONS) -> Slices:
         """Cut the city into bins, and see in which order each of the `legacy_directions` meets them."""
-        y, x = bins_of(places, bounds, bins)
+        y, x = find_bins(places, bounds, bins)
         occupied, cell = np.unique(y * bins + x, return_inverse=True)
         cell_y, cell_x = np.divmod(occupied, bins)
         along = legacy_directions(directions).T @ np.array([cell_x, cell_y], np.float64)
@@ -281,12 +287,12 @@ class Slices(NamedTuple):
 
     def distance(self, difference: NDArray[np.float64]) -> float:
         """Return the mean over rows and directions of the distance that `difference` stands for."""
-        from tracearena.metrics._kernels import sliced_distances
+        from tracearena.metrics._kernels import sum_sliced_distances
 
         rows = len(difference)
 
         def work(block: int, first: int, stop: int) -> float:
-            return float(sliced_distances(difference[first:stop], self.order, self.gaps).sum())
+            return float(sum_sliced_distances(difference[first:stop], self.order, self.gaps).sum())
 
         total = sum(run_blocks(work, block_ranges(rows, _ROWS_PER_BLOCK)))
         return total / max(rows * len(self.order), 1)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import ParameterError
-from tracearena.metrics.distributions import population, populations
-from tracearena.metrics.similarity import of_all_pairs
-from tracearena.metrics.transitions import BINS, bins_of, matrices, one_hot, projected
+from tracearena.metrics.distributions import population, populations_to_compare
+from tracearena.metrics.similarity import compare_pairs
+from tracearena.metrics.transitions import BINS, find_bins, matrices_to_compare, one_hot, project_rows
 from tracearena.mobility.profiles import MobilityProfiles
 from tracearena.mobility.transitions import transition_matrix
 from tracearena.traces import Box, Places
@@ -58,7 +58,7 @@ def tm_emd_exact(
     >>> 400 * tm_emd_exact(here, there)  # one of 400 rows goes 3 bins to the east and 4 to the north
     5.0
     """
-    others = matrices(reference, traces, by_day)
+    others = matrices_to_compare(reference, traces, by_day)
     return matrix_emd(reference.places, transition_matrix(reference), others, bounds=bounds, bins=bins)
 
 
@@ -71,9 +71,9 @@ def matrix_emd(
     bins: int = BINS,
 ) -> float:
     """Return the mean distance of transition matrices from one: see `tm_emd_exact`."""
-    cells = _Cells.of(places, bounds, bins)
-    truth = projected(matrix, cells.on_cells)
-    return float(np.mean([cells.distance(truth - projected(other, cells.on_cells)) for other in others]))
+    cells = _CellDistances.of(places, bounds, bins)
+    truth = project_rows(matrix, cells.on_cells)
+    return float(np.mean([cells.distance(truth - project_rows(other, cells.on_cells)) for other in others]))
 
 
 def tp_emd_exact(
@@ -94,24 +94,24 @@ def tp_emd_exact(
     >>> tp_emd_exact(here, there)
     5.0
     """
-    cells = _Cells.of(reference.places, bounds, bins)
+    cells = _CellDistances.of(reference.places, bounds, bins)
     truth = population(reference)
     found = [
         cells.distance(np.asarray((truth - other) @ cells.on_cells))
-        for other in populations(reference, traces, by_day)
+        for other in populations_to_compare(reference, traces, by_day)
     ]
     return float(np.mean(found))
 
 
-class _Cells(NamedTuple):
+class _CellDistances(NamedTuple):
     """The bins that have places, and how far they lie apart."""
 
     on_cells: csr_array
     apart: NDArray[np.float64]
 
     @classmethod
-    def of(cls, places: Places, bounds: Box | None, bins: int) -> _Cells:
-        y, x = bins_of(places, bounds, bins)
+    def of(cls, places: Places, bounds: Box | None, bins: int) -> _CellDistances:
+        y, x = find_bins(places, bounds, bins)
         occupied, cell = np.unique(y * bins + x, return_inverse=True)
         at = np.stack(np.divmod(occupied, bins), axis=1).astype(np.float64)
         apart = np.linalg.norm(at[:, None] - at[None, :], axis=2)
@@ -119,7 +119,7 @@ class _Cells(NamedTuple):
 
     def distance(self, difference: NDArray[np.float64]) -> float:
         """Return the mean over rows of what it costs to move what is too much to where it is missing."""
-        solve = _solver()
+        solve = _load_emd_solver()
         total = 0.0
         for row in difference:
             much, little = np.flatnonzero(row > _NOTHING), np.flatnonzero(row < -_NOTHING)
@@ -131,7 +131,7 @@ class _Cells(NamedTuple):
         return total / max(len(difference), 1)
 
 
-def _solver() -> Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], float]:
+def _load_emd_solver() -> Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], float]:
     try:
         import ot
     except ImportError:
@@ -160,17 +160,17 @@ def transport_similarity(
     m = a.n_places
     if table.shape != (m, m) or not ((table >= 0) & (table <= 1)).all():
         raise ParameterError(f"distance must be {m} × {m} numbers from 0 to 1")
-    _solver_transport(table)
+    _build_table_emd(table)
 
     def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
-        emd = _solver_transport(table)
-        compare = _first if order == 1 else _zeroth
+        emd = _build_table_emd(table)
+        compare = _first_order_similarity if order == 1 else _zeroth_order_similarity
         return np.array([compare(a, b, int(u), int(v), emd) for u, v in some], np.float64)
 
-    return of_all_pairs(work, pairs, TRANSPORTS_PER_BLOCK, report=True)
+    return compare_pairs(work, pairs, TRANSPORTS_PER_BLOCK, report=True)
 
 
-def _solver_transport(table: NDArray[np.float64]) -> Callable[[Sparse, Sparse], float]:
+def _build_table_emd(table: NDArray[np.float64]) -> Callable[[Sparse, Sparse], float]:
     try:
         import ot
     except ImportError:
@@ -186,34 +186,34 @@ def _solver_transport(table: NDArray[np.float64]) -> Callable[[Sparse, Sparse], 
     return emd
 
 
-def _zeroth(a: MobilityProfiles, b: MobilityProfiles, u: int, v: int, emd: Any) -> float:
+def _zeroth_order_similarity(a: MobilityProfiles, b: MobilityProfiles, u: int, v: int, emd: Any) -> float:
     t = len(a.periods)
-    similarity = [1 - emd(_visits(a, u * t + tau), _visits(b, v * t + tau)) for tau in range(t)]
+    similarity = [1 - emd(_slice_visits(a, u * t + tau), _slice_visits(b, v * t + tau)) for tau in range(t)]
     return float(np.dot(a.periods.shares, similarity))
 
 
-def _first(a: MobilityProfiles, b: MobilityProfiles, u: int, v: int, emd: Any) -> float:
+def _first_order_similarity(a: MobilityProfiles, b: MobilityProfiles, u: int, v: int, emd: Any) -> float:
     t, total = len(a.periods), 0.0
     for tau in range(t):
         first, theirs = int(a.visit_offsets[u * t + tau]), int(b.visit_offsets[v * t + tau])
-        known = {int(place): theirs + i for i, place in enumerate(_visits(b, v * t + tau)[0])}
-        for i, (place, share) in enumerate(zip(*_visits(a, u * t + tau), strict=True)):
+        known = {int(place): theirs + i for i, place in enumerate(_slice_visits(b, v * t + tau)[0])}
+        for i, (place, share) in enumerate(zip(*_slice_visits(a, u * t + tau), strict=True)):
             if int(place) not in known:
                 continue
             for then in range(t):
                 weight = a.periods.pair_shares[tau, then]
                 if weight > 0:
-                    mine, other = _moves(a, first + i, then), _moves(b, known[int(place)], then)
+                    mine, other = _slice_moves(a, first + i, then), _slice_moves(b, known[int(place)], then)
                     total += weight * share * (1 - emd(mine, other))
     return float(total)
 
 
-def _visits(profiles: MobilityProfiles, row: int) -> Sparse:
+def _slice_visits(profiles: MobilityProfiles, row: int) -> Sparse:
     own = slice(profiles.visit_offsets[row], profiles.visit_offsets[row + 1])
     return profiles.visit_places[own], profiles.visit_probabilities[own]
 
 
-def _moves(profiles: MobilityProfiles, entry: int, then: int) -> Sparse:
+def _slice_moves(profiles: MobilityProfiles, entry: int, then: int) -> Sparse:
     row = entry * len(profiles.periods) + then
     own = slice(profiles.move_offsets[row], profiles.move_offsets[row + 1])
     return profiles.move_places[own], profiles.move_probabilities[own]

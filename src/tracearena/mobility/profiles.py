@@ -76,8 +76,8 @@ class MobilityProfiles:
         ([0, 1], [0.75, 0.25])
         """
         cut = Periods.of(traces.clock, periods)
-        keys, offsets, places, shares = _visits(traces, cut)
-        moves = _moves(traces, cut, keys, places)
+        keys, offsets, places, shares = _count_period_visits(traces, cut)
+        moves = _count_period_moves(traces, cut, keys, places)
         return cls(traces.n_users, len(traces.places), cut, offsets, places, shares, *moves)
 
     def of_user(self, user: int) -> MobilityProfiles:
@@ -183,7 +183,7 @@ def parse_period_hours(text: str) -> list[int]:
     return hours
 
 
-def _visits(
+def _count_period_visits(
     traces: Traces, periods: Periods
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Count visits; the first result is the key of each event's visit entry."""
@@ -198,7 +198,7 @@ def _visits(
     return entry.astype(np.int64), offsets, place.astype(np.int32), counts / totals[row]
 
 
-def _moves(
+def _count_period_moves(
     traces: Traces, periods: Periods, entry: NDArray[np.int64], visited: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     m, t = max(len(traces.places), 1), len(periods)

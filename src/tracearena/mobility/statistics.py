@@ -62,7 +62,7 @@ class TripLengthLaw:
 
 
 @dataclass(frozen=True)
-class Laws:
+class MobilityStatistics:
     """The exponents and medians of one set of traces.
 
     Attributes
@@ -94,7 +94,7 @@ class Laws:
         return asdict(self)
 
 
-def measure(traces: Traces) -> Laws:
+def measure(traces: Traces) -> MobilityStatistics:
     """Measure all laws; entropies on at most 500 people spread evenly over the list.
 
     >>> from tracearena.cities import simulate
@@ -103,7 +103,7 @@ def measure(traces: Traces) -> Laws:
     """
     few = traces.take_users(np.unique(np.linspace(0, traces.n_users - 1, 500).astype(int)))
     bits, trips = entropies(few), trip_length_law(trip_lengths_km(traces))
-    return Laws(
+    return MobilityStatistics(
         gyration_km=float(np.median(radius_of_gyration_km(traces))),
         zipf=zipf_exponent(visit_frequencies(traces), _usual_places(traces)),
         exploration=exploration_exponent(distinct_places(traces)),
@@ -141,7 +141,7 @@ def visit_frequencies(traces: Traces, ranks: int = 100) -> NDArray[np.float64]:
     A stay counts once, however many instants it lasts.
     """
     require_whole("ranks", ranks, at_least=1)
-    stays = traces.keep(_arrivals(traces))
+    stays = traces.keep(_mark_arrivals(traces))
     offsets, _, counts = stays.visit_counts()
     user = np.repeat(np.arange(stays.n_users), np.diff(offsets))
     order = np.lexsort((-counts, user))
@@ -156,7 +156,7 @@ def zipf_exponent(frequencies: NDArray[np.float64], last_rank: int = 30) -> floa
     """Return ζ of f ~ k^-ζ by least squares in log–log over the first ranks; [2]_ found 1.2."""
     shares = frequencies[:last_rank]
     rank = np.flatnonzero(shares) + 1
-    return -_slope(rank, shares[rank - 1])
+    return -_fit_slope(rank, shares[rank - 1])
 
 
 def distinct_places(traces: Traces) -> NDArray[np.float64]:
@@ -171,12 +171,12 @@ def distinct_places(traces: Traces) -> NDArray[np.float64]:
 def exploration_exponent(places: NDArray[np.float64]) -> float:
     """Return μ of S ~ t^μ from the places known at the end of each day; [2]_ found 0.6."""
     day = np.flatnonzero(places) + 1
-    return _slope(day, places[day - 1])
+    return _fit_slope(day, places[day - 1])
 
 
 def return_times_h(traces: Traces) -> NDArray[np.float64]:
     """Return the hours from each arrival at a place to the next arrival at the same place."""
-    arrival = _arrivals(traces)
+    arrival = _mark_arrivals(traces)
     user, place = traces.user_index[arrival], traces.place_index[arrival]
     hour = _hours(traces)[arrival]
     order = np.lexsort((hour, place, user))
@@ -285,7 +285,7 @@ def trip_length_law(lengths_km: Any, offset_km: float = 1.5) -> TripLengthLaw:
     return TripLengthLaw(float(best.x[0]), float(1 / best.x[1]), offset_km)
 
 
-def _arrivals(traces: Traces) -> NDArray[np.bool_]:
+def _mark_arrivals(traces: Traces) -> NDArray[np.bool_]:
     """Mark the events that begin a stay."""
     user, place = traces.user_index, traces.place_index
     arrival = np.ones(traces.n_events, bool)
@@ -306,7 +306,7 @@ def _hours(traces: Traces) -> NDArray[np.float64]:
     return np.asarray(seconds / 3600)
 
 
-def _slope(x: NDArray[Any], y: NDArray[np.float64]) -> float:
+def _fit_slope(x: NDArray[Any], y: NDArray[np.float64]) -> float:
     """Return the slope of log y over log x; NaN for fewer than two points."""
     if len(x) < 2:
         return float("nan")

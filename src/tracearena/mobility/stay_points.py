@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
-from tracearena.traces._arrays import trusted
+from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.geodesy import earth_centred
 from tracearena.traces.gps import GpsTraces
 
@@ -55,7 +55,9 @@ class StayPoints:
         )
 
 
-def stay_points(traces: GpsTraces, *, radius_m: float = 200.0, min_duration_s: float = 1200.0) -> StayPoints:
+def find_stay_points(
+    traces: GpsTraces, *, radius_m: float = 200.0, min_duration_s: float = 1200.0
+) -> StayPoints:
     """Find where each user stayed within a radius for some time.
 
     A stay is a maximal run of consecutive points of a user that lie within `radius_m` of its first
@@ -69,25 +71,27 @@ def stay_points(traces: GpsTraces, *, radius_m: float = 200.0, min_duration_s: f
     --------
     >>> traces = GpsTraces.from_points([1] * 4, [0, 600_000, 1_500_000, 1_600_000],
     ...                                [40.0, 40.0002, 40.0001, 41.0], [116.0] * 4)
-    >>> stays = stay_points(traces)
+    >>> stays = find_stay_points(traces)
     >>> stays.latitude.round(4).tolist(), stays.points.tolist()
     ([40.0001], [3])
     """
     require_number("radius_m", radius_m, above=0)
     require_number("min_duration_s", min_duration_s, at_least=0)
-    from tracearena.traces._kernels import find_stays
+    from tracearena.traces._kernels import find_stay_ranges
 
     xyz = earth_centred(traces.latitude, traces.longitude)
-    first, stop = find_stays(xyz, traces.time_ms, traces.offsets, float(radius_m), min_duration_s * 1000.0)
+    first, stop = find_stay_ranges(
+        xyz, traces.time_ms, traces.offsets, float(radius_m), min_duration_s * 1000.0
+    )
     count = stop - first
     return StayPoints(
         user_ids=traces.user_ids,
-        user=trusted(traces.user_index[first]),
-        arrival_ms=trusted(traces.time_ms[first]),
-        departure_ms=trusted(traces.time_ms[stop - 1]),
-        latitude=trusted(_means(traces.latitude, first, stop)),
-        longitude=trusted(_mean_longitudes(traces.longitude, first, stop)),
-        points=trusted(count),
+        user=mark_readonly(traces.user_index[first]),
+        arrival_ms=mark_readonly(traces.time_ms[first]),
+        departure_ms=mark_readonly(traces.time_ms[stop - 1]),
+        latitude=mark_readonly(_means(traces.latitude, first, stop)),
+        longitude=mark_readonly(_mean_longitudes(traces.longitude, first, stop)),
+        points=mark_readonly(count),
     )
 
 
@@ -123,7 +127,7 @@ SHORTEST_S = 1200.0
 
 
 @dataclass(frozen=True)
-class StoppingPlaces:
+class FrequentPlaces:
     """Places where users stopped, sorted by user and by the longest stop.
 
     Attributes
@@ -144,22 +148,23 @@ class StoppingPlaces:
     def __len__(self) -> int:
         return len(self.user)
 
-    def most_frequent(self, places: int) -> StoppingPlaces:
+    def most_frequent(self, places: int) -> FrequentPlaces:
         """Return the places with the most stops, at most so many a user; of equals those with the longest."""
         order = np.lexsort([-self.stops, self.user])
         begins = np.searchsorted(self.user, self.user)
         chosen = order[np.arange(len(order)) - begins < places]
         columns = (self.user, self.latitude, self.longitude, self.stops)
-        return StoppingPlaces(*(trusted(column[chosen]) for column in columns))
+        return FrequentPlaces(*(mark_readonly(column[chosen]) for column in columns))
 
 
-def stopping_places(
+def find_frequent_places(
     traces: GpsTraces, *, reach_m: float = REACH_M, min_duration_s: float = SHORTEST_S
-) -> StoppingPlaces:
+) -> FrequentPlaces:
     """Find where each user stopped, and how often.
 
     A stop is a stay, a run of points within `reach_m` of its first one that lasts `min_duration_s`
-    (as in `stay_points`); or an end, a point next to which the user's points say nothing for that long, as
+    (as in `find_stay_points`); or an end, a point next to which the user's points say nothing for that
+    long, as
     where somebody switches the receiver off at the door. Stops within `reach_m` of a longer one are at
     its place; where that is, the median of its stops says.
 
@@ -168,30 +173,32 @@ def stopping_places(
     >>> hour = 3_600_000
     >>> trips = GpsTraces.from_points([1] * 4, [0, hour, 9 * hour, 10 * hour],
     ...                               [40.0, 40.1, 40.1, 40.0], [116.0] * 4)
-    >>> stopping_places(trips).stops.tolist()
+    >>> find_frequent_places(trips).stops.tolist()
     [1, 2]
     """
     require_number("reach_m", reach_m, above=0)
     require_number("min_duration_s", min_duration_s, at_least=0)
-    first, stop = _stops(traces, reach_m, min_duration_s)
-    latitude, longitude = _middles(traces, first, stop)
+    first, stop = _find_stops(traces, reach_m, min_duration_s)
+    latitude, longitude = _median_positions(traces, first, stop)
     lasted = traces.time_ms[stop - 1] - traces.time_ms[first]
     user = traces.user_index[first].astype(np.int64)
     order = np.lexsort([first, -lasted, user])
     user, latitude, longitude = user[order], latitude[order], longitude[order]
     offsets = np.searchsorted(user, np.arange(traces.n_users + 1))
-    place = _gathered(earth_centred(latitude, longitude), offsets, reach_m)
-    return _summed(user, latitude, longitude, place)
+    place = _group_stops(earth_centred(latitude, longitude), offsets, reach_m)
+    return _summarise_places(user, latitude, longitude, place)
 
 
-def _stops(traces: GpsTraces, reach_m: float, min_duration_s: float) -> tuple[Ints, Ints]:
+def _find_stops(traces: GpsTraces, reach_m: float, min_duration_s: float) -> tuple[Ints, Ints]:
     """Return first and one-past-last point of each stay and of each end."""
-    from tracearena.traces._kernels import find_stays
+    from tracearena.traces._kernels import find_stay_ranges
 
     if not len(traces):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     xyz = earth_centred(traces.latitude, traces.longitude)
-    first, stop = find_stays(xyz, traces.time_ms, traces.offsets, float(reach_m), min_duration_s * 1000.0)
+    first, stop = find_stay_ranges(
+        xyz, traces.time_ms, traces.offsets, float(reach_m), min_duration_s * 1000.0
+    )
     steps = np.zeros(len(traces) + 1, np.int64)
     np.add.at(steps, first, 1)
     np.add.at(steps, stop, -1)
@@ -202,7 +209,7 @@ def _stops(traces: GpsTraces, reach_m: float, min_duration_s: float) -> tuple[In
     return np.concatenate([first, ends]), np.concatenate([stop, ends + 1])
 
 
-def _middles(traces: GpsTraces, first: Ints, stop: Ints) -> tuple[Floats, Floats]:
+def _median_positions(traces: GpsTraces, first: Ints, stop: Ints) -> tuple[Floats, Floats]:
     """Return the median position of the points of each stop, also across the date line."""
     latitude, longitude = np.empty(len(first)), np.empty(len(first))
     for at, (a, b) in enumerate(zip(first, stop, strict=True)):
@@ -216,7 +223,7 @@ def _median_longitude(longitude: Floats) -> float:
     return float((longitude[0] + np.median(turn) + 180) % 360 - 180)
 
 
-def _gathered(xyz: Floats, offsets: Ints, reach_m: float) -> Ints:
+def _group_stops(xyz: Floats, offsets: Ints, reach_m: float) -> Ints:
     """Number the places of stops, which come longest first: the first that is free takes those near it."""
     place = np.full(len(xyz), -1, np.int64)
     found = 0
@@ -229,13 +236,13 @@ def _gathered(xyz: Floats, offsets: Ints, reach_m: float) -> Ints:
     return place
 
 
-def _summed(user: Ints, latitude: Floats, longitude: Floats, place: Ints) -> StoppingPlaces:
+def _summarise_places(user: Ints, latitude: Floats, longitude: Floats, place: Ints) -> FrequentPlaces:
     order = np.argsort(place, kind="stable")
     begins = np.flatnonzero(np.diff(place[order], prepend=-1))
     members = np.split(order, begins[1:]) if len(order) else []
-    return StoppingPlaces(
-        user=trusted(user[order[begins]]),
-        latitude=trusted(np.array([np.median(latitude[own]) for own in members], np.float64)),
-        longitude=trusted(np.array([_median_longitude(longitude[own]) for own in members], np.float64)),
-        stops=trusted(np.array([len(own) for own in members], np.int64)),
+    return FrequentPlaces(
+        user=mark_readonly(user[order[begins]]),
+        latitude=mark_readonly(np.array([np.median(latitude[own]) for own in members], np.float64)),
+        longitude=mark_readonly(np.array([_median_longitude(longitude[own]) for own in members], np.float64)),
+        stops=mark_readonly(np.array([len(own) for own in members], np.int64)),
     )

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
-from tracearena.mobility.weighted import WeightedEvents, weighted_events
+from tracearena.mobility.weighted import WeightedEvents, build_weighted_events
 from tracearena.traces import Clock, Traces
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def departures(events: Events, *, adjacent: bool = True, midnight: bool = False)
 
 def has_transitions(traces: AnyTraces) -> bool:
     """Whether any user is seen at two successive instants of a day."""
-    return len(departures(weighted_events(traces))) > 0
+    return len(departures(build_weighted_events(traces))) > 0
 
 
 def transition_matrix(traces: AnyTraces | WeightedEvents, *, adjacent: bool = True) -> csr_array:
@@ -113,7 +113,7 @@ def transition_matrix(traces: AnyTraces | WeightedEvents, *, adjacent: bool = Tr
     """
     from scipy.sparse import csr_array
 
-    events = traces if isinstance(traces, WeightedEvents) else weighted_events(traces)
+    events = traces if isinstance(traces, WeightedEvents) else build_weighted_events(traces)
     first = departures(events, adjacent=adjacent)
     n = events.n_codes
     pairs = (np.ones(len(first)), (events.codes[first], events.codes[first + 1]))
@@ -160,7 +160,7 @@ class UserTransitions(NamedTuple):
         """Learn from all consecutive events of each user; users of later groups are numbered on."""
         m = max(len(groups[0].places), 1)
         n_users = sum(traces.n_users for traces in groups)
-        user, first, second = _steps_of(groups)
+        user, first, second = _list_steps(groups)
         key, counts = np.unique((first * m + second) * n_users + user, return_counts=True)
         cell, owner = np.divmod(key, max(n_users, 1))
         row = (cell // m) * n_users + owner
@@ -194,7 +194,7 @@ class UserTransitions(NamedTuple):
         return np.diff(self.offsets)
 
 
-def _steps_of(
+def _list_steps(
     groups: Sequence[Traces],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return user, place and next place of each transition of all groups."""

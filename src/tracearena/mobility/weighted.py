@@ -13,7 +13,8 @@ from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    AnyTraces = Traces | ObfuscatedTraces
+
+AnyTraces = Traces | ObfuscatedTraces
 
 
 class WeightedEvents(NamedTuple):
@@ -55,7 +56,7 @@ class WeightedEvents(NamedTuple):
         ]
 
 
-def weighted_events(traces: AnyTraces) -> WeightedEvents:
+def build_weighted_events(traces: AnyTraces) -> WeightedEvents:
     """Return the events of traces; a set counts 1/k at each of its k places, a deleted event nothing."""
     if isinstance(traces, Traces):
         codes = traces.place_index.astype(np.int64)
@@ -71,11 +72,11 @@ def weighted_events(traces: AnyTraces) -> WeightedEvents:
         traces.user_index[told],
         traces.instants[told],
         codes,
-        _spread(traces) if traces.is_set.any() else None,
+        _build_spread(traces) if traces.is_set.any() else None,
     )
 
 
-def _spread(traces: ObfuscatedTraces) -> csr_array:
+def _build_spread(traces: ObfuscatedTraces) -> csr_array:
     from scipy.sparse import csr_array
 
     m, sets = len(traces.places), traces.sets
@@ -85,7 +86,7 @@ def _spread(traces: ObfuscatedTraces) -> csr_array:
     return csr_array((weights, (rows, columns)), shape=(m + len(sets), m))
 
 
-class InPlaceAndTime(Protocol):
+class HasPlacesAndClock(Protocol):
     """What has places and slots: traces, or what was counted of them."""
 
     @property
@@ -97,7 +98,7 @@ class InPlaceAndTime(Protocol):
         """What instants mean."""
 
 
-def comparable(reference: InPlaceAndTime, traces: InPlaceAndTime | None) -> None:
+def check_comparable(reference: HasPlacesAndClock, traces: HasPlacesAndClock | None) -> None:
     """Refuse traces of other places or slots than the reference."""
     if traces is None:
         return

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def transport(supply: Ints, demand: Ints, cost: Floats) -> Ints:
+def solve_transport(supply: Ints, demand: Ints, cost: Floats) -> Ints:
     """Return flow (sources × sinks), the cheapest that carries all supply to the demand.
 
     The totals must be equal and no cost negative. Shortest augmenting paths: `u` and `v` are the
@@ -36,7 +36,7 @@ def transport(supply: Ints, demand: Ints, cost: Floats) -> Ints:
     came_from, entered_by = np.empty(m, np.int64), np.empty(n, np.int64)
     for start in range(n):
         while left[start] > 0:
-            end = _nearest_open_sink(
+            end = _find_nearest_open_sink(
                 start, cost, flow, inflow, suppliers, open_demand, u, v, sink_distance, source_distance,
                 came_from, entered_by,
             )  # fmt: skip
@@ -69,7 +69,7 @@ def _add_flow(flow: Ints, inflow: Ints, suppliers: Ints, source: int, sink: int,
 
 
 @njit(cache=True, nogil=True)
-def _nearest_open_sink(
+def _find_nearest_open_sink(
     start: int,
     cost: Floats,
     flow: Ints,
@@ -138,7 +138,7 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def imbalances(
+def list_imbalances(
     users: Array,
     visit_offsets: Array,
     visited: Array,
@@ -198,7 +198,7 @@ def imbalances(
 
 
 @njit(cache=True, nogil=True)
-def moved_visits(
+def choose_visit_moves(
     users: Array,
     event_offsets: Array,
     places: Array,
@@ -221,12 +221,12 @@ def moved_visits(
             continue
         size = (i_end - i) * (j_end - j)
         own_cost = cost[pair : pair + size].reshape((i_end - i, j_end - j))
-        flow = transport(surplus[i:i_end], lacking[j:j_end], own_cost)
+        flow = solve_transport(surplus[i:i_end], lacking[j:j_end], own_cost)
         pair += size
         begin = event_offsets[users[k]]
         own = slice(begin, event_offsets[users[k] + 1])
         leaving = events[moved : moved + surplus[i:i_end].sum()]
-        _least_chance(begin, places[own], chance[own], sources[i:i_end], surplus[i:i_end], leaving)
+        _choose_leaving_events(begin, places[own], chance[own], sources[i:i_end], surplus[i:i_end], leaving)
         for source in range(i_end - i):
             for sink in range(j_end - j):
                 targets[moved : moved + flow[source, sink]] = sinks[j + sink]
@@ -235,7 +235,7 @@ def moved_visits(
 
 
 @njit(cache=True, nogil=True)
-def _least_chance(
+def _choose_leaving_events(
     begin: int, places: Array, chance: Array, sources: Array, surplus: Array, leaving: Array
 ) -> None:
     """Write the events that leave, source after source; the user's own begin with event `begin`."""

@@ -24,7 +24,7 @@ def walk_aggregate(start: Floats, steps: Floats, step_of: Ints, draws: Floats, o
 
 
 @njit(cache=True, nogil=True)
-def _drawn(low: int, high: int, probabilities: Floats, draw: float) -> int:
+def _draw_index(low: int, high: int, probabilities: Floats, draw: float) -> int:
     total = 0.0
     for k in range(low, high):
         total += probabilities[k]
@@ -60,7 +60,7 @@ def walk_own(
             place = -1
             if entry >= 0:
                 move = entry * n_periods + period_of[t]
-                k = _drawn(move_offsets[move], move_offsets[move + 1], move_probabilities, draws[f, t])
+                k = _draw_index(move_offsets[move], move_offsets[move + 1], move_probabilities, draws[f, t])
                 place = move_places[k]
             at = low + np.searchsorted(visit_places[low:high], place) if place >= 0 else high
             if low == high:
@@ -68,6 +68,6 @@ def walk_own(
                 out[f, t] = -1
                 continue
             if at == high or visit_places[at] != place:
-                at = _drawn(low, high, visit_probabilities, draws[f, t])
+                at = _draw_index(low, high, visit_probabilities, draws[f, t])
             entry = at
             out[f, t] = visit_places[at]

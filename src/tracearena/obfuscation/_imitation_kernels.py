@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tracearena.obfuscation._cluster_kernels import transport
+from tracearena.obfuscation._cluster_kernels import solve_transport
 
 Array = NDArray[Any]
 
@@ -37,7 +37,7 @@ def compare_rows(
     source_offsets[0], sink_offsets[0] = 0, 0
     for r in range(begins.shape[0]):
         own = places[begins[r] : ends[r]]
-        wanted, shares = _proportional(np.sort(places[model_begins[r] : model_ends[r]]), own.shape[0])
+        wanted, shares = _apportion_visits(np.sort(places[model_begins[r] : model_ends[r]]), own.shape[0])
         at, k = 0, 0
         while at < own.shape[0] or k < wanted.shape[0]:
             if at == own.shape[0] or (k < wanted.shape[0] and wanted[k] < own[at]):
@@ -62,7 +62,7 @@ def compare_rows(
 
 
 @njit(cache=True, nogil=True)
-def _proportional(visits: Array, total: int) -> tuple[Array, Array]:
+def _apportion_visits(visits: Array, total: int) -> tuple[Array, Array]:
     """Share out a total in proportion to how often each place is visited (sorted), as `rounded` does."""
     visited = np.empty(visits.shape[0], np.int64)
     counts = np.zeros(visits.shape[0], np.int64)
@@ -108,7 +108,7 @@ def carry_rows(
         n, m = own.shape[0], other.shape[0]
         cost = costs[cell : cell + n * m].reshape(n, m)
         cell += n * m
-        flow = transport(own[:, 2].copy(), other[:, 1].copy(), cost)
+        flow = solve_transport(own[:, 2].copy(), other[:, 1].copy(), cost)
         for i in range(n):
             visit = begins[r] + own[i, 0]
             for j in range(m):

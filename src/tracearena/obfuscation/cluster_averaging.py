@@ -100,9 +100,11 @@ class ClusterAveraging(Obfuscator):
         require_kind(self, original, Traces)
         root = seed_sequence(seed)
         chance = uniforms(child_seed(root, 0), original.n_events)
-        budget = budget_of(original, self.threshold)
+        budget = compute_loss_budget(original, self.threshold)
         codes = original.place_index.copy()
-        swaps = affordable(original, sensitive_swaps(original, self.limit_km), chance, budget)
+        swaps = choose_affordable_moves(
+            original, find_sensitive_swaps(original, self.limit_km), chance, budget
+        )
         codes[swaps.events] = swaps.places
         moves = self._averaging(original, swaps, chance, budget - swaps.losses.sum(), root)
         codes[moves.events] = moves.places
@@ -111,43 +113,43 @@ class ClusterAveraging(Obfuscator):
     def _averaging(
         self,
         original: Traces,
-        swaps: Moves,
+        swaps: VisitMoves,
         chance: NDArray[np.float64],
         budget: float,
         root: np.random.SeedSequence,
-    ) -> Moves:
+    ) -> VisitMoves:
         """Return the moves towards the averages of as many clusters as use up the budget.
 
         What the swaps lose is paid already.
         """
         clusters = max(min(self.clusters, original.n_users // FEWEST_MEMBERS), 1)
         while True:
-            cluster_of = clustered(original, clusters, self.blur_km, child_seed(root, 1))
+            cluster_of = cluster_users(original, clusters, self.blur_km, child_seed(root, 1))
             moves = moves_to_average(original, cluster_of, chance, self.limit_km)
-            order = in_order(original, moves, chance)
-            moves = swapped_after(original, moves, swaps, self.limit_km)
+            order = order_moves(original, moves, chance)
+            moves = swap_after_moves(original, moves, swaps, self.limit_km)
             fits = np.flatnonzero(np.cumsum(moves.losses[order]) <= budget)
             carried_out = order[: fits[-1] + 1] if len(fits) else order[:0]
             if len(carried_out) < len(order) or clusters == 1:
-                return taken(moves, carried_out)
+                return take_moves(moves, carried_out)
             clusters //= 2
 
 
-def swapped_after(original: Traces, moves: Moves, swaps: Moves, limit_km: float) -> Moves:
+def swap_after_moves(original: Traces, moves: VisitMoves, swaps: VisitMoves, limit_km: float) -> VisitMoves:
     """Return where the moves end if what is then at a sensitive place goes to the nearest other one.
 
     Each loses what it adds to the swap that is left undone for it, which may be less than nothing.
     A visit that the swap would bring back to its own place stays where the move has brought it.
     """
-    nearest = nearest_sensitive(original.places)[moves.places]
+    nearest = find_nearest_sensitive(original.places)[moves.places]
     ends = np.where(nearest == original.place_index[moves.events], moves.places, nearest)
     paid = np.zeros(original.n_events)
     paid[swaps.events] = swaps.losses
-    ended = priced(original, moves.events, ends, limit_km)
+    ended = price_moves(original, moves.events, ends, limit_km)
     return ended._replace(losses=ended.losses - paid[moves.events])
 
 
-def clustered(
+def cluster_users(
     original: Traces, clusters: int, blur_km: float, seed: np.random.SeedSequence
 ) -> NDArray[np.int64]:
     """Return the cluster of each user, by k-means on blurred visit counts."""
@@ -160,7 +162,7 @@ def clustered(
     shape = original.n_users, len(original.places)
     table = csr_matrix((counts.astype(np.float64), visited, offsets), shape=shape)
     if blur_km > 0:
-        table = csr_matrix(table @ blur(original.places, blur_km))
+        table = csr_matrix(table @ build_blur_weights(original.places, blur_km))
     if is_secret(seed):
         weights, state = stream(seed, 0), library_state(stream(seed, 1))
     else:
@@ -179,7 +181,7 @@ def moves_to_average(
     cluster_of: NDArray[np.int64],
     chance: NDArray[np.float64],
     limit_km: float,
-) -> Moves:
+) -> VisitMoves:
     """Return the moves that give every user the rounded average counts of her cluster.
 
     Parameters
@@ -189,25 +191,27 @@ def moves_to_average(
     chance
         One random number an event: of a user's visits to a place those with the lowest move.
     """
-    from tracearena.obfuscation._cluster_kernels import imbalances, moved_visits
+    from tracearena.obfuscation._cluster_kernels import choose_visit_moves, list_imbalances
 
     visits = original.visit_counts()
-    wanted = _wanted(original, visits, cluster_of)
+    wanted = _round_cluster_averages(original, visits, cluster_of)
     by_cluster = np.argsort(cluster_of, kind="stable")
 
     def some_users(block: int, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         users = by_cluster[first:stop]
-        sources, sinks, pairs = imbalances(users, *visits, *wanted)
+        sources, sinks, pairs = list_imbalances(users, *visits, *wanted)
         cost = np.minimum(original.places.distance_km(*pairs) / limit_km, 1)
-        return moved_visits(users, original.offsets, original.place_index, chance, *sources, *sinks, cost)
+        return choose_visit_moves(
+            users, original.offsets, original.place_index, chance, *sources, *sinks, cost
+        )
 
     found = run_blocks(some_users, block_ranges(len(by_cluster), _USERS_PER_BLOCK))
     events = np.concatenate([np.zeros(0, np.int64), *(events for events, _ in found)])
     places = np.concatenate([np.zeros(0, np.int32), *(places for _, places in found)])
-    return priced(original, events, places, limit_km)
+    return price_moves(original, events, places, limit_km)
 
 
-class _Wanted(NamedTuple):
+class _TargetCounts(NamedTuple):
     """How often users should visit places: which list is whose, and the lists, one after the other."""
 
     list_of: NDArray[np.int64]
@@ -216,7 +220,9 @@ class _Wanted(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def _wanted(original: Traces, visits: tuple[NDArray[Any], ...], cluster_of: NDArray[np.int64]) -> _Wanted:
+def _round_cluster_averages(
+    original: Traces, visits: tuple[NDArray[Any], ...], cluster_of: NDArray[np.int64]
+) -> _TargetCounts:
     """Round the average of each cluster once for all members with the same number of visits."""
     from scipy.sparse import csr_array
 
@@ -233,17 +239,17 @@ def _wanted(original: Traces, visits: tuple[NDArray[Any], ...], cluster_of: NDAr
     places, shares = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     for cluster, size in zip(*np.divmod(different, width), strict=True):
         own = slice(average.indptr[cluster], average.indptr[cluster + 1])
-        share = rounded(average.data[own], int(size))
+        share = apportion_total(average.data[own], int(size))
         places.append(average.indices[own][share > 0].astype(np.int32))
         shares.append(share[share > 0])
     limits = np.cumsum([len(one) for one in places])
-    return _Wanted(list_of.astype(np.int64), limits, np.concatenate(places), np.concatenate(shares))
+    return _TargetCounts(list_of.astype(np.int64), limits, np.concatenate(places), np.concatenate(shares))
 
 
-def rounded(weights: NDArray[Any], total: int) -> NDArray[np.int64]:
+def apportion_total(weights: NDArray[Any], total: int) -> NDArray[np.int64]:
     """Share out a total in proportion to the weights, in whole numbers, by the largest remainders.
 
-    >>> rounded(np.array([1.0, 1.0, 2.0]), 5).tolist()
+    >>> apportion_total(np.array([1.0, 1.0, 2.0]), 5).tolist()
     [1, 1, 3]
     """
     if total == 0:
@@ -264,7 +270,7 @@ FARTHEST_KM = 1e9
 _ROUNDING = 1e-9
 
 
-class Moves(NamedTuple):
+class VisitMoves(NamedTuple):
     """Events that may be released elsewhere: which, where, and the utility each loses (0 to 1)."""
 
     events: NDArray[np.int64]
@@ -272,24 +278,26 @@ class Moves(NamedTuple):
     losses: NDArray[np.float64]
 
 
-def budget_of(original: Traces, threshold: float) -> float:
+def compute_loss_budget(original: Traces, threshold: float) -> float:
     """Return what all moves together may lose, so that no rounding breaks the threshold."""
     return (1 - threshold - _ROUNDING) * original.n_events
 
 
-def priced(original: Traces, events: NDArray[np.int64], places: NDArray[np.int32], limit_km: float) -> Moves:
+def price_moves(
+    original: Traces, events: NDArray[np.int64], places: NDArray[np.int32], limit_km: float
+) -> VisitMoves:
     """Return the moves of events to places, with what each loses: its distance / `limit_km`, at most 1."""
     distance = original.places.distance_km(original.place_index[events], places)
-    return Moves(events, places, np.minimum(distance / limit_km, 1))
+    return VisitMoves(events, places, np.minimum(distance / limit_km, 1))
 
 
-def affordable(
+def choose_affordable_moves(
     original: Traces,
-    moves: Moves,
+    moves: VisitMoves,
     chance: NDArray[np.float64],
     budget: float,
     gain: NDArray[np.float64] | None = None,
-) -> Moves:
+) -> VisitMoves:
     """Return the moves that the budget allows, those of the least loss for their gain first.
 
     Parameters
@@ -300,33 +308,33 @@ def affordable(
         What each move is worth; without, all the same. Among equals the users whose moves lose least
         come first, so that as many as possible are finished.
     """
-    order = in_order(original, moves, chance, gain)
-    return taken(moves, order[np.cumsum(moves.losses[order]) <= budget])
+    order = order_moves(original, moves, chance, gain)
+    return take_moves(moves, order[np.cumsum(moves.losses[order]) <= budget])
 
 
-def in_order(
-    original: Traces, moves: Moves, chance: NDArray[np.float64], gain: NDArray[np.float64] | None = None
+def order_moves(
+    original: Traces, moves: VisitMoves, chance: NDArray[np.float64], gain: NDArray[np.float64] | None = None
 ) -> NDArray[np.intp]:
-    """Return the order in which moves are carried out; see `affordable`."""
+    """Return the order in which moves are carried out; see `choose_affordable_moves`."""
     user = original.user_index[moves.events]
     total = np.bincount(user, moves.losses, original.n_users)
     price = moves.losses if gain is None else moves.losses / gain
     return np.lexsort((chance[moves.events], user, total[user], price))
 
 
-def taken(moves: Moves, chosen: NDArray[np.intp]) -> Moves:
+def take_moves(moves: VisitMoves, chosen: NDArray[np.intp]) -> VisitMoves:
     """Return some of the moves, by index, in the order given."""
-    return Moves(moves.events[chosen], moves.places[chosen], moves.losses[chosen])
+    return VisitMoves(moves.events[chosen], moves.places[chosen], moves.losses[chosen])
 
 
-def sensitive_swaps(original: Traces, limit_km: float) -> Moves:
+def find_sensitive_swaps(original: Traces, limit_km: float) -> VisitMoves:
     """Return a move to the nearest other sensitive place for every visit to a sensitive place."""
-    nearest = nearest_sensitive(original.places)
+    nearest = find_nearest_sensitive(original.places)
     events = np.flatnonzero(nearest[original.place_index] != original.place_index)
-    return priced(original, events, nearest[original.place_index[events]], limit_km)
+    return price_moves(original, events, nearest[original.place_index[events]], limit_km)
 
 
-def nearest_sensitive(places: Places) -> NDArray[np.int32]:
+def find_nearest_sensitive(places: Places) -> NDArray[np.int32]:
     """Return for a sensitive place the nearest other one, and for any other place itself."""
     sensitive = np.flatnonzero(places.sensitive)
     nearest = np.arange(len(places), dtype=np.int32)
@@ -340,7 +348,7 @@ def nearest_sensitive(places: Places) -> NDArray[np.int32]:
     return nearest
 
 
-def blur(places: Places, blur_km: float) -> Any:
+def build_blur_weights(places: Places, blur_km: float) -> Any:
     """Return places × places, the Gaussian weight of each place near each other."""
     from scipy.sparse import csr_matrix
     from scipy.spatial import KDTree

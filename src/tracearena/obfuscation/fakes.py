@@ -16,7 +16,7 @@ from tracearena.errors import DataError
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.sglt import SGLT, PrivacyTests, draw_by_likelihood
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
-from tracearena.traces._arrays import positions
+from tracearena.traces._arrays import find_positions
 
 _EXPOSED, _FAKES = range(2)
 _MOST_FAKES = 100_000
@@ -33,7 +33,7 @@ class FakeTraces(Obfuscator):
     ----------
     method
         Where the fakes come from: ``sglt``, ``uniform``, ``aggregate``, ``walk`` or ``own-walk``
-        (see `fake_days`).
+        (see `make_fake_days`).
     fakes
         Fake traces beside the real one, from 1 to 100,000.
     exposure
@@ -79,7 +79,7 @@ class FakeTraces(Obfuscator):
             return ObfuscatedTraces.unchanged(original)
         sent = np.flatnonzero(uniforms(child_seed(root, _EXPOSED), original.n_events) < self.exposure)
         beside = self._fakes_at(original, training, sent, child_seed(root, _FAKES))
-        codes, sets = _sets(original, sent, beside)
+        codes, sets = _build_place_sets(original, sent, beside)
         return ObfuscatedTraces.like(original, codes, sets)
 
     def _fakes_at(
@@ -90,19 +90,19 @@ class FakeTraces(Obfuscator):
         day = clock.day_of(original.instants[sent])
         span = int(day.max(initial=0)) + 1
         keys, row = np.unique(original.user_index[sent].astype(np.int64) * span + day, return_inverse=True)
-        users = _users_in(training, original.user_ids[keys // span])
-        days = fake_days(self.method, training, users, self.fakes, root, classes=self.classes)
+        users = _find_training_users(training, original.user_ids[keys // span])
+        days = make_fake_days(self.method, training, users, self.fakes, root, classes=self.classes)
         return days[row, :, clock.time_of_day(original.instants[sent])]
 
 
-def _users_in(training: Traces, user_ids: NDArray[np.generic]) -> NDArray[np.int64]:
-    at = positions(user_ids, training.user_ids)
+def _find_training_users(training: Traces, user_ids: NDArray[np.generic]) -> NDArray[np.int64]:
+    at = find_positions(user_ids, training.user_ids)
     if (at < 0).any():
         raise DataError("fakes need training traces of every user of the original")
     return at
 
 
-def _sets(
+def _build_place_sets(
     original: Traces, sent: NDArray[np.int64], beside: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], PlaceSets]:
     together = np.sort(np.column_stack([original.place_index[sent], beside]), axis=1)
@@ -127,7 +127,7 @@ POOL = 5
 """Fakes made for each one drawn from the pool."""
 
 
-def fake_days(
+def make_fake_days(
     method: Method,
     training: Traces,
     users: NDArray[np.int64],
@@ -159,7 +159,7 @@ def fake_days(
     return _MAKERS[method](training, users, fakes, root, classes)
 
 
-def _sglt(
+def _make_sglt_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
     # Deniability is about who was a seed, which a service is not told: only what says where the
@@ -172,7 +172,7 @@ def _sglt(
         return np.full((len(users), fakes, pool.places.shape[1]), -1, np.int32)
     rng = stream(root, 2)
     chosen = np.full((len(users), fakes), -1, np.int64)
-    occurrence = _occurrence(users)
+    occurrence = _number_occurrences(users)
     for number in range(int(occurrence.max(initial=-1)) + 1):
         drawn = draw_by_likelihood(
             pool.log_likelihood[good], model.seeds_.users[rows[good]], training.n_users, fakes, rng
@@ -185,34 +185,34 @@ def _sglt(
     return pool.places[chosen]
 
 
-def _uniform(
+def _make_uniform_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
     length, places = training.clock.instants_per_day, len(training.places)
-    return _by_block(len(users) * fakes, length, root, lambda draws, first: _index(draws, places)).reshape(
-        len(users), fakes, length
-    )
+    return _draw_by_block(
+        len(users) * fakes, length, root, lambda draws, first: _pick_places(draws, places)
+    ).reshape(len(users), fakes, length)
 
 
-def _aggregate(
+def _make_aggregate_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
-    visits = np.cumsum(_mobility(training).visits[0])
+    visits = np.cumsum(_learn_mobility(training).visits[0])
 
     def draw(draws: NDArray[np.float64], first: int) -> NDArray[np.int32]:
         found = np.searchsorted(visits, draws, side="right")
         return np.minimum(found, len(visits) - 1).astype(np.int32)
 
     length = training.clock.instants_per_day
-    return _by_block(len(users) * fakes, length, root, draw).reshape(len(users), fakes, length)
+    return _draw_by_block(len(users) * fakes, length, root, draw).reshape(len(users), fakes, length)
 
 
-def _walk(
+def _make_walk_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
     from tracearena.obfuscation._fake_kernels import walk_aggregate
 
-    mobility = _mobility(training)
+    mobility = _learn_mobility(training)
     start, steps = np.cumsum(mobility.visits[0]), np.cumsum(mobility.moves, axis=2)
 
     def draw(draws: NDArray[np.float64], first: int) -> NDArray[np.int32]:
@@ -221,10 +221,10 @@ def _walk(
         return out
 
     length = training.clock.instants_per_day
-    return _by_block(len(users) * fakes, length, root, draw).reshape(len(users), fakes, length)
+    return _draw_by_block(len(users) * fakes, length, root, draw).reshape(len(users), fakes, length)
 
 
-def _own_walk(
+def _make_own_walk_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
     from tracearena.obfuscation._fake_kernels import walk_own
@@ -250,7 +250,7 @@ def _own_walk(
         return out
 
     length = training.clock.instants_per_day
-    return _by_block(len(owner), length, root, draw).reshape(len(users), fakes, length)
+    return _draw_by_block(len(owner), length, root, draw).reshape(len(users), fakes, length)
 
 
 _Maker = Callable[
@@ -258,16 +258,16 @@ _Maker = Callable[
     NDArray[np.int32],
 ]
 _MAKERS: dict[str, _Maker] = {
-    "sglt": _sglt,
-    "uniform": _uniform,
-    "aggregate": _aggregate,
-    "walk": _walk,
-    "own-walk": _own_walk,
+    "sglt": _make_sglt_days,
+    "uniform": _make_uniform_days,
+    "aggregate": _make_aggregate_days,
+    "walk": _make_walk_days,
+    "own-walk": _make_own_walk_days,
 }
 METHODS: tuple[Method, ...] = get_args(Method)
 
 
-def _by_block(
+def _draw_by_block(
     rows: int,
     length: int,
     root: np.random.SeedSequence,
@@ -283,17 +283,17 @@ def _by_block(
     return table
 
 
-def _index(draws: NDArray[np.float64], places: int) -> NDArray[np.int32]:
+def _pick_places(draws: NDArray[np.float64], places: int) -> NDArray[np.int32]:
     return np.minimum(draws * places, places - 1).astype(np.int32)
 
 
-def _mobility(training: Traces) -> AggregateMobility:
+def _learn_mobility(training: Traces) -> AggregateMobility:
     if not training.n_events:
         raise DataError("fakes need training traces with at least one event")
     return AggregateMobility.of(MobilityProfiles.of(training), training.places)
 
 
-def _occurrence(values: NDArray[np.int64]) -> NDArray[np.int64]:
+def _number_occurrences(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number the repetitions of each value: 0 for its first occurrence, and so on."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.base import GpsObfuscator, setting
-from tracearena.algorithms.spec import written
+from tracearena.algorithms.spec import format_parameter
 from tracearena.checks import require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import trusted
-from tracearena.traces.geodesy import forward_rounded, metres_per_degree, rounded_degrees
-from tracearena.traces.time import LONGEST_S, piece_starts
+from tracearena.traces._arrays import mark_readonly
+from tracearena.traces.geodesy import forward_rounded, metres_per_degree, round_degrees
+from tracearena.traces.time import LONGEST_S, find_piece_starts
 
 # Decimals of released degrees.
 
@@ -28,14 +28,14 @@ DIGITS = 6
 _MOST_DIGITS = 9
 
 
-def rounded(traces: GpsTraces, digits: int = DIGITS) -> GpsTraces:
+def round_coordinates(traces: GpsTraces, digits: int = DIGITS) -> GpsTraces:
     """Return the same points with latitudes and longitudes of so many decimals, 0 to 9.
 
     A double has bits for a billionth of a metre. They are left over from the arithmetic that moved
     the point, and can tell apart ways to the same place; rounded, equal places are equal numbers.
     """
     check_digits(digits)
-    return traces.moved(rounded_degrees(traces.latitude, digits), rounded_degrees(traces.longitude, digits))
+    return traces.moved(round_degrees(traces.latitude, digits), round_degrees(traces.longitude, digits))
 
 
 def check_digits(digits: object) -> None:
@@ -116,9 +116,9 @@ class GeoInd(GpsObfuscator):
 
     def __str__(self) -> str:
         noise, unit = ("expected_noise", "m") if self.epsilon is None else ("epsilon", "")
-        said = [f"{noise}={written(getattr(self, noise))}{unit}"]
+        said = [f"{noise}={format_parameter(getattr(self, noise))}{unit}"]
         if self.window is not None:
-            said.append(f"window={written(self.window)}s")
+            said.append(f"window={format_parameter(self.window)}s")
         return f"{self.name}({', '.join(said)})"
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
@@ -149,7 +149,7 @@ class GeoInd(GpsObfuscator):
 
     def _perturbed_points(self, part: GpsTraces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first points of all pieces, and the piece of every point."""
-        starts = piece_starts(part, float(self.window or 0))
+        starts = find_piece_starts(part, float(self.window or 0))
         is_start = starts == np.arange(len(starts))
         return np.flatnonzero(is_start), (np.cumsum(is_start) - 1)[starts]
 
@@ -164,7 +164,7 @@ class GeoInd(GpsObfuscator):
         def work(_: int, block: int, __: int) -> None:
             begin = (before + block) * _POINTS_PER_BLOCK
             count = min(_POINTS_PER_BLOCK, total - begin)
-            noise = polar_noise(stream(root, before + block), count, self.expected_noise_m)
+            noise = draw_polar_noise(stream(root, before + block), count, self.expected_noise_m)
             part = slice(max(begin - first, 0), begin + count - first)
             own = slice(max(first - begin, 0), min(first + len(latitude) - begin, count))
             distance, azimuth = (one[own] for one in noise)
@@ -172,10 +172,10 @@ class GeoInd(GpsObfuscator):
             noisy_latitude[part], noisy_longitude[part] = moved
 
         run_blocks(work, block_ranges(blocks, 1))
-        return trusted(noisy_latitude), trusted(noisy_longitude)
+        return mark_readonly(noisy_latitude), mark_readonly(noisy_longitude)
 
 
-def polar_noise(rng: np.random.Generator, count: int, expected_noise_m: float) -> tuple[Floats, Floats]:
+def draw_polar_noise(rng: np.random.Generator, count: int, expected_noise_m: float) -> tuple[Floats, Floats]:
     """Draw distances in metres and azimuths in degrees of planar Laplace noise."""
     return rng.gamma(2.0, expected_noise_m / 2, count), rng.uniform(0.0, 360.0, count)
 
@@ -220,7 +220,7 @@ class Snapping(GpsObfuscator):
         columns = np.maximum(np.rint(around / self.side), 1)
         width = 360 / columns
         column = np.minimum((original.longitude + 180) // width, columns - 1)
-        return rounded(original.moved(latitude, (column + 0.5) * width - 180), self.digits)
+        return round_coordinates(original.moved(latitude, (column + 0.5) * width - 180), self.digits)
 
 
 # Fewer points: what is not recorded cannot be followed.
@@ -260,5 +260,5 @@ class Thinning(GpsObfuscator):
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the points that are kept; nothing is drawn."""
         require_kind(self, original, GpsTraces)
-        kept = original.keep(piece_starts(original, self.interval) == np.arange(len(original)))
-        return rounded(kept, self.digits)
+        kept = original.keep(find_piece_starts(original, self.interval) == np.arange(len(original)))
+        return round_coordinates(kept, self.digits)

@@ -87,8 +87,8 @@ class KAnonymous(Obfuscator):
         codes = np.full(original.n_events, DELETED, np.int32)
         if original.n_users < self.k:
             return ObfuscatedTraces.like(original, codes)
-        group_of = equal_groups(original, self.k)
-        moment = _moments(original)
+        group_of = group_by_mdav(original, self.k)
+        moment = _number_moments(original)
         order = np.lexsort((moment, group_of[original.user_index]))
         members = np.bincount(group_of)
         limits = np.searchsorted(group_of[original.user_index[order]], np.arange(len(members) + 1))
@@ -96,11 +96,11 @@ class KAnonymous(Obfuscator):
 
         def one(block: int, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
             events = order[limits[first] : limits[stop]]
-            return _shared(original, events, moment[events], int(members[first]))
+            return _find_shared_events(original, events, moment[events], int(members[first]))
 
         for events, places in run_blocks(one, block_ranges(len(members), 1)):
             if self.way == "move":
-                codes[events] = _nearest_to_all(original.places, places, self.limit_km)[:, None]
+                codes[events] = _choose_medoids(original.places, places, self.limit_km)[:, None]
                 continue
             for row, together in zip(events, np.sort(places), strict=True):
                 shown = np.unique(together)
@@ -109,19 +109,19 @@ class KAnonymous(Obfuscator):
         return ObfuscatedTraces.like(original, codes, PlaceSets.of(told))
 
 
-def equal_groups(original: Traces, k: int) -> NDArray[np.int64]:
+def group_by_mdav(original: Traces, k: int) -> NDArray[np.int64]:
     """Return the group of each user by MDAV: at least k who are alike, at most 2k - 1."""
-    where = _described(original)
+    where = _describe_users(original)
     group_of = np.zeros(original.n_users, np.int64)
     left = np.arange(original.n_users)
     number = 0
     while len(left) >= 2 * k:
-        farthest = left[np.argmax(_squared(where[left], where[left].mean(axis=0)))]
-        opposite = left[np.argmax(_squared(where[left], where[farthest]))]
+        farthest = left[np.argmax(_measure_squared_distances(where[left], where[left].mean(axis=0)))]
+        opposite = left[np.argmax(_measure_squared_distances(where[left], where[farthest]))]
         for centre in (farthest, opposite):
             if len(left) < 2 * k or centre not in left:
                 continue
-            order = np.argsort(_squared(where[left], where[centre]), kind="stable")
+            order = np.argsort(_measure_squared_distances(where[left], where[centre]), kind="stable")
             group_of[left[order[:k]]] = number
             left = np.sort(left[order[k:]])
             number += 1
@@ -129,7 +129,7 @@ def equal_groups(original: Traces, k: int) -> NDArray[np.int64]:
     return group_of
 
 
-def _described(original: Traces) -> NDArray[np.float32]:
+def _describe_users(original: Traces) -> NDArray[np.float32]:
     """Return users × coordinates: the mean position in each stretch of time, else her mean position."""
     stretches = max(min(original.n_instants, MOST_STRETCHES), 1)
     since = (original.instants - original.span[0]).astype(np.int64)
@@ -146,18 +146,20 @@ def _described(original: Traces) -> NDArray[np.float32]:
     return np.concatenate(described, axis=1).astype(np.float32)
 
 
-def _squared(where: NDArray[np.float32], centre: NDArray[np.float32]) -> NDArray[np.float32]:
+def _measure_squared_distances(
+    where: NDArray[np.float32], centre: NDArray[np.float32]
+) -> NDArray[np.float32]:
     difference = where - centre
     return np.asarray(np.einsum("ij,ij->i", difference, difference))
 
 
-def _moments(original: Traces) -> NDArray[np.int64]:
+def _number_moments(original: Traces) -> NDArray[np.int64]:
     """Number when each event is: its instant, and the how manieth of its user there it is."""
     rank = rank_within_instant(original)
     return (original.instants - original.span[0]).astype(np.int64) * (int(rank.max(initial=0)) + 1) + rank
 
 
-def _shared(
+def _find_shared_events(
     original: Traces, events: NDArray[np.int64], moment: NDArray[np.int64], members: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return moments × members, the events of a group at moments that all have, and their places."""
@@ -166,7 +168,7 @@ def _shared(
     return events[common], original.place_index[events[common]]
 
 
-def _nearest_to_all(places: Places, together: NDArray[np.int32], limit_km: float) -> NDArray[np.int32]:
+def _choose_medoids(places: Places, together: NDArray[np.int32], limit_km: float) -> NDArray[np.int32]:
     """Return for each row of places the one of them from which all the others lose least."""
     loss = np.zeros(together.shape)
     for member in together.T:

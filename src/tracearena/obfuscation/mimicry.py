@@ -24,12 +24,12 @@ from tracearena.engine import (
 )
 from tracearena.obfuscation.cluster_averaging import (
     FARTHEST_KM,
-    Moves,
-    affordable,
-    blur,
-    budget_of,
-    priced,
-    sensitive_swaps,
+    VisitMoves,
+    build_blur_weights,
+    choose_affordable_moves,
+    compute_loss_budget,
+    find_sensitive_swaps,
+    price_moves,
 )
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
@@ -41,7 +41,7 @@ MOST_SLOTS = 48
 MOST_NOISE = 1e6
 
 
-class Disguise(Obfuscator):
+class PartnerObfuscator(Obfuscator):
     """Moves the visits of each user towards those of a random partner, within a budget of utility.
 
     A subclass is a dataclass with these parameters, and says which moves are carried out.
@@ -65,21 +65,21 @@ class Disguise(Obfuscator):
         require_kind(self, original, Traces)
         root = seed_sequence(seed)
         chance = uniforms(child_seed(root, 0), original.n_events)
-        partner = partners(original, self.blur_km, self.noise, child_seed(root, 1))
+        partner = assign_partners(original, self.blur_km, self.noise, child_seed(root, 1))
         codes = original.place_index.copy()
-        for moves in self._moves(original, partner, chance, budget_of(original, self.threshold)):
+        for moves in self._moves(original, partner, chance, compute_loss_budget(original, self.threshold)):
             codes[moves.events] = moves.places
         return ObfuscatedTraces.like(original, codes)
 
     @abstractmethod
     def _moves(
         self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
-    ) -> Iterable[Moves]:
+    ) -> Iterable[VisitMoves]:
         """Return the moves that are carried out; `chance` is one random number an event."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decoy(Disguise):
+class Decoy(PartnerObfuscator):
     """Move the visits of each user to the places of another one, who lives much like her.
 
     Every user is given a partner, and everybody is the partner of one. At each time of the day her
@@ -124,13 +124,15 @@ class Decoy(Disguise):
 
     def _moves(
         self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
-    ) -> Iterable[Moves]:
-        swaps = affordable(original, sensitive_swaps(original, self.limit_km), chance, budget)
+    ) -> Iterable[VisitMoves]:
+        swaps = choose_affordable_moves(
+            original, find_sensitive_swaps(original, self.limit_km), chance, budget
+        )
         is_free = np.ones(original.n_events, bool)
         is_free[swaps.events] = False
         slots = min(original.clock.instants_per_day, MOST_SLOTS)
-        moves = moves_to_partners(original, is_free, partner, slots, chance, self.limit_km)
-        return swaps, affordable(original, moves, chance, budget - swaps.losses.sum())
+        moves = find_moves_to_partners(original, is_free, partner, slots, chance, self.limit_km)
+        return swaps, choose_affordable_moves(original, moves, chance, budget - swaps.losses.sum())
 
 
 # Impostors: whole quarters of the day taken from somebody else's habits, sensitive visits first.
@@ -141,7 +143,7 @@ SENSITIVE_GAIN = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Impostor(Disguise):
+class Impostor(PartnerObfuscator):
     """Give each user the habits of another one, part of the day by part of the day.
 
     Like `Decoy`, she gets a random partner who lives much like her, and her visits move, at the least
@@ -197,13 +199,13 @@ class Impostor(Disguise):
 
     def _moves(
         self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
-    ) -> Iterable[Moves]:
+    ) -> Iterable[VisitMoves]:
         everything = np.ones(original.n_events, bool)
         parts = min(self.parts, original.clock.instants_per_day)
-        moves = moves_to_partners(original, everything, partner, parts, chance, self.limit_km)
+        moves = find_moves_to_partners(original, everything, partner, parts, chance, self.limit_km)
         sensitive = original.places.sensitive[original.place_index[moves.events]]
         gain = np.where(sensitive, SENSITIVE_GAIN, 1.0)
-        return (affordable(original, moves, chance, budget, gain),)
+        return (choose_affordable_moves(original, moves, chance, budget, gain),)
 
 
 # Imitation: the cheapest moves after which one user visits places as often as another one.
@@ -215,14 +217,14 @@ Bounds = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Where some things begin and where they end."""
 
 
-def moves_to_partners(
+def find_moves_to_partners(
     original: Traces,
     is_free: NDArray[np.bool_],
     partner: NDArray[np.int64],
     parts: int,
     chance: NDArray[np.float64],
     limit_km: float,
-) -> Moves:
+) -> VisitMoves:
     """Return the moves that give every user her partner's visit counts in each part of the day.
 
     Where the two have different numbers of visits in a part of the day, the partner's counts are
@@ -261,15 +263,15 @@ def moves_to_partners(
 
     def some_rows(block: int, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         begins, ends, *model = (one[first:stop] for one in (*own, *models))
-        return cheapest_moves(original.places, limit_km, place, (begins, ends), (model[0], model[1]))
+        return find_cheapest_moves(original.places, limit_km, place, (begins, ends), (model[0], model[1]))
 
     found = run_blocks(some_rows, block_ranges(int(known.sum()), _ROWS_PER_BLOCK), report=True)
     events = np.concatenate([np.zeros(0, np.int64), *(visits for visits, _ in found)])
     places = np.concatenate([np.zeros(0, np.int64), *(places for _, places in found)])
-    return priced(original, free[events], places.astype(np.int32), limit_km)
+    return price_moves(original, free[events], places.astype(np.int32), limit_km)
 
 
-def cheapest_moves(
+def find_cheapest_moves(
     places: Places, limit_km: float, visited: NDArray[np.int32], rows: Bounds, models: Bounds
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which visits move where, so that every row visits places as often as its model does.
@@ -288,7 +290,7 @@ def cheapest_moves(
     >>> places = Places.of_grid(grid, km_per_degree=(100, 100))
     >>> visited = np.array([0, 0, 0, 3, 1, 3], np.int32)
     >>> row, model = (np.array([0]), np.array([4])), (np.array([4]), np.array([6]))
-    >>> visits, where = cheapest_moves(places, 2.0, visited, row, model)
+    >>> visits, where = find_cheapest_moves(places, 2.0, visited, row, model)
     >>> visits.tolist(), where.tolist()
     ([0, 1, 2], [1, 1, 3])
     """
@@ -333,7 +335,7 @@ def parts_of_day(original: Traces, parts: int) -> NDArray[np.int64]:
     return clock.time_of_day(original.instants) * parts // clock.instants_per_day
 
 
-def partners(
+def assign_partners(
     original: Traces,
     blur_km: float,
     noise: float,
@@ -357,16 +359,16 @@ def partners(
         Descriptions with a larger share of cells that are not zero are compared as dense tables. Only the
         time depends on it.
     """
-    described = _described(original, blur_km)
+    described = _describe_day_parts(original, blur_km)
     partner = np.arange(original.n_users)
-    for number, group in enumerate(_neighbourhoods(original, most_together)):
+    for number, group in enumerate(_split_by_region(original, most_together)):
         if len(group) > 1:
-            difference = _differences(described[group], sparse_share)
-            partner[group] = group[_assigned(difference, noise, stream(seed, number))]
+            difference = _measure_differences(described[group], sparse_share)
+            partner[group] = group[_solve_assignment(difference, noise, stream(seed, number))]
     return partner
 
 
-def _described(original: Traces, blur_km: float) -> Any:
+def _describe_day_parts(original: Traces, blur_km: float) -> Any:
     """Return users × (part of the day, place): how often she is near that place then."""
     from scipy.sparse import csr_matrix, hstack
 
@@ -377,12 +379,12 @@ def _described(original: Traces, blur_km: float) -> Any:
         users, visited = original.user_index[part == one], original.place_index[part == one]
         tables.append(csr_matrix((np.ones(len(users)), (users, visited)), shape=shape))
     if blur_km > 0:
-        near = blur(original.places, blur_km)
+        near = build_blur_weights(original.places, blur_km)
         tables = [table @ near for table in tables]
     return csr_matrix(hstack(tables))
 
 
-def _neighbourhoods(original: Traces, most_together: int) -> list[NDArray[np.int64]]:
+def _split_by_region(original: Traces, most_together: int) -> list[NDArray[np.int64]]:
     """Cut the users in two, east and west or north and south, until no part has too many."""
     points = original.places.points_km[original.place_index]
     visits = np.maximum(np.bincount(original.user_index, minlength=original.n_users), 1)
@@ -401,7 +403,7 @@ def _neighbourhoods(original: Traces, most_together: int) -> list[NDArray[np.int
     return small
 
 
-def _differences(described: Any, sparse_share: float) -> NDArray[np.float64]:
+def _measure_differences(described: Any, sparse_share: float) -> NDArray[np.float64]:
     """Return the Euclidean distance of every two users' descriptions.
 
     Blurred tables of a small city are hardly sparse, and a sparse product of them is slow.
@@ -419,7 +421,7 @@ def _differences(described: Any, sparse_share: float) -> NDArray[np.float64]:
     return difference
 
 
-def _assigned(
+def _solve_assignment(
     difference: NDArray[np.float64], noise: float, chance: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the assignment of least total difference and noise in which nobody gets herself."""

@@ -15,7 +15,7 @@ from tracearena.algorithms.base import WORDING, Algorithm, Defence, GpsObfuscato
 from tracearena.checks import require_kind
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError
-from tracearena.obfuscation.gps import DIGITS, rounded
+from tracearena.obfuscation.gps import DIGITS, round_coordinates
 from tracearena.obfuscation.time import TimeDefence
 from tracearena.traces import GpsTraces, ObfuscatedTraces, PlaceSets, Traces
 
@@ -54,7 +54,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
         stages: list[Any] = []
         for one in self.stages:
             if not isinstance(one, Defence):
-                raise ParameterError(f"a stage of a pipeline is a defence, not {_said(one)}")
+                raise ParameterError(f"a stage of a pipeline is a defence, not {_describe_stage(one)}")
             stages += one.stages if isinstance(one, Pipeline) else [one]
         if len(stages) < 2:
             raise ParameterError(f"a pipeline has two stages or more, not {len(stages)}")
@@ -93,7 +93,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
             return self.transform_part(original, seed=root, first=0, total=len(original))
         made = original
         for number, stage in enumerate(self.stages):
-            made = _asked(stage, _given(stage, made), seed=child_seed(root, number))
+            made = _run_stage(stage, _prepare_stage_input(stage, made), seed=child_seed(root, number))
         return self._finished(made)
 
     def transform_part(self, part: Any, *, seed: np.random.SeedSequence, first: int, total: int) -> Any:
@@ -104,7 +104,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
         made = part
         for number, stage in enumerate(self.stages):
             own = child_seed(seed, number)
-            made = _by_user(stage, _given(stage, made), starts, seed=own, total=total)
+            made = _run_stage_by_user(stage, _prepare_stage_input(stage, made), starts, seed=own, total=total)
         return self._finished(made)
 
     def draws(self, part: Any) -> int:
@@ -113,7 +113,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
 
     def _finished(self, made: Any) -> Any:
         # Our own defences round already; a class from elsewhere need not know that it should.
-        return rounded(made, self.digits) if isinstance(made, GpsTraces) else made
+        return round_coordinates(made, self.digits) if isinstance(made, GpsTraces) else made
 
 
 def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
@@ -129,7 +129,7 @@ def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
     return Pipeline(left) if len(left) > 1 else left[0] if left else None
 
 
-def _given(stage: Defence[Any, Any], made: Any) -> Any:
+def _prepare_stage_input(stage: Defence[Any, Any], made: Any) -> Any:
     """Return what a stage is given: what the one before it released, as traces if it looks at places."""
     if not isinstance(made, ObfuscatedTraces) or isinstance(stage, TimeDefence):
         return made
@@ -148,17 +148,17 @@ def _given(stage: Defence[Any, Any], made: Any) -> Any:
     )
 
 
-def _asked(stage: Any, given: Any, **how: Any) -> Any:
+def _run_stage(stage: Any, given: Any, **how: Any) -> Any:
     """Let a stage do its work; `answers` refuses what is not asked of its kind."""
     is_part = "first" in how
     if isinstance(given, GpsTraces):
-        return (validation.gps_transformed_part if is_part else validation.gps_transformed)(
+        return (validation.run_gps_transform_part if is_part else validation.run_gps_transform)(
             stage, given, **how
         )
-    return (validation.transformed_part if is_part else validation.transformed)(stage, given, **how)
+    return (validation.run_transform_part if is_part else validation.run_transform)(stage, given, **how)
 
 
-def _by_user(
+def _run_stage_by_user(
     stage: Defence[Any, Any],
     given: Any,
     starts: NDArray[np.int64],
@@ -184,11 +184,11 @@ def _by_user(
             own = {"seed": child_seed(seed, _ALONE, at), "first": 0, "total": stage.draws(users)}
         else:
             own = {"seed": seed, "first": at, "total": total}
-        parts.append(_asked(stage, users, **own))
-    return parts[0] if len(parts) == 1 else _put_together(parts)
+        parts.append(_run_stage(stage, users, **own))
+    return parts[0] if len(parts) == 1 else _join_users(parts)
 
 
-def _put_together(parts: list[Any]) -> Any:
+def _join_users(parts: list[Any]) -> Any:
     """Return the rows of different users as one table, users in their order."""
     first = parts[0]
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
@@ -231,5 +231,5 @@ def _put_together(parts: list[Any]) -> Any:
     )
 
 
-def _said(one: object) -> str:
+def _describe_stage(one: object) -> str:
     return str(one) if isinstance(one, Algorithm) else type(one).__name__

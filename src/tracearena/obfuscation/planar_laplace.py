@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.base import Obfuscator, setting
 from tracearena.checks import LARGEST_KM, require_kind, require_number, require_switch
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.obfuscation.samples_2019 import cell_draws
+from tracearena.obfuscation.samples_2019 import draw_event_uniforms
 from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE
 
@@ -72,7 +72,7 @@ class PlanarLaplace(Obfuscator):
             east, north = self._legacy_noise(part.n_events, seed, first)
         else:
             east, north = self._noise(part.n_events, seed_sequence(seed), first, total)
-        return ObfuscatedTraces.like(part, moved(part.places, part.place_index, east, north))
+        return ObfuscatedTraces.like(part, add_noise_to_places(part.places, part.place_index, east, north))
 
     def _noise(
         self, count: int, root: np.random.SeedSequence, first: int, total: int
@@ -98,13 +98,13 @@ class PlanarLaplace(Obfuscator):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from scipy.special import lambertw
 
-        u = cell_draws(seed, count, 2, legacy_2019=True, first=first)
+        u = draw_event_uniforms(seed, count, 2, legacy_2019=True, first=first)
         angle = 2 * np.pi * u[:, 0]
         radius = -(lambertw((u[:, 1] - 1) / np.e, -1).real + 1) / self.epsilon
         return radius * np.cos(angle), radius * np.sin(angle)
 
 
-def moved(
+def add_noise_to_places(
     places: Places, index: NDArray[np.int32], east_km: NDArray[np.float64], north_km: NDArray[np.float64]
 ) -> NDArray[np.int32]:
     """Return the places that are answered when noise is added to some places."""
@@ -117,11 +117,11 @@ def moved(
         latitude = latitude + north_km / KM_PER_DEGREE
         longitude = longitude + east_km / (KM_PER_DEGREE * shrink)
     if places.grid is not None:
-        return _nearest_cell(places.grid, latitude, longitude)
-    return _nearest_place(places, latitude, longitude)
+        return _find_nearest_cell(places.grid, latitude, longitude)
+    return _find_nearest_place(places, latitude, longitude)
 
 
-def _nearest_cell(
+def _find_nearest_cell(
     grid: Grid, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
 ) -> NDArray[np.int32]:
     row = np.clip((latitude - grid.south) / grid.cell_height, 0, grid.rows - 1).astype(np.int32)
@@ -129,7 +129,7 @@ def _nearest_cell(
     return np.asarray(row * np.int32(grid.columns) + column)
 
 
-def _nearest_place(
+def _find_nearest_place(
     places: Places, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
 ) -> NDArray[np.int32]:
     from scipy.spatial import KDTree

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from tracearena.algorithms.base import GpsObfuscator, setting
 from tracearena.checks import LARGEST_COUNT, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.mobility.stay_points import REACH_M, SHORTEST_S, stopping_places
-from tracearena.obfuscation.gps import DIGITS, check_digits, rounded
+from tracearena.mobility.stay_points import REACH_M, SHORTEST_S, find_frequent_places
+from tracearena.obfuscation.gps import DIGITS, check_digits, round_coordinates
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import begins
+from tracearena.traces._arrays import mark_run_starts
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, earth_centred, metres_per_degree
 
 Bools = NDArray[np.bool_]
@@ -33,7 +33,7 @@ _USERS_PER_BLOCK = 64
 class Zones(GpsObfuscator):
     """Leave out all points within `radius` of a spot near each place where a user stops often.
 
-    Places are learned from the user's own points (`stopping_places`): stays of 20 minutes, and ends of
+    Places are learned from the user's own points (`find_frequent_places`): stays of 20 minutes, and ends of
     recordings. The spot is not the place: it lies anywhere within `shift` of it, so whoever finds the
     circle from the trips that end at it finds no home in its middle. It is the same for all trips, for
     all people of one address and, under one seed, for all releases.
@@ -96,14 +96,14 @@ class Zones(GpsObfuscator):
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the points outside of all zones of their user."""
         require_kind(self, original, GpsTraces)
-        places = stopping_places(original).most_frequent(self.places)
+        places = find_frequent_places(original).most_frequent(self.places)
         latitude, longitude = places.latitude, places.longitude
         if self.shift_m >= _SMALLEST_SHIFT_M:
             key = stream(seed_sequence(seed)).bytes(KEY_BYTES)
-            latitude, longitude = shifted_centres(latitude, longitude, self.shift_m, key)
+            latitude, longitude = shift_centres(latitude, longitude, self.shift_m, key)
         centres = earth_centred(latitude, longitude)
         of_user = np.searchsorted(places.user, np.arange(original.n_users + 1))
-        return rounded(original.keep(~self._hidden(original, centres, of_user)), self.digits)
+        return round_coordinates(original.keep(~self._hidden(original, centres, of_user)), self.digits)
 
     def _hidden(self, original: GpsTraces, centres: Floats, of_user: Ints) -> Bools:
         xyz = earth_centred(original.latitude, original.longitude)
@@ -117,16 +117,16 @@ class Zones(GpsObfuscator):
                     np.minimum(distance[own], apart, out=distance[own])
 
         run_blocks(work, block_ranges(original.n_users, _USERS_PER_BLOCK))
-        return _with_crumbs(original, distance <= self.radius, distance <= self.radius + self.margin_m)
+        return _add_short_pieces(original, distance <= self.radius, distance <= self.radius + self.margin_m)
 
 
-def _with_crumbs(traces: GpsTraces, inside: Bools, near: Bools) -> Bools:
+def _add_short_pieces(traces: GpsTraces, inside: Bools, near: Bools) -> Bools:
     """Add the pieces of trajectories that come out of a zone, or go into it, and are never far from it."""
     if not len(traces):
         return inside
     order = traces.trajectory_order
     label, hidden = traces.trajectory[order], inside[order]
-    fresh = begins(label, hidden)
+    fresh = mark_run_starts(label, hidden)
     starts = np.flatnonzero(fresh)
     strays = np.logical_and.reduceat(near[order] & ~hidden, starts)
     goes_on = label[starts[1:]] == label[starts[:-1]]
@@ -144,7 +144,7 @@ _STEPS = 8
 """Candidates between a place and the farthest centre it may have."""
 
 
-def shifted_centres(latitude: Floats, longitude: Floats, shift_m: float, key: bytes) -> tuple[Floats, Floats]:
+def shift_centres(latitude: Floats, longitude: Floats, shift_m: float, key: bytes) -> tuple[Floats, Floats]:
     """Return a centre for each place, uniform in the disc of `shift_m` around it.
 
     A world-wide grid has a candidate every `shift_m` / 8, each with a rank that only the key tells; a
@@ -153,22 +153,22 @@ def shifted_centres(latitude: Floats, longitude: Floats, shift_m: float, key: by
     place, or to nearly the same, nearly always takes the same centre: two people of one household, or
     one person in a second release with the same key, do not show the place between two centres.
     """
-    centres = [_centre(lat, lon, shift_m, key) for lat, lon in zip(latitude, longitude, strict=True)]
+    centres = [_choose_centre(lat, lon, shift_m, key) for lat, lon in zip(latitude, longitude, strict=True)]
     lat, lon = np.array(centres, np.float64).reshape(-1, 2).T
     return np.ascontiguousarray(lat), np.ascontiguousarray(lon)
 
 
-def _centre(latitude: float, longitude: float, shift_m: float, key: bytes) -> tuple[float, float]:
-    row, column, lat, lon = _candidates(latitude, longitude, shift_m)
+def _choose_centre(latitude: float, longitude: float, shift_m: float, key: bytes) -> tuple[float, float]:
+    row, column, lat, lon = _list_grid_points(latitude, longitude, shift_m)
     apart = earth_centred(lat, lon) - earth_centred([latitude], [longitude])
     near = np.flatnonzero((apart**2).sum(axis=1) <= shift_m**2)
     if not len(near):
         return float(latitude), float(longitude)
-    lowest = min(near, key=lambda at: _rank(int(row[at]), int(column[at]), key))
+    lowest = min(near, key=lambda at: _hash_grid_point(int(row[at]), int(column[at]), key))
     return float(lat[lowest]), float(lon[lowest])
 
 
-def _candidates(latitude: float, longitude: float, shift_m: float) -> tuple[Ints, Ints, Floats, Floats]:
+def _list_grid_points(latitude: float, longitude: float, shift_m: float) -> tuple[Ints, Ints, Floats, Floats]:
     """Rows, columns and positions of the grid's points around a place."""
     height = shift_m / _STEPS / MIDDLE_DEGREE_M
     middle = int((latitude + 90) // height)
@@ -191,7 +191,7 @@ def _candidates(latitude: float, longitude: float, shift_m: float) -> tuple[Ints
     )
 
 
-def _rank(row: int, column: int, key: bytes) -> bytes:
+def _hash_grid_point(row: int, column: int, key: bytes) -> bytes:
     return blake2b(b"%d,%d" % (row, column), key=key, digest_size=16).digest()
 
 
@@ -240,19 +240,19 @@ class TrimEnds(GpsObfuscator):
         require_kind(self, original, GpsTraces)
         order = original.trajectory_order
         kept = np.empty(len(order), bool)
-        kept[order] = ~_trimmed(original, float(self.distance))
-        return rounded(original.keep(kept), self.digits)
+        kept[order] = ~_is_trip_end(original, float(self.distance))
+        return round_coordinates(original.keep(kept), self.digits)
 
 
-def _trimmed(traces: GpsTraces, distance_m: float) -> NDArray[np.bool_]:
+def _is_trip_end(traces: GpsTraces, distance_m: float) -> NDArray[np.bool_]:
     """Which points, ordered by trajectory and time, are in a stay or at an end of a trip."""
     from tracearena.obfuscation._zone_kernels import cut_from
-    from tracearena.traces._kernels import find_stays
+    from tracearena.traces._kernels import find_stay_ranges
 
     order, offsets = traces.trajectory_order, traces.trajectory_offsets
     time_ms, shortest_ms = traces.time_ms[order], SHORTEST_S * 1000
     xyz = earth_centred(traces.latitude, traces.longitude)[order]
-    first, stop = find_stays(xyz, time_ms, offsets, REACH_M, shortest_ms)
+    first, stop = find_stay_ranges(xyz, time_ms, offsets, REACH_M, shortest_ms)
     breaks = np.zeros(len(order) + 1, bool)
     breaks[offsets] = True
     breaks[1:-1] |= np.diff(time_ms) >= shortest_ms

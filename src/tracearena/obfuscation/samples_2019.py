@@ -82,7 +82,7 @@ class MRLH(Obfuscator):
                 "MRLH merges the regions of a grid; these places are not one: put them on a grid, such as "
                 "--grid 32x32 (grid='32x32')"
             )
-        draws = cell_draws(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
+        draws = draw_event_uniforms(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
         deleted = draws < self.deletion
         if self.mu_x == self.mu_y == 0:
             return ObfuscatedTraces.like(part, np.where(deleted, DELETED, part.place_index))
@@ -144,7 +144,7 @@ class RandomizedResponse(Obfuscator):
         weight = math.exp(-self.epsilon)
         keep = 1 / (others * weight + 1)
         each = weight / (others * weight + 1)
-        u = cell_draws(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
+        u = draw_event_uniforms(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
         codes = part.place_index.astype(np.int64)
         changed = np.flatnonzero(u >= keep) if keep < 1 else np.zeros(0, np.int64)
         shift = np.minimum(np.floor((u[changed] - keep) / each), others - 1).astype(np.int64)
@@ -190,7 +190,7 @@ class Cheating(Obfuscator):
         donor = np.arange(original.n_users)
         part = int(original.n_users * self.share)
         donor[self._shuffled(part, seed)] = np.arange(part)
-        return ObfuscatedTraces.like(original, _places_of_donors(original, donor))
+        return ObfuscatedTraces.like(original, _find_donor_places(original, donor))
 
     def _shuffled(self, count: int, seed: SeedLike) -> NDArray[np.int64]:
         order = np.arange(count)
@@ -201,7 +201,7 @@ class Cheating(Obfuscator):
         return order
 
 
-def _places_of_donors(original: Traces, donor: NDArray[np.int64]) -> NDArray[np.int32]:
+def _find_donor_places(original: Traces, donor: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return for each event the place of its user's donor at the same instant, deleted if none.
 
     The k-th event of an instant takes the donor's k-th.
@@ -230,7 +230,7 @@ def rank_within_instant(original: Traces) -> NDArray[np.int64]:
 LEGACY_SEED = 1
 
 
-def cell_draws(
+def draw_event_uniforms(
     seed: SeedLike, count: int, columns: int = 1, *, legacy_2019: bool, first: int = 0
 ) -> NDArray[np.float64]:
     """Draw numbers from [0, 1) for each event, from the event numbered `first` on.

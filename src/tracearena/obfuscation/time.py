@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, overload
 import numpy as np
 
 from tracearena.algorithms.base import GpsObfuscator, Kind, Obfuscator, setting
-from tracearena.algorithms.spec import Quantity, parse, written
+from tracearena.algorithms.spec import Quantity, format_parameter, parse
 from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, seed_sequence, uniforms
 from tracearena.errors import ParameterError
@@ -38,7 +38,7 @@ _MOST_DATES = 5
 
 
 @dataclass(frozen=True)
-class Draws:
+class RowDraws:
     """Random numbers of rows: those that stand at their places among the rows of all users."""
 
     seed: SeedLike
@@ -92,11 +92,11 @@ class TimeDefence(Obfuscator, GpsObfuscator):
     def transform(self, original: Any, *, seed: SeedLike = None) -> Any:
         """Return the same rows at other times, or some of them; those of a release follow its defence."""
         require_kind(self, original, Traces, ObfuscatedTraces, GpsTraces)
-        return self.retime(self._clock(original), Draws(seed, len(original)))
+        return self.retime(self._clock(original), RowDraws(seed, len(original)))
 
     def transform_part(self, part: Any, *, seed: np.random.SeedSequence, first: int, total: int) -> Any:
         """Return what `transform` of all users would return of some who follow each other."""
-        return self.retime(self._clock(part), Draws(seed, len(part), first))
+        return self.retime(self._clock(part), RowDraws(seed, len(part), first))
 
     def draws(self, part: Any) -> int:
         """Return how many numbered draws some users take: one for each row."""
@@ -108,7 +108,7 @@ class TimeDefence(Obfuscator, GpsObfuscator):
         return EventClock(ObfuscatedTraces.unchanged(traces) if isinstance(traces, Traces) else traces)
 
     @abstractmethod
-    def retime(self, clock: WallClock[Any], draws: Draws) -> Any:
+    def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return the traces of a wall clock at other times (`WallClock.at`)."""
 
 
@@ -150,13 +150,13 @@ class SwapTimes(TimeDefence):
         require_choice("period", self.period, _PERIODS)
 
     def __str__(self) -> str:
-        return f"{self.name}({_length_text(self.cell)},{self.period})"
+        return f"{self.name}({_format_length(self.cell)},{self.period})"
 
-    def retime(self, clock: WallClock[Any], draws: Draws) -> Any:
+    def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return each row at the time of another of its cell and period."""
         key, order = draws(2).T
         cell, known = clock.cells(self.cell)
-        return clock.at_times_of(_permutation([clock.period(self.period), cell], known, key), order)
+        return clock.at_times_of(_draw_permutation([clock.period(self.period), cell], known, key), order)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,14 +189,14 @@ class SwapHours(TimeDefence):
         require_number("cell", self.cell, at_least=_SMALLEST_CELL_M, at_most=_LARGEST_CELL_M)
 
     def __str__(self) -> str:
-        return f"{self.name}({_length_text(self.cell)})"
+        return f"{self.name}({_format_length(self.cell)})"
 
-    def retime(self, clock: WallClock[Any], draws: Draws) -> Any:
+    def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return each row on its day, at the time of day of another of its cell."""
         key, order = draws(2).T
         cell, known = clock.cells(self.cell)
         is_weekend = (clock.weekday >= _SATURDAY).astype(np.int64)
-        source = _permutation([is_weekend, cell], known, key)
+        source = _draw_permutation([is_weekend, cell], known, key)
         return clock.at(clock.day * DAY_MS + clock.time_of_day[source], order)
 
 
@@ -230,17 +230,17 @@ class RoundTime(TimeDefence):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.unit not in _SPANS:
-            object.__setattr__(self, "unit", _share_of_day("unit", self.unit, *_SPANS))
+            object.__setattr__(self, "unit", _parse_day_divisor("unit", self.unit, *_SPANS))
 
     def __str__(self) -> str:
-        return f"{self.name}({self.unit if self.unit in _SPANS else _duration_text(self.unit_s)})"
+        return f"{self.name}({self.unit if self.unit in _SPANS else _format_duration(self.unit_s)})"
 
     @property
     def unit_s(self) -> int:
         """The unit in seconds."""
         return _SPANS[self.unit] if isinstance(self.unit, str) else int(self.unit)
 
-    def retime(self, clock: WallClock[Any], draws: Draws) -> Any:
+    def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return each row at the beginning of its slot, the rows of a slot in random order."""
         step_ms = self.unit_s * 1000
         return clock.at(clock.local_ms - clock.time_of_day % step_ms, draws(), step_ms)
@@ -270,11 +270,11 @@ class PerDay(TimeDefence):
         super().__post_init__()
         require_whole("n", self.n, at_least=1, at_most=LARGEST_COUNT)
 
-    def retime(self, clock: WallClock[Any], draws: Draws) -> Any:
+    def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return the rows that were drawn, at their times."""
         order = np.lexsort((draws(), clock.day, clock.user))
         rank = np.empty(len(order), np.int64)
-        rank[order] = _numbers_within(clock.user[order], clock.day[order])
+        rank[order] = _number_within_groups(clock.user[order], clock.day[order])
         return clock.keep(rank < self.n).unchanged()
 
 
@@ -307,7 +307,7 @@ class ShuffleDays(TimeDefence):
         super().__post_init__()
         require_choice("period", self.period, ("month",))
 
-    def retime(self, clock: WallClock[Any], draws: Draws) -> Any:
+    def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return each row on the day that its day was moved to."""
         if not len(clock.day):
             return clock.unchanged()
@@ -327,7 +327,7 @@ class ShuffleDays(TimeDefence):
         count = (np.minimum(last, own_last) - earliest) // 7 + 1
         if (count == 1).all():
             return clock.unchanged()
-        moved = earliest + 7 * _drawn_without_replacement(user, earliest, count, draws()[row])
+        moved = earliest + 7 * _draw_without_replacement(user, earliest, count, draws()[row])
         return clock.at(clock.local_ms + (moved - day)[pair] * DAY_MS)
 
 
@@ -361,22 +361,22 @@ class Resample(TimeDefence):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "interval", _share_of_day("interval", self.interval))
+        object.__setattr__(self, "interval", _parse_day_divisor("interval", self.interval))
 
     def __str__(self) -> str:
-        return f"{self.name}({_duration_text(int(self.interval))})"
+        return f"{self.name}({_format_duration(int(self.interval))})"
 
-    def retime(self, clock: WallClock[Any], draws: Draws) -> Any:
+    def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return the first row of each interval, at its beginning; nothing is drawn."""
         step_ms = int(self.interval) * 1000
         begin = clock.local_ms - clock.time_of_day % step_ms
         order = np.lexsort((begin, clock.user))
         chosen = np.zeros(len(order), bool)
-        chosen[order] = _numbers_within(clock.user[order], begin[order]) == 0
+        chosen[order] = _number_within_groups(clock.user[order], begin[order]) == 0
         return clock.keep(chosen).at(begin[chosen], step_ms=step_ms)
 
 
-def _permutation(groups: list[Ints], known: Any, key: Floats) -> Ints:
+def _draw_permutation(groups: list[Ints], known: Any, key: Floats) -> Ints:
     """Return a permutation of the rows within their groups, all equally likely; unknown rows stay.
 
     `key` has a random number for each row: the rows of a group in their order get what stands there in the
@@ -389,7 +389,7 @@ def _permutation(groups: list[Ints], known: Any, key: Floats) -> Ints:
     return source
 
 
-def _numbers_within(*groups: Ints) -> Ints:
+def _number_within_groups(*groups: Ints) -> Ints:
     """Number the rows of each group from 0; rows of a group stand together."""
     number = np.arange(len(groups[0]))
     begins = np.ones(len(number), bool)
@@ -397,14 +397,14 @@ def _numbers_within(*groups: Ints) -> Ints:
     return number - np.maximum.accumulate(np.where(begins, number, 0))
 
 
-def _drawn_without_replacement(user: Ints, group: Ints, count: Ints, share: Floats) -> Ints:
+def _draw_without_replacement(user: Ints, group: Ints, count: Ints, share: Floats) -> Ints:
     """Return a different number below `count` for each row of a person's group, at random.
 
     The first row of a group takes any, the next any of those that are left. `share` has the draw of each
     row, from [0, 1).
     """
     order = np.lexsort((group, user))
-    number = _numbers_within(user[order], group[order])
+    number = _number_within_groups(user[order], group[order])
     of_group = np.cumsum(number == 0) - 1
     left = np.arange(_MOST_DATES) < count[order][number == 0][:, None]
     drawn = np.empty(len(order), np.int64)
@@ -418,7 +418,7 @@ def _drawn_without_replacement(user: Ints, group: Ints, count: Ints, share: Floa
     return drawn
 
 
-def _share_of_day(name: str, value: Any, *words: str) -> float:
+def _parse_day_divisor(name: str, value: Any, *words: str) -> float:
     """Return a number of whole seconds that divides a day, from a number or from text such as ``3h``."""
     allowed = " or ".join(["a time of whole seconds that divides a day, such as 1h or 10min", *words])
     if isinstance(value, str):
@@ -434,12 +434,12 @@ def _share_of_day(name: str, value: Any, *words: str) -> float:
     return float(value)
 
 
-def _duration_text(seconds: int) -> str:
+def _format_duration(seconds: int) -> str:
     for unit, length in (("h", 3600), ("min", 60)):
         if seconds % length == 0:
             return f"{seconds // length}{unit}"
     return f"{seconds}s"
 
 
-def _length_text(metres: float) -> str:
-    return f"{written(metres / 1000)}km" if metres % 1000 == 0 else f"{written(metres)}m"
+def _format_length(metres: float) -> str:
+    return f"{format_parameter(metres / 1000)}km" if metres % 1000 == 0 else f"{format_parameter(metres)}m"

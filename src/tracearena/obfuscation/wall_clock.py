@@ -14,11 +14,18 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.obfuscation.gps import rounded
+from tracearena.obfuscation.gps import round_coordinates
 from tracearena.traces import GpsTraces, ObfuscatedTraces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import cell_keys
-from tracearena.traces.time import DAY_ZERO, EPOCH, exact_local_seconds, guessed, local_seconds, utc_ms
+from tracearena.traces.time import (
+    DAY_ZERO,
+    EPOCH,
+    exact_local_seconds,
+    guess_local_time,
+    local_seconds,
+    utc_ms,
+)
 
 T = TypeVar("T", ObfuscatedTraces, GpsTraces)
 Ints = NDArray[np.int64]
@@ -200,14 +207,14 @@ class PointClock(WallClock[GpsTraces]):
     """
 
     def __init__(self, traces: GpsTraces, zones: NDArray[np.str_], digits: int) -> None:
-        self.traces = rounded(traces, digits)
+        self.traces = round_coordinates(traces, digits)
         self.zones, self.digits = zones, digits
         self.local_ms = self._by_zone(local_seconds, traces.time_ms) * 1000 + traces.time_ms % 1000
 
     @classmethod
     def of(cls, traces: GpsTraces, timezone: str | None, digits: int) -> Self:
         """Take one zone for all, or look up that of each person, which does not depend on the others."""
-        zones = [timezone or _zone_at(traces, user) for user in range(traces.n_users)]
+        zones = [timezone or _guess_zone(traces, user) for user in range(traces.n_users)]
         return cls(traces, np.array(zones, np.str_), digits)
 
     def _by_zone(self, work: Callable[[Ints, str], Ints], times: Ints) -> Ints:
@@ -258,11 +265,11 @@ class PointClock(WallClock[GpsTraces]):
         )
 
 
-def _zone_at(traces: GpsTraces, user: int) -> str:
+def _guess_zone(traces: GpsTraces, user: int) -> str:
     points = slice(traces.offsets[user], traces.offsets[user + 1])
     if points.start == points.stop:
         return "UTC"
     latitude, longitude = (
         np.array([np.median(degrees[points])]) for degrees in (traces.latitude, traces.longitude)
     )
-    return guessed(latitude, longitude).zone or "UTC"
+    return guess_local_time(latitude, longitude).zone or "UTC"

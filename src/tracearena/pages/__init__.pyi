@@ -1,5 +1,5 @@
 from . import contest, svg
 from .html import COLOURS, MARKERS, Page
-from .maps import ground, place_map, sensitive_marks
+from .maps import map_layout, place_map, sensitive_marks
 
-__all__ = ["COLOURS", "MARKERS", "Page", "contest", "ground", "place_map", "sensitive_marks", "svg"]
+__all__ = ["COLOURS", "MARKERS", "Page", "contest", "map_layout", "place_map", "sensitive_marks", "svg"]

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 
 from tracearena import __version__
-from tracearena.arena.claims import shuffling_hides_names_only
+from tracearena.arena.claims import check_shuffling_hides_names
 from tracearena.arena.sweep import SweepRow
 from tracearena.contest.board import AttackKind, Award, BoardRow, Role
-from tracearena.contest.report_data import Account, Sight, compared
+from tracearena.contest.report_data import DataSetView, ReportData, select_compared_rows
 from tracearena.contest.simulation import FEW
 from tracearena.pages import Page, place_map
 from tracearena.pages.contest_data import (
     DEFENCES,
     QUESTIONS,
-    attack_table,
-    challenge_rows,
-    costs_told,
-    crowds_at_noon,
-    losses_by_place,
-    privacies_told,
-    table_message,
-    tied,
+    build_attack_table,
+    count_noon_crowds,
+    describe_attack_table,
+    describe_costs,
+    describe_privacies,
+    find_tied_teams,
+    select_challenge_rows,
+    sum_losses_by_place,
 )
 from tracearena.pages.contest_days import show_days
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION
@@ -34,12 +34,12 @@ from tracearena.pages.team_styles import (
     SAMPLE,
     UNKNOWN,
     TeamStyle,
-    badge,
-    dots,
-    joined,
-    plotted,
-    score_axis,
-    team_styles,
+    assign_team_styles,
+    build_score_axis,
+    draw_dots,
+    escape_plotly,
+    format_badge,
+    join_names,
 )
 
 _HEADER = [
@@ -48,17 +48,18 @@ _HEADER = [
 ]  # fmt: skip
 
 
-def show_afterwards(page: Page, held: Account) -> None:
+def show_afterwards(page: Page, held: ReportData) -> None:
     """Show what the contest's attacks leave beside what further ones leave; nothing if none were made."""
-    rows, old = held.afterwards, _of_the_contest(held)
+    rows, old = held.afterwards, _list_contest_attacks(held)
     if not rows:
         return
-    further = [name for name in _made(rows[0]) if name not in old]
+    further = [name for name in _list_attacks(rows[0]) if name not in old]
     page.heading("After the awards")
     page.text(
         "The teams met the attacks that they had chosen and those of 2019. A spy need not stop there. So the "
         f"judge took {min(FEW, held.rules.users)} people of a sample team, defended them in the way of every "
-        f"team, and attacked again, also with {joined(further) or 'nothing else'}. The grey bar says between "
+        f"team, and attacked again, also with {join_names(further) or 'nothing else'}. The grey bar says "
+        "between "
         "which values any figure must lie: at its right end is what habits alone leave, the published data "
         "not even read; at its left end is an estimate of what is left when somebody betrays who is who."
     )
@@ -75,40 +76,40 @@ def show_afterwards(page: Page, held: Account) -> None:
          "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}}<extra></extra>"}
         for name, symbol, colour, values in (
             ("attacks of the contest", "circle-open", BLUE,
-             [_least(row.scores.trace_inference, old) for row in rows]),
+             [_find_least(row.scores.trace_inference, old) for row in rows]),
             ("all attacks", "circle", VERMILION, [row.scores.s_T_min for row in rows]),
         )
     ]  # fmt: skip
     layout = {
         "height": 160 + 42 * len(rows),
-        "xaxis": score_axis("whereabouts hidden (s<sub>T,min</sub>), right is better"),
+        "xaxis": build_score_axis("whereabouts hidden (s<sub>T,min</sub>), right is better"),
         "yaxis": {"categoryorder": "array", "categoryarray": names[::-1], "type": "category"},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
     }
     page.figure(
         {"data": [*bands, *points], "layout": layout},
-        _found(rows, old),
-        table=(_HEADER, [_numbers(row, old) for row in rows]),
+        _describe_afterwards(rows, old),
+        table=(_HEADER, [_build_number_row(row, old) for row in rows]),
         name="afterwards",
     )
 
 
-def _of_the_contest(held: Account) -> list[str]:
+def _list_contest_attacks(held: ReportData) -> list[str]:
     """Return the attacks of the contest: those of the sample defences' rows."""
-    return _made(held.samples[0]) if held.samples else []
+    return _list_attacks(held.samples[0]) if held.samples else []
 
 
-def _made(row: SweepRow) -> list[str]:
+def _list_attacks(row: SweepRow) -> list[str]:
     return [*row.scores.reidentification, *row.scores.trace_inference]
 
 
-def _least(scores: dict[str, float], names: list[str]) -> float | None:
+def _find_least(scores: dict[str, float], names: list[str]) -> float | None:
     return min((scores[name] for name in names if name in scores), default=None)
 
 
-def _found(rows: tuple[SweepRow, ...], old: list[str]) -> str:
+def _describe_afterwards(rows: tuple[SweepRow, ...], old: list[str]) -> str:
     """Say what the picture shows, in numbers."""
-    known = [(row, _least(row.scores.trace_inference, old)) for row in rows]
+    known = [(row, _find_least(row.scores.trace_inference, old)) for row in rows]
     lost = [
         (before - row.scores.s_T_min, row.defence)
         for row, before in known
@@ -121,19 +122,25 @@ def _found(rows: tuple[SweepRow, ...], old: list[str]) -> str:
     over = [row.defence for row, before in known if row.band and before and before > row.band.ceiling]
     if over:
         told += (
-            f" Against the attacks of the contest {joined(over)} would seem to hide more than habits alone "
+            f" Against the attacks of the contest {join_names(over)} would seem to hide more than habits "
+            "alone "
             "leave, which no release can: such a figure says that the attacks were weak."
         )
     return told.strip() or "The further attacks find out no more than those of the contest."
 
 
-def _numbers(row: SweepRow, old: list[str]) -> list[Any]:
+def _build_number_row(row: SweepRow, old: list[str]) -> list[Any]:
     scores, band = row.scores, row.band or (None, None)
     before = {name: score for name, score in scores.trace_inference.items() if name in old}
     return [
-        *(row.defence, row.utility, _least(before, old), min(before, key=before.__getitem__, default=None)),
+        *(
+            row.defence,
+            row.utility,
+            _find_least(before, old),
+            min(before, key=before.__getitem__, default=None),
+        ),
         *(scores.s_T_min, scores.strongest[1], *band),
-        *(_least(scores.reidentification, old), scores.s_R_min, scores.strongest[0]),
+        *(_find_least(scores.reidentification, old), scores.s_R_min, scores.strongest[0]),
     ]
 
 
@@ -143,7 +150,7 @@ def _numbers(row: SweepRow, old: list[str]) -> list[Any]:
 _VERSIONS = ("numpy", "scipy", "numba", "plotly")
 
 
-def contest_report(held: Account) -> Page:
+def contest_report(held: ReportData) -> Page:
     """Assemble the page of a contest: whatever the account has to tell.
 
     Parameters
@@ -151,7 +158,7 @@ def contest_report(held: Account) -> Page:
     held
         The contest, as it was held by files, by tables of scores or as a rehearsal.
     """
-    page, styles = Page(held.title, lead=held.lead), team_styles(held.board.roster)
+    page, styles = Page(held.title, lead=held.lead), assign_team_styles(held.board.roster)
     show_awards(page, held, styles)
     show_board(page, held, styles)
     show_refused(page, held)
@@ -160,7 +167,7 @@ def contest_report(held: Account) -> Page:
     show_usefulness(page, held, styles)
     show_cheating(page, held)
     show_afterwards(page, held)
-    sights = _shown(held)
+    sights = _choose_views(held)
     if sights:
         show_days(page, held, sights, styles)
         show_population(page, held, sights[0])
@@ -169,14 +176,14 @@ def contest_report(held: Account) -> Page:
     return page
 
 
-def _shown(held: Account) -> list[Sight]:
+def _choose_views(held: ReportData) -> list[DataSetView]:
     """Choose whose data is shown: the best team, and the best that uses sets or hides events."""
     if held.look is None:
         return []
     last = held.rules.data_sets
     ranked = [row for row in held.board.rows if row.valid and row.role is Role.TEAM and row.data_set == last]
-    best: Sight | None = None
-    hiding: Sight | None = None
+    best: DataSetView | None = None
+    hiding: DataSetView | None = None
     for row in ranked:
         sight = held.look(row)
         if sight is None:
@@ -188,12 +195,12 @@ def _shown(held: Account) -> list[Sight]:
     return [one for one in dict.fromkeys((best, hiding)) if one is not None]
 
 
-def _show_rules(page: Page, held: Account) -> None:
+def _show_rules(page: Page, held: ReportData) -> None:
     page.heading("The rules in plain words")
     page.html_part("<ul>" + "".join(f"<li>{escape(rule)}</li>" for rule in held.rules.explain()) + "</ul>")
 
 
-def _show_origin(page: Page, held: Account) -> None:
+def _show_origin(page: Page, held: ReportData) -> None:
     page.heading("Where this comes from")
     page.html_part(
         "<p>This command makes the same page again, with any number of processor cores:</p>"
@@ -227,7 +234,7 @@ def _show_origin(page: Page, held: Account) -> None:
 # Everybody against everybody: a table of colours, rows attacked and columns attacking.
 
 
-def show_matrices(page: Page, held: Account) -> None:
+def show_matrices(page: Page, held: ReportData) -> None:
     """Show the score of every attack of both kinds."""
     page.heading("Everybody against everybody")
     page.text(
@@ -240,19 +247,19 @@ def show_matrices(page: Page, held: Account) -> None:
         _show_matrix(page, held, kind, what)
 
 
-def _show_matrix(page: Page, held: Account, kind: AttackKind, what: str) -> None:
-    found = attack_table(held.board, kind)
+def _show_matrix(page: Page, held: ReportData, kind: AttackKind, what: str) -> None:
+    found = build_attack_table(held.board, kind)
     attackers, table, foot = list(found.attackers), [list(row) for row in found.scores], list(found.sums)
     page.figure(
-        _matrix(
-            [plotted(name) for name in found.targets],
+        _draw_matrix(
+            [escape_plotly(name) for name in found.targets],
             [attackers.index(row.team) if row.team in attackers else -1 for row in found.rows],
-            [plotted(name) for name in attackers],
+            [escape_plotly(name) for name in attackers],
             table,
             foot,
             what,
         ),
-        table_message(held.board, found),
+        describe_attack_table(held.board, found),
         table=(["target", *attackers], [[name, *row] for name, row in zip(found.targets, table, strict=True)]
                + [["sum", *foot]]),
         name=kind.value,
@@ -260,7 +267,7 @@ def _show_matrix(page: Page, held: Account, kind: AttackKind, what: str) -> None
     )  # fmt: skip
 
 
-def _matrix(
+def _draw_matrix(
     targets: list[str],
     own: list[int],
     attackers: list[str],
@@ -288,7 +295,7 @@ def _matrix(
                   "tickangle": -50, "showgrid": False, "zeroline": False},
         "yaxis": {"range": [count + 0.5, -0.5], "tickvals": list(range(count + 1)),
                   "ticktext": [*targets, "<b>sum</b>"], "showgrid": False, "zeroline": False},
-        "shapes": [shape for y, row in enumerate(table) for shape in _marks(y, row, own[y])],
+        "shapes": [shape for y, row in enumerate(table) for shape in _mark_cells(y, row, own[y])],
         "annotations": [
             {"x": x, "y": count, "text": "–" if total is None else f"<b>{total:.2f}</b>", "showarrow": False,
              "font": {"size": 10 if wide else 12}}
@@ -298,23 +305,23 @@ def _matrix(
     return {"data": [heat], "layout": layout}
 
 
-def _least_matrix(row: list[Any]) -> float:
+def _find_row_minimum(row: list[Any]) -> float:
     return min((score for score in row if score is not None), default=1.0)
 
 
-def _marks(y: int, row: list[Any], own: int) -> list[dict[str, Any]]:
+def _mark_cells(y: int, row: list[Any], own: int) -> list[dict[str, Any]]:
     """Frame the strongest attacks of a row and hatch those that were not made."""
     shapes = []
     for x, score in enumerate(row):
         if score is None and x != own:
-            shapes.append(_hatch(x, y))
-        elif score is not None and score <= _least_matrix(row) + 1e-9:
+            shapes.append(_draw_hatch(x, y))
+        elif score is not None and score <= _find_row_minimum(row) + 1e-9:
             shapes.append({"type": "rect", "x0": x - 0.46, "x1": x + 0.46, "y0": y - 0.45, "y1": y + 0.45,
                            "line": {"color": VERMILION, "width": 3}})  # fmt: skip
     return shapes
 
 
-def _hatch(x: int, y: int) -> dict[str, Any]:
+def _draw_hatch(x: int, y: int) -> dict[str, Any]:
     left, right, top, bottom = x - 0.45, x + 0.45, y - 0.42, y + 0.42
     path = (
         f"M{left},{y} L{x},{top} M{left},{bottom} L{right},{top} M{x},{bottom} L{right},{y} "
@@ -326,14 +333,14 @@ def _hatch(x: int, y: int) -> dict[str, Any]:
 # What a defence does to the map of a city.
 
 
-def show_population(page: Page, held: Account, entrant: Sight) -> None:
+def show_population(page: Page, held: ReportData, entrant: DataSetView) -> None:
     """Show what a planner would see in a team's data, and where it fails her."""
     page.heading("What the published data is still good for")
     page.text(
         f"A planner asks how many people are where at noon. On the left what is true, on the right what she "
         f"sees in the data of {entrant.team}."
     )
-    crowds = crowds_at_noon(entrant.original, entrant.obfuscated)
+    crowds = count_noon_crowds(entrant.original, entrant.obfuscated)
     time, before, after = crowds
     largest = float(max(before.max(), after.max(), 10))
     places = entrant.original.places
@@ -356,9 +363,9 @@ def show_population(page: Page, held: Account, entrant: Sight) -> None:
     _show_losses(page, held, entrant)
 
 
-def _show_losses(page: Page, held: Account, entrant: Sight) -> None:
+def _show_losses(page: Page, held: ReportData, entrant: DataSetView) -> None:
     original = entrant.original
-    losses = losses_by_place(original, entrant.obfuscated, held.rules.utility_limit_km)
+    losses = sum_losses_by_place(original, entrant.obfuscated, held.rules.utility_limit_km)
     events, share = losses.events, losses.share
     rows = [[str(original.places.ids[i]), int(events[i]), float(share[i])] for i in np.flatnonzero(events)]
     page.figure(
@@ -388,19 +395,21 @@ _AXES = {
 _METHODS = {"best-reidentification": "identification", "best-trace-inference": "inference"}
 
 
-def show_awards(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None:
+def show_awards(page: Page, held: ReportData, styles: dict[str, TeamStyle]) -> None:
     """Show who won what, and by how much."""
     page.heading("Who won")
     defence = held.awards[0]
-    page.html_part(_podium(defence, styles))
+    page.html_part(_format_podium(defence, styles))
     page.html_part(
-        '<ul class="awards">' + "".join(_card(award, held, styles) for award in held.awards) + "</ul>"
+        '<ul class="awards">'
+        + "".join(_format_award_card(award, held, styles) for award in held.awards)
+        + "</ul>"
     )
     for award in held.awards:
         if award.name in DEFENCES and award.places:
             symbol = "s_T_min" if award is defence else "s_R_min"
             page.figure(
-                _margins(award, held, styles),
+                _draw_margins(award, held, styles),
                 f"{award.title}: scores move by about ± {held.margin:.3f} from one group of "
                 f"{held.rules.users:,} people to another; where the bars overlap, call it a tie. To the "
                 "right is better.",
@@ -412,7 +421,7 @@ def show_awards(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None
         if award.name not in _METHODS or not award.places:
             continue
         page.figure(
-            _sums(award, styles),
+            _draw_sums(award, styles),
             f"{award.title}: the shorter the bar, the less privacy the attacker left; 0 would mean that "
             "everything was found out.",
             table=(["place", "team", "sum"], [[p.place, p.team, p.value] for p in award.places]),
@@ -421,13 +430,13 @@ def show_awards(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None
     page.html_part("</div>")
 
 
-def _podium(award: Award, styles: dict[str, TeamStyle]) -> str:
+def _format_podium(award: Award, styles: dict[str, TeamStyle]) -> str:
     by_place = {place: [p for p in award.places if p.place == place] for place in (1, 2, 3)}
     steps = []
     for place in (2, 1, 3):
         if not by_place[place]:
             continue
-        names = "<br>".join(badge(p.team, styles[p.team]) for p in by_place[place])
+        names = "<br>".join(format_badge(p.team, styles[p.team]) for p in by_place[place])
         colour = styles[by_place[place][0].team].colour
         steps.append(
             f'<li><div class="name">{names}</div><small>{by_place[place][0].value:.3f}</small>'
@@ -436,27 +445,27 @@ def _podium(award: Award, styles: dict[str, TeamStyle]) -> str:
     return f'<p><b>{escape(award.title)}</b></p><ol class="podium">{"".join(steps)}</ol>'
 
 
-def _card(award: Award, held: Account, styles: dict[str, TeamStyle]) -> str:
-    winners = [badge(name, styles[name]) for name in award.winners]
+def _format_award_card(award: Award, held: ReportData, styles: dict[str, TeamStyle]) -> str:
+    winners = [format_badge(name, styles[name]) for name in award.winners]
     value = f"{award.places[0].value:.3f}" if award.places else "–"
-    how = _methods(award, held)
-    close = tied(award, held.margin) if award.name in DEFENCES else []
-    tie = f"<br><small>Within the margin of luck: {escape(joined(close))}.</small>" if close else ""
+    how = _list_methods(award, held)
+    close = find_tied_teams(award, held.margin) if award.name in DEFENCES else []
+    tie = f"<br><small>Within the margin of luck: {escape(join_names(close))}.</small>" if close else ""
     return (
         f"<li><small>{escape(award.title)}</small><b>{' '.join(winners) or 'nobody'}</b>"
         f"{f'{escape(how)}<br>' if how else ''}<small>{value} = {_MEANING[award.name]}</small>{tie}</li>"
     )
 
 
-def _methods(award: Award, held: Account) -> str:
+def _list_methods(award: Award, held: ReportData) -> str:
     known = (held.method(name, _METHODS.get(award.name, "defence")) for name in award.winners)
     return ", ".join(dict.fromkeys(method for method in known if method is not None))
 
 
-def _margins(award: Award, held: Account, styles: dict[str, TeamStyle]) -> dict[str, Any]:
+def _draw_margins(award: Award, held: ReportData, styles: dict[str, TeamStyle]) -> dict[str, Any]:
     error = {"type": "constant", "value": held.margin, "thickness": 2, "width": 7}
     data = [
-        dots(p.team, styles[p.team], [p.value], [plotted(p.team)], showlegend=False)
+        draw_dots(p.team, styles[p.team], [p.value], [escape_plotly(p.team)], showlegend=False)
         | {
             "error_x": error | {"color": styles[p.team].colour},
             "hovertemplate": f"%{{y}}: %{{x:.3f}} ± {held.margin:.3f}<extra></extra>",
@@ -468,18 +477,19 @@ def _margins(award: Award, held: Account, styles: dict[str, TeamStyle]) -> dict[
         "height": 90 + 32 * len(award.places),
         "xaxis": {"title": {"text": _AXES[award.name]},
                   "range": [-2 * held.margin, max(top, 0.1)], "zeroline": False},
-        "yaxis": {"categoryorder": "array", "categoryarray": [plotted(p.team) for p in award.places][::-1],
+        "yaxis": {"categoryorder": "array",
+            "categoryarray": [escape_plotly(p.team) for p in award.places][::-1],
                   "type": "category"},
     }  # fmt: skip
     return {"data": data, "layout": layout}
 
 
-def _sums(award: Award, styles: dict[str, TeamStyle]) -> dict[str, Any]:
+def _draw_sums(award: Award, styles: dict[str, TeamStyle]) -> dict[str, Any]:
     bars = {
         "type": "bar",
         "orientation": "h",
         "x": [p.value for p in award.places],
-        "y": [plotted(p.team) for p in award.places],
+        "y": [escape_plotly(p.team) for p in award.places],
         "marker": {"color": [styles[p.team].colour for p in award.places]},
         "text": [f"{p.value:.2f}" for p in award.places],
         "textposition": "auto",
@@ -488,27 +498,28 @@ def _sums(award: Award, styles: dict[str, TeamStyle]) -> dict[str, Any]:
     layout = {
         "height": 90 + 30 * len(award.places),
         "xaxis": {"title": {"text": "privacy left, all targets together"}},
-        "yaxis": {"categoryorder": "array", "categoryarray": [plotted(p.team) for p in award.places][::-1],
+        "yaxis": {"categoryorder": "array",
+            "categoryarray": [escape_plotly(p.team) for p in award.places][::-1],
                   "type": "category"},
     }  # fmt: skip
     return {"data": [bars], "layout": layout}
 
 
-def show_board(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None:
+def show_board(page: Page, held: ReportData, styles: dict[str, TeamStyle]) -> None:
     """Show every data set with its defence, utility and privacy."""
     page.heading("The board")
     page.text(
         "Each team wants its data to stay useful and its people to stay private. Both kinds of privacy are "
         "what the strongest attacker left: 1 is untouched, 0 is found out."
     )
-    head = "".join(f"<th>{name}</th>" for name in _columns(held))
-    rows = "".join(_board_row(row, held, styles) for row in held.board.rows)
+    head = "".join(f"<th>{name}</th>" for name in _list_columns(held))
+    rows = "".join(_format_board_row(row, held, styles) for row in held.board.rows)
     page.html_part(
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
 
-def _columns(held: Account) -> list[str]:
+def _list_columns(held: ReportData) -> list[str]:
     columns = ["", "team"]
     columns += ["how it defends"] if held.players else []
     columns += ["data set"] if held.rules.data_sets > 1 else []
@@ -521,34 +532,34 @@ def _columns(held: Account) -> list[str]:
     ]
 
 
-def _board_row(row: BoardRow, held: Account, styles: dict[str, TeamStyle]) -> str:
+def _format_board_row(row: BoardRow, held: ReportData, styles: dict[str, TeamStyle]) -> str:
     places = {p.team: p.place for p in held.awards[0].places}
     counts = row.role is Role.TEAM and row.data_set == held.rules.data_sets
     mark = places.get(row.team, "–") if counts else ""
-    cells = [str(mark), badge(row.team, styles.get(row.team, UNKNOWN))]
+    cells = [str(mark), format_badge(row.team, styles.get(row.team, UNKNOWN))]
     if held.players:
-        cells.append(_defence(row, held))
+        cells.append(_describe_defence(row, held))
     if held.rules.data_sets > 1:
         cells.append(str(row.data_set))
-    cells.append("–" if row.utility is None else _bar(row.utility))
+    cells.append("–" if row.utility is None else _format_bar(row.utility))
     if row.valid:
-        cells += [_bar(row.s_R_min), _bar(row.s_T_min), escape(_breaker(row, held))]
+        cells += [_format_bar(row.s_R_min), _format_bar(row.s_T_min), escape(_name_breaker(row, held))]
     else:
         why = "nothing handed in" if row.utility is None else f"below {held.rules.utility_threshold:g}"
         cells += ["0", "0", f"<small>invalid: {why}</small>"]
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def _defence(row: BoardRow, held: Account) -> str:
+def _describe_defence(row: BoardRow, held: ReportData) -> str:
     idea = held.method(row.team, "idea") or "changes nothing but the names"
     return f"{escape(idea)}<br><small>{escape(held.method(row.team, 'defence') or 'No')}</small>"
 
 
-def _bar(value: float) -> str:
+def _format_bar(value: float) -> str:
     return f'{value:.3f}<span class="bar"><i style="width:{100 * value:.1f}%"></i></span>'
 
 
-def _breaker(row: BoardRow, held: Account) -> str:
+def _name_breaker(row: BoardRow, held: ReportData) -> str:
     """Name who left the least of a team's whereabouts; the judge only if no team did as well."""
     scores = {
         attacker: score
@@ -557,10 +568,10 @@ def _breaker(row: BoardRow, held: Account) -> str:
     }
     best = [name for name, score in scores.items() if score <= row.s_T_min + 1e-9]
     teams = [name for name in best if held.board.roster.role(name) is Role.TEAM]
-    return joined(teams or [f"the judge ({name})" for name in best[:1]]) or "nobody"
+    return join_names(teams or [f"the judge ({name})" for name in best[:1]]) or "nobody"
 
 
-def show_refused(page: Page, held: Account) -> None:
+def show_refused(page: Page, held: ReportData) -> None:
     """Show which files do not count, and why."""
     if not held.refused:
         return
@@ -585,48 +596,52 @@ _WHERE = "whereabouts hidden (s<sub>T,min</sub>)<br>up is better"
 _LEGEND_BELOW = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 
-def show_privacy(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None:
+def show_privacy(page: Page, held: ReportData, styles: dict[str, TeamStyle]) -> None:
     """Show both kinds of privacy against each other (Figure 9 of the contest's paper)."""
     page.heading("Two kinds of privacy")
     page.text(
         "An attacker can ask who somebody is, or where everybody was. A good defence is high and to the "
         "right: it answers neither."
     )
-    rows = compared(held.board)
-    page.html_part(_legend(held, styles))
-    data = _samples(held, lambda row: row.scores.s_R_min)
+    rows = select_compared_rows(held.board)
+    page.html_part(_format_legend(held, styles))
+    data = _draw_samples(held, lambda row: row.scores.s_R_min)
     data += [
-        dots(row.team, styles[row.team], [row.s_R_min], [row.s_T_min])
-        | {"error_x": _error(held, styles[row.team]), "error_y": _error(held, styles[row.team]),
-           "hovertemplate": f"{plotted(row.team)}: %{{x:.3f}}, %{{y:.3f}}<extra></extra>"}
+        draw_dots(row.team, styles[row.team], [row.s_R_min], [row.s_T_min])
+        | {"error_x": _build_error_bars(held, styles[row.team]), "error_y": _build_error_bars(held,
+            styles[row.team]),
+           "hovertemplate": f"{escape_plotly(row.team)}: %{{x:.3f}}, %{{y:.3f}}<extra></extra>"}
         for row in rows
     ]  # fmt: skip
     layout = {
         "height": 500,
-        "xaxis": score_axis(_WHO),
-        "yaxis": score_axis(_WHERE),
+        "xaxis": build_score_axis(_WHO),
+        "yaxis": build_score_axis(_WHERE),
         "showlegend": False,
     }
     page.figure(
         {"data": data, "layout": layout},
-        f"{privacies_told(held.board, held.samples)} In the contest of 2019 R was 0.895 over 18 data sets. "
+        f"{describe_privacies(held.board, held.samples)} In the contest of 2019 R was 0.895 over 18 data "
+        "sets. "
         f"Bars: ± {held.margin:.3f}, the luck of the people drawn.".strip(),
-        table=_table(held),
+        table=_build_table(held),
         name="privacy",
     )
 
 
-def show_usefulness(page: Page, held: Account, styles: dict[str, TeamStyle]) -> None:
+def show_usefulness(page: Page, held: ReportData, styles: dict[str, TeamStyle]) -> None:
     """Show what privacy costs."""
     page.heading("What privacy costs")
-    page.html_part(_legend(held, styles))
+    page.html_part(_format_legend(held, styles))
     threshold = held.rules.utility_threshold
-    data = _samples(held, lambda row: row.utility)
-    shown = [row for row in challenge_rows(held.board) if row.utility is not None]
+    data = _draw_samples(held, lambda row: row.utility)
+    shown = [row for row in select_challenge_rows(held.board) if row.utility is not None]
     for row in shown:
-        point = dots(row.team, styles[row.team], [row.utility], [row.s_T_min], hollow=not row.valid)
-        point["hovertemplate"] = f"{plotted(row.team)}: useful %{{x:.3f}}, hidden %{{y:.3f}}<extra></extra>"
-        data.append(point | ({"error_y": _error(held, styles[row.team])} if row.valid else {}))
+        point = draw_dots(row.team, styles[row.team], [row.utility], [row.s_T_min], hollow=not row.valid)
+        point["hovertemplate"] = (
+            f"{escape_plotly(row.team)}: useful %{{x:.3f}}, hidden %{{y:.3f}}<extra></extra>"
+        )
+        data.append(point | ({"error_y": _build_error_bars(held, styles[row.team])} if row.valid else {}))
     area = {"type": "rect", "x0": threshold, "x1": 1.04, "y0": -0.04, "y1": 1.04, "layer": "below",
             "fillcolor": "rgba(0,158,115,0.12)", "line": {"width": 0}}  # fmt: skip
     line = {"type": "line", "x0": threshold, "x1": threshold, "y0": -0.04, "y1": 1.04,
@@ -635,21 +650,21 @@ def show_usefulness(page: Page, held: Account, styles: dict[str, TeamStyle]) -> 
              "xanchor": "right", "yanchor": "top", "font": {"color": GREEN}}  # fmt: skip
     layout = {
         "height": 500,
-        "xaxis": score_axis("usefulness (s<sub>U</sub>)<br>right is better"),
-        "yaxis": score_axis(_WHERE),
+        "xaxis": build_score_axis("usefulness (s<sub>U</sub>)<br>right is better"),
+        "yaxis": build_score_axis(_WHERE),
         "shapes": [area, line],
         "annotations": [label],
         "showlegend": False,
     }
     page.figure(
         {"data": data, "layout": layout},
-        costs_told(held.board, held.samples),
-        table=_table(held),
+        describe_costs(held.board, held.samples),
+        table=_build_table(held),
         name="usefulness",
     )
 
 
-def show_cheating(page: Page, held: Account) -> None:
+def show_cheating(page: Page, held: ReportData) -> None:
     """Show the counter-example: privacy by name only."""
     if not held.cheating:
         return
@@ -678,13 +693,14 @@ def show_cheating(page: Page, held: Account) -> None:
     ]  # fmt: skip
     layout = {
         "height": 420,
-        "xaxis": score_axis("people whose traces are swapped", tickformat=".0%"),
-        "yaxis": score_axis("score"),
+        "xaxis": build_score_axis("people whose traces are swapped", tickformat=".0%"),
+        "yaxis": build_score_axis("score"),
         "legend": _LEGEND_BELOW,
     }
     page.figure(
         {"data": data, "layout": layout},
-        f"In this contest it {shuffling_hides_names_only([*_undefended(held), *held.cheating])}. The contest "
+        f"In this contest it {check_shuffling_hides_names([*_select_undefended(held), *held.cheating])}. "
+        "The contest "
         "scores both, and awards the defence by whereabouts.",
         table=(
             ["swapped", "s_R_min", "s_T_min", "utility"],
@@ -695,18 +711,18 @@ def show_cheating(page: Page, held: Account) -> None:
     )  # fmt: skip
 
 
-def _undefended(held: Account) -> list[SweepRow]:
+def _select_undefended(held: ReportData) -> list[SweepRow]:
     return [row for row in held.samples if row.defence == "No"]
 
 
-def _legend(held: Account, styles: dict[str, TeamStyle]) -> str:
+def _format_legend(held: ReportData, styles: dict[str, TeamStyle]) -> str:
     """Return markup that names every marker; unlike a figure's own legend it fits any width."""
-    teams = [badge(name, one) for name, one in styles.items()]
-    samples = [badge("sample defences", SAMPLE)] if held.samples else []
+    teams = [format_badge(name, one) for name, one in styles.items()]
+    samples = [format_badge("sample defences", SAMPLE)] if held.samples else []
     return f'<p class="legend">{" ".join([*teams, *samples])}</p>'
 
 
-def _samples(held: Account, x: Any) -> list[dict[str, Any]]:
+def _draw_samples(held: ReportData, x: Any) -> list[dict[str, Any]]:
     if not held.samples:
         return []
     grey = {
@@ -722,11 +738,11 @@ def _samples(held: Account, x: Any) -> list[dict[str, Any]]:
     return [grey]
 
 
-def _error(held: Account, style: TeamStyle) -> dict[str, Any]:
+def _build_error_bars(held: ReportData, style: TeamStyle) -> dict[str, Any]:
     return {"type": "constant", "value": held.margin, "color": style.colour, "thickness": 1.5, "width": 4}
 
 
-def _table(held: Account) -> tuple[list[str], list[list[Any]]]:
+def _build_table(held: ReportData) -> tuple[list[str], list[list[Any]]]:
     rows: list[list[Any]] = [
         [held.label(row.team, row.data_set), held.method(row.team, "defence"), row.utility,
          str(row.valid).lower(), row.s_R_min, row.s_T_min]

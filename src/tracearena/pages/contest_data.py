@@ -10,17 +10,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.claims import STRONG, Finding, privacies_together, privacy_costs_usefulness
+from tracearena.arena.claims import (
+    STRONG,
+    ClaimResult,
+    check_privacies_correlate,
+    check_privacy_costs_utility,
+)
 from tracearena.arena.sweep import SweepRow
 from tracearena.contest.board import NOT_ATTACKED, SAME, AttackKind, Award, Board, BoardRow, Role, attack_sums
-from tracearena.contest.report_data import compared, margin
-from tracearena.i18n import counted, in_a_row, marked, said
+from tracearena.contest.report_data import estimate_margin, select_compared_rows
+from tracearena.i18n import join_sentences, mark_for_translation, translate, translate_count
 from tracearena.metrics.contest_scores import event_losses
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 
 QUESTIONS = {
-    AttackKind.REIDENTIFICATION: (marked("Who is who?"), marked("people not identified")),
-    AttackKind.TRACE_INFERENCE: (marked("Who was where?"), marked("whereabouts hidden")),
+    AttackKind.REIDENTIFICATION: (
+        mark_for_translation("Who is who?"),
+        mark_for_translation("people not identified"),
+    ),
+    AttackKind.TRACE_INFERENCE: (
+        mark_for_translation("Who was where?"),
+        mark_for_translation("whereabouts hidden"),
+    ),
 }
 """What an attack asks, and what its score says."""
 
@@ -96,7 +107,7 @@ class AttackTable:
         return [(row, column) for row, column in shape if not self.is_own(row, column)]
 
 
-def attack_table(board: Board, kind: AttackKind) -> AttackTable:
+def build_attack_table(board: Board, kind: AttackKind) -> AttackTable:
     """Return the table of all attacks of a kind on the valid data sets of a board."""
     rows = tuple(row for row in board.rows if row.valid and row.role is not Role.SAMPLE)
     judge = sorted({attacker for attacker, _, _, of_kind in board.attacks
@@ -113,7 +124,7 @@ def attack_table(board: Board, kind: AttackKind) -> AttackTable:
             for row in rows
         ),
         tuple(sums.get(attacker) for attacker in attackers),
-        margin(board.rules.users),
+        estimate_margin(board.rules.users),
     )
 
 
@@ -122,7 +133,7 @@ def data_set_label(board: Board, row: BoardRow) -> str:
     return row.team if board.rules.data_sets == 1 else f"{row.team} / {row.data_set}"
 
 
-def table_message(board: Board, table: AttackTable, called: Callable[[str], str] = str) -> str:
+def describe_attack_table(board: Board, table: AttackTable, called: Callable[[str], str] = str) -> str:
     """Say how many attackers were ever the strongest, who is no target and who did not attack.
 
     Parameters
@@ -137,7 +148,7 @@ def table_message(board: Board, table: AttackTable, called: Callable[[str], str]
         called(data_set_label(board, row)) for row in board.rows if row.role is Role.TEAM and not row.valid
     ]
     told = [
-        said(
+        translate(
             "{best} of {attackers} attackers did best on at least one of {targets} targets.",
             best=len(framed),
             attackers=len(table.attackers),
@@ -145,10 +156,10 @@ def table_message(board: Board, table: AttackTable, called: Callable[[str], str]
         )
     ]
     if invalid:
-        told.append(said("Not a target, because invalid: {names}.", names=said(", ").join(invalid)))
+        told.append(translate("Not a target, because invalid: {names}.", names=translate(", ").join(invalid)))
     if idle:
-        told.append(said("Did not attack in this way: {names}.", names=said(", ").join(idle)))
-    return in_a_row(told)
+        told.append(translate("Did not attack in this way: {names}.", names=translate(", ").join(idle)))
+    return join_sentences(told)
 
 
 # What a defence did to traces, in the numbers of pictures: crowds, losses, distances, one person's
@@ -165,7 +176,7 @@ _FAR_KM = 1e6
 _DAY_KM = 4.0
 
 
-class Crowds(NamedTuple):
+class NoonCrowds(NamedTuple):
     """People by place at the time next to noon, all days together: the truth, and what was released.
 
     One of k places that were released for an event counts 1/k in each.
@@ -178,19 +189,21 @@ class Crowds(NamedTuple):
     @property
     def off(self) -> float:
         """Share of the crowd that would have to move to make both maps equal."""
-        return 0.5 * float(np.abs(_shares(self.before) - _shares(self.after)).sum())
+        return 0.5 * float(np.abs(_normalise_counts(self.before) - _normalise_counts(self.after)).sum())
 
     def share_at(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return which share of the crowd is at the chosen places, before and after."""
-        before, after = (float(_shares(people)[chosen].sum()) for people in (self.before, self.after))
+        before, after = (
+            float(_normalise_counts(people)[chosen].sum()) for people in (self.before, self.after)
+        )
         return before, after
 
 
-def _shares(people: Floats) -> Floats:
+def _normalise_counts(people: Floats) -> Floats:
     return people / max(float(people.sum()), 1.0)
 
 
-def crowds_at_noon(original: Traces, obfuscated: ObfuscatedTraces) -> Crowds:
+def count_noon_crowds(original: Traces, obfuscated: ObfuscatedTraces) -> NoonCrowds:
     """Count people by place at the time next to noon."""
     clock, instants = original.clock, original.instants
     nearest = instants[np.argmin(np.abs(clock.second_of_day(instants) - _NOON_S))]
@@ -198,14 +211,14 @@ def crowds_at_noon(original: Traces, obfuscated: ObfuscatedTraces) -> Crowds:
     before, after = original.keep(noon), obfuscated.keep(noon)
     _, place, weight = after.pairs()
     m = len(before.places)
-    return Crowds(
+    return NoonCrowds(
         clock.label(int(nearest)),
         np.bincount(before.place_index, minlength=m).astype(float),
         np.bincount(place, weights=weight, minlength=m).astype(float),
     )
 
 
-class Losses(NamedTuple):
+class PlaceLosses(NamedTuple):
     """Usefulness lost by place: how many events are truly there, and the sum of their losses."""
 
     events: NDArray[np.int64]
@@ -229,11 +242,11 @@ class Losses(NamedTuple):
         return float(self.lost[busiest].sum() / max(int(self.events[busiest].sum()), 1))
 
 
-def losses_by_place(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> Losses:
+def sum_losses_by_place(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> PlaceLosses:
     """Add up the losses of events (0 released as they are, 1 deleted or too far off) by true place."""
     losses = event_losses(original, obfuscated, limit_km=limit_km)
     m = len(original.places)
-    return Losses(
+    return PlaceLosses(
         np.bincount(original.place_index, minlength=m),
         np.bincount(original.place_index, weights=losses, minlength=m).astype(float),
     )
@@ -266,27 +279,27 @@ class Displacements(NamedTuple):
         return self.single + self.sets
 
 
-def displacements(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> Displacements:
+def measure_displacements(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> Displacements:
     """Measure how far events were moved, up to 1 km beyond the limit from which on a place is useless."""
     edges = np.arange(0, limit_km + 1 + BIN_KM, BIN_KM)
     far = event_losses(original, obfuscated, limit_km=_FAR_KM) * _FAR_KM
     between = (f"{low:g}–{low + BIN_KM:g} km" for low in edges[:-1])
     return Displacements(
         ("same place", *between, f"over {edges[-1]:g} km"),
-        _shares_of(far[obfuscated.is_single], edges, original.n_events),
-        _shares_of(far[obfuscated.is_set], edges, original.n_events),
+        _bin_distances(far[obfuscated.is_single], edges, original.n_events),
+        _bin_distances(far[obfuscated.is_set], edges, original.n_events),
         int(obfuscated.is_deleted.sum()) / max(original.n_events, 1),
         int((far[~obfuscated.is_deleted] >= limit_km - _SAME_KM).sum()) / max(original.n_events, 1),
     )
 
 
-def _shares_of(far: Floats, edges: Floats, events: int) -> Floats:
+def _bin_distances(far: Floats, edges: Floats, events: int) -> Floats:
     moved = far[far > _SAME_KM]
     counts = np.histogram(moved, np.concatenate([edges, [np.inf]]))[0]
     return np.array([len(far) - len(moved), *counts]) / max(events, 1)
 
 
-def liveliest_day(original: Traces) -> tuple[int, int]:
+def find_liveliest_day(original: Traces) -> tuple[int, int]:
     """Return the index of a user and the day with the most different places that fits a readable map."""
     per_day = original.clock.instants_per_day
     table = original.dense()
@@ -301,16 +314,16 @@ def liveliest_day(original: Traces) -> tuple[int, int]:
     return user, int(original.clock.day_of(original.span[0])) + day
 
 
-def box_around(places: Places, cells: Any) -> Box:
+def compute_box(places: Places, cells: Any) -> Box:
     """Return the box that holds some places, as cells of their grid where they have one."""
     grid = places.grid
     half = (grid.cell_height / 2, grid.cell_width / 2) if grid is not None else (0.002, 0.002)
     return Box.of(Places(places.latitude[cells], places.longitude[cells])).expanded(*half)
 
 
-def day_box(original: Traces, obfuscated: ObfuscatedTraces) -> Box:
+def compute_day_box(original: Traces, obfuscated: ObfuscatedTraces) -> Box:
     """Return what a map of a person's day shows: all true and all released places, and a rim."""
-    box = box_around(original.places, np.concatenate([obfuscated.pairs().place, original.place_index]))
+    box = compute_box(original.places, np.concatenate([obfuscated.pairs().place, original.place_index]))
     return box.expanded(0.12 * max(box.north - box.south, box.east - box.west))
 
 
@@ -321,38 +334,40 @@ DEFENCES = ("best-anonymization", "best-anonymization-reidentification")
 """Awards whose scores are uncertain by the luck of the people drawn."""
 
 
-def privacies_told(board: Board, samples: Sequence[SweepRow]) -> str:
+def describe_privacies(board: Board, samples: Sequence[SweepRow]) -> str:
     """Say whether both kinds of privacy go together, over sample defences and over teams."""
-    rows = compared(board)
+    rows = select_compared_rows(board)
     told = []
     if samples:
-        found = privacies_together(row.scores.minima for row in samples)
-        told.append(_over(said("the sample defences (grey)"), found))
+        found = check_privacies_correlate(row.scores.minima for row in samples)
+        told.append(_format_finding(translate("the sample defences (grey)"), found))
     if len(rows) > 2:
         extra = any(row.role is not Role.TEAM for row in rows)
         number = len(rows)
         which = (
-            said("{number} data sets, the pseudonymised team's among them,", number=number)
+            translate("{number} data sets, the pseudonymised team's among them,", number=number)
             if extra
-            else counted("{count} team", "{count} teams", number)
+            else translate_count("{count} team", "{count} teams", number)
         )
-        told.append(_over(which, privacies_together((row.s_R_min, row.s_T_min) for row in rows)))
-    return in_a_row(told) if told else ""
+        told.append(
+            _format_finding(which, check_privacies_correlate((row.s_R_min, row.s_T_min) for row in rows))
+        )
+    return join_sentences(told) if told else ""
 
 
-def _over(which: str, found: Finding) -> str:
+def _format_finding(which: str, found: ClaimResult) -> str:
     measured = (
-        said(found.measured)
+        translate(found.measured)
         if found.number is None
-        else said("R = {r}, it takes {least}", r=f"{found.number:.3f}", least=f"{STRONG:g}")
+        else translate("R = {r}, it takes {least}", r=f"{found.number:.3f}", least=f"{STRONG:g}")
     )
-    about = {"which": which, "statement": said(found.statement), "measured": measured}
+    about = {"which": which, "statement": translate(found.statement), "measured": measured}
     if found.holds:
-        return said("Over {which} it holds: {statement} ({measured}).", **about)
-    return said("Over {which} it does not hold here: {statement} ({measured}).", **about)
+        return translate("Over {which} it holds: {statement} ({measured}).", **about)
+    return translate("Over {which} it does not hold here: {statement} ({measured}).", **about)
 
 
-def challenge_rows(board: Board) -> list[BoardRow]:
+def select_challenge_rows(board: Board) -> list[BoardRow]:
     """Return the data sets of the trace-inference challenge, valid or not, and the pseudonymised team's."""
     last = board.rules.data_sets
     return [
@@ -362,15 +377,15 @@ def challenge_rows(board: Board) -> list[BoardRow]:
     ]
 
 
-def costs_told(board: Board, samples: Sequence[SweepRow]) -> str:
+def describe_costs(board: Board, samples: Sequence[SweepRow]) -> str:
     """Say what privacy costs over sample defences, and how many teams paid too much."""
     threshold = board.rules.utility_threshold
-    shown = [row for row in challenge_rows(board) if row.utility is not None]
+    shown = [row for row in select_challenge_rows(board) if row.utility is not None]
     invalid = sum(not row.valid for row in shown)
     if not shown:
-        return said("Nothing was handed in yet.")
+        return translate("Nothing was handed in yet.")
     fate = (
-        counted(
+        translate_count(
             "One team overdid it: below {threshold} the data is not published and privacy counts 0 (hollow).",
             "{count} teams overdid it: below {threshold} the data is not published and privacy counts 0 "
             "(hollow).",
@@ -378,13 +393,13 @@ def costs_told(board: Board, samples: Sequence[SweepRow]) -> str:
             threshold=f"{threshold:g}",
         )
         if invalid
-        else said("Everybody stayed above {threshold}.", threshold=f"{threshold:g}")
+        else translate("Everybody stayed above {threshold}.", threshold=f"{threshold:g}")
     )
-    costs = f"Over the sample defences (grey) it {privacy_costs_usefulness(samples)}. " if samples else ""
+    costs = f"Over the sample defences (grey) it {check_privacy_costs_utility(samples)}. " if samples else ""
     return f"{costs}{fate}"
 
 
-def tied(award: Award, margin: float) -> list[str]:
+def find_tied_teams(award: Award, margin: float) -> list[str]:
     """Return the teams behind the winner that luck alone may have kept from winning.
 
     Two scores that are each uncertain by the margin differ only beyond its double.

@@ -6,15 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.contest.report_data import Account, Sight
-from tracearena.pages import Page, ground, sensitive_marks
-from tracearena.pages.contest_data import BIN_KM, box_around, day_box, displacements, liveliest_day
+from tracearena.contest.report_data import DataSetView, ReportData
+from tracearena.pages import Page, map_layout, sensitive_marks
+from tracearena.pages.contest_data import (
+    BIN_KM,
+    compute_box,
+    compute_day_box,
+    find_liveliest_day,
+    measure_displacements,
+)
 from tracearena.pages.html import VERMILION
-from tracearena.pages.team_styles import TeamStyle, plotted
+from tracearena.pages.team_styles import TeamStyle, escape_plotly
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 
-def show_days(page: Page, held: Account, entrants: list[Sight], styles: dict[str, TeamStyle]) -> None:
+def show_days(
+    page: Page, held: ReportData, entrants: list[DataSetView], styles: dict[str, TeamStyle]
+) -> None:
     """Show one day of one person, before and after, for each of the chosen teams."""
     page.heading("One person's day, before and after")
     page.text(
@@ -27,27 +35,28 @@ def show_days(page: Page, held: Account, entrants: list[Sight], styles: dict[str
     _show_displacements(page, held, entrants, styles)
 
 
-def _show_day(page: Page, held: Account, entrant: Sight, style: TeamStyle) -> None:
+def _show_day(page: Page, held: ReportData, entrant: DataSetView, style: TeamStyle) -> None:
     defence = held.method(entrant.team, "defence")
     with_ = "" if defence is None else f" with {defence}"
-    user, day = liveliest_day(entrant.original)
+    user, day = find_liveliest_day(entrant.original)
     original = entrant.original.take_users([user]).take_days(day, day + 1)
     obfuscated = entrant.obfuscated.take_users([user]).take_days(day, day + 1)
     hidden, sets = int(obfuscated.is_deleted.sum()), int(obfuscated.is_set.sum())
     moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
     page.figure(
-        _day(original, obfuscated, style),
+        _draw_day(original, obfuscated, style),
         f"{entrant.team}{with_}: of {original.n_events} times of this person's day, "
         f"{moved} were moved, {sets} became a set of places and {hidden} were hidden.",
-        table=_day_table(original, obfuscated),
+        table=_build_day_table(original, obfuscated),
         name=f"day-{entrant.team.lower().replace(' ', '-')}",
     )
 
 
-def _day(original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle) -> dict[str, Any]:
+def _draw_day(original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle) -> dict[str, Any]:
     labels = [original.clock.label(int(instant)) for instant in original.instants]
     frames = [
-        {"name": label, "data": _until(original, obfuscated, style, now)} for now, label in enumerate(labels)
+        {"name": label, "data": _draw_until(original, obfuscated, style, now)}
+        for now, label in enumerate(labels)
     ]
     start = 3 * len(labels) // 4
     steps = [
@@ -56,7 +65,9 @@ def _day(original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle) -> di
                             "transition": {"duration": 0}}]}
         for label in labels
     ]  # fmt: skip
-    layout = ground(original.places, height=620, box=day_box(original, obfuscated)) | {"showlegend": True}
+    layout = map_layout(original.places, height=620, box=compute_day_box(original, obfuscated)) | {
+        "showlegend": True
+    }
     _draw_cells(layout, original.places)
     layout["legend"] = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
     layout["sliders"] = [
@@ -76,7 +87,7 @@ def _draw_cells(layout: dict[str, Any], places: Places) -> None:
                          "showticklabels": False, "ticks": ""}  # fmt: skip
 
 
-def _until(
+def _draw_until(
     original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle, now: int
 ) -> list[dict[str, Any]]:
     """Draw the day up to now: what was published, the true way, what was hidden, and the present."""
@@ -93,29 +104,31 @@ def _until(
     present = {"size": 14, "color": "var(--paper)", "line": {"width": 3, "color": "var(--ink)"}}
     line = {"mode": "lines+markers", "line": {"color": "var(--ink)", "width": 1.5}}
     return [
-        _points(places, singles, "published", published, showlegend=has_singles),
-        _areas(places, sets, "published as a set", style, 0.10, showlegend=has_sets),
-        _points(places, way, "true way", {"size": 5, "color": "var(--ink)"}, **line),
-        _points(places, hidden, "hidden", gone, showlegend=has_hidden),
-        _areas(places, [cells[now]] if cells[now] else [], "published now", style, 0.45),
-        _points(places, way[-1:], "truly now", present),
+        _draw_points(places, singles, "published", published, showlegend=has_singles),
+        _draw_areas(places, sets, "published as a set", style, 0.10, showlegend=has_sets),
+        _draw_points(places, way, "true way", {"size": 5, "color": "var(--ink)"}, **line),
+        _draw_points(places, hidden, "hidden", gone, showlegend=has_hidden),
+        _draw_areas(places, [cells[now]] if cells[now] else [], "published now", style, 0.45),
+        _draw_points(places, way[-1:], "truly now", present),
     ]
 
 
-def _points(places: Places, index: Any, name: str, marker: dict[str, Any], **more: Any) -> dict[str, Any]:
+def _draw_points(
+    places: Places, index: Any, name: str, marker: dict[str, Any], **more: Any
+) -> dict[str, Any]:
     chosen = np.asarray(index, np.int64)
     return {"type": "scatter", "mode": "markers", "name": name, "x": places.longitude[chosen],
             "y": places.latitude[chosen], "marker": marker, "hoverinfo": "name"} | more  # fmt: skip
 
 
-def _areas(
+def _draw_areas(
     places: Places, sets: list[list[int]], name: str, style: TeamStyle, strength: float, **more: Any
 ) -> dict[str, Any]:
     """Draw the box around each set of cells; None parts one polygon from the next."""
     x: list[float | None] = []
     y: list[float | None] = []
     for cells in sets:
-        south, west, north, east = box_around(places, cells)
+        south, west, north, east = compute_box(places, cells)
         x += [west, east, east, west, west, None]
         y += [south, south, north, north, south, None]
     red, green, blue = (int(style.colour[i : i + 2], 16) for i in (1, 3, 5))
@@ -124,7 +137,7 @@ def _areas(
             "line": {"color": style.colour, "width": 1.5}} | more  # fmt: skip
 
 
-def _day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[list[str], list[list[Any]]]:
+def _build_day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[list[str], list[list[Any]]]:
     ids = original.places.ids
     rows: list[list[Any]] = [
         [original.clock.label(int(original.instants[event])), str(ids[original.place_index[event]]),
@@ -135,17 +148,17 @@ def _day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[list[str
 
 
 def _show_displacements(
-    page: Page, held: Account, entrants: list[Sight], styles: dict[str, TeamStyle]
+    page: Page, held: ReportData, entrants: list[DataSetView], styles: dict[str, TeamStyle]
 ) -> None:
     limit = held.rules.utility_limit_km
-    found = {one.team: displacements(one.original, one.obfuscated, limit) for one in entrants}
+    found = {one.team: measure_displacements(one.original, one.obfuscated, limit) for one in entrants}
     any_team = next(iter(found.values()))
     labels = [*any_team.labels, "hidden"]
     shares = {name: [*one.released, one.hidden] for name, one in found.items()}
     bars = [
-        {"type": "bar", "name": plotted(name), "x": labels, "y": share,
+        {"type": "bar", "name": escape_plotly(name), "x": labels, "y": share,
          "marker": {"color": styles[name].colour},
-         "hovertemplate": f"{plotted(name)}, %{{x}}: %{{y:.1%}}<extra></extra>"}
+         "hovertemplate": f"{escape_plotly(name)}, %{{x}}: %{{y:.1%}}<extra></extra>"}
         for name, share in shares.items()
     ]  # fmt: skip
     at = 0.5 + limit / BIN_KM

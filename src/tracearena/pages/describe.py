@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.io.fields.coordinates import local_time
+from tracearena.io.fields.coordinates import find_local_time
 from tracearena.io.report import Report
-from tracearena.pages.html import BLUE, GREY, ORANGE, SKY, Page, capital, shown
+from tracearena.pages.html import BLUE, GREY, ORANGE, SKY, Page, capitalise, format_value
 from tracearena.pages.maps import place_map
 from tracearena.traces import Box, Clock, GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.clock import DAY_S
@@ -25,27 +25,27 @@ _TOP_PLACES = 500
 _WEEK = 7
 
 
-def description_page(traces: Traces | GpsTraces, report: Report) -> Page:
+def build_description_page(traces: Traces | GpsTraces, report: Report) -> Page:
     """Assemble the page for traces, events or points, and the report of their file."""
     summary = summarise(traces, report)
-    page = Page(Path(report.path).name, lead=_lead(summary))
-    page.cards(_cards(summary))
+    page = Page(Path(report.path).name, lead=_format_lead(summary))
+    page.cards(_build_cards(summary))
     if isinstance(traces, GpsTraces):
-        _where_points(page, traces)
-        _when(page, times_of_points(traces, (summary.local and summary.local.zone) or "UTC"))
+        _add_point_map(page, traces)
+        _add_times(page, compute_point_times(traces, (summary.local and summary.local.zone) or "UTC"))
     else:
-        _where_events(page, traces)
-        _when(page, times_of_events(traces, None if summary.local is None else summary.local.axis))
-    _who(page, np.sort(np.diff(traces.offsets)), _what(summary))
-    _wrong(page, summary)
+        _add_event_map(page, traces)
+        _add_times(page, compute_event_times(traces, None if summary.local is None else summary.local.axis))
+    _add_users(page, np.sort(np.diff(traces.offsets)), _name_rows(summary))
+    _add_problems(page, summary)
     return page
 
 
-def _what(summary: Summary) -> str:
+def _name_rows(summary: Summary) -> str:
     return "points" if summary.are_points else "events"
 
 
-def _lead(summary: Summary) -> str:
+def _format_lead(summary: Summary) -> str:
     days = "one day" if summary.days == 1 else f"{summary.days:,} days"
     dropped = summary.report.dropped_rows
     fate = (
@@ -53,13 +53,13 @@ def _lead(summary: Summary) -> str:
     )
     recordings = "" if summary.trajectories is None else f" in {summary.trajectories:,} trajectories"
     return (
-        f"{summary.users:,} users and {summary.events:,} {_what(summary)}{recordings} within {days}, "
+        f"{summary.users:,} users and {summary.events:,} {_name_rows(summary)}{recordings} within {days}, "
         f"read as {summary.report.format}; {fate}."
-    ) + ("" if summary.local is None else f" {capital(str(summary.local))}.")
+    ) + ("" if summary.local is None else f" {capitalise(str(summary.local))}.")
 
 
-def _cards(summary: Summary) -> dict[str, Any]:
-    what = _what(summary)
+def _build_cards(summary: Summary) -> dict[str, Any]:
+    what = _name_rows(summary)
     zone = "" if summary.local is None or summary.local.zone is None else f" ({summary.local.zone})"
     own = {
         "trajectories": summary.trajectories,
@@ -72,38 +72,38 @@ def _cards(summary: Summary) -> dict[str, Any]:
         "users": summary.users,
         what: summary.events,
         **{name: value for name, value in own.items() if value is not None},
-        f"first {what[:-1]}{' (UTC)' if summary.are_points else zone}": _moment(summary.first),
-        f"last {what[:-1]}{' (UTC)' if summary.are_points else zone}": _moment(summary.last),
+        f"first {what[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.first),
+        f"last {what[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.last),
         f"{what} of the median user": summary.events_per_user["median"],
         f"hours to the next {what[:-1]}, median": summary.gap_h["median"],
         "rows dropped": summary.report.dropped_rows,
     }
 
 
-def _moment(text: str) -> str:
+def _format_moment(text: str) -> str:
     return text.rstrip("Z").replace("T", " ")
 
 
-def _where_events(page: Page, traces: Traces) -> None:
-    found = amounts_of(traces)
-    half, visited = _half(found.counts)
-    _where(page, found, f"Half of all events happen at {half:,} of {visited:,} visited places.")
+def _add_event_map(page: Page, traces: Traces) -> None:
+    found = count_amounts(traces)
+    half, visited = _count_half(found.counts)
+    _add_map(page, found, f"Half of all events happen at {half:,} of {visited:,} visited places.")
 
 
-def _where_points(page: Page, traces: GpsTraces) -> None:
-    found = amounts_of(traces)
-    half, visited = _half(found.counts)
+def _add_point_map(page: Page, traces: GpsTraces) -> None:
+    found = count_amounts(traces)
+    half, visited = _count_half(found.counts)
     share = f"The map holds {found.inside:.0%} of all points"
-    _where(page, found, f"{share}; half of them lie in {half:,} of {visited:,} cells.")
+    _add_map(page, found, f"{share}; half of them lie in {half:,} of {visited:,} cells.")
 
 
-def _half(counts: NDArray[Any]) -> tuple[int, int]:
+def _count_half(counts: NDArray[Any]) -> tuple[int, int]:
     """Return how few places have half of everything, and how many have anything."""
     half = int(np.searchsorted(np.cumsum(np.sort(counts)[::-1]), counts.sum() / 2)) + 1
     return half, int((counts > 0).sum())
 
 
-def _where(page: Page, found: Amounts, message: str) -> None:
+def _add_map(page: Page, found: PlaceAmounts, message: str) -> None:
     page.heading("Where people are")
     places, counts, what, _ = found
     rows = [
@@ -124,7 +124,7 @@ def _where(page: Page, found: Amounts, message: str) -> None:
     )
 
 
-def _when(page: Page, times: Times) -> None:
+def _add_times(page: Page, times: RowTimes) -> None:
     labels, what = times.labels, times.what
     whose = "" if times.whose is None else f" ({times.whose})"
     page.heading("When people are seen")
@@ -135,7 +135,7 @@ def _when(page: Page, times: Times) -> None:
     if (counts == counts[0]).all():
         message = f"Every time of day has as many {what} as any other."
     page.figure(
-        _bars(labels, counts, times.axis, what),
+        _draw_bars(labels, counts, times.axis, what),
         message,
         table=(
             [f"time{whose}", what],
@@ -146,12 +146,12 @@ def _when(page: Page, times: Times) -> None:
     if times.first_day is not None:
         days = np.unique(times.day)
         if days[-1] - days[0] >= _WEEK:
-            _by_weekday(page, times, times.first_day)
+            _add_weekdays(page, times, times.first_day)
         if len(days) > 1:
-            _by_date(page, times, times.first_day)
+            _add_dates(page, times, times.first_day)
 
 
-def _by_weekday(page: Page, times: Times, first_day: datetime.date) -> None:
+def _add_weekdays(page: Page, times: RowTimes, first_day: datetime.date) -> None:
     what, table = times.what, times.by_weekday(first_day)
     totals = table.sum(axis=1)
     most, least = int(np.argmax(totals)), int(np.argmin(totals))
@@ -162,7 +162,7 @@ def _by_weekday(page: Page, times: Times, first_day: datetime.date) -> None:
     if totals[most] == totals[least]:
         message = f"Every weekday has as many {what} as any other."
     page.figure(
-        heat(list(WEEKDAYS), times, table),
+        draw_heat_map(list(WEEKDAYS), times, table),
         message,
         table=(
             ["weekday", *times.labels],
@@ -172,7 +172,7 @@ def _by_weekday(page: Page, times: Times, first_day: datetime.date) -> None:
     )
 
 
-def _by_date(page: Page, times: Times, first_day: datetime.date) -> None:
+def _add_dates(page: Page, times: RowTimes, first_day: datetime.date) -> None:
     days, what = times.day, times.what
     first = int(days.min())
     counts = np.bincount(days - first)
@@ -180,18 +180,18 @@ def _by_date(page: Page, times: Times, first_day: datetime.date) -> None:
     silent = int((counts == 0).sum())
     fate = f"every day has {what}" if silent == 0 else f"{silent:,} of {len(counts):,} days have none"
     page.figure(
-        _line(dates, counts, what),
+        _draw_line(dates, counts, what),
         f"From {dates[0]} to {dates[-1]}: {fate}, and the busiest has {int(counts.max()):,}.",
         table=(["date", what], [[date, int(n)] for date, n in zip(dates, counts, strict=True)]),
         name="dates",
     )
 
 
-def _who(page: Page, lengths: NDArray[np.int64], what: str) -> None:
+def _add_users(page: Page, lengths: NDArray[np.int64], what: str) -> None:
     page.heading("How much of each person")
     tenth = lengths[-max(len(lengths) // 10, 1) :].sum() / max(int(lengths.sum()), 1)
-    edges, counts = _log_bins(lengths)
-    labels = [_range(low, high) for low, high in pairwise(edges)]
+    edges, counts = _compute_log_bins(lengths)
+    labels = [_format_range(low, high) for low, high in pairwise(edges)]
     message = (
         f"The median user has {int(np.median(lengths)):,} {what}; the busiest tenth of the users "
         f"has {tenth:.0%} of all."
@@ -199,7 +199,7 @@ def _who(page: Page, lengths: NDArray[np.int64], what: str) -> None:
     if lengths[0] == lengths[-1]:
         message = f"Every user has as many {what} as any other: {int(lengths[0]):,}."
     page.figure(
-        _bars(labels, counts, f"{what} of a user", "users"),
+        _draw_bars(labels, counts, f"{what} of a user", "users"),
         message,
         table=(
             [f"{what} of a user", "users"],
@@ -209,7 +209,7 @@ def _who(page: Page, lengths: NDArray[np.int64], what: str) -> None:
     )
 
 
-def _log_bins(lengths: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[list[int], np.ndarray[Any, Any]]:
+def _compute_log_bins(lengths: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[list[int], np.ndarray[Any, Any]]:
     """Bins that double, so that users with one event have one of their own."""
     top = int(lengths.max(initial=1))
     edges = [0] if (lengths == 0).any() else []
@@ -217,23 +217,24 @@ def _log_bins(lengths: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[list[int], 
     return edges, np.histogram(lengths, np.asarray(edges, float) - 0.5)[0]
 
 
-def _range(low: int, high: int) -> str:
+def _format_range(low: int, high: int) -> str:
     return f"{low:,}" if high - low == 1 else f"{low:,}–{high - 1:,}"
 
 
-def _wrong(page: Page, summary: Summary) -> None:
+def _add_problems(page: Page, summary: Summary) -> None:
     page.heading("What was dropped, and why")
     report = summary.report
     if report.dropped:
-        page.table(["reason", "rows", "first examples"], _counted(report, report.dropped))
+        page.table(["reason", "rows", "first examples"], _build_problem_rows(report, report.dropped))
     else:
         page.text(f"Nothing: all {report.rows:,} rows of the file are in use.")
     if report.noticed:
         page.heading("Noticed, and kept", level=3)
-        page.table(["what", "how often", "first examples"], _counted(report, report.noticed))
+        page.table(["what", "how often", "first examples"], _build_problem_rows(report, report.noticed))
     gaps = (
-        f"Between two {_what(summary)} of a user lie {shown(summary.gap_h['median'])} hours in the median "
-        f"and {shown(summary.gap_h['longest'])} at most"
+        f"Between two {_name_rows(summary)} of a user lie {format_value(summary.gap_h['median'])} hours in "
+        "the median "
+        f"and {format_value(summary.gap_h['longest'])} at most"
     )
     if summary.missing is not None and summary.several_at_an_instant is not None:
         gaps += (
@@ -243,14 +244,14 @@ def _wrong(page: Page, summary: Summary) -> None:
     page.text(f"{gaps}.")
 
 
-def _counted(report: Report, counts: dict[str, int]) -> list[list[Any]]:
+def _build_problem_rows(report: Report, counts: dict[str, int]) -> list[list[Any]]:
     return [
         [reason, count, "; ".join(example.said(report.path) for example in report.examples_of(reason))]
         for reason, count in counts.items()
     ]
 
 
-def _bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]:
+def _draw_bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]:
     bars = {
         "type": "bar", "x": labels, "y": counts, "marker": {"color": BLUE},
         "hovertemplate": "%{x}: %{y:,} " + y + "<extra></extra>",
@@ -258,13 +259,13 @@ def _bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]:
     layout = {
         "height": 320,
         "bargap": 0.15,
-        "xaxis": {"title": {"text": x}, "type": "category", **few_ticks(labels)},
+        "xaxis": {"title": {"text": x}, "type": "category", **thin_ticks(labels)},
         "yaxis": {"title": {"text": y}},
     }
     return {"data": [bars], "layout": layout}
 
 
-def _line(dates: list[str], counts: Any, what: str) -> dict[str, Any]:
+def _draw_line(dates: list[str], counts: Any, what: str) -> dict[str, Any]:
     line = {
         "type": "scatter", "mode": "lines" if len(dates) > 60 else "lines+markers", "x": dates, "y": counts,
         "line": {"color": BLUE, "width": 1},
@@ -343,7 +344,7 @@ def summarise_release(
     released: ObfuscatedTraces, report: Report, original: Traces | None = None
 ) -> ReleaseSummary:
     """Count what is released; with the original (the same events), what of it is true."""
-    fates = _fates(released, original)
+    fates = _classify_events(released, original)
     first, last = (int(released.instants.min()), int(released.instants.max())) if len(released) else (0, 0)
     clock = released.clock
     sizes = released.sets.sizes[released.set_index[released.is_set]]
@@ -351,8 +352,8 @@ def summarise_release(
     return ReleaseSummary(
         users=released.n_users,
         events=released.n_events,
-        first=moment(released.clock, first),
-        last=moment(released.clock, last),
+        first=format_instant(released.clock, first),
+        last=format_instant(released.clock, last),
         days=int(clock.day_of(last) - clock.day_of(first)) + 1,
         places=len(np.unique(released.pairs().place)),
         released=counts.get("released"),
@@ -361,13 +362,13 @@ def summarise_release(
         sets=counts["sets"],
         deleted=counts["deleted"],
         places_of_a_set={"median": float(np.median(sizes)), "most": int(sizes.max())} if len(sizes) else None,
-        true_in_set=None if original is None else _true_sets(released, original),
-        by_time=_by_time(released, fates),
+        true_in_set=None if original is None else _count_true_sets(released, original),
+        by_time=_count_by_time(released, fates),
         report=report,
     )
 
 
-def release_page(released: ObfuscatedTraces, report: Report, original: Traces | None = None) -> Page:
+def build_release_page(released: ObfuscatedTraces, report: Report, original: Traces | None = None) -> Page:
     """Assemble the page for a release."""
     summary = summarise_release(released, report, original)
     counts = summary.counts
@@ -376,7 +377,12 @@ def release_page(released: ObfuscatedTraces, report: Report, original: Traces | 
     page = Page(Path(report.path).name, lead=lead)
     page.cards({"users": summary.users, "events": summary.events, "places": summary.places} | counts)
     page.heading("What is released when")
-    page.figure(_stacked(summary), _message(summary), table=_table(summary), name="release-by-time")
+    page.figure(
+        _draw_stacked_bars(summary),
+        _format_message(summary),
+        table=_build_table(summary),
+        name="release-by-time",
+    )
     page.heading("Where")
     _, place, weight = released.pairs()
     amounts = np.bincount(place, weights=weight, minlength=len(released.places))
@@ -387,7 +393,7 @@ def release_page(released: ObfuscatedTraces, report: Report, original: Traces | 
     return page
 
 
-def _fates(released: ObfuscatedTraces, original: Traces | None) -> dict[str, NDArray[np.bool_]]:
+def _classify_events(released: ObfuscatedTraces, original: Traces | None) -> dict[str, NDArray[np.bool_]]:
     """Return which events were released how; every event has one fate."""
     one, rest = released.is_single, {"sets": released.is_set, "deleted": released.is_deleted}
     if original is None:
@@ -396,13 +402,15 @@ def _fates(released: ObfuscatedTraces, original: Traces | None) -> dict[str, NDA
     return {"kept": true, "moved": one & ~true} | rest
 
 
-def _true_sets(released: ObfuscatedTraces, original: Traces) -> int:
+def _count_true_sets(released: ObfuscatedTraces, original: Traces) -> int:
     event, place, _ = released.pairs()
     found = (place == original.place_index[event]) & released.is_set[event]
     return len(np.unique(event[found]))
 
 
-def _by_time(released: ObfuscatedTraces, fates: dict[str, NDArray[np.bool_]]) -> dict[str, dict[str, int]]:
+def _count_by_time(
+    released: ObfuscatedTraces, fates: dict[str, NDArray[np.bool_]]
+) -> dict[str, dict[str, int]]:
     clock = released.clock
     time = clock.time_of_day(released.instants)
     counted = {
@@ -414,7 +422,7 @@ def _by_time(released: ObfuscatedTraces, fates: dict[str, NDArray[np.bool_]]) ->
     }
 
 
-def _stacked(summary: ReleaseSummary) -> dict[str, Any]:
+def _draw_stacked_bars(summary: ReleaseSummary) -> dict[str, Any]:
     labels = list(summary.by_time)
     bars = [
         {
@@ -434,13 +442,13 @@ def _stacked(summary: ReleaseSummary) -> dict[str, Any]:
     return {"data": bars, "layout": layout}
 
 
-def _message(summary: ReleaseSummary) -> str:
+def _format_message(summary: ReleaseSummary) -> str:
     gone = summary.deleted / max(summary.events, 1)
     several = summary.sets / max(summary.events, 1)
     return f"{gone:.1%} of all events are deleted, and {several:.1%} are released as one of several places."
 
 
-def _table(summary: ReleaseSummary) -> tuple[list[str], list[list[Any]]]:
+def _build_table(summary: ReleaseSummary) -> tuple[list[str], list[list[Any]]]:
     rows = [[label, *row.values()] for label, row in summary.by_time.items()]
     return ["time of day", *summary.counts], rows
 
@@ -518,10 +526,14 @@ class Summary:
 
 def summarise(traces: Traces | GpsTraces, report: Report) -> Summary:
     """Count what describes traces that were read from a file."""
-    return _of_points(traces, report) if isinstance(traces, GpsTraces) else _of_events(traces, report)
+    return (
+        _summarise_points(traces, report)
+        if isinstance(traces, GpsTraces)
+        else _summarise_events(traces, report)
+    )
 
 
-def _of_events(traces: Traces, report: Report) -> Summary:
+def _summarise_events(traces: Traces, report: Report) -> Summary:
     same_user = np.diff(traces.user_index) == 0
     again = same_user & (np.diff(traces.instants) == 0)
     cells = traces.n_users * traces.n_instants
@@ -533,11 +545,11 @@ def _of_events(traces: Traces, report: Report) -> Summary:
         events=traces.n_events,
         places=len(traces.places),
         visited_places=len(np.unique(traces.place_index)),
-        first=moment(clock, first),
-        last=moment(clock, last),
+        first=format_instant(clock, first),
+        last=format_instant(clock, last),
         days=int(clock.day_of(last) - clock.day_of(first)) + 1,
-        events_per_user=quartiles(np.diff(traces.offsets)),
-        gap_h=_gaps(np.abs(np.diff(exact))[same_user] / 3600),
+        events_per_user=compute_quartiles(np.diff(traces.offsets)),
+        gap_h=_describe_gaps(np.abs(np.diff(exact))[same_user] / 3600),
         missing=round(1 - distinct / cells, 6) if cells else 0.0,
         several_at_an_instant=int(again.sum()),
         report=report,
@@ -545,7 +557,7 @@ def _of_events(traces: Traces, report: Report) -> Summary:
     )
 
 
-def _of_points(traces: GpsTraces, report: Report) -> Summary:
+def _summarise_points(traces: GpsTraces, report: Report) -> Summary:
     first, last = (
         np.datetime64(int(time), "ms").astype("datetime64[s]")
         for time in (traces.time_ms.min(), traces.time_ms.max())
@@ -559,14 +571,14 @@ def _of_points(traces: GpsTraces, report: Report) -> Summary:
         first=f"{first}Z",
         last=f"{last}Z",
         days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
-        events_per_user=quartiles(np.diff(traces.offsets)),
-        gap_h=_gaps(of_user / 3_600_000),
+        events_per_user=compute_quartiles(np.diff(traces.offsets)),
+        gap_h=_describe_gaps(of_user / 3_600_000),
         trajectories=traces.n_trajectories,
         bounds=asdict(Box.of(traces)),
         interval_s=float(np.median(within)) / 1000 if within.size else None,
         gaps_over_4h=int((of_user > LONG_GAP_MS).sum()),
         report=report,
-        local=local_time(traces, report),
+        local=find_local_time(traces, report),
     )
 
 
@@ -579,7 +591,7 @@ def exact_seconds(traces: Traces) -> NDArray[np.int64]:
     return np.asarray(clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants))
 
 
-def moment(clock: Clock, instant: int) -> str:
+def format_instant(clock: Clock, instant: int) -> str:
     """Name an instant for people: ``2009-04-23 22:00``, or ``day 3, 08:30`` without dates."""
     day = int(clock.day_of(instant))
     if clock.first_day is None:
@@ -587,7 +599,7 @@ def moment(clock: Clock, instant: int) -> str:
     return f"{clock.first_day + datetime.timedelta(days=day)} {clock.label(instant)}"
 
 
-def quartiles(lengths: NDArray[np.int64]) -> dict[str, float]:
+def compute_quartiles(lengths: NDArray[np.int64]) -> dict[str, float]:
     values = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 1]) if len(lengths) else np.zeros(5)
     names = ("least", "quarter", "median", "three_quarters", "most")
     spread = {name: int(x) if x == int(x) else float(x) for name, x in zip(names, values, strict=True)}
@@ -595,7 +607,7 @@ def quartiles(lengths: NDArray[np.int64]) -> dict[str, float]:
     return spread | {"mean": round(mean, 3), "standard_deviation": round(deviation, 3)}
 
 
-def _gaps(hours: NDArray[np.float64]) -> dict[str, float]:
+def _describe_gaps(hours: NDArray[np.float64]) -> dict[str, float]:
     values = np.quantile(hours, [0.5, 0.9, 1]) if len(hours) else np.zeros(3)
     return {
         name: round(float(value), 3)
@@ -610,7 +622,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 
 
 @dataclass(frozen=True)
-class Times:
+class RowTimes:
     """When each row happens: its day, and which of the day's times.
 
     Attributes
@@ -648,10 +660,10 @@ class Times:
         )
 
 
-def times_of_events(traces: EventTable, whose: str | None = None) -> Times:
+def compute_event_times(traces: EventTable, whose: str | None = None) -> RowTimes:
     """Return the days and times of events, by their clock."""
     clock = traces.clock
-    return Times(
+    return RowTimes(
         "events",
         np.asarray(clock.day_of(traces.instants)),
         np.asarray(clock.time_of_day(traces.instants)),
@@ -661,11 +673,11 @@ def times_of_events(traces: EventTable, whose: str | None = None) -> Times:
     )
 
 
-def times_of_points(traces: GpsTraces, zone: str) -> Times:
+def compute_point_times(traces: GpsTraces, zone: str) -> RowTimes:
     """Return the days and hours of points on the clocks of a zone."""
     local = local_seconds(traces.time_ms, zone)
     first = int(local.min()) // DAY_S
-    return Times(
+    return RowTimes(
         "points",
         local // DAY_S - first,
         local % DAY_S // 3600,
@@ -675,7 +687,7 @@ def times_of_points(traces: GpsTraces, zone: str) -> Times:
     )
 
 
-def heat(rows: list[str], times: Times, table: NDArray[np.int64]) -> dict[str, Any]:
+def draw_heat_map(rows: list[str], times: RowTimes, table: NDArray[np.int64]) -> dict[str, Any]:
     """Return the Plotly figure of counts by row, such as weekdays, and time of day."""
     trace = {
         "type": "heatmap", "x": times.labels, "y": rows, "z": table, "colorscale": "Viridis",
@@ -685,12 +697,12 @@ def heat(rows: list[str], times: Times, table: NDArray[np.int64]) -> dict[str, A
     layout = {
         "height": 330,
         "yaxis": {"autorange": "reversed"},
-        "xaxis": {"title": {"text": times.axis}, **few_ticks(times.labels)},
+        "xaxis": {"title": {"text": times.axis}, **thin_ticks(times.labels)},
     }
     return {"data": [trace], "layout": layout}
 
 
-def few_ticks(labels: list[str]) -> dict[str, Any]:
+def thin_ticks(labels: list[str]) -> dict[str, Any]:
     """Leave labels out where they would not fit a phone."""
     step = -(-len(labels) // 8)
     return {"tickmode": "array", "tickvals": labels[::step]}
@@ -703,7 +715,7 @@ _MAP_CELLS = 120
 _FINEST_M = 88.6
 
 
-class Amounts(NamedTuple):
+class PlaceAmounts(NamedTuple):
     """An amount for every place.
 
     Attributes
@@ -720,26 +732,26 @@ class Amounts(NamedTuple):
     inside: float
 
 
-def amounts_of(traces: Traces | GpsTraces | ObfuscatedTraces) -> Amounts:
+def count_amounts(traces: Traces | GpsTraces | ObfuscatedTraces) -> PlaceAmounts:
     """Count events at their places, points on a grid of about 120 cells over their area.
 
     A released event counts in parts at each place of its set, and nowhere if it was deleted.
     """
     if isinstance(traces, GpsTraces):
-        return _of_points_where(traces)
+        return _count_points(traces)
     if isinstance(traces, ObfuscatedTraces):
         _, place, weight = traces.pairs()
         counts = np.bincount(place, weights=weight, minlength=len(traces.places))
-        return Amounts(
+        return PlaceAmounts(
             traces.places, counts, "events", float((~traces.is_deleted).mean() if len(traces) else 1)
         )
     counts = np.bincount(traces.place_index, minlength=len(traces.places))
-    return Amounts(traces.places, counts, "events", 1.0)
+    return PlaceAmounts(traces.places, counts, "events", 1.0)
 
 
-def _of_points_where(traces: GpsTraces) -> Amounts:
+def _count_points(traces: GpsTraces) -> PlaceAmounts:
     area = default_area(traces, _FINEST_M)
     grid = tessellation(area, max(area.size_m()) / _MAP_CELLS)
     cell = grid.cell_of(traces.latitude, traces.longitude)
     counts = np.bincount(cell[cell >= 0], minlength=len(grid))
-    return Amounts(Places.of_grid(grid), counts, "points", float(counts.sum() / len(traces)))
+    return PlaceAmounts(Places.of_grid(grid), counts, "points", float(counts.sum() / len(traces)))

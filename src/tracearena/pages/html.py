@@ -17,7 +17,7 @@ import numpy as np
 
 from tracearena import __version__
 from tracearena.files import csv_text, replacing
-from tracearena.i18n import counted, marked, said
+from tracearena.i18n import mark_for_translation, translate, translate_count
 
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """Column names and rows."""
@@ -73,7 +73,7 @@ class Page:
     def cards(self, values: Mapping[str, Any]) -> None:
         """Show a few single numbers, each with its name."""
         items = (
-            f"<div><dt>{escape(name)}</dt><dd>{escape(shown(value))}</dd></div>"
+            f"<div><dt>{escape(name)}</dt><dd>{escape(format_value(value))}</dd></div>"
             for name, value in values.items()
         )
         self._parts.append(f'<dl class="cards">{"".join(items)}</dl>')
@@ -106,11 +106,11 @@ class Page:
         anchor = f"figure-{self._figures}"
         content = figure if isinstance(figure, dict) else figure.to_plotly_json()
         height = int(content.get("layout", {}).get("height") or 420)
-        numbers = "" if table is None else _numbers(table, name or anchor)
+        numbers = "" if table is None else _format_numbers(table, name or anchor)
         self._parts.append(
             f'<figure><div class="scroll"><div class="plot" id="{anchor}" '
             f'style="min-height:{height}px;min-width:{least_width_px}px"></div></div>'
-            f'<script type="application/json" id="{anchor}-figure">{_embedded(content)}</script>'
+            f'<script type="application/json" id="{anchor}-figure">{_embed_json(content)}</script>'
             f"<figcaption>{escape(caption)}</figcaption>{numbers}</figure>"
         )
 
@@ -121,12 +121,16 @@ class Page:
         )
         lead = f"<p>{escape(self._lead)}</p>" if self._lead else ""
         navigation = f"<nav><ul>{contents}</ul></nav>" if len(self._headings) > 1 else ""
-        scripts = f"<script>{_plotly()}</script>\n<script>{_own('page.js')}</script>" if self._figures else ""
+        scripts = (
+            f"<script>{_read_plotly()}</script>\n<script>{_read_resource('page.js')}</script>"
+            if self._figures
+            else ""
+        )
         scripts = scripts.replace("COLOURS", json.dumps(COLOURS), 1)
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>\n{_own('page.css')}</style>\n</head>\n<body>\n"
+            f"<title>{escape(self.title)}</title>\n<style>\n{_read_resource('page.css')}</style>\n</head>\n<body>\n"
             f"<header><h1>{escape(self.title)}</h1>{lead}{navigation}</header>\n<main>\n"
             + "\n".join(self._parts)
             + f"\n</main>\n<footer>tracearena {__version__}</footer>\n{scripts}\n</body>\n</html>\n"
@@ -139,15 +143,15 @@ class Page:
             out.write(content)
 
 
-def capital(sentence: str) -> str:
+def capitalise(sentence: str) -> str:
     """Return a sentence with its first letter large."""
     return sentence[:1].upper() + sentence[1:]
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Write a value for people.
 
-    >>> shown(138957), shown(0.25), shown(None)
+    >>> format_value(138957), format_value(0.25), format_value(None)
     ('138,957', '0.25', '–')
     """
     if value is None:
@@ -171,14 +175,14 @@ def html_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     )
     body = "".join(
         "<tr>"
-        + "".join(f"<td{m}>{escape(shown(value))}</td>" for m, value in zip(mark, row, strict=True))
+        + "".join(f"<td{m}>{escape(format_value(value))}</td>" for m, value in zip(mark, row, strict=True))
         + "</tr>"
         for row in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _numbers(table: Table, name: str) -> str:
+def _format_numbers(table: Table, name: str) -> str:
     columns, rows = table
     packed = base64.b64encode(csv_text(columns, rows).encode()).decode()
     more = len(rows) - _SHOWN_ROWS
@@ -190,12 +194,14 @@ def _numbers(table: Table, name: str) -> str:
     )
 
 
-def _embedded(content: Any) -> str:
+def _embed_json(content: Any) -> str:
     # "<" never stands for itself inside a script element, so no text of a file can end it.
-    return json.dumps(content, default=_plain, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(content, default=_to_plain, allow_nan=False, separators=(",", ":")).replace(
+        "<", "\\u003c"
+    )
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim > 1:
         return list(value)
     if isinstance(value, np.ndarray):
@@ -207,11 +213,11 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a figure cannot hold {type(value).__name__}")
 
 
-def _own(name: str) -> str:
+def _read_resource(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _plotly() -> str:
+def _read_plotly() -> str:
     import plotly.offline
 
     return str(plotly.offline.get_plotlyjs())
@@ -247,12 +253,12 @@ MARKERS = (
 )
 
 
-def scale_length(width_km: float) -> tuple[float, str]:
+def choose_scale_length(width_km: float) -> tuple[float, str]:
     """Return the length (km) and the label of the scale bar of a map.
 
     The longest of 1, 2 and 5 times a power of ten that is at most a fifth of the map's width.
 
-    >>> scale_length(11.3), scale_length(3)
+    >>> choose_scale_length(11.3), choose_scale_length(3)
     ((2.0, '2 km'), (0.5, '500 m'))
     """
     power = 10.0 ** math.floor(math.log10(width_km / 5))
@@ -264,53 +270,58 @@ def scale_length(width_km: float) -> tuple[float, str]:
 
 
 _MONTHS = (
-    marked("Jan"), marked("Feb"), marked("Mar"), marked("Apr"), marked("May"), marked("Jun"),
-    marked("Jul"), marked("Aug"), marked("Sep"), marked("Oct"), marked("Nov"), marked("Dec"),
+    mark_for_translation("Jan"), mark_for_translation("Feb"), mark_for_translation("Mar"),
+    mark_for_translation("Apr"), mark_for_translation("May"), mark_for_translation("Jun"),
+    mark_for_translation("Jul"), mark_for_translation("Aug"), mark_for_translation("Sep"),
+    mark_for_translation("Oct"), mark_for_translation("Nov"), mark_for_translation("Dec"),
 )  # fmt: skip
 
 
-def day(at: datetime) -> str:
+def format_day(at: datetime) -> str:
     """Write the day of a moment.
 
-    >>> day(datetime(2026, 5, 1, 9, 30))
+    >>> format_day(datetime(2026, 5, 1, 9, 30))
     '1 May'
     """
-    return said("{day} {month}", day=at.day, month=said(_MONTHS[at.month - 1]))
+    return translate("{day} {month}", day=at.day, month=translate(_MONTHS[at.month - 1]))
 
 
-def day_and_hour(at: datetime) -> str:
+def format_day_and_hour(at: datetime) -> str:
     """Write the day and the time of a moment.
 
-    >>> day_and_hour(datetime(2026, 5, 1, 9, 30))
+    >>> format_day_and_hour(datetime(2026, 5, 1, 9, 30))
     '1 May 09:30'
     """
-    return said("{day} {time}", day=day(at), time=f"{at:%H:%M}")
+    return translate("{day} {time}", day=format_day(at), time=f"{at:%H:%M}")
 
 
-def moment(at: datetime) -> str:
+def format_moment(at: datetime) -> str:
     """Write a moment with its year.
 
-    >>> moment(datetime(2026, 5, 1, 9, 30))
+    >>> format_moment(datetime(2026, 5, 1, 9, 30))
     '1 May 2026, 09:30'
     """
-    month = said(_MONTHS[at.month - 1])
-    return said("{day} {month} {year}, {time}", day=at.day, month=month, year=at.year, time=f"{at:%H:%M}")
+    month = translate(_MONTHS[at.month - 1])
+    return translate(
+        "{day} {month} {year}, {time}", day=at.day, month=month, year=at.year, time=f"{at:%H:%M}"
+    )
 
 
-def duration(time: timedelta) -> str:
+def format_duration(time: timedelta) -> str:
     """Write a stretch of time in its two largest units.
 
-    >>> duration(timedelta(days=3, hours=1)), duration(timedelta(minutes=61)), duration(timedelta(seconds=5))
+    >>> format_duration(timedelta(days=3, hours=1)), format_duration(timedelta(minutes=61)),
+    format_duration(timedelta(seconds=5))
     ('3 days 1 hour', '1 hour 1 minute', 'less than a minute')
     """
     minutes = int(time.total_seconds()) // 60
     days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60
     told = [
-        (days, counted("{count} day", "{count} days", days)),
-        (hours, counted("{count} hour", "{count} hours", hours)),
-        (rest, counted("{count} minute", "{count} minutes", rest)),
+        (days, translate_count("{count} day", "{count} days", days)),
+        (hours, translate_count("{count} hour", "{count} hours", hours)),
+        (rest, translate_count("{count} minute", "{count} minutes", rest)),
     ]
     first = next((at for at, (count, _) in enumerate(told) if count), None)
     if first is None:
-        return said("less than a minute")
+        return translate("less than a minute")
     return " ".join(words for count, words in told[first : first + 2] if count)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.pages.html import GREY, VERMILION, scale_length
+from tracearena.pages.html import GREY, VERMILION, choose_scale_length
 from tracearena.traces import Box, Grid, Places
 from tracearena.traces.geodesy import KM_PER_DEGREE
 
@@ -51,16 +51,20 @@ def place_map(
     with np.errstate(divide="ignore"):
         colour = amount if share else np.where(amount > 0, np.log10(amount), np.nan)
     trace = (
-        _tiles(places.grid, amount, colour) if places.grid is not None else _points(places, amount, colour)
+        _draw_tiles(places.grid, amount, colour)
+        if places.grid is not None
+        else _draw_points(places, amount, colour)
     )
-    scale, heat = _colours(amount, what, share, largest), trace["type"] == "heatmap"
+    scale, heat = _build_colours(amount, what, share, largest), trace["type"] == "heatmap"
     number = "%{customdata:.0%} " if share else "%{customdata:,} "
     trace["hovertemplate"] = number + what + "<extra></extra>"
-    trace.update(_limits("z", scale) if heat else {"marker": {**trace["marker"], **_limits("c", scale)}})
-    return {"data": [trace, *sensitive_marks(places)], "layout": ground(places, height=height)}
+    trace.update(
+        _scale_limits("z", scale) if heat else {"marker": {**trace["marker"], **_scale_limits("c", scale)}}
+    )
+    return {"data": [trace, *sensitive_marks(places)], "layout": map_layout(places, height=height)}
 
 
-def ground(places: Places, *, height: int = 560, box: Box | None = None) -> dict[str, Any]:
+def map_layout(places: Places, *, height: int = 560, box: Box | None = None) -> dict[str, Any]:
     """Return the layout of a map: its shape, its axes and a scale bar.
 
     Parameters
@@ -68,23 +72,23 @@ def ground(places: Places, *, height: int = 560, box: Box | None = None) -> dict
     box
         What is shown; by default all places.
     """
-    shown = box or map_box(places)
+    shown = box or compute_map_box(places)
     south, west, north, east = shown
     shrink = np.cos(np.radians(shown.middle[0]))
-    bar, label = _scale_bar(shown, shrink)
+    bar, label = _draw_scale_bar(shown, shrink)
     return {
         "height": height,
         "showlegend": bool(places.sensitive.any()),
         "legend": {"orientation": "h", "y": -0.15, "yanchor": "top"},
-        "xaxis": _axis("longitude, degrees", west, east),
-        "yaxis": _axis("latitude, degrees", south, north)
+        "xaxis": _build_axis("longitude, degrees", west, east),
+        "yaxis": _build_axis("latitude, degrees", south, north)
         | {"scaleanchor": "x", "scaleratio": float(1 / shrink)},
         "shapes": [bar],
         "annotations": [label],
     }
 
 
-def _axis(title: str, low: float, high: float) -> dict[str, Any]:
+def _build_axis(title: str, low: float, high: float) -> dict[str, Any]:
     return {
         "title": {"text": title},
         "range": [low, high],
@@ -94,7 +98,7 @@ def _axis(title: str, low: float, high: float) -> dict[str, Any]:
     }
 
 
-def _tiles(grid: Grid, amount: NDArray[np.float64], colour: NDArray[np.float64]) -> dict[str, Any]:
+def _draw_tiles(grid: Grid, amount: NDArray[np.float64], colour: NDArray[np.float64]) -> dict[str, Any]:
     shape = (grid.rows, grid.columns)
     return {
         "type": "heatmap",
@@ -105,7 +109,7 @@ def _tiles(grid: Grid, amount: NDArray[np.float64], colour: NDArray[np.float64])
     }
 
 
-def _points(places: Places, amount: NDArray[np.float64], colour: NDArray[np.float64]) -> dict[str, Any]:
+def _draw_points(places: Places, amount: NDArray[np.float64], colour: NDArray[np.float64]) -> dict[str, Any]:
     """The busiest places are drawn last, so that they are seen; beyond a limit the quietest are left out."""
     drawn = np.flatnonzero(~np.isnan(colour))
     order = drawn[np.argsort(amount[drawn], kind="stable")][-_LARGEST_MAP:]
@@ -125,7 +129,9 @@ def _points(places: Places, amount: NDArray[np.float64], colour: NDArray[np.floa
     }
 
 
-def _colours(amount: NDArray[np.float64], what: str, share: bool, largest: float | None) -> dict[str, Any]:
+def _build_colours(
+    amount: NDArray[np.float64], what: str, share: bool, largest: float | None
+) -> dict[str, Any]:
     top = max(float(amount.max(initial=1)), 1.0) if largest is None else largest
     bar = {
         "title": {"text": what, "side": "top"},
@@ -144,7 +150,7 @@ def _colours(amount: NDArray[np.float64], what: str, share: bool, largest: float
     return {"colorscale": "Viridis", "colorbar": bar, "limits": limits}
 
 
-def _limits(letter: str, scale: dict[str, Any]) -> dict[str, Any]:
+def _scale_limits(letter: str, scale: dict[str, Any]) -> dict[str, Any]:
     """Write the ends of the scale as a heat map (z) or markers (c) call them."""
     limits = scale.pop("limits")
     return (
@@ -167,17 +173,17 @@ def sensitive_marks(places: Places) -> list[dict[str, Any]]:
     }]  # fmt: skip
 
 
-def map_box(places: Places) -> Box:
+def compute_map_box(places: Places) -> Box:
     """Return what a map of places shows: all of them, with a rim where they are no grid."""
     box = Box.of(places)
     rim = 0.03 * max(box.north - box.south, box.east - box.west, 0.01)
     return box if places.grid is not None else box.expanded(rim)
 
 
-def _scale_bar(box: Box, shrink: float) -> tuple[dict[str, Any], dict[str, Any]]:
+def _draw_scale_bar(box: Box, shrink: float) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the bar and its label, in the south-west corner."""
     south, west, north, east = box
-    length_km, words = scale_length((east - west) * KM_PER_DEGREE * shrink)
+    length_km, words = choose_scale_length((east - west) * KM_PER_DEGREE * shrink)
     x, y = west + 0.04 * (east - west), south + 0.04 * (north - south)
     line = {"color": "var(--ink)", "width": 3}
     bar = {"type": "line", "x0": x, "x1": x + length_km / (KM_PER_DEGREE * shrink), "y0": y, "y1": y,

@@ -8,9 +8,9 @@ from html import escape
 from typing import Any
 
 from tracearena.contest.board import Roster
-from tracearena.i18n import said
+from tracearena.i18n import translate
 from tracearena.pages.html import COLOURS, GREY, MARKERS
-from tracearena.pages.svg.canvas import marker, neutral, shortened
+from tracearena.pages.svg.canvas import draw_marker, replace_invisible, shorten_name
 
 _BADGE = 28
 
@@ -30,7 +30,7 @@ SAMPLE = TeamStyle(GREY, "circle")
 """How sample defences look in a picture."""
 
 
-def team_styles(roster: Roster) -> dict[str, TeamStyle]:
+def assign_team_styles(roster: Roster) -> dict[str, TeamStyle]:
     """Return the style of every team, and a cross for the pseudonymised one.
 
     Seven colours and eight markers have no common factor, so 56 teams differ.
@@ -44,27 +44,27 @@ def team_styles(roster: Roster) -> dict[str, TeamStyle]:
     return given if extra is None else given | {extra: TeamStyle("var(--ink)", "x")}
 
 
-def plotted(name: str) -> str:
+def escape_plotly(name: str) -> str:
     """Return a name as Plotly shows it and takes no part of it for markup.
 
-    >>> plotted("R&D <b>")
+    >>> escape_plotly("R&D <b>")
     'R&amp;D &lt;b&gt;'
     """
     return escape(name, quote=False)
 
 
-def badge(name: str, style: TeamStyle) -> str:
+def format_badge(name: str, style: TeamStyle) -> str:
     """Return markup: the marker in its colour, and the name, in a form that cannot harm what is around it."""
-    drawn = marker(0, 0, style.marker, style.colour)
+    drawn = draw_marker(0, 0, style.marker, style.colour)
     shape = (
         f'<svg class="badge" viewBox="-9 -9 18 18" width="15" height="15" aria-hidden="true">{drawn}</svg>'
     )
-    words, whole = shortened(name, _BADGE), neutral(name)
+    words, whole = shorten_name(name, _BADGE), replace_invisible(name)
     hint = f' title="{escape(whole)}"' if words != whole else ""
     return f'<span class="team"{hint}>{shape} <bdi>{escape(words)}</bdi></span>'
 
 
-def dots(
+def draw_dots(
     name: str, style: TeamStyle, x: Sequence[Any], y: Sequence[Any], *, hollow: bool = False, **more: Any
 ) -> dict[str, Any]:
     """Return a Plotly trace of one team's points."""
@@ -74,31 +74,31 @@ def dots(
         "size": 13,
         "line": {"width": 2 if hollow else 1, "color": style.colour if hollow else "var(--ink)"},
     }
-    points = {"type": "scatter", "mode": "markers", "name": plotted(name), "x": x, "y": y}
+    points = {"type": "scatter", "mode": "markers", "name": escape_plotly(name), "x": x, "y": y}
     return points | {"marker": marker} | more
 
 
-def score_axis(title: str, **more: Any) -> dict[str, Any]:
+def build_score_axis(title: str, **more: Any) -> dict[str, Any]:
     """Return an axis from 0 to 1 that leaves room for the markers at its ends."""
     return {"title": {"text": title}, "range": [-0.04, 1.04], "tickvals": [0, 0.2, 0.4, 0.6, 0.8, 1],
             "zeroline": False} | more  # fmt: skip
 
 
-def joined(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return names as people list them.
 
-    >>> joined(["a", "b", "c"])
+    >>> join_names(["a", "b", "c"])
     'a, b and c'
     """
     if len(names) < 2:
         return "".join(names)
-    return said("{names} and {last}", names=enumerated(names[:-1]), last=names[-1])
+    return translate("{names} and {last}", names=list_names(names[:-1]), last=names[-1])
 
 
-def enumerated(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """Return names one after the other.
 
-    >>> enumerated(["a", "b", "c"])
+    >>> list_names(["a", "b", "c"])
     'a, b, c'
     """
-    return said(", ").join(names)
+    return translate(", ").join(names)

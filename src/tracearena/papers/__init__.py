@@ -184,9 +184,9 @@ def figure(name: str) -> Callable[..., list[Path]]:
         tell: Tell | None = None,
         **options: Any,
     ) -> list[Path]:
-        from tracearena.papers.data import Source
+        from tracearena.papers.data import FigureSource
 
-        written: list[Path] = draw(out, Source(data, seed, size), tell, **options)
+        written: list[Path] = draw(out, FigureSource(data, seed, size), tell, **options)
         return written
 
     return make

@@ -10,10 +10,10 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from tracearena.arena.claims import Finding
+from tracearena.arena.claims import ClaimResult
 from tracearena.pages.html import COLOURS
 from tracearena.papers.data import HALVES, TITLES
-from tracearena.papers.style import canvas, head, save
+from tracearena.papers.style import open_canvas, save_figure, write_head
 
 _INCHES_PER_BAR = 0.21
 
@@ -23,7 +23,7 @@ def draw_bars(
     rows: Sequence[Mapping[str, Any]],
     names: Sequence[str],
     title: str,
-    findings: Sequence[Finding] = (),
+    findings: Sequence[ClaimResult] = (),
     spread: Mapping[str, Mapping[str, float | None]] | None = None,
 ) -> Path:
     """Draw a panel a metric and a bar a method, whose name stands once, at the left; it keeps its colour.
@@ -33,12 +33,12 @@ def draw_bars(
     """
     methods = list(dict.fromkeys(row["method"] for row in rows))
     cities = [str(row.get("city", "")) for row in rows]
-    at = _places(cities)
+    at = _place_bars(cities)
     height = _INCHES_PER_BAR * (max(at) + 2) + 0.8
-    with canvas(2.5 * len(names) + 1, height, ncols=len(names), sharey=True) as (figure, panels):
+    with open_canvas(2.5 * len(names) + 1, height, ncols=len(names), sharey=True) as (figure, panels):
         for panel, name in zip(panels, names, strict=True):
             shown = [(place, row) for place, row in zip(at, rows, strict=True) if row[name] is not None]
-            colours = [_colour(row["method"], methods) for _, row in shown]
+            colours = [_choose_colour(row["method"], methods) for _, row in shown]
             panel.barh([place for place, _ in shown], [row[name] for _, row in shown], color=colours)
             for place, row in shown:
                 if row["method"] == HALVES:
@@ -59,14 +59,14 @@ def draw_bars(
                 x = panels[0].get_yaxis_transform()
                 panels[0].text(-0.02, place - 0.9, city, transform=x, ha="right", va="center", weight="bold")
         figure.subplots_adjust(wspace=0.12, top=1 - 0.3 / height, bottom=0.5 / height)
-        head(figure, title, findings, width=36 * len(names), top=1.0)
-        return save(figure, path)
+        write_head(figure, title, findings, width=36 * len(names), top=1.0)
+        return save_figure(figure, path)
 
 
-def _places(cities: Sequence[str]) -> list[float]:
+def _place_bars(cities: Sequence[str]) -> list[float]:
     """Return where each bar stands, with room above each further city for its name.
 
-    >>> _places(["a", "a", "b"])
+    >>> _place_bars(["a", "a", "b"])
     [0.0, 1.0, 4.0]
     """
     at: list[float] = []
@@ -75,7 +75,7 @@ def _places(cities: Sequence[str]) -> list[float]:
     return at
 
 
-def _colour(method: str, methods: Sequence[str]) -> str:
+def _choose_colour(method: str, methods: Sequence[str]) -> str:
     return "#aaaaaa" if method == HALVES else COLOURS[methods.index(method) % len(COLOURS)]
 
 
@@ -85,7 +85,7 @@ def _colour(method: str, methods: Sequence[str]) -> str:
 _DPI = 110
 
 
-class Picture(Figure):
+class StandaloneFigure(Figure):
     """A figure on a canvas of its own: no window, no global state, nothing to close."""
 
     def __init__(self, **settings: Any) -> None:

@@ -15,8 +15,8 @@ from tracearena.errors import ParameterError
 from tracearena.files import write_csv
 from tracearena.mobility import statistics
 from tracearena.pages.html import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from tracearena.papers.data import Size, Source, six_digits
-from tracearena.papers.style import canvas, save, scale_bar
+from tracearena.papers.data import FigureSource, Size, round_to_six_digits
+from tracearena.papers.style import draw_scale_bar, open_canvas, save_figure
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ CHECKIN_DAYS = 730
 
 
 def draw_city_statistics(
-    out: Path, source: Source, tell: Tell | None, *, checkin_days: int = CHECKIN_DAYS
+    out: Path, source: FigureSource, tell: Tell | None, *, checkin_days: int = CHECKIN_DAYS
 ) -> list[Path]:
     """Write one picture and one table a law, and a table of the exponents."""
     if source.data is not None:
@@ -38,25 +38,25 @@ def draw_city_statistics(
     city = simulate(*size, seed=source.seed)
     checkins = simulate(size.users, checkin_days, mode="checkins", seed=source.seed)
     panels: dict[str, tuple[Callable[[Axes, Traces], Columns], Traces]] = {
-        "gyration": (_gyration, city),
-        "ranks": (_ranks, city),
-        "exploration": (_exploration, city),
-        "returns": (_returns, city),
-        "home": (_home, city),
-        "entropy": (_entropy, city),
-        "trips": (_trips, city),
-        "gaps": (_gaps, checkins),
+        "gyration": (_plot_gyration, city),
+        "ranks": (_plot_ranks, city),
+        "exploration": (_plot_exploration, city),
+        "returns": (_plot_returns, city),
+        "home": (_plot_home, city),
+        "entropy": (_plot_entropy, city),
+        "trips": (_plot_trips, city),
+        "gaps": (_plot_gaps, checkins),
     }
-    written = [_exponents(out / "city-laws.csv", city, checkins)]
+    written = [_write_exponents(out / "city-laws.csv", city, checkins)]
     for name, (draw, traces) in panels.items():
-        with canvas(5.2, 3.6) as (figure, axes):
+        with open_canvas(5.2, 3.6) as (figure, axes):
             columns = draw(axes, traces)
-            written.append(save(figure, out / f"city-{name}.svg"))
-        written.append(_write(out / f"city-{name}.csv", columns))
+            written.append(save_figure(figure, out / f"city-{name}.svg"))
+        written.append(_write_columns(out / f"city-{name}.csv", columns))
     return written
 
 
-def _gyration(axes: Axes, city: Traces) -> Columns:
+def _plot_gyration(axes: Axes, city: Traces) -> Columns:
     radius = np.sort(statistics.radius_of_gyration_km(city))
     beyond = 1 - np.arange(len(radius)) / len(radius)
     axes.loglog(radius, beyond, color=BLUE)
@@ -64,36 +64,36 @@ def _gyration(axes: Axes, city: Traces) -> Columns:
         np.median(radius), color=VERMILION, linestyle="--", label=f"median {np.median(radius):.1f} km"
     )
     axes.set(xlabel="radius of gyration (km)", ylabel="share of people beyond", ylim=(0.001, 1.3))
-    _plain_ticks(axes)
+    _label_plain_ticks(axes)
     axes.legend(frameon=False)
     return {"radius_km": radius, "share_beyond": beyond}
 
 
-def _ranks(axes: Axes, city: Traces) -> Columns:
+def _plot_ranks(axes: Axes, city: Traces) -> Columns:
     shares = statistics.visit_frequencies(city, 50)
     rank = np.arange(1, len(shares) + 1)
     fitted = statistics.zipf_exponent(shares)
     axes.loglog(rank, shares, "o", color=BLUE, markersize=4, label=f"city, ζ = {fitted:.2f}")
     axes.loglog(rank, shares[2] * (rank / 3) ** -1.2, "--", color=VERMILION, label="published, ζ = 1.2")
     axes.set(xlabel="rank of the place", ylabel="share of visits")
-    _plain_ticks(axes)
+    _label_plain_ticks(axes)
     axes.legend(frameon=False)
     return {"rank": rank, "share": shares}
 
 
-def _exploration(axes: Axes, city: Traces) -> Columns:
+def _plot_exploration(axes: Axes, city: Traces) -> Columns:
     places = statistics.distinct_places(city)
     day = np.arange(1, len(places) + 1)
     fitted = statistics.exploration_exponent(places)
     axes.loglog(day, places, "o", color=BLUE, markersize=4, label=f"city, μ = {fitted:.2f}")
     axes.loglog(day, places[0] * day**0.6, "--", color=VERMILION, label="published, μ = 0.6")
     axes.set(xlabel="days observed", ylabel="distinct regions seen")
-    _plain_ticks(axes)
+    _label_plain_ticks(axes)
     axes.legend(frameon=False)
     return {"day": day, "places": places}
 
 
-def _returns(axes: Axes, city: Traces) -> Columns:
+def _plot_returns(axes: Axes, city: Traces) -> Columns:
     hours = statistics.return_times_h(city)
     edges = np.arange(0, 241)
     density = np.histogram(hours, edges - 0.5)[0] / len(hours)
@@ -103,7 +103,7 @@ def _returns(axes: Axes, city: Traces) -> Columns:
     return {"hours": edges[:-1], "share": density}
 
 
-def _home(axes: Axes, city: Traces) -> Columns:
+def _plot_home(axes: Axes, city: Traces) -> Columns:
     weekend = np.arange(city.span[1] // city.clock.instants_per_day) % 7 >= 5
     hour = np.arange(city.clock.instants_per_day) * city.clock.interval_s / 3600
     weekdays = statistics.share_at_home(city, np.flatnonzero(~weekend))
@@ -116,7 +116,7 @@ def _home(axes: Axes, city: Traces) -> Columns:
     return {"hour": hour, "weekdays": weekdays, "weekends": weekends}
 
 
-def _entropy(axes: Axes, city: Traces) -> Columns:
+def _plot_entropy(axes: Axes, city: Traces) -> Columns:
     few = city.take_users(np.arange(0, city.n_users, 8))
     hourly = few.keep(few.instants % 2 == 0)
     bits = statistics.entropies(hourly)
@@ -134,7 +134,7 @@ def _entropy(axes: Axes, city: Traces) -> Columns:
     return columns
 
 
-def _trips(axes: Axes, city: Traces) -> Columns:
+def _plot_trips(axes: Axes, city: Traces) -> Columns:
     km = statistics.trip_lengths_km(city)
     law = statistics.trip_length_law(km)
     # Bins wider than a region, or the lattice of the grid would show and not the law.
@@ -152,7 +152,7 @@ def _trips(axes: Axes, city: Traces) -> Columns:
     return {"km": middle, "density": density}
 
 
-def _gaps(axes: Axes, checkins: Traces) -> Columns:
+def _plot_gaps(axes: Axes, checkins: Traces) -> Columns:
     assert checkins.timestamps is not None
     same = np.diff(checkins.user_index) == 0
     hours = np.sort(np.diff(checkins.timestamps)[same] / 3600)
@@ -170,7 +170,7 @@ def _gaps(axes: Axes, checkins: Traces) -> Columns:
     return {"hours": hours[shown], "share_beyond": beyond[shown]}
 
 
-def _plain_ticks(axes: Axes) -> None:
+def _label_plain_ticks(axes: Axes) -> None:
     """Label logarithmic axes with plain numbers at 1, 2 and 5."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -180,18 +180,18 @@ def _plain_ticks(axes: Axes) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _exponents(path: Path, city: Traces, checkins: Traces) -> Path:
+def _write_exponents(path: Path, city: Traces, checkins: Traces) -> Path:
     hourly = city.keep(city.instants % 2 == 0)
     measured = [statistics.measure(traces).to_dict() for traces in (city, hourly, checkins)]
     columns: dict[str, Any] = {"law": np.array(list(measured[0]))}
     for name, values in zip(("half_hourly", "hourly", "checkins"), measured, strict=True):
         columns[name] = np.array(list(values.values()))
-    return _write(path, columns)
+    return _write_columns(path, columns)
 
 
-def _write(path: Path, columns: Columns) -> Path:
+def _write_columns(path: Path, columns: Columns) -> Path:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return write_csv(path, list(columns), six_digits(rows))
+    return write_csv(path, list(columns), round_to_six_digits(rows))
 
 
 # The embedded city on a map: what each region is for, and where its people are.
@@ -206,28 +206,28 @@ _COLOURS = {
     "parks": GREEN,
     "hospitals": VERMILION,
 }
-SIZE = Size(20_000, 5)
+MAP_SIZE = Size(20_000, 5)
 
 
-def draw_city_map(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_city_map(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Draw the land use, and the population of five working days at 3:00 and at 12:00."""
     if source.data is not None:
         raise ParameterError("city-map shows the embedded city only: it takes no --data")
-    size = source.sized(SIZE)
+    size = source.sized(MAP_SIZE)
     city = simulate(*size, seed=source.seed)
-    population = {hour: _population(city, hour, size.days) for hour in (3, 12)}
-    with canvas(11.5, 4.0, nrows=1, ncols=3) as (figure, axes):
+    population = {hour: _count_population(city, hour, size.days) for hour in (3, 12)}
+    with open_canvas(11.5, 4.0, nrows=1, ncols=3) as (figure, axes):
         figure.set_layout_engine("constrained")
         _draw_land_use(axes[0])
         top = max(float(people.max()) for people in population.values())
         for axis, (hour, people) in zip(axes[1:], population.items(), strict=True):
             image = _draw_people(axis, people, hour, top, size.users)
         figure.colorbar(image, ax=axes[2], label="people in a region", shrink=0.75)
-        picture = save(figure, out / "city-map.png")
+        picture = save_figure(figure, out / "city-map.png")
     return [picture, _write_population(out / "city-map.csv", population)]
 
 
-def _population(city: Traces, hour: int, days: int) -> NDArray[np.float64]:
+def _count_population(city: Traces, hour: int, days: int) -> NDArray[np.float64]:
     """Return the mean number of people in each region at one hour."""
     now = city.clock.second_of_day(city.instants) == hour * 3600
     return np.bincount(city.place_index[now], minlength=len(city.places)) / days
@@ -239,7 +239,9 @@ def _draw_land_use(axes: Axes) -> None:
     from tracearena.cities.city import GRID, LAND_USES, RAIL_LINES, build_land_use, river_km
 
     shape = GRID.rows, GRID.columns
-    _image(axes, build_land_use().use.reshape(shape), ListedColormap([_COLOURS[use] for use in LAND_USES]))
+    _draw_image(
+        axes, build_land_use().use.reshape(shape), ListedColormap([_COLOURS[use] for use in LAND_USES])
+    )
     ground = build_land_use()
     for number, line in enumerate(RAIL_LINES):
         stops = [row * GRID.columns + column for row, column in line]
@@ -250,7 +252,7 @@ def _draw_land_use(axes: Axes) -> None:
     for use, colour in _COLOURS.items():
         axes.scatter([], [], marker="s", color=colour, edgecolors="#888888", linewidths=0.4, label=use)
     axes.legend(loc="center right", bbox_to_anchor=(-0.02, 0.5), frameon=False, fontsize=8, handlelength=1.2)
-    _frame(axes, "Land use")
+    _frame_map(axes, "Land use")
 
 
 def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float, users: int) -> Any:
@@ -258,17 +260,17 @@ def _draw_people(axes: Axes, people: NDArray[np.float64], hour: int, top: float,
 
     from tracearena.cities.city import GRID, build_land_use
 
-    image = _image(axes, people.reshape(GRID.rows, GRID.columns), "viridis", PowerNorm(0.5, 0, top))
+    image = _draw_image(axes, people.reshape(GRID.rows, GRID.columns), "viridis", PowerNorm(0.5, 0, top))
     hospital = build_land_use().regions_of("hospitals")
     ground = build_land_use()
     axes.scatter(
         ground.x_km[hospital], ground.y_km[hospital], s=9, marker="+", color=VERMILION, linewidths=0.9
     )
-    _frame(axes, f"{users:,} people at {hour}:00 (+ hospital)")
+    _frame_map(axes, f"{users:,} people at {hour}:00 (+ hospital)")
     return image
 
 
-def _image(axes: Axes, values: NDArray[Any], colours: Any, norm: Any = None) -> Any:
+def _draw_image(axes: Axes, values: NDArray[Any], colours: Any, norm: Any = None) -> Any:
     from tracearena.cities.city import GRID
     from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
@@ -277,12 +279,12 @@ def _image(axes: Axes, values: NDArray[Any], colours: Any, norm: Any = None) -> 
     return axes.imshow(values, origin="lower", extent=(0, width, 0, height), cmap=colours, norm=norm)
 
 
-def _frame(axes: Axes, title: str) -> None:
+def _frame_map(axes: Axes, title: str) -> None:
     """Take the axes away and draw a scale bar."""
     axes.set_title(title, fontsize=10)
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
-    scale_bar(axes, 1)
+    draw_scale_bar(axes, 1)
 
 
 def _write_population(path: Path, population: dict[int, NDArray[np.float64]]) -> Path:

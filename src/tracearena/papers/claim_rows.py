@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracearena.papers.claims import Between, Cell, Drawn, Gap, Key, Near, Row, Stated, cell
+from tracearena.papers.claims import (
+    ClaimRow,
+    JsonNumber,
+    NearCheck,
+    NumberGap,
+    PictureCheck,
+    RangeCheck,
+    StatementCheck,
+    TableNumber,
+    table_number,
+)
 
 _TEAMS = "the releases of the 17 teams, which the organisers have not published with the scores"
 _PEOPLE = "figure contest-people --data pwscup2019-osaka"
-_FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
-_12, _13 = "figure contest-12", "figure contest-13"
-_16, _17 = "figure contest-16", "figure contest-17"
+_CONTEST_FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
+_CONTEST_12, _CONTEST_13 = "figure contest-12", "figure contest-13"
+_CONTEST_16, _CONTEST_17 = "figure contest-16", "figure contest-17"
 _CITIES = "--data ."
 """The cities of the published data: New York (check-ins of Gowalla) and Tokyo (people flow)."""
-_18 = "figure contest-18 --data ppmtf-tokyo"
+_CONTEST_18 = "figure contest-18 --data ppmtf-tokyo"
 _RESULTS = "pwscup2019-results/final"
 _FINAL = (
     f"contest board --reidentification {_RESULTS}_reidentification.csv "
@@ -32,25 +42,25 @@ _SPREADS = {
 """Table 2: standard deviations over the teams."""
 
 
-def _table_2(command: str, of: str) -> Iterator[Row]:
+def _iterate_spread_rows(command: str, of: str) -> Iterator[ClaimRow]:
     """Ask for spreads of the published size: between a third of it and three times as much."""
-    yield Row(
+    yield ClaimRow(
         "Table 2, appendix E",
         "whose data a team gets hardly matters: standard deviations over the teams of about 0.01 or less "
         f"(virtual users {of})",
         command,
-        (Stated("whose data a team gets"),),
+        (StatementCheck("whose data a team gets"),),
         "0.011 at most",
     )
     for score, column in (("s_R", "reidentification_sd"), ("s_T", "trace_inference_sd")):
-        yield Row(
+        yield ClaimRow(
             "Table 2",
             f"standard deviation of {score},min (virtual users {of})",
             command,
             tuple(
-                Between(
+                RangeCheck(
                     f"{score} {name}",
-                    cell("contest-table2.csv", column, defence=name),
+                    table_number("contest-table2.csv", column, defence=name),
                     least=size / 3,
                     most=3 * size,
                 )
@@ -60,288 +70,306 @@ def _table_2(command: str, of: str) -> Iterator[Row]:
         )
 
 
-def _useful(column: str, group: str) -> Cell:
-    return cell("contest-13.csv", column, group=group)
+def _usefulness_number(column: str, group: str) -> TableNumber:
+    return table_number("contest-13.csv", column, group=group)
 
 
-CONTEST_CLAIMS: tuple[Row, ...] = (
-    Row(
+CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
+    ClaimRow(
         "Figures 4 and 19, appendix D",
         "virtual users keep where people are at each time of day and where they go next",
         _PEOPLE,
-        (Stated("virtual users live as the people whom they are learned from"),),
+        (StatementCheck("virtual users live as the people whom they are learned from"),),
         "pictures",
         note="what they do in the first minutes after home time is inferred, not observed, and their "
         "best-known places get too much: [what is missed](virtual-users.md#beside-the-official-team)",
     ),
-    Row(
+    ClaimRow(
         "Figure 4",
         "the regions, and where virtual users are at noon",
         "figure contest-4",
-        (Drawn("contest-4"),),
+        (PictureCheck("contest-4"),),
         "a map",
     ),
-    Row(
+    ClaimRow(
         "Figure 4",
         "the crowded regions at noon are crowded among virtual users too",
         _PEOPLE,
         (
-            Between(
+            RangeCheck(
                 "spreads between halves of the people",
-                cell("contest-people.csv", "apart", number="population at noon", kind="5-minute walk"),
+                table_number(
+                    "contest-people.csv", "apart", number="population at noon", kind="5-minute walk"
+                ),
                 most=2.0,
             ),
         ),
         "a picture",
     ),
-    Row(
+    ClaimRow(
         "Figure 7, section 3.4",
         "utility falls, and privacy rises, in proportion to the distance up to 2 km",
         "figure contest-7",
-        (Stated("both scores are straight lines"),),
+        (StatementCheck("both scores are straight lines"),),
         "a picture",
     ),
-    Row(
+    ClaimRow(
         "Figure 8, section 4",
         "shuffled traces are safe from re-identification, and as open to trace inference as no defence (RQ1)",
         "figure contest-8 --data pwscup2019-osaka",
-        (Stated("shuffling whole traces"),),
+        (StatementCheck("shuffling whole traces"),),
         "s_R,min 0.9995; s_T,min 0.789 beside 0.781",
     ),
-    Row(
+    ClaimRow(
         "Figure 8, section 4",
         "the same on virtual users",
         "figure contest-8",
-        (Stated("shuffling whole traces"),),
+        (StatementCheck("shuffling whole traces"),),
         "s_R,min 0.9995; s_T,min 0.789 beside 0.781",
     ),
-    Row(
+    ClaimRow(
         "section 1",
         "k-anonymity lets at most one in k be re-identified",
         _K,
-        (Stated("k-anonymity lets at most one in k"),),
+        (StatementCheck("k-anonymity lets at most one in k"),),
         "1/k",
     ),
-    Row(
+    ClaimRow(
         "section 4.2",
         "k-anonymity is vulnerable to inference of places, where people are alike",
         _K,
-        (Stated("it does not prevent trace inference"),),
+        (StatementCheck("it does not prevent trace inference"),),
         "stated without a number",
     ),
-    Row(
+    ClaimRow(
         "section 5.2",
         "k-anonymity requires too much noise for long traces",
         _K,
-        (Stated("long traces lose their use"),),
+        (StatementCheck("long traces lose their use"),),
         "stated without a number",
     ),
-    Row(
+    ClaimRow(
         "section 5.1",
         "17 of the teams are valid, and their two kinds of privacy go together (from the published scores)",
         _FINAL,
         (
-            Near("valid", Key("valid"), 17, 0),
-            Near("R", Key("correlation"), 0.895, 0.001),
+            NearCheck("valid", JsonNumber("valid"), 17, 0),
+            NearCheck("R", JsonNumber("correlation"), 0.895, 0.001),
         ),
         "17; R = 0.895",
     ),
-    Row(
+    ClaimRow(
         "section 5.1",
         "the pseudonymised traces are completely violated",
         _FINAL,
         (
-            Near("s_R,min", Key("board.team=000.s_R_min"), 0.003, 0.001),
-            Near("s_T,min", Key("board.team=000.s_T_min"), 0.0475, 0.001),
+            NearCheck("s_R,min", JsonNumber("board.team=000.s_R_min"), 0.003, 0.001),
+            NearCheck("s_T,min", JsonNumber("board.team=000.s_T_min"), 0.0475, 0.001),
         ),
         "0.003; 0.048",
     ),
-    Row(
+    ClaimRow(
         "appendix E",
         "the best, second and third privacy against trace inference",
         _FINAL,
         tuple(
-            Near(f"place {place + 1}:", Key(f"awards.0.places.{place}.value"), value, 0.001)
+            NearCheck(f"place {place + 1}:", JsonNumber(f"awards.0.places.{place}.value"), value, 0.001)
             for place, value in enumerate((0.720, 0.709, 0.637))
         ),
         "0.720; 0.709; 0.637",
     ),
-    Row(
+    ClaimRow(
         "Figure 9, RQ2",
         "over the valid releases of the contest the two kinds of privacy go together",
         "figure contest-9 --data pwscup2019-osaka",
-        (Stated("who is safe from trace inference is safe from re-identification, in the published final"),),
+        (
+            StatementCheck(
+                "who is safe from trace inference is safe from re-identification, in the published final"
+            ),
+        ),
         "R = 0.895",
     ),
-    Row(
+    ClaimRow(
         "Figure 9, RQ2",
         "the same with 17 defences of ours in place of the teams', on virtual users",
         "figure contest-9",
-        (Stated("who is safe from trace inference is safe from re-identification", whole=True),),
+        (StatementCheck("who is safe from trace inference is safe from re-identification", whole=True),),
         "R = 0.895",
     ),
-    Row(
+    ClaimRow(
         "Figure 9, RQ2",
         "the same on the organisers' sample of Osaka",
         "figure contest-9 --data pwscup2019-osaka",
-        (Stated("who is safe from trace inference is safe from re-identification", whole=True),),
+        (StatementCheck("who is safe from trace inference is safe from re-identification", whole=True),),
         "R = 0.895",
         note="in its two days replaying the reference leaves the same s_T,min of nearly every defence",
     ),
-    Row(
+    ClaimRow(
         "Figure 12, left",
         "the score of the contest goes with the plain expected error",
-        _12,
-        (Stated("the trace-inference score goes with the plain mean error"),),
+        _CONTEST_12,
+        (StatementCheck("the trace-inference score goes with the plain mean error"),),
         "R = 0.937 at weight 10",
     ),
-    Row(
+    ClaimRow(
         "Figure 12, right",
         "with larger weights of hospitals it goes with it less",
-        _12,
+        _CONTEST_12,
         (
-            Between(
+            RangeCheck(
                 "R at weight 1,000",
-                cell(_WEIGHTS, "correlation", hospital_weight="1000"),
-                most=cell(_WEIGHTS, "correlation", hospital_weight="10"),
+                table_number(_WEIGHTS, "correlation", hospital_weight="1000"),
+                most=table_number(_WEIGHTS, "correlation", hospital_weight="10"),
             ),
         ),
         "0.811 at weight 1,000, 0.846 at 100, 0.937 at 10",
     ),
-    Row(
+    ClaimRow(
         "Figure 13",
         "valid releases are useful for recommending places: POI accuracy of PL(4,1) is 0.9 or more",
-        _13,
-        (Between("PL(4,1)", _useful("poi_accuracy", "PL(4,1)"), least=0.9),),
+        _CONTEST_13,
+        (RangeCheck("PL(4,1)", _usefulness_number("poi_accuracy", "PL(4,1)"), least=0.9),),
         "median 0.9 or more",
     ),
-    Row(
+    ClaimRow(
         "Figure 13",
         "reference traces are not: statistics alone do not recommend places",
-        _13,
+        _CONTEST_13,
         (
-            Between(
+            RangeCheck(
                 "reference",
-                _useful("poi_accuracy", "Reference"),
-                most=_useful("poi_accuracy", "PL(4,1)"),
+                _usefulness_number("poi_accuracy", "Reference"),
+                most=_usefulness_number("poi_accuracy", "PL(4,1)"),
             ),
         ),
         "low",
     ),
-    Row(
+    ClaimRow(
         "Figure 13",
         "PL(4,1) keeps populations and transitions almost as reference traces do",
-        _13,
+        _CONTEST_13,
         (
-            Between(
+            RangeCheck(
                 "TP-TV-Top50 above that of the reference by",
-                Gap(_useful("tp_tv_top50", "PL(4,1)"), _useful("tp_tv_top50", "Reference")),
+                NumberGap(
+                    _usefulness_number("tp_tv_top50", "PL(4,1)"),
+                    _usefulness_number("tp_tv_top50", "Reference"),
+                ),
                 most=0.1,
             ),
-            Between(
+            RangeCheck(
                 "TM-EMD by",
-                Gap(_useful("tm_emd", "PL(4,1)"), _useful("tm_emd", "Reference")),
-                most=Gap(_useful("tm_emd", "PL(1,1)"), _useful("tm_emd", "Reference")),
+                NumberGap(_usefulness_number("tm_emd", "PL(4,1)"), _usefulness_number("tm_emd", "Reference")),
+                most=NumberGap(
+                    _usefulness_number("tm_emd", "PL(1,1)"), _usefulness_number("tm_emd", "Reference")
+                ),
             ),
         ),
         "about those of Reference; PL(1,1) is worse",
     ),
     *(
-        Row(
+        ClaimRow(
             "Figure 16, appendix B",
             f"with PPMTF two teams have the same people, with PPMTF+ people of their own: {where}",
             command,
-            (Stated("with PPMTF+ every team"), Stated("with PPMTF two teams")),
+            (StatementCheck("with PPMTF+ every team"), StatementCheck("with PPMTF two teams")),
             "difference of Same-TV and Diff-TV below 0.1 standard deviations with PPMTF+",
         )
-        for where, command in (("three simulated cities", _16), ("New York and Tokyo", f"{_16} {_CITIES}"))
+        for where, command in (
+            ("three simulated cities", _CONTEST_16),
+            ("New York and Tokyo", f"{_CONTEST_16} {_CITIES}"),
+        )
     ),
-    Row("Figure 16", "the same in the cities of the paper", missing=_FOURSQUARE),
+    ClaimRow("Figure 16", "the same in the cities of the paper", missing=_CONTEST_FOURSQUARE),
     *(
-        Row(
+        ClaimRow(
             "Figure 17, appendix B",
             f"PPMTF+ is as useful as PPMTF: {where}",
             command,
-            (Stated("virtual users (PPMTF+) are as useful"),),
+            (StatementCheck("virtual users (PPMTF+) are as useful"),),
             "VF-TV of PPMTF+ / PPMTF: New York 0.315 / 0.322, Istanbul 0.132 / 0.130",
             note=f"one metric is just a tenth worse, {which}; the others are at most 9 % worse",
         )
         for where, command, which in (
-            ("three simulated cities", _17, "TM-EMD of the town"),
-            ("New York and Tokyo", f"{_17} {_CITIES}", "TP-TV-Top50 of New York"),
+            ("three simulated cities", _CONTEST_17, "TM-EMD of the town"),
+            ("New York and Tokyo", f"{_CONTEST_17} {_CITIES}", "TP-TV-Top50 of New York"),
         )
     ),
-    Row(
+    ClaimRow(
         "Figure 17, appendix B",
         f"{_ALIKE}: three simulated cities",
-        _17,
-        (Stated("SGD's people behave alike"),),
+        _CONTEST_17,
+        (StatementCheck("SGD's people behave alike"),),
         "New York: SGD 0.708, PPMTF 0.322",
     ),
-    Row(
+    ClaimRow(
         "Figure 17, appendix B",
         f"{_ALIKE}: New York and Tokyo",
-        f"{_17} {_CITIES}",
-        (Stated("SGD's people behave alike"),),
+        f"{_CONTEST_17} {_CITIES}",
+        (StatementCheck("SGD's people behave alike"),),
         "New York: SGD 0.708, PPMTF 0.322",
         note="New York is as published; people flow of Tokyo has one day of each person, not check-ins",
     ),
-    Row("Figure 17", "the same in the cities of the paper", missing=_FOURSQUARE),
-    Row(
+    ClaimRow("Figure 17", "the same in the cities of the paper", missing=_CONTEST_FOURSQUARE),
+    ClaimRow(
         "Figure 18, appendix C",
         "a virtual user is re-identified no better than by a guess",
-        _18,
-        (Stated("re-identification of a virtual user is a guess"),),
+        _CONTEST_18,
+        (StatementCheck("re-identification of a virtual user is a guess"),),
         "0.002",
     ),
-    Row(
+    ClaimRow(
         "Figure 18, appendix C",
         "membership advantage of PPMTF+ is about that of PPMTF",
-        _18,
+        _CONTEST_18,
         (
-            Between(
+            RangeCheck(
                 "PPMTF+",
-                cell("contest-18.csv", "membership_advantage", method="PPMTF+"),
+                table_number("contest-18.csv", "membership_advantage", method="PPMTF+"),
                 most=0.1,
             ),
-            Between("PPMTF", cell("contest-18.csv", "membership_advantage", method="PPMTF"), most=0.1),
+            RangeCheck(
+                "PPMTF", table_number("contest-18.csv", "membership_advantage", method="PPMTF"), most=0.1
+            ),
         ),
         "almost the same",
     ),
-    Row(
+    ClaimRow(
         "Figure 18, appendix C",
         "TM-EMD of PPMTF+ is worse than that of SGLT and much better than that of uniform places",
-        _18,
+        _CONTEST_18,
         (
-            Between(
+            RangeCheck(
                 "PPMTF+",
-                cell("contest-18.csv", "tm_emd_sliced", method="PPMTF+"),
-                least=cell("contest-18.csv", "tm_emd_sliced", method="SGLT"),
-                most=cell("contest-18.csv", "tm_emd_sliced", method="uniform"),
+                table_number("contest-18.csv", "tm_emd_sliced", method="PPMTF+"),
+                least=table_number("contest-18.csv", "tm_emd_sliced", method="SGLT"),
+                most=table_number("contest-18.csv", "tm_emd_sliced", method="uniform"),
             ),
         ),
         "a picture",
     ),
-    Row(
+    ClaimRow(
         "Figure 19",
         "people are at home in the morning and in the evening",
         "figure contest-4",
-        (Stated("people leave home in the morning"),),
+        (StatementCheck("people leave home in the morning"),),
         "a curve, near 1 from 6:00 to 8:00",
         note="in the morning they are; the day ends at 17:30, when a third of them are back",
     ),
-    *_table_2(_TABLE_2, "learned from the simulated city"),
-    *_table_2(f"{_TABLE_2} --data pwscup2019-osaka", "learned from the organisers' sample of Osaka"),
-    Row(
+    *_iterate_spread_rows(_TABLE_2, "learned from the simulated city"),
+    *_iterate_spread_rows(
+        f"{_TABLE_2} --data pwscup2019-osaka", "learned from the organisers' sample of Osaka"
+    ),
+    ClaimRow(
         "Figures 10 and 13, section 5",
         "the teams' own releases: clusters of visit counts, and what they are useful for",
         missing=_TEAMS,
     ),
-    Row(
+    ClaimRow(
         "Appendix E",
         "more virtual users make the spread of the scores over the teams smaller",
         "figure contest-spread",
-        (Stated("the more users a team has"),),
+        (StatementCheck("the more users a team has"),),
         "stated without a number",
     ),
 )
@@ -353,159 +381,169 @@ CONTEST_CLAIMS: tuple[Row, ...] = (
 _GEOLIFE = "the whole of GeoLife: here are 11 of its 39 users, and 0.3 of 2 million points"
 _SAMPLE = "--data geolife-sample.tar.gz"
 _PYTORCH = "PyTorch (extra `neural`), which the machine of these runs does not have"
-_3, _5, _6 = (f"figure geo-{number} {_SAMPLE}" for number in (3, 5, 6))
+_GEO_3, _GEO_5, _GEO_6 = (f"figure geo-{number} {_SAMPLE}" for number in (3, 5, 6))
 
 
-def _offloaded(noise_m: int, *, updated: bool, grid: str = "clipped", of: str = "offloaded") -> Cell:
+def _offloading_number(
+    noise_m: int, *, updated: bool, grid: str = "clipped", of: str = "offloaded"
+) -> TableNumber:
     column = f"{of}_after_update" if updated else of
-    return cell("geo-3.csv", column, grid=grid, expected_noise_m=str(noise_m))
+    return table_number("geo-3.csv", column, grid=grid, expected_noise_m=str(noise_m))
 
 
-def _reached(noise_m: int, window: str = "independent") -> Cell:
-    return cell("geo-5.csv", "infection_rate", window_s=window, expected_noise_m=str(noise_m))
+def _gossip_number(noise_m: int, window: str = "independent") -> TableNumber:
+    return table_number("geo-5.csv", "infection_rate", window_s=window, expected_noise_m=str(noise_m))
 
 
-GEO_CLAIMS: tuple[Row, ...] = (
-    Row(
+GEO_CLAIMS: tuple[ClaimRow, ...] = (
+    ClaimRow(
         "Figure 2",
         "one trajectory as it was, under independent noise, and under noise that keeps for a while",
         f"figure geo-2 {_SAMPLE}",
-        (Drawn("geo-2"),),
+        (PictureCheck("geo-2"),),
         "a picture",
     ),
-    Row(
+    ClaimRow(
         "Figure 3, section 5.1",
         "hotspots chosen from noisy data still offload most of the traffic",
-        _3,
+        _GEO_3,
         (
-            Near("250 m", _offloaded(250, updated=False), 0.96, 0.03),
-            Near("500 m", _offloaded(500, updated=False), 0.95, 0.05),
-            Near("1,000 m", _offloaded(1000, updated=False), 0.89, 0.05),
+            NearCheck("250 m", _offloading_number(250, updated=False), 0.96, 0.03),
+            NearCheck("500 m", _offloading_number(500, updated=False), 0.95, 0.05),
+            NearCheck("1,000 m", _offloading_number(1000, updated=False), 0.89, 0.05),
         ),
         "0.96; above 0.95; 0.89, of all of GeoLife",
     ),
-    Row(
+    ClaimRow(
         "Figure 3, section 5.1",
         "the Bayesian update wins back part of what noise costs, at every noise",
-        _3,
-        (Stated("the update wins back part"),),
+        _GEO_3,
+        (StatementCheck("the update wins back part"),),
         "2 points on average",
         note="at 100 m, where little is lost, it wins on one run of three; 1.3 to 3.5 points from 250 m on",
     ),
-    Row(
+    ClaimRow(
         "Figure 3, section 5.1",
         "after the update",
-        _3,
+        _GEO_3,
         (
-            Near("250 m", _offloaded(250, updated=True), 0.98, 0.03),
-            Near("1,000 m", _offloaded(1000, updated=True), 0.93, 0.03),
+            NearCheck("250 m", _offloading_number(250, updated=True), 0.98, 0.03),
+            NearCheck("1,000 m", _offloading_number(1000, updated=True), 0.93, 0.03),
         ),
         "0.98; 0.93",
     ),
-    Row(
+    ClaimRow(
         "Figure 3, section 5.1",
         "the same on a grid that goes on for 5 km around the area, where what noise carries out is not "
         "heaped on the border",
-        _3,
+        _GEO_3,
         (
-            Near("250 m", _offloaded(250, updated=True, grid="margin"), 0.98, 0.03),
-            Near("1,000 m", _offloaded(1000, updated=True, grid="margin"), 0.93, 0.02),
-            Stated("heaping what leaves the area on its border"),
+            NearCheck("250 m", _offloading_number(250, updated=True, grid="margin"), 0.98, 0.03),
+            NearCheck("1,000 m", _offloading_number(1000, updated=True, grid="margin"), 0.93, 0.02),
+            StatementCheck("heaping what leaves the area on its border"),
         ),
         "0.98; 0.93, the grid's end is not told",
     ),
-    Row(
+    ClaimRow(
         "Figure 3, section 5.1",
         "a margin wins traffic around the whole simulated city too",
         "figure geo-3",
-        (Stated("heaping what leaves the area on its border"),),
+        (StatementCheck("heaping what leaves the area on its border"),),
         "not tried in the paper",
         note="its area has 2 km to spare, out of which hardly anything is carried; in the "
         "[middle of the city](gps.md#geo-3-offloading) a margin wins 3 to 13 points",
     ),
-    Row(
+    ClaimRow(
         "Figure 3, section 5.1",
         "what is offloaded is traffic: of the cells in which somebody was far fewer are chosen",
-        _3,
+        _GEO_3,
         tuple(
-            Between(
+            RangeCheck(
                 f"{noise:,} m: cells",
-                _offloaded(noise, updated=False, of="cells_found"),
-                most=_offloaded(noise, updated=False),
+                _offloading_number(noise, updated=False, of="cells_found"),
+                most=_offloading_number(noise, updated=False),
             )
             for noise in (250, 500, 1000)
         ),
         "the share of cells is not told",
     ),
-    Row("Figure 3", "the levels of the paper's own cut: 62,230 cells, k = 19,696", missing=_GEOLIFE),
-    Row(
+    ClaimRow("Figure 3", "the levels of the paper's own cut: 62,230 cells, k = 19,696", missing=_GEOLIFE),
+    ClaimRow(
         "Figure 4",
         "noise blurs the map and the update sharpens it again",
         f"figure geo-4 {_SAMPLE}",
-        (Stated("noise blurs the map"),),
+        (StatementCheck("noise blurs the map"),),
         "heat maps",
     ),
-    Row(
+    ClaimRow(
         "Figure 5, section 5.2",
         "gossip reaches more people in noisy traces, and more with more noise",
-        _5,
+        _GEO_5,
         (
-            Stated("independent noise makes people meet"),
-            Between("1,000 m", _reached(1000), least=_reached(50)),
+            StatementCheck("independent noise makes people meet"),
+            RangeCheck("1,000 m", _gossip_number(1000), least=_gossip_number(50)),
         ),
         "0.40 without noise, rising with it",
     ),
-    Row("Figure 5", "the baseline of 40 % among 39 users", missing=_GEOLIFE),
-    Row(
+    ClaimRow("Figure 5", "the baseline of 40 % among 39 users", missing=_GEOLIFE),
+    ClaimRow(
         "Figure 6, section 5.3",
         "a classifier tells people apart in noisy trajectories",
-        _6,
-        (Stated("100 m of noise do not hide"),),
+        _GEO_6,
+        (StatementCheck("100 m of noise do not hide"),),
         "47.3 % and 48.8 % right of 10 targets and others",
         note="of a forest, beside whom always answering the largest class has 18 %",
     ),
-    Row(
+    ClaimRow(
         "Figure 6, section 5.3",
         "each class counting alike, the classifier tells the targets apart",
-        _6,
-        (Stated("classifiers tell the targets apart"),),
+        _GEO_6,
+        (StatementCheck("classifiers tell the targets apart"),),
         "only plain accuracy is told",
     ),
-    Row("Figure 6, section 5.3", "the same by a network of three LSTM layers", missing=_PYTORCH),
+    ClaimRow("Figure 6, section 5.3", "the same by a network of three LSTM layers", missing=_PYTORCH),
 )
 
 
 # What no paper says, and the figures of our own show.
 
 
-OWN_CLAIMS: tuple[Row, ...] = (
-    Row(
+OWN_CLAIMS: tuple[ClaimRow, ...] = (
+    ClaimRow(
         "arena-attacks",
         "the attacks of today are at least as strong as those of 2019 on every defence",
         "figure arena-attacks",
-        (Stated("in re-identification the new attacks"), Stated("in trace inference the new attacks")),
+        (
+            StatementCheck("in re-identification the new attacks"),
+            StatementCheck("in trace inference the new attacks"),
+        ),
         note="the one is Cheat(1), which shuffles everybody: a random guess finds 3 of 200 by luck, the new "
         "attacks nobody",
     ),
-    Row(
+    ClaimRow(
         "arena-attacks",
         "the attacks of 2019 make some defences look better than any can be",
         "figure arena-attacks",
-        (Stated("the attacks of 2019 make"),),
+        (StatementCheck("the attacks of 2019 make"),),
     ),
-    Row(
+    ClaimRow(
         "arena-defences",
         "one of the valid defences is the best against both kinds of attack",
         "figure arena-defences",
-        (Stated("of the valid defences one is the best"),),
+        (StatementCheck("of the valid defences one is the best"),),
     ),
-    Row("city-map", "the embedded city on a map", "figure city-map", (Drawn("city-map"),)),
-    Row("city-laws", "how its people move, beside published laws", "figure city-laws", (Drawn("city-"),)),
-    Row(
+    ClaimRow("city-map", "the embedded city on a map", "figure city-map", (PictureCheck("city-map"),)),
+    ClaimRow(
+        "city-laws",
+        "how its people move, beside published laws",
+        "figure city-laws",
+        (PictureCheck("city-"),),
+    ),
+    ClaimRow(
         "contest-people",
         "virtual users live as people of the same team who were held out",
         "figure contest-people --data pwscup2019-osaka",
-        (Stated("virtual users live as the people of the same team"),),
+        (StatementCheck("virtual users live as the people of the same team"),),
         note="of 1,000 people too few moves are known: "
         "[what is missed](virtual-users.md#beside-the-official-team)",
     ),
@@ -516,41 +554,63 @@ OWN_CLAIMS: tuple[Row, ...] = (
 
 
 _OSAKA = "figure samples-4 --data pwscup2019-osaka"
-_TABLE = "samples-4.csv"
+_SAMPLES_TABLE = "samples-4.csv"
 
-SAMPLES_CLAIMS: tuple[Row, ...] = (
-    Row(
+SAMPLES_CLAIMS: tuple[ClaimRow, ...] = (
+    ClaimRow(
         "Figure 4 (i)",
         "what is strong against re-identification need not be strong against trace inference: shuffling",
         _OSAKA,
         (
-            Near("Cheat(1): s_I,min", cell(_TABLE, "s_R_min", defence="Cheat(1)"), 0.9995, 0.005),
-            Near("s_T,min", cell(_TABLE, "s_T_min", defence="Cheat(1)"), 0.7893, 0.02),
-            Near("no defence: s_T,min", cell(_TABLE, "s_T_min", defence="No"), 0.7810, 0.02),
+            NearCheck(
+                "Cheat(1): s_I,min",
+                table_number(_SAMPLES_TABLE, "s_R_min", defence="Cheat(1)"),
+                0.9995,
+                0.005,
+            ),
+            NearCheck("s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="Cheat(1)"), 0.7893, 0.02),
+            NearCheck(
+                "no defence: s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="No"), 0.7810, 0.02
+            ),
         ),
         "0.9995; 0.789; 0.781",
     ),
-    Row(
+    ClaimRow(
         "Figure 4 (i)",
         "levels of a merged, a randomised and a noisy release",
         _OSAKA,
         (
-            Near("MRLH(1,1,0.2): s_I,min", cell(_TABLE, "s_R_min", defence="MRLH(1,1,0.2)"), 0.934, 0.02),
-            Near("s_T,min", cell(_TABLE, "s_T_min", defence="MRLH(1,1,0.2)"), 0.854, 0.02),
-            Near("RR(8): s_I,min", cell(_TABLE, "s_R_min", defence="RR(8)"), 0.9035, 0.02),
-            Near("s_T,min", cell(_TABLE, "s_T_min", defence="RR(8)"), 0.849, 0.02),
-            Near("PL(4,1): s_I,min", cell(_TABLE, "s_R_min", defence="PL(4,1)"), 0.9635, 0.02),
-            Near("s_T,min", cell(_TABLE, "s_T_min", defence="PL(4,1)"), 0.858, 0.02),
+            NearCheck(
+                "MRLH(1,1,0.2): s_I,min",
+                table_number(_SAMPLES_TABLE, "s_R_min", defence="MRLH(1,1,0.2)"),
+                0.934,
+                0.02,
+            ),
+            NearCheck(
+                "s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="MRLH(1,1,0.2)"), 0.854, 0.02
+            ),
+            NearCheck(
+                "RR(8): s_I,min", table_number(_SAMPLES_TABLE, "s_R_min", defence="RR(8)"), 0.9035, 0.02
+            ),
+            NearCheck("s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="RR(8)"), 0.849, 0.02),
+            NearCheck(
+                "PL(4,1): s_I,min", table_number(_SAMPLES_TABLE, "s_R_min", defence="PL(4,1)"), 0.9635, 0.02
+            ),
+            NearCheck("s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="PL(4,1)"), 0.858, 0.02),
         ),
         "0.934; 0.854; 0.904; 0.849; 0.964; 0.858",
     ),
-    Row(
+    ClaimRow(
         "Figure 4 (ii)",
         "with a threshold of 0.7 the strongest releases drop out: PL(4,1) stays, PL(3,1) does not",
         _OSAKA,
         (
-            Near("PL(4,1): s_U", cell(_TABLE, "utility", defence="PL(4,1)"), 0.7546, 0.005),
-            Near("PL(3,1): s_U", cell(_TABLE, "utility", defence="PL(3,1)"), 0.6746, 0.005),
+            NearCheck(
+                "PL(4,1): s_U", table_number(_SAMPLES_TABLE, "utility", defence="PL(4,1)"), 0.7546, 0.005
+            ),
+            NearCheck(
+                "PL(3,1): s_U", table_number(_SAMPLES_TABLE, "utility", defence="PL(3,1)"), 0.6746, 0.005
+            ),
         ),
         "0.755; 0.675",
     ),
@@ -569,130 +629,138 @@ _UNIFORM = 0.534933
 _PILED = "[pile up at few places](sglt.md#what-a-publisher-keeps)"
 
 
-def _program(classes: int, column: str = "reidentification_rate", but: str = "") -> Cell:
+def _program_number(classes: int, column: str = "reidentification_rate", but: str = "") -> TableNumber:
     where = {"rules": f"program{but}", "classes": str(classes), "par_l": "1"}
-    return cell("sglt-published.csv", column, **where)
+    return table_number("sglt-published.csv", column, **where)
 
 
-def _divergence(table: str, row: str = "fakes") -> Cell:
-    return cell("sglt-tables.csv", "mean", table=table, row=row)
+def _divergence_number(table: str, row: str = "fakes") -> TableNumber:
+    return table_number("sglt-tables.csv", "mean", table=table, row=row)
 
 
-def _hidden(method: str, column: str = "privacy") -> Cell:
-    return cell("sglt-lbs.csv", column, method=method, fakes="10", attacker="population")
+def _privacy_number(method: str, column: str = "privacy") -> TableNumber:
+    return table_number("sglt-lbs.csv", column, method=method, fakes="10", attacker="population")
 
 
-ROWS: tuple[Row, ...] = (
-    Row(
+SGLT_CLAIMS: tuple[ClaimRow, ...] = (
+    ClaimRow(
         "similarity of real people",
         "people visit different places in the same way",
         "figure sglt-similarity",
-        (Stated("people visit different places"),),
+        (StatementCheck("people visit different places"),),
         "histograms: near 0 in place, high in kind",
     ),
-    Row(
+    ClaimRow(
         "differential similarity",
         "it is not difficult to find other people who could be the seed of a fake",
         "figure sglt-similarity",
-        (Stated("every second person could be the seed"),),
+        (StatementCheck("every second person could be the seed"),),
         "a histogram",
         note="half is our limit, the paper has no number; two others in five remain",
     ),
-    Row(
+    ClaimRow(
         "map of classes",
         "places of one class lie in different parts of the city",
         "figure sglt-classes",
-        (Stated("places that mean the same"),),
+        (StatementCheck("places that mean the same"),),
         "a map",
     ),
-    Row(
+    ClaimRow(
         "tables of divergences",
         "fakes keep visits and people's time better than the baselines",
         _TABLES,
-        (Stated("fakes keep visits and people's time"),),
+        (StatementCheck("fakes keep visits and people's time"),),
         "all five tables",
         note=f"the most probable ways {_PILED}",
     ),
-    Row(
+    ClaimRow(
         "table of visits",
         "KL divergence of visits",
         _TABLES,
-        (Near("fakes", _divergence("visits"), 0.3841, 0.1),),
+        (NearCheck("fakes", _divergence_number("visits"), 0.3841, 0.1),),
         "0.384 ± 0.043, of Lausanne",
     ),
-    Row(
+    ClaimRow(
         "table of visits, 50 most popular",
         "among the most popular places fakes are almost as near as a testing day",
         _TABLES,
-        (Near("fakes", _divergence("visits, top 50"), 0.0289, 0.03),),
+        (NearCheck("fakes", _divergence_number("visits, top 50"), 0.0289, 0.03),),
         "0.029 ± 0.009, of Lausanne",
         note=f"the most probable ways {_PILED}",
     ),
-    Row(
+    ClaimRow(
         "Q-Q plot",
         "two fakes are as alike as two people: the quantiles lie on a line",
         "figure sglt-qq",
-        (Stated("two fakes are as alike as two people"),),
+        (StatementCheck("two fakes are as alike as two people"),),
         "strongly linearly related",
     ),
-    Row(
+    ClaimRow(
         "privacy against overhead",
         "fakes that mean something hide a person better than all others",
         _LBS,
-        (Stated("fakes that mean something hide a person better"),),
+        (StatementCheck("fakes that mean something hide a person better"),),
         "close to the maximum",
     ),
-    Row(
+    ClaimRow(
         "privacy against overhead",
         "and need fewer places and classes than random ones",
         _LBS,
         (
-            Between("places", _hidden("sglt", "distinct_places"), most=_hidden("uniform", "distinct_places")),
-            Between(
-                "classes", _hidden("sglt", "distinct_classes"), most=_hidden("uniform", "distinct_classes")
+            RangeCheck(
+                "places",
+                _privacy_number("sglt", "distinct_places"),
+                most=_privacy_number("uniform", "distinct_places"),
+            ),
+            RangeCheck(
+                "classes",
+                _privacy_number("sglt", "distinct_classes"),
+                most=_privacy_number("uniform", "distinct_classes"),
             ),
         ),
         "lower overhead in both",
     ),
-    Row(
+    ClaimRow(
         "privacy against overhead",
         "a walk on the user's own profile comes close to them",
         _LBS,
-        (Stated("a walk by one's own profile"),),
+        (StatementCheck("a walk by one's own profile"),),
         "close to SGLT's",
         note="an own walk has [two or three places to show](sglt.md#hiding-from-a-service), and the attacker "
         "finds the real one among them every second time",
     ),
-    Row(
+    ClaimRow(
         "[ppmtf] Figure 7, published table",
         "levels of SGLT with 50 to 200 classes, over par_l: by the program's rules",
         _SGLT_TABLE,
-        (Stated("the program's rules give the published TP-TV"),),
+        (StatementCheck("the program's rules give the published TP-TV"),),
         "40 rows, TP-TV from 0.41 to 0.60",
     ),
-    Row(
+    ClaimRow(
         "[ppmtf] Figure 7, published table",
         "by the program's rules as many are re-identified, par_l = 1",
         _SGLT_TABLE,
         tuple(
-            Near(f"{classes} classes:", _program(classes), rate, 0.02)
+            NearCheck(f"{classes} classes:", _program_number(classes), rate, 0.02)
             for classes, rate in ((50, 0.0112), (100, 0.0446), (150, 0.1176), (200, 0.1138))
         ),
         "0.011; 0.045; 0.118; 0.114",
         note="the program's classes hold places of the same person "
         "[far more often than ours](sglt.md#what-is-left-classes); with those of its file it is 0.048 at 100",
     ),
-    Row(
+    ClaimRow(
         "[ppmtf] Figure 7, published table",
         "at 200 classes and par_l = 1 the population is worse than that of uniform places (TP-TV)",
         _SGLT_TABLE,
         (
-            Between("the program's rules", _program(200, "tp_tv"), least=_UNIFORM),
-            Between("with its decoder mended", _program(200, "tp_tv", ", decoder mended"), least=_UNIFORM),
+            RangeCheck("the program's rules", _program_number(200, "tp_tv"), least=_UNIFORM),
+            RangeCheck(
+                "with its decoder mended", _program_number(200, "tp_tv", ", decoder mended"), least=_UNIFORM
+            ),
         ),
         "0.602 against 0.535",
         note="it is [a failure of the decoder](sglt.md#the-published-table-under-the-programs-rules) that "
         "makes it worse",
     ),
-    Row("all", "the same numbers on the people of the paper", missing=_LAUSANNE),
+    ClaimRow("all", "the same numbers on the people of the paper", missing=_LAUSANNE),
 )

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from tracearena.papers.claims import Between, Cell, Gap, Key, Near, Row, Stated, cell
+from tracearena.papers.claims import (
+    ClaimRow,
+    JsonNumber,
+    NearCheck,
+    NumberGap,
+    RangeCheck,
+    StatementCheck,
+    TableNumber,
+    table_number,
+)
 
-_FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
-_7 = "figure ppmtf-7 --data ppmtf-tokyo"
-_10, _11, _13, _14 = "figure ppmtf-10", "figure ppmtf-11", "figure ppmtf-13", "figure ppmtf-14"
-_9 = "figure ppmtf-9 --data ppmtf-tokyo"
-_15 = "figure ppmtf-15"
+_PPMTF_FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
+_PPMTF_7 = "figure ppmtf-7 --data ppmtf-tokyo"
+_PPMTF_10, _PPMTF_11, _PPMTF_13, _PPMTF_14 = (
+    "figure ppmtf-10",
+    "figure ppmtf-11",
+    "figure ppmtf-13",
+    "figure ppmtf-14",
+)
+_PPMTF_9 = "figure ppmtf-9 --data ppmtf-tokyo"
+_PPMTF_15 = "figure ppmtf-15"
 _EVALUATE = (
     "evaluate --format ppmtf --places ppmtf-tokyo/POI_TK.csv --train ppmtf-tokyo/traintraces_TK.csv "
     "--test ppmtf-tokyo/testtraces_TK.csv --synthetic ppmtf-tokyo/syntraces_ppmtf_Itr100.csv.gz "
@@ -24,319 +38,341 @@ _TUNE = (
 _FACTORS = "figure ppmtf-factors --data ppmtf-tokyo"
 
 
-def _tokyo(column: str, series: str, setting: str = "") -> Cell:
-    return cell("ppmtf-7.csv", column, series=series, setting=setting)
+def _tokyo_number(column: str, series: str, setting: str = "") -> TableNumber:
+    return table_number("ppmtf-7.csv", column, series=series, setting=setting)
 
 
-def _validated(name: str) -> Key:
-    return Key(f"tried.name={name}.mean.tp_tv")
+def _validation_number(name: str) -> JsonNumber:
+    return JsonNumber(f"tried.name={name}.mean.tp_tv")
 
 
-def _deniable(column: str, method: str) -> Cell:
-    return cell("ppmtf-10.csv", column, method=method)
+def _deniability_number(column: str, method: str) -> TableNumber:
+    return table_number("ppmtf-10.csv", column, method=method)
 
 
-def _200(column: str) -> Cell:
-    return _tokyo(column, "PPMTF", "α=200")
+def _alpha_200_number(column: str) -> TableNumber:
+    return _tokyo_number(column, "PPMTF", "α=200")
 
 
-ROWS: tuple[Row, ...] = (
-    Row(
+PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
+    ClaimRow(
         "section 3.2",
         "sharing the factors of users and places between the tensors improves utility: where people are",
         _FACTORS,
-        (Stated("sharing factors between the tensors makes traces more useful (TP-TV)"),),
+        (StatementCheck("sharing factors between the tensors makes traces more useful (TP-TV)"),),
         "stated without a number",
         note="both tensors of people flow are equally full, and "
         "[shared factors must say two things at once](ppmtf.md#factors-shared-or-apart)",
     ),
-    Row(
+    ClaimRow(
         "section 3.2",
         "the same: where they go next",
         _FACTORS,
-        (Stated("sharing factors between the tensors makes traces more useful (TM-EMD"),),
+        (StatementCheck("sharing factors between the tensors makes traces more useful (TM-EMD"),),
         "stated without a number",
         note="[factors apart](ppmtf.md#factors-shared-or-apart) keep moves better, at equal privacy",
     ),
-    Row(
+    ClaimRow(
         "section 3.2",
         "the same, especially where a tensor is sparse: how often people come back, on check-ins",
-        _10,
+        _PPMTF_10,
         (
-            Between(
+            RangeCheck(
                 "VF-TV shared",
-                _deniable("vf_tv", "PPMTF"),
-                most=_deniable("vf_tv", "PPMTF, factors apart"),
+                _deniability_number("vf_tv", "PPMTF"),
+                most=_deniability_number("vf_tv", "PPMTF, factors apart"),
             ),
         ),
         "stated without a number",
     ),
-    Row(
+    ClaimRow(
         "Figure 7, section 4.4",
         "where people are is kept almost as by the training data, with less than 0.02 re-identified and a "
         "membership advantage below 0.055",
-        _7,
-        (Stated("PPMTF comes near the training data"),),
+        _PPMTF_7,
+        (StatementCheck("PPMTF comes near the training data"),),
         "TP-TV 0.43 beside 0.39",
     ),
-    Row(
+    ClaimRow(
         "Figure 7, α = 200",
         "levels of PPMTF (spread over seeds: TP-TV 0.005, TM-EMD 0.1)",
-        _7,
+        _PPMTF_7,
         (
-            Near("TP-TV", _200("tp_tv"), 0.4274, 0.015),
-            Near("Top50", _200("tp_tv_top50"), 0.1286, 0.006),
-            Near("TM-EMD-X", _200("tm_emd_x"), 1.8325, 0.3),
-            Near("TM-EMD-Y", _200("tm_emd_y"), 1.8326, 0.3),
-            Near("re-identified", _200("reidentification_rate"), 0.016, 0.006),
-            Between("advantage", _200("membership_advantage"), most=0.055),
+            NearCheck("TP-TV", _alpha_200_number("tp_tv"), 0.4274, 0.015),
+            NearCheck("Top50", _alpha_200_number("tp_tv_top50"), 0.1286, 0.006),
+            NearCheck("TM-EMD-X", _alpha_200_number("tm_emd_x"), 1.8325, 0.3),
+            NearCheck("TM-EMD-Y", _alpha_200_number("tm_emd_y"), 1.8326, 0.3),
+            NearCheck("re-identified", _alpha_200_number("reidentification_rate"), 0.016, 0.006),
+            RangeCheck("advantage", _alpha_200_number("membership_advantage"), most=0.055),
         ),
         "0.427; 0.129; 1.83; 1.83; 0.016; 0.023",
     ),
-    Row(
+    ClaimRow(
         "Figure 7, α = 200",
         "the published row, from the published synthetic traces",
         _EVALUATE,
         (
-            Near("TP-TV", Key("tp_tv"), 0.42736, 1e-6),
-            Near("TM-EMD-X", Key("tm_emd_x"), 1.832517, 1e-6),
-            Near("TM-EMD-Y", Key("tm_emd_y"), 1.832609, 1e-6),
-            Near("re-identified", Key("reidentification_rate"), 0.016, 1e-9),
-            Near("advantage", Key("membership_advantage"), 0.023, 1e-9),
+            NearCheck("TP-TV", JsonNumber("tp_tv"), 0.42736, 1e-6),
+            NearCheck("TM-EMD-X", JsonNumber("tm_emd_x"), 1.832517, 1e-6),
+            NearCheck("TM-EMD-Y", JsonNumber("tm_emd_y"), 1.832609, 1e-6),
+            NearCheck("re-identified", JsonNumber("reidentification_rate"), 0.016, 1e-9),
+            NearCheck("advantage", JsonNumber("membership_advantage"), 0.023, 1e-9),
         ),
         "0.427360; 1.832517; 1.832609; 0.016; 0.023",
         note="to the last published digit",
     ),
-    Row(
+    ClaimRow(
         "Figure 7",
         "training data and uniform places",
-        _7,
+        _PPMTF_7,
         (
-            Near("training TP-TV", _tokyo("tp_tv", "training"), 0.385533, 1e-6),
-            Near("TM-EMD-X", _tokyo("tm_emd_x", "training"), 0.626699, 1e-6),
-            Near("uniform TP-TV", _tokyo("tp_tv", "uniform"), 0.534933, 1e-6),
-            Near("TM-EMD-X", _tokyo("tm_emd_x", "uniform"), 6.255796, 1e-6),
+            NearCheck("training TP-TV", _tokyo_number("tp_tv", "training"), 0.385533, 1e-6),
+            NearCheck("TM-EMD-X", _tokyo_number("tm_emd_x", "training"), 0.626699, 1e-6),
+            NearCheck("uniform TP-TV", _tokyo_number("tp_tv", "uniform"), 0.534933, 1e-6),
+            NearCheck("TM-EMD-X", _tokyo_number("tm_emd_x", "uniform"), 6.255796, 1e-6),
         ),
         "0.386; 0.627; 0.535; 6.26",
     ),
-    Row(
+    ClaimRow(
         "Figure 7",
         "moves are kept much better than by uniform places",
-        _7,
-        (Stated("PPMTF keeps people's moves better than uniform places"),),
+        _PPMTF_7,
+        (StatementCheck("PPMTF keeps people's moves better than uniform places"),),
         "TM-EMD 1.65 to 2.39 beside 6.26",
     ),
-    Row(
+    ClaimRow(
         "Figure 7",
         "moves are kept worse than by SGD and SGLT",
-        _7,
+        _PPMTF_7,
         (
-            Between("TM-EMD-X", _200("tm_emd_x"), least=_tokyo("tm_emd_x", "SGD", "ξ=0")),
-            Between("", _200("tm_emd_x"), least=_tokyo("tm_emd_x", "SGLT, c=100", "par_l=1")),
+            RangeCheck(
+                "TM-EMD-X", _alpha_200_number("tm_emd_x"), least=_tokyo_number("tm_emd_x", "SGD", "ξ=0")
+            ),
+            RangeCheck(
+                "", _alpha_200_number("tm_emd_x"), least=_tokyo_number("tm_emd_x", "SGLT, c=100", "par_l=1")
+            ),
         ),
         "1.83 beside 0.66 and 1.02",
     ),
-    Row(
+    ClaimRow(
         "Figure 7",
         "with more copied events SGD is more useful and privacy gets rapidly worse",
-        _7,
+        _PPMTF_7,
         (
-            Near("re-identified, ξ = 0", _tokyo("reidentification_rate", "SGD", "ξ=0"), 0.0010, 0.002),
-            Near("ξ = 5", _tokyo("reidentification_rate", "SGD", "ξ=5"), 0.1536, 0.02),
-            Near("TP-TV, ξ = 0", _tokyo("tp_tv", "SGD", "ξ=0"), 0.457, 0.01),
-            Near("ξ = 5", _tokyo("tp_tv", "SGD", "ξ=5"), 0.433, 0.01),
+            NearCheck(
+                "re-identified, ξ = 0", _tokyo_number("reidentification_rate", "SGD", "ξ=0"), 0.0010, 0.002
+            ),
+            NearCheck("ξ = 5", _tokyo_number("reidentification_rate", "SGD", "ξ=5"), 0.1536, 0.02),
+            NearCheck("TP-TV, ξ = 0", _tokyo_number("tp_tv", "SGD", "ξ=0"), 0.457, 0.01),
+            NearCheck("ξ = 5", _tokyo_number("tp_tv", "SGD", "ξ=5"), 0.433, 0.01),
         ),
         "0.001; 0.154; 0.457; 0.433",
     ),
-    Row(
+    ClaimRow(
         "Figure 7",
         "with fewer dropped places SGLT is more useful and privacy gets rapidly worse",
-        _7,
+        _PPMTF_7,
         tuple(
-            Between(
+            RangeCheck(
                 f"re-identified, c = {many}, par_l = 0:",
-                _tokyo("reidentification_rate", f"SGLT, c={many}", "par_l=0"),
+                _tokyo_number("reidentification_rate", f"SGLT, c={many}", "par_l=0"),
                 least=0.3,
             )
             for many in (50, 100, 150, 200)
         ),
         "0.305; 0.694; 0.850; 0.886, and 0.011; 0.045; 0.118; 0.114 at par_l = 1",
     ),
-    Row(
+    ClaimRow(
         "Figure 8",
         "synthetic traces of a cluster are where its people are",
         "figure ppmtf-8 --data ppmtf-tokyo",
-        (Stated("synthetic people of a cluster"),),
+        (StatementCheck("synthetic people of a cluster"),),
         "maps",
     ),
-    Row(
+    ClaimRow(
         "Figure 9",
         "PPMTF's time is linear in the users",
-        _9,
+        _PPMTF_9,
         (
-            Stated("2 times the users cost PPMTF training"),
-            Stated("2 times the users cost PPMTF synthesis"),
+            StatementCheck("2 times the users cost PPMTF training"),
+            StatementCheck("2 times the users cost PPMTF synthesis"),
         ),
         "synthesis 0.23 s and 2.1 s for 100 and 1,000 users",
     ),
-    Row(
+    ClaimRow(
         "Figure 9",
         "SGLT takes far longer: 47 hours of training for 1,000 users",
-        _9,
+        _PPMTF_9,
         (
-            Between(
+            RangeCheck(
                 "seconds, 1,000 users",
-                cell("ppmtf-9.csv", "seconds", series="SGLT training", users="1000"),
-                least=cell("ppmtf-9.csv", "seconds", series="PPMTF training", users="1000"),
+                table_number("ppmtf-9.csv", "seconds", series="SGLT training", users="1000"),
+                least=table_number("ppmtf-9.csv", "seconds", series="PPMTF training", users="1000"),
             ),
         ),
         "169,200 s",
         note="the best mapping of two users is a sort, so that clustering is no longer the slow part",
     ),
-    Row(
+    ClaimRow(
         "Figure 10, right",
         "people come back to their places as real ones do; SGD's do not (VF-TV)",
-        _10,
-        (Stated("PPMTF keeps how often people come back better than SGD (VF-TV)"),),
+        _PPMTF_10,
+        (StatementCheck("PPMTF keeps how often people come back better than SGD (VF-TV)"),),
         "New York 0.444 beside 0.704, Istanbul 0.160 beside 0.476",
         note="of 2,000 people too few traces pass the test",
     ),
-    Row(
+    ClaimRow(
         "Figure 10, left",
         "the test with k = 10 hardly costs utility",
-        _10,
+        _PPMTF_10,
         (
-            Between("TP-TV without the test", _deniable("tp_tv", "PPMTF")),
-            Between(
+            RangeCheck("TP-TV without the test", _deniability_number("tp_tv", "PPMTF")),
+            RangeCheck(
                 "more with k = 10 by",
-                Gap(_deniable("tp_tv", "PPMTF, k = 10"), _deniable("tp_tv", "PPMTF")),
+                NumberGap(
+                    _deniability_number("tp_tv", "PPMTF, k = 10"), _deniability_number("tp_tv", "PPMTF")
+                ),
                 most=0.03,
             ),
         ),
         "differences of 0.01 in Istanbul, with 219,793 users",
         note="310 traces pass here, and so few fill no distribution",
     ),
-    Row(
+    ClaimRow(
         "Figure 10, right",
         "the same without the test",
-        _10,
-        (Between("VF-TV", _deniable("vf_tv", "PPMTF"), most=_deniable("vf_tv", "SGD")),),
+        _PPMTF_10,
+        (
+            RangeCheck(
+                "VF-TV", _deniability_number("vf_tv", "PPMTF"), most=_deniability_number("vf_tv", "SGD")
+            ),
+        ),
         "New York: SGD 0.704",
     ),
-    Row(
+    ClaimRow(
         "Figure 10, right",
         "moves are kept better than by SGD, where transitions are few",
-        _10,
-        (Between("TM-EMD-Y", _deniable("tm_emd_y", "PPMTF"), most=_deniable("tm_emd_y", "SGD")),),
+        _PPMTF_10,
+        (
+            RangeCheck(
+                "TM-EMD-Y",
+                _deniability_number("tm_emd_y", "PPMTF"),
+                most=_deniability_number("tm_emd_y", "SGD"),
+            ),
+        ),
         "New York 0.66 beside 1.67",
     ),
-    Row(
+    ClaimRow(
         "Figure 10, right",
         "where people are is kept about as by SGD",
-        _10,
+        _PPMTF_10,
         (
-            Between("TP-TV", _deniable("tp_tv", "PPMTF")),
-            Between(
-                "more than SGD by", Gap(_deniable("tp_tv", "PPMTF"), _deniable("tp_tv", "SGD")), most=0.09
+            RangeCheck("TP-TV", _deniability_number("tp_tv", "PPMTF")),
+            RangeCheck(
+                "more than SGD by",
+                NumberGap(_deniability_number("tp_tv", "PPMTF"), _deniability_number("tp_tv", "SGD")),
+                most=0.09,
             ),
         ),
         "New York 0.488 beside 0.486, Istanbul 0.375 beside 0.292",
     ),
-    Row("Figure 10", "the same in Istanbul, New York, Tokyo and three more cities", missing=_FOURSQUARE),
-    Row(
+    ClaimRow(
+        "Figure 10", "the same in Istanbul, New York, Tokyo and three more cities", missing=_PPMTF_FOURSQUARE
+    ),
+    ClaimRow(
         "Figure 11",
         "the distribution of visit fractions is similar to that of the testing traces, and SGD's is at 1/24",
-        _11,
-        (Stated("PPMTF's people come back"), Stated("SGD's people mostly come once")),
+        _PPMTF_11,
+        (StatementCheck("PPMTF's people come back"), StatementCheck("SGD's people mostly come once")),
         "30 to 35 % below 1/24 at parks and bars, 20 % at offices and universities",
     ),
-    Row("Figure 11", "the shares of New York", missing=_FOURSQUARE),
-    Row(
+    ClaimRow("Figure 11", "the shares of New York", missing=_PPMTF_FOURSQUARE),
+    ClaimRow(
         "Figure 12",
         "synthetic traces keep what is special about a cluster of check-in users",
         "figure ppmtf-12",
-        (Stated("deniable synthetic traces keep"),),
+        (StatementCheck("deniable synthetic traces keep"),),
         "maps",
     ),
-    Row(
+    ClaimRow(
         "Figure 12",
         "clusters of Istanbul like certain kinds of places, at hours of their own",
-        missing=_FOURSQUARE,
+        missing=_PPMTF_FOURSQUARE,
     ),
-    Row(
+    ClaimRow(
         "Figure 13",
         "training and synthesis are linear in the users, SGD takes no time to speak of",
-        _13,
+        _PPMTF_13,
         (
-            Stated("twice the users cost PPMTF (T)"),
-            Stated("twice the users cost PPMTF (S)"),
+            StatementCheck("twice the users cost PPMTF (T)"),
+            StatementCheck("twice the users cost PPMTF (S)"),
         ),
         "a picture",
     ),
-    Row(
+    ClaimRow(
         "Figure 14, appendix E",
         "the pass rate falls with k",
-        _14,
-        (Stated("the more others a trace must be plausible for"),),
+        _PPMTF_14,
+        (StatementCheck("the more others a trace must be plausible for"),),
         "about 70 % at k = 10 and 20 % at k = 200, with 32,000 verifying users",
     ),
-    Row("Figure 14", "pass rates of six cities", missing=_FOURSQUARE),
-    Row(
+    ClaimRow("Figure 14", "pass rates of six cities", missing=_PPMTF_FOURSQUARE),
+    ClaimRow(
         "Figure 15, appendix F",
         "parameters are useful only with an ε above 20,000",
-        _15,
-        (Stated("parameters are useful only where"),),
+        _PPMTF_15,
+        (StatementCheck("parameters are useful only where"),),
         "α ≥ 0.4",
     ),
-    Row(
+    ClaimRow(
         "section 4.4",
         "α = 200 provides almost the best utility (cross-validated here, over α and z)",
         _TUNE,
         (
-            Between("TP-TV of α = 200, z = 16:", _validated("PPMTF(16,200)")),
-            Between(
+            RangeCheck("TP-TV of α = 200, z = 16:", _validation_number("PPMTF(16,200)")),
+            RangeCheck(
                 "above the best of six settings by",
-                Gap(_validated("PPMTF(16,200)"), Key("tried.0.mean.tp_tv")),
+                NumberGap(_validation_number("PPMTF(16,200)"), JsonNumber("tried.0.mean.tp_tv")),
                 most=0.01,
             ),
         ),
         "stated without a number",
     ),
-    Row(
+    ClaimRow(
         "section 4.2",
         "the state after 100 iterations is the model: chains from different starts say the same",
         _CHAINS,
-        (Stated("after 100 iterations chains"),),
+        (StatementCheck("after 100 iterations chains"),),
         "not tried in the paper",
         note="the error settles, [the chains do not mix](ppmtf.md#do-chains-agree)",
     ),
-    Row(
+    ClaimRow(
         "section 3.5",
         "it is hard to infer training traces from (B, C, D)",
         _PARAMETERS,
-        (Stated("profiles of places and of time"),),
+        (StatementCheck("profiles of places and of time"),),
         "assumed; how much it protects is left for future work",
         note="membership shows in [(B, C, D)](ppmtf.md#what-the-parameters-betray)",
     ),
-    Row(
+    ClaimRow(
         "section 6",
         "A, the profiles of users, must be kept secret",
         _PARAMETERS,
-        (Stated("with the profiles of users"),),
+        (StatementCheck("with the profiles of users"),),
         "ε of the parameters is no protection",
     ),
-    Row(
+    ClaimRow(
         "section 4.3",
         "an attacker who knows the training traces is the worst case",
         _KNOWLEDGE,
-        (Stated("an attacker with the training traces"),),
+        (StatementCheck("an attacker with the training traces"),),
         "partial knowledge is not tried in the paper",
     ),
-    Row(
+    ClaimRow(
         "section 4.3",
         "to an attacker who knows other days only, traces of PPMTF betray almost nobody",
         _KNOWLEDGE,
-        (Stated("PPMTF's traces betray almost nobody"),),
+        (StatementCheck("PPMTF's traces betray almost nobody"),),
         "not tried in the paper",
     ),
 )

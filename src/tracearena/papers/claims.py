@@ -25,22 +25,22 @@ from tracearena.files import replacing
 HOLDS, HOLDS_NOT, UNTRIED, UNMEASURED = "holds", "holds not", "cannot be tried here", "not measured"
 
 
-class Seen(NamedTuple):
+class CheckResult(NamedTuple):
     """What a check saw: our number in words, and whether it is as the paper says."""
 
     words: str
     holds: bool
 
 
-class Check(Protocol):
+class ClaimCheck(Protocol):
     """One number that a row looks at."""
 
-    def see(self, run: Run) -> Seen:
+    def see(self, run: CommandRun) -> CheckResult:
         """Look at what a command printed."""
 
 
 @dataclass(frozen=True)
-class Row:
+class ClaimRow:
     """A figure, table or stated finding of a paper.
 
     Attributes
@@ -62,14 +62,14 @@ class Row:
 
     Examples
     --------
-    >>> Row("Figure 9", "six hours in all of Istanbul", missing="the Foursquare check-ins").verdict(None)
+    >>> ClaimRow("Figure 9", "six hours in all of Istanbul", missing="the Foursquare check-ins").verdict(None)
     'cannot be tried here'
     """
 
     item: str
     states: str
     command: str | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[ClaimCheck, ...] = ()
     published: str = ""
     missing: str = ""
     note: str = ""
@@ -78,7 +78,7 @@ class Row:
         if (self.command is None) != bool(self.missing) or bool(self.checks) == bool(self.missing):
             raise DataError(f"{self.item}: a row has a command with checks, or names the missing data")
 
-    def verdict(self, run: Run | None) -> str:
+    def verdict(self, run: CommandRun | None) -> str:
         """Say whether it holds, given what the command printed."""
         if self.command is None:
             return UNTRIED
@@ -86,7 +86,7 @@ class Row:
             return UNMEASURED
         return HOLDS if all(check.see(run).holds for check in self.checks) else HOLDS_NOT
 
-    def ours(self, run: Run | None) -> str:
+    def ours(self, run: CommandRun | None) -> str:
         """Return our numbers in words."""
         return "" if run is None else "; ".join(check.see(run).words for check in self.checks)
 
@@ -95,14 +95,14 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableNumber:
     """A number in a table that a figure writes: the mean of a column over the rows with these values."""
 
     table: str
     column: str
     where: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, run: Run) -> float:
+    def of(self, run: CommandRun) -> float:
         """Return the number."""
         found = [
             float(row[self.column])
@@ -117,7 +117,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Key:
+class JsonNumber:
     """A number that a command prints with ``--json``: the names on the way to it, joined by dots.
 
     Of a list, an element by its number, or as ``name=SGD`` by one of its values.
@@ -125,7 +125,7 @@ class Key:
 
     path: str
 
-    def of(self, run: Run) -> float:
+    def of(self, run: CommandRun) -> float:
         """Return the number."""
         found: Any = run.result
         for name in self.path.split("."):
@@ -138,33 +138,33 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Gap:
+class NumberGap:
     """How much larger one number of a run is than another."""
 
-    one: Cell | Key
-    other: Cell | Key
+    one: TableNumber | JsonNumber
+    other: TableNumber | JsonNumber
 
-    def of(self, run: Run) -> float:
+    def of(self, run: CommandRun) -> float:
         """Return the difference."""
         return self.one.of(run) - self.other.of(run)
 
 
-def cell(table: str, column: str, /, **where: str) -> Cell:
+def table_number(table: str, column: str, /, **where: str) -> TableNumber:
     """Return the place of a number in a table."""
-    return Cell(table, column, where)
+    return TableNumber(table, column, where)
 
 
 # What is asked of it
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatementCheck:
     """A finding that a figure states itself, by the beginning of its statement, or by the whole of it."""
 
     statement: str
     whole: bool = False
 
-    def see(self, run: Run) -> Seen:
+    def see(self, run: CommandRun) -> CheckResult:
         """Return what the figure says."""
         found = [
             one
@@ -174,67 +174,69 @@ class Stated:
         ]
         if not found:
             raise DataError(f"{run.command} states nothing that begins with {self.statement!r}")
-        return Seen("; ".join(one["measured"] for one in found), all(one["holds"] for one in found))
+        return CheckResult("; ".join(one["measured"] for one in found), all(one["holds"] for one in found))
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PictureCheck:
     """A picture that only shows what something looks like, by the beginning of its name."""
 
     name: str
 
-    def see(self, run: Run) -> Seen:
+    def see(self, run: CommandRun) -> CheckResult:
         """Return whether it was drawn."""
         pictures = [name for name in map(Path, run.result["files"]) if name.suffix in {".svg", ".png"}]
         mine = [picture.name for picture in pictures if picture.name.startswith(self.name)]
-        return Seen(", ".join(mine) or "nothing drawn", bool(mine))
+        return CheckResult(", ".join(mine) or "nothing drawn", bool(mine))
 
 
 @dataclass(frozen=True)
-class Near:
+class NearCheck:
     """A number within a distance of the published one."""
 
     label: str
-    at: Cell | Key | Gap
+    at: TableNumber | JsonNumber | NumberGap
     published: float
     within: float
 
-    def see(self, run: Run) -> Seen:
+    def see(self, run: CommandRun) -> CheckResult:
         """Compare."""
         value = self.at.of(run)
-        return Seen(f"{self.label} {short(value)}", abs(value - self.published) <= self.within)
+        return CheckResult(f"{self.label} {format_short(value)}", abs(value - self.published) <= self.within)
 
 
 @dataclass(frozen=True)
-class Between:
+class RangeCheck:
     """A number that is neither too small nor too large; a limit may be another number of the run."""
 
     label: str
-    at: Cell | Key | Gap
-    least: float | Cell | Key | Gap = float("-inf")
-    most: float | Cell | Key | Gap = float("inf")
+    at: TableNumber | JsonNumber | NumberGap
+    least: float | TableNumber | JsonNumber | NumberGap = float("-inf")
+    most: float | TableNumber | JsonNumber | NumberGap = float("inf")
 
-    def see(self, run: Run) -> Seen:
+    def see(self, run: CommandRun) -> CheckResult:
         """Compare; a limit that was measured is named beside the number."""
         value = self.at.of(run)
         limits = [limit if isinstance(limit, float | int) else limit.of(run) for limit in self._limits]
         told = [
-            f"{word} {short(limit)}"
+            f"{word} {format_short(limit)}"
             for word, limit, asked in zip(("at least", "at most"), limits, self._limits, strict=True)
             if not isinstance(asked, float | int)
         ]
-        words = f"{self.label} {short(value)}" + (f" (it takes {', '.join(told)})" if told else "")
-        return Seen(words, limits[0] <= value <= limits[1])
+        words = f"{self.label} {format_short(value)}" + (f" (it takes {', '.join(told)})" if told else "")
+        return CheckResult(words, limits[0] <= value <= limits[1])
 
     @property
-    def _limits(self) -> tuple[float | Cell | Key | Gap, float | Cell | Key | Gap]:
+    def _limits(
+        self,
+    ) -> tuple[float | TableNumber | JsonNumber | NumberGap, float | TableNumber | JsonNumber | NumberGap]:
         return self.least, self.most
 
 
-def short(value: float) -> str:
+def format_short(value: float) -> str:
     """Return three digits that tell, or the whole number.
 
-    >>> short(0.42736), short(0.9995), short(12345.6), short(40.0)
+    >>> format_short(0.42736), format_short(0.9995), format_short(12345.6), format_short(40.0)
     ('0.427', '0.9995', '12,346', '40')
     """
     if value == int(value) or abs(value) >= 1000:
@@ -250,7 +252,7 @@ _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
-class Run:
+class CommandRun:
     """A command that was run.
 
     Attributes
@@ -297,7 +299,7 @@ def file_name(command: str) -> str:
     return f"{words}.json"
 
 
-def measure(command: str, data: Path | None = None) -> Run:
+def run_command(command: str, data: Path | None = None) -> CommandRun:
     """Run a command in a folder of its own, with the published data beside it."""
     from tracearena import __version__
 
@@ -309,16 +311,16 @@ def measure(command: str, data: Path | None = None) -> Run:
         parts = [shlex.split(part) for part in command.split("&&")]
         for number, words in enumerate(parts):
             words = [*words, "--json"] if number == len(parts) - 1 else words
-            printed = _printed(words, folder)
+            printed = _capture_output(words, folder)
         seconds = time.perf_counter() - begin
         texts = {path.name: path.read_text() for path in sorted(folder.glob("figures/*.csv"))}
     tables = {table: text for table, text in texts.items() if len(text) <= _MOST_CHARACTERS}
     seed = re.search(r"--seed (\d+)", command)
     chosen = int(seed[1]) if seed else 1
-    return Run(command, __version__, chosen, round(seconds, 1), json.loads(printed), tables)
+    return CommandRun(command, __version__, chosen, round(seconds, 1), json.loads(printed), tables)
 
 
-def _printed(words: list[str], folder: Path) -> str:
+def _capture_output(words: list[str], folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "tracearena", *words], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -327,7 +329,7 @@ def _printed(words: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def keep(run: Run, folder: Path) -> Path:
+def write_run(run: CommandRun, folder: Path) -> Path:
     """Write a run into a folder of runs."""
     path = folder / file_name(run.command)
     with replacing(path) as file:
@@ -335,8 +337,8 @@ def keep(run: Run, folder: Path) -> Path:
     return path
 
 
-def kept(command: str, folder: Path | None = None) -> Run | None:
+def read_run(command: str, folder: Path | None = None) -> CommandRun | None:
     """Return a run from a folder, that of the package by default; None if there is none."""
     shelf = resources.files("tracearena.papers") / "measured" if folder is None else folder
     found = shelf / file_name(command)
-    return Run(**json.loads(found.read_text("utf-8"))) if found.is_file() else None
+    return CommandRun(**json.loads(found.read_text("utf-8"))) if found.is_file() else None

@@ -10,7 +10,7 @@ from typing import Any
 from tracearena.checks import require_choice
 from tracearena.errors import ParameterError
 from tracearena.papers import claim_rows, claim_rows_ppmtf
-from tracearena.papers.claims import HOLDS, HOLDS_NOT, UNMEASURED, UNTRIED, Row, Run, kept
+from tracearena.papers.claims import HOLDS, HOLDS_NOT, UNMEASURED, UNTRIED, ClaimRow, CommandRun, read_run
 
 _HEAD = """# Findings of the papers
 
@@ -36,7 +36,9 @@ _IN_SUM = {
 }
 
 
-def entries(folder: Path | None = None, only: str | None = None) -> Iterator[tuple[str, Row, Run | None]]:
+def iterate_claims(
+    folder: Path | None = None, only: str | None = None
+) -> Iterator[tuple[str, ClaimRow, CommandRun | None]]:
     """Yield every row, or those of one paper, with what its command printed, if it was run."""
     if only is not None:
         require_choice("paper", only, tuple(PAPERS))
@@ -44,12 +46,12 @@ def entries(folder: Path | None = None, only: str | None = None) -> Iterator[tup
         if only not in (None, paper):
             continue
         for row in rows:
-            yield paper, row, None if row.command is None else kept(row.command, folder)
+            yield paper, row, None if row.command is None else read_run(row.command, folder)
 
 
-def chosen(texts: Sequence[str], folder: Path | None = None) -> list[str]:
+def select_commands(texts: Sequence[str], folder: Path | None = None) -> list[str]:
     """Return the commands with one of the texts in them; "missing" asks for those never run."""
-    known = {row.command: run for _, row, run in entries(folder) if row.command is not None}
+    known = {row.command: run for _, row, run in iterate_claims(folder) if row.command is not None}
     found = [
         command
         for command, run in known.items()
@@ -60,7 +62,7 @@ def chosen(texts: Sequence[str], folder: Path | None = None) -> list[str]:
     return found
 
 
-def told(paper: str, row: Row, run: Run | None) -> dict[str, Any]:
+def claim_to_dict(paper: str, row: ClaimRow, run: CommandRun | None) -> dict[str, Any]:
     """Return a row as plain values."""
     return {
         "paper": paper,
@@ -77,20 +79,20 @@ def told(paper: str, row: Row, run: Run | None) -> dict[str, Any]:
     }
 
 
-def page(folder: Path | None = None) -> str:
+def format_claims_page(folder: Path | None = None) -> str:
     """Return the page."""
-    found = list(entries(folder))
+    found = list(iterate_claims(folder))
     count = Counter(row.verdict(run) for paper, row, run in found if paper != "ours")
     told = [f"{count[verdict]} {words}" for verdict, words in _IN_SUM.items() if count[verdict]]
     parts = [_HEAD, f"Of the {sum(count.values())} rows of the papers: {', '.join(told)}."]
     for paper, (heading, _) in PAPERS.items():
         parts += ["", f"## {heading}", "", "| where | what it says | command | here | published | verdict |"]
         parts.append("|---|---|---|---|---|---|")
-        parts += [_line(row, run) for name, row, run in found if name == paper]
+        parts += [_format_line(row, run) for name, row, run in found if name == paper]
     return "\n".join(parts) + "\n"
 
 
-def _line(row: Row, run: Run | None) -> str:
+def _format_line(row: ClaimRow, run: CommandRun | None) -> str:
     command = "" if row.command is None else f"`tracearena {row.command}`"
     verdict = f"**{row.verdict(run)}**" if row.verdict(run) == HOLDS_NOT else row.verdict(run)
     why = f"missing: {row.missing}" if row.missing else row.note
@@ -108,12 +110,12 @@ def _line(row: Row, run: Run | None) -> str:
 # All rows, by paper.
 
 
-PAPERS: dict[str, tuple[str, tuple[Row, ...]]] = {
+PAPERS: dict[str, tuple[str, tuple[ClaimRow, ...]]] = {
     "samples": ("The sample program of 2019 [samples]", claim_rows.SAMPLES_CLAIMS),
     "contest": ("The contest and PPMTF+ [contest]", claim_rows.CONTEST_CLAIMS),
-    "ppmtf": ("PPMTF [ppmtf]", claim_rows_ppmtf.ROWS),
+    "ppmtf": ("PPMTF [ppmtf]", claim_rows_ppmtf.PPMTF_CLAIMS),
     "geo": ("GPS traces [geo-ind]", claim_rows.GEO_CLAIMS),
-    "sglt": ("Fake traces [sglt]", claim_rows.ROWS),
+    "sglt": ("Fake traces [sglt]", claim_rows.SGLT_CLAIMS),
     "ours": ("Beside the papers", claim_rows.OWN_CLAIMS),
 }
 """Key of a paper → its heading and its rows."""

@@ -10,61 +10,63 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena import ATTACKS_2019, SweepRow, measure_fairness, run_sweep, succeeded, write_table
+from tracearena.arena import ATTACKS_2019, SweepRow, measure_fairness, require_success, run_sweep, write_table
 from tracearena.arena.claims import (
-    Finding,
+    ClaimResult,
     Tell,
-    announce,
-    counted,
-    privacies_together,
-    shuffling_hides_names_only,
-    titled,
+    check_privacies_correlate,
+    check_share,
+    check_shuffling_hides_names,
+    format_title,
+    report_findings,
 )
 from tracearena.arena.experiments import Fairness
 from tracearena.arena.sweep import Scoring
-from tracearena.contest import ContestPlan, Rules, compared, read_score_tables, team_traces
+from tracearena.contest import ContestPlan, Rules, read_score_tables, select_compared_rows, team_traces
 from tracearena.contest.board import BoardRow, Role
-from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, tracked
+from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, track_progress
 from tracearena.files import write_csv
 from tracearena.metrics import trace_inference_score, utility_score
-from tracearena.obfuscation.k_anonymity import KAnonymous, equal_groups
+from tracearena.obfuscation.k_anonymity import KAnonymous, group_by_mdav
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers import style
 from tracearena.papers.data import (
     DEFENCES,
     TEAM_ITERATIONS,
+    FigureSource,
     Size,
-    Source,
-    Team,
-    correlation_of,
-    generator_training,
-    made_teams,
-    teams,
-    virtual_teams,
+    TeamData,
+    compute_correlation,
+    generate_teams,
+    load_generator_training,
+    load_teams,
+    load_virtual_teams,
     write_records,
 )
-from tracearena.papers.style import canvas, head, label_points, save
+from tracearena.papers.style import label_points, open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
-LIMIT_KM = 2.0
+SCORE_LIMIT_KM = 2.0
 DISTANCES_KM = np.arange(0, 4.01, 0.1).round(1)
 
 
-def draw_contest_figure_7(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_contest_figure_7(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Write contest-7.svg and contest-7.csv: what one event scores at each distance."""
-    useful, private = scores(DISTANCES_KM)
+    useful, private = compute_distance_scores(DISTANCES_KM)
     found = check_contest_7_claims(useful, private)
-    announce(found, tell)
+    report_findings(found, tell)
     rows = zip(DISTANCES_KM, useful, private, strict=True)
     table = write_csv(out / "contest-7.csv", ("distance_km", "g_U", "g_T"), rows)
-    return [_draw(out / "contest-7.svg", useful, private, found), table]
+    return [_plot_contest_7(out / "contest-7.svg", useful, private, found), table]
 
 
-def scores(distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def compute_distance_scores(
+    distances: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return g_U and g_T: utility of an event released so far away, and privacy of one guessed so far away.
 
-    >>> scores(np.array([0.0, 1.0, 3.0]))[0].tolist()
+    >>> compute_distance_scores(np.array([0.0, 1.0, 3.0]))[0].tolist()
     [1.0, 0.5, 0.0]
     """
     places = Places(np.zeros(len(distances) + 1), [0, *distances], km_per_degree=(1, 1))
@@ -72,17 +74,17 @@ def scores(distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     useful, private = [], []
     for at in range(1, len(places)):
         released = ObfuscatedTraces.like(original, [at])
-        useful.append(utility_score(original, released, limit_km=LIMIT_KM).utility)
+        useful.append(utility_score(original, released, limit_km=SCORE_LIMIT_KM).utility)
         private.append(trace_inference_score(original, original.with_places([at])).trace_inference)
     return np.array(useful), np.array(private)
 
 
-def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.float64]) -> list[Finding]:
+def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.float64]) -> list[ClaimResult]:
     """Test that the two are what [contest] section 3.4 defines: 1 - d / 2 km and d / 2 km, then flat."""
-    wanted = np.minimum(DISTANCES_KM / LIMIT_KM, 1)
+    wanted = np.minimum(DISTANCES_KM / SCORE_LIMIT_KM, 1)
     error = float(max(np.abs(useful - (1 - wanted)).max(), np.abs(private - wanted).max()))
     return [
-        Finding(
+        ClaimResult(
             "both scores are straight lines up to 2 km and flat beyond",
             error < 1e-9,
             f"largest difference {error:.1e}, it takes less than 1e-9",
@@ -91,41 +93,41 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
     ]
 
 
-def _draw(
-    path: Path, useful: NDArray[np.float64], private: NDArray[np.float64], found: list[Finding]
+def _plot_contest_7(
+    path: Path, useful: NDArray[np.float64], private: NDArray[np.float64], found: list[ClaimResult]
 ) -> Path:
     panels = (
         (useful, "utility g_U of an event", "distance of the released place (km)"),
         (private, "privacy g_T of an event", "distance of the inferred place (km)"),
     )
-    with canvas(9, 3.4, ncols=2) as (figure, both):
+    with open_canvas(9, 3.4, ncols=2) as (figure, both):
         for number, (axes, (values, name, distance)) in enumerate(zip(both, panels, strict=True)):
             axes.plot(DISTANCES_KM, values, color=COLOURS[number], linewidth=2)
             axes.set(xlabel=distance, ylabel=f"{name} (1 is best)", ylim=(-0.03, 1.03))
         figure.subplots_adjust(wspace=0.3)
-        head(figure, "Scores over distances", found)
-        return save(figure, path)
+        write_head(figure, "Scores over distances", found)
+        return save_figure(figure, path)
 
 
 # [contest] Figure 8: privacy scores of the sample algorithms.
 
 
 def draw_contest_figure_8(
-    out: Path, source: Source, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
 ) -> list[Path]:
     """Write contest-8.svg and contest-8.csv, of a team of virtual users."""
-    (team,) = virtual_teams(source, iterations=iterations)
-    rows = succeeded(run_sweep(*team, seed=source.seed))
+    (team,) = load_virtual_teams(source, iterations=iterations)
+    rows = require_success(run_sweep(*team, seed=source.seed))
     write_table(rows, out / "contest-8.csv")
     found = check_contest_8_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     title = "The sample defences, by both kinds of privacy"
-    return [style.draw_found(rows, out / "contest-8.svg", title, found), out / "contest-8.csv"]
+    return [style.draw_paper_scatter(rows, out / "contest-8.svg", title, found), out / "contest-8.csv"]
 
 
-def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[Finding]:
+def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
     """Say what the picture is for: re-identification alone is not enough as a measure."""
-    return [shuffling_hides_names_only(rows)]
+    return [check_shuffling_hides_names(rows)]
 
 
 # [contest] Figure 9: privacy of the teams' releases, ours with a defence for each team.
@@ -136,28 +138,28 @@ TABLES = ("final_reidentification.csv", "final_trace_inference.csv", "final_util
 
 
 def draw_contest_figure_9(
-    out: Path, source: Source, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
 ) -> list[Path]:
     """Write contest-9.svg and contest-9.csv, and contest-9-2019.csv where the published final is at hand."""
-    tables = published_final(source.data)
+    tables = find_published_final(source.data)
     # A folder with the published scores alone has no traces: ours are then virtual users.
     ours = source if tables is None or tables[0].parent != source.data else replace(source, data=None)
-    (team,) = virtual_teams(ours, iterations=iterations)
+    (team,) = load_virtual_teams(ours, iterations=iterations)
     rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=source.seed)
-    succeeded(rows)
+    require_success(rows)
     write_table(rows, out / "contest-9.csv")
-    points = [] if tables is None else compared(read_score_tables(*tables).board())
+    points = [] if tables is None else select_compared_rows(read_score_tables(*tables).board())
     found = check_contest_9_claims(rows, points)
-    announce(found, tell)
+    report_findings(found, tell)
     picture, numbers = out / "contest-9.svg", [out / "contest-9.csv"]
     title = f"{len(rows)} releases by both kinds of privacy"
     if not points:
-        return [style.draw_found(rows, picture, title, found), *numbers]
+        return [style.draw_paper_scatter(rows, picture, title, found), *numbers]
     numbers.append(write_records(out / "contest-9-2019.csv", [row.to_dict() for row in points]))
-    return [_draw_both(picture, title, rows, points, found), *numbers]
+    return [_plot_contest_9(picture, title, rows, points, found), *numbers]
 
 
-def published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
+def find_published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
     """Return the published tables of scores, if they lie in the folder or beside it."""
     for folder in () if data is None else (data, data.resolve().parent / RESULTS):
         found = tuple(folder / name for name in TABLES)
@@ -166,29 +168,29 @@ def published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
     return None
 
 
-def check_contest_9_claims(rows: Sequence[SweepRow], published: Sequence[BoardRow] = ()) -> list[Finding]:
+def check_contest_9_claims(rows: Sequence[SweepRow], published: Sequence[BoardRow] = ()) -> list[ClaimResult]:
     """Say whether the two kinds of privacy go together over the valid releases ([contest] Figure 9).
 
     The same is asked of the published points, where they are at hand.
     """
-    found = [privacies_together(row.scores.minima for row in rows if row.valid)]
+    found = [check_privacies_correlate(row.scores.minima for row in rows if row.valid)]
     if published:
-        theirs = privacies_together((row.s_R_min, row.s_T_min) for row in published)
+        theirs = check_privacies_correlate((row.s_R_min, row.s_T_min) for row in published)
         found.append(replace(theirs, statement=f"{theirs.statement}, in the published final"))
     return found
 
 
-def correlation(rows: Sequence[SweepRow]) -> float:
+def correlate_privacies(rows: Sequence[SweepRow]) -> float:
     """Return the correlation of s_R,min and s_T,min over the valid releases."""
-    return correlation_of([row.scores.minima for row in rows if row.valid])
+    return compute_correlation([row.scores.minima for row in rows if row.valid])
 
 
-def _draw_both(
-    path: Path, title: str, rows: Sequence[SweepRow], points: Sequence[BoardRow], found: Sequence[Finding]
+def _plot_contest_9(
+    path: Path, title: str, rows: Sequence[SweepRow], points: Sequence[BoardRow], found: Sequence[ClaimResult]
 ) -> Path:
-    with canvas(14, 6, ncols=2) as (figure, axes):
-        style.scatter(axes[0], rows)
-        axes[0].set_title(titled(title, found[:1]), fontsize=10, loc="left", pad=24)
+    with open_canvas(14, 6, ncols=2) as (figure, axes):
+        style.draw_scatter_points(axes[0], rows)
+        axes[0].set_title(format_title(title, found[:1]), fontsize=10, loc="left", pad=24)
         where = [(row.s_R_min, row.s_T_min) for row in points]
         for role, marker in ((Role.TEAM, "o"), (Role.PSEUDONYMISED, "x")):
             own = [pair for row, pair in zip(points, where, strict=True) if row.role is role]
@@ -196,10 +198,10 @@ def _draw_both(
         label_points(axes[1], where, [row.team for row in points], size=6.5)
         axes[1].set(xlabel=style.NAMES.title, ylabel=style.WHEREABOUTS.title)
         theirs = f"{len(points)} data sets of the published final (x: pseudonymised only)"
-        axes[1].set_title(titled(theirs, found[1:]), fontsize=10, loc="left", pad=24)
+        axes[1].set_title(format_title(theirs, found[1:]), fontsize=10, loc="left", pad=24)
         for one in axes:
             one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 # [contest] Table 2: spread of the privacy scores over the teams' data.
@@ -213,7 +215,7 @@ LARGEST_SPREAD = 0.015
 
 def draw_contest_table_2(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
     count: int = TABLE_2_TEAMS,
@@ -221,25 +223,25 @@ def draw_contest_table_2(
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write contest-table2.csv and contest-table2.svg: 17 teams of 2,000 virtual users, 40 days."""
-    training = generator_training(source)
+    training = load_generator_training(source)
     root = seed_sequence(source.seed)
     model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
 
     def teams() -> Iterator[tuple[Traces, Traces]]:
-        for team in tracked(range(count), count):
+        for team in track_progress(range(count), count):
             yield team_traces(model, plan, child_seed(root, 1, team))
 
     found = measure_fairness(teams(), seed=child_seed(root, 2))
     rows = [row.to_dict() for row in found]
     said = check_contest_table_2_claims(found)
-    announce(said, tell)
+    report_findings(said, tell)
     return [
         _plot_contest_table_2(out / "contest-table2.svg", found, said),
         write_records(out / "contest-table2.csv", rows),
     ]
 
 
-def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[Finding]:
+def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]:
     """Ask whether the spread over the teams is small.
 
     [contest] appendix E and Table 2: "about 0.01 or less", 0.011 at most. It takes a standard deviation
@@ -247,7 +249,7 @@ def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[Finding]:
     """
     spread = max(max(row.reidentification_sd, row.trace_inference_sd) for row in found)
     return [
-        Finding(
+        ClaimResult(
             "whose data a team gets hardly matters",
             spread < LARGEST_SPREAD,
             f"largest standard deviation {spread:.4f}, it takes less than {LARGEST_SPREAD:g}",
@@ -256,8 +258,8 @@ def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[Finding]:
     ]
 
 
-def _plot_contest_table_2(path: Path, found: list[Fairness], said: list[Finding]) -> Path:
-    with canvas(6.5, 4) as (figure, axes):
+def _plot_contest_table_2(path: Path, found: list[Fairness], said: list[ClaimResult]) -> Path:
+    with open_canvas(6.5, 4) as (figure, axes):
         for number, (name, side) in enumerate((("reidentification", -0.15), ("trace_inference", 0.15))):
             values = [getattr(row, f"{name}_mean") for row in found]
             spread = [getattr(row, f"{name}_sd") for row in found]
@@ -269,40 +271,40 @@ def _plot_contest_table_2(path: Path, found: list[Fairness], said: list[Finding]
         axes.set_xticks(range(len(found)), [row.defence for row in found])
         axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best)\nmean ± standard deviation over teams")
         title = "Privacy scores over the teams' data"
-        axes.set_title(titled(title, said, width=75), fontsize=10, loc="left")
+        axes.set_title(format_title(title, said, width=75), fontsize=10, loc="left")
         axes.legend(frameon=False)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 # [contest] appendix E: more users, smaller spread of the scores over the teams.
 
 
-USERS = (50, 100, 200, 400)
-TEAMS = 8
-DAYS = 20
+SPREAD_USERS = (50, 100, 200, 400)
+SPREAD_TEAMS = 8
+SPREAD_DAYS = 20
 SCORES = (("reidentification_sd", "s_R,min"), ("trace_inference_sd", "s_T,min"))
 
 
 def draw_contest_spread(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
-    users: Sequence[int] = USERS,
-    count: int = TEAMS,
-    days: int = DAYS,
+    users: Sequence[int] = SPREAD_USERS,
+    count: int = SPREAD_TEAMS,
+    days: int = SPREAD_DAYS,
     iterations: int = TEAM_ITERATIONS,
 ) -> list[Path]:
     """Write contest-spread.svg and contest-spread.csv: teams of ever more virtual users."""
     sizes = [size for size in users for _ in range(count)]
-    teams = list(tracked(made_teams(source, sizes, days, iterations=iterations), len(sizes)))
+    teams = list(track_progress(generate_teams(source, sizes, days, iterations=iterations), len(sizes)))
     found = [
         (size, row)
         for number, size in enumerate(users)
-        for row in _spread(teams[number * count : (number + 1) * count], source.seed, number)
+        for row in _measure_spread(teams[number * count : (number + 1) * count], source.seed, number)
     ]
     said = check_contest_spread_claims(found)
-    announce(said, tell)
+    report_findings(said, tell)
     rows = [{"users": size, **row.to_dict()} for size, row in found]
     return [
         _plot_contest_spread(out / "contest-spread.svg", found, said),
@@ -310,22 +312,22 @@ def draw_contest_spread(
     ]
 
 
-def _spread(teams: Sequence[Team], seed: int, number: int) -> list[Fairness]:
+def _measure_spread(teams: Sequence[TeamData], seed: int, number: int) -> list[Fairness]:
     return measure_fairness(teams, seed=child_seed(seed_sequence(seed), 2, number))
 
 
-def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[Finding]:
+def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[ClaimResult]:
     """Ask whether the spread falls as the users grow.
 
     [contest] appendix E: "To improve the fairness (i.e., to further reduce the SD), we should increase the
     number m of virtual users." It takes a fall of the mean spread, over defences and both scores, with an
     exponent of the users of -0.25 or less; independent people would give -0.5.
     """
-    mean = _mean_spreads(found)
+    mean = _average_spreads(found)
     slope = float(np.polyfit(np.log(list(mean)), np.log(list(mean.values())), 1)[0])
     first, last = min(mean), max(mean)
     return [
-        Finding(
+        ClaimResult(
             "the more users a team has, the smaller is the spread over the teams",
             slope <= -0.25,
             f"mean standard deviation {mean[first]:.4f} of {first:,} users, {mean[last]:.4f} of {last:,}: "
@@ -335,7 +337,7 @@ def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[F
     ]
 
 
-def _mean_spreads(found: Sequence[tuple[int, Fairness]]) -> dict[int, float]:
+def _average_spreads(found: Sequence[tuple[int, Fairness]]) -> dict[int, float]:
     sizes = dict.fromkeys(size for size, _ in found)
     return {
         size: float(np.mean([getattr(row, name) for own, row in found if own == size for name, _ in SCORES]))
@@ -343,9 +345,11 @@ def _mean_spreads(found: Sequence[tuple[int, Fairness]]) -> dict[int, float]:
     }
 
 
-def _plot_contest_spread(path: Path, found: Sequence[tuple[int, Fairness]], said: Sequence[Finding]) -> Path:
+def _plot_contest_spread(
+    path: Path, found: Sequence[tuple[int, Fairness]], said: Sequence[ClaimResult]
+) -> Path:
     defences = dict.fromkeys(row.defence for _, row in found)
-    with canvas(10, 4, ncols=2, sharey=True) as (figure, both):
+    with open_canvas(10, 4, ncols=2, sharey=True) as (figure, both):
         for axes, (name, score) in zip(both, SCORES, strict=True):
             for number, defence in enumerate(defences):
                 points = [(size, getattr(row, name)) for size, row in found if row.defence == defence]
@@ -358,26 +362,26 @@ def _plot_contest_spread(path: Path, found: Sequence[tuple[int, Fairness]], said
             axes.set_title(score, fontsize=10, loc="left")
         both[0].set_ylabel("standard deviation over teams")
         both[1].legend(frameon=False, fontsize=8)
-        head(figure, "Spread of the scores over the users of a team", said)
-        return save(figure, path)
+        write_head(figure, "Spread of the scores over the users of a team", said)
+        return save_figure(figure, path)
 
 
 # [samples] Figure 4: the sample programs with and without the utility threshold.
 
 
-def draw_samples_figure_4(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_samples_figure_4(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Write samples-4.svg and samples-4.csv."""
-    (team,) = teams(source)
+    (team,) = load_teams(source)
     scoring = Scoring(utility_rule="2019")
-    rows = succeeded(run_sweep(*team, scoring=scoring, legacy_2019=True, seed=source.seed))
+    rows = require_success(run_sweep(*team, scoring=scoring, legacy_2019=True, seed=source.seed))
     write_table(rows, out / "samples-4.csv")
     threshold = Rules().utility_threshold
-    with canvas(15, 6, ncols=2) as (figure, (everything, valid)):
-        style.scatter(everything, rows)
+    with open_canvas(15, 6, ncols=2) as (figure, (everything, valid)):
+        style.draw_scatter_points(everything, rows)
         everything.set_title("all releases (threshold 0)", fontsize=10, loc="left", pad=24)
-        style.scatter(valid, [row for row in rows if row.valid])
+        style.draw_scatter_points(valid, [row for row in rows if row.valid])
         valid.set_title(f"only useful releases (threshold {threshold:g})", fontsize=10, loc="left", pad=24)
-        picture = save(figure, out / "samples-4.svg")
+        picture = save_figure(figure, out / "samples-4.svg")
     return [picture, out / "samples-4.csv"]
 
 
@@ -390,11 +394,11 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
 TOGETHER = 10
 """How many people share their days in the second panel, and the k that hides them there."""
 FALLS = -0.9
-ATTACKS = ("samples", "FuzzyCount-R", "Replay-T")
+K_ANONYMITY_ATTACKS = ("samples", "FuzzyCount-R", "Replay-T")
 """Attackers who read the release, and one who goes by habits alone."""
 
 
-class Point(NamedTuple):
+class AnonymityPoint(NamedTuple):
     """One release: how alike people are made, how many traces are equal, and what attackers leave.
 
     Attributes
@@ -424,22 +428,22 @@ class Point(NamedTuple):
 
 def draw_contest_k_anonymity(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
     ks: Sequence[int] = KS,
     shares: Sequence[float] = SHARES,
 ) -> list[Path]:
     """Write contest-k-anonymity.svg and contest-k-anonymity.csv."""
-    (team,) = teams(replace(source, size=source.sized(PEOPLE)))
+    (team,) = load_teams(replace(source, size=source.sized(PEOPLE)))
     work = [*((0.0, k) for k in ks), *((share, TOGETHER) for share in shares)]
     points = [
-        measured(companions(team, TOGETHER, share, source.seed), share, k, source.seed)
-        for share, k in tracked(work, len(work))
+        measure_anonymity(make_companions(team, TOGETHER, share, source.seed), share, k, source.seed)
+        for share, k in track_progress(work, len(work))
     ]
     over_k, over_share = points[: len(ks)], sorted(points[len(ks) :], key=lambda point: point.homogeneity)
     found = check_k_anonymity_claims(over_k, over_share)
-    announce(found, tell)
+    report_findings(found, tell)
     rows = [point._asdict() for point in points]
     return [
         _plot_k_anonymity(out / "contest-k-anonymity.svg", over_k, over_share, found),
@@ -447,34 +451,34 @@ def draw_contest_k_anonymity(
     ]
 
 
-def companions(team: Team, together: int, share: float, seed: SeedLike) -> Team:
+def make_companions(team: TeamData, together: int, share: float, seed: SeedLike) -> TeamData:
     """Make people alike: at some times of the day every so many people are where the first of them is.
 
     The times are the same on all days, so that people stay as regular as they were.
 
-    >>> from tracearena.papers.data import Source
-    >>> (team,) = teams(Source(size=Size(4, 1)))
-    >>> one = companions(team, 2, 1.0, 1).original.dense()
+    >>> from tracearena.papers.data import FigureSource
+    >>> (team,) = load_teams(FigureSource(size=Size(4, 1)))
+    >>> one = make_companions(team, 2, 1.0, 1).original.dense()
     >>> bool((one[0] == one[1]).all() and (one[2] == one[3]).all())
     True
     """
     times = team.original.clock.instants_per_day
     shared = generator(seed).permutation(times)[: round(share * times)]
-    return Team(*(_alike(traces, together, shared) for traces in team))
+    return TeamData(*(_align_people(traces, together, shared) for traces in team))
 
 
-def _alike(traces: Traces, together: int, shared: NDArray[np.int64]) -> Traces:
+def _align_people(traces: Traces, together: int, shared: NDArray[np.int64]) -> Traces:
     first = traces.user_index // together * together
     led = traces.dense()[first, traces.instants - traces.span[0]]
     follows = np.isin(traces.clock.time_of_day(traces.instants), shared) & (led >= 0)
     return traces.with_places(np.where(follows, led, traces.place_index))
 
 
-def measured(team: Team, share: float, k: int, seed: int) -> Point:
+def measure_anonymity(team: TeamData, share: float, k: int, seed: int) -> AnonymityPoint:
     """Release a team k-anonymously, and attack it with what attackers know and with all there is to know."""
     chosen = {"defences": [f"KAnonymous({k})"], "seed": seed}
-    (partial,) = succeeded(run_sweep(*team, attacks=ATTACKS, **chosen))  # type: ignore[arg-type]
-    (known,) = succeeded(run_sweep(*team, attacks=["samples"], knowledge="maximum", **chosen))  # type: ignore[arg-type]
+    (partial,) = require_success(run_sweep(*team, attacks=K_ANONYMITY_ATTACKS, **chosen))  # type: ignore[arg-type]
+    (known,) = require_success(run_sweep(*team, attacks=["samples"], knowledge="maximum", **chosen))  # type: ignore[arg-type]
     assert partial.utility is not None
     assert known.scores.s_R_min is not None
     left = dict(partial.scores.trace_inference)
@@ -482,9 +486,9 @@ def measured(team: Team, share: float, k: int, seed: int) -> Point:
     s_R = min(partial.scores.reidentification.values())
     released = KAnonymous(k=k).transform(team.original)
     alike = float((released.codes == team.original.place_index).mean())
-    groups = int(equal_groups(team.original, k).max()) + 1
+    groups = int(group_by_mdav(team.original, k).max()) + 1
     chance = groups**0.5 / team.original.n_users
-    return Point(
+    return AnonymityPoint(
         share,
         k,
         alike,
@@ -497,7 +501,9 @@ def measured(team: Team, share: float, k: int, seed: int) -> Point:
     )
 
 
-def check_k_anonymity_claims(over_k: Sequence[Point], over_share: Sequence[Point]) -> list[Finding]:
+def check_k_anonymity_claims(
+    over_k: Sequence[AnonymityPoint], over_share: Sequence[AnonymityPoint]
+) -> list[ClaimResult]:
     """Test what [contest] says of k-anonymity.
 
     Nobody is re-identified with more than 1/k (section 1): the shares found may be three standard
@@ -507,21 +513,21 @@ def check_k_anonymity_claims(over_k: Sequence[Point], over_share: Sequence[Point
     """
     everywhere = [*over_k, *over_share]
     first, last = over_share[0].s_T, over_share[-1].s_T
-    fall = correlation_of([(point.homogeneity, point.s_T) for point in over_share])
+    fall = compute_correlation([(point.homogeneity, point.s_T) for point in over_share])
     best = max(point.s_U for point in over_k)
     return [
-        counted(
+        check_share(
             "k-anonymity lets at most one in k be re-identified, whatever is known",
             [max(point.identified, point.known) <= 1 / point.k + 3 * point.chance for point in everywhere],
             "releases stay within three standard deviations of 1/k",
         ),
-        Finding(
+        ClaimResult(
             "it does not prevent trace inference where people are alike",
             fall < FALLS and last < first / 5,
             f"s_T,min goes from {first:.3f} to {last:.3f} with homogeneity, R = {fall:.3f}",
             fall,
         ),
-        Finding(
+        ClaimResult(
             "long traces lose their use to it",
             best < 0.7,
             f"s_U {best:.3f} at best, a contest takes 0.7",
@@ -531,7 +537,10 @@ def check_k_anonymity_claims(over_k: Sequence[Point], over_share: Sequence[Point
 
 
 def _plot_k_anonymity(
-    path: Path, over_k: Sequence[Point], over_share: Sequence[Point], found: Sequence[Finding]
+    path: Path,
+    over_k: Sequence[AnonymityPoint],
+    over_share: Sequence[AnonymityPoint],
+    found: Sequence[ClaimResult],
 ) -> Path:
     lines = (
         ("identified", "share identified"),
@@ -540,7 +549,7 @@ def _plot_k_anonymity(
         ("habits", "the same by habits alone"),
         ("s_U", "utility s_U"),
     )
-    with canvas(12, 4.8, ncols=2) as (figure, (left, right)):
+    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
         for axes, points, field in ((left, over_k, "k"), (right, over_share, "homogeneity")):
             at = [getattr(point, field) for point in points]
             for number, (name, label) in enumerate(lines):
@@ -557,5 +566,5 @@ def _plot_k_anonymity(
         right.set_title(f"traces of people made alike, k = {TOGETHER}", fontsize=10, loc="left")
         lines_of = left.get_legend_handles_labels()
         figure.legend(*lines_of, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
-        head(figure, "k-anonymity of whole traces", found)
-        return save(figure, path)
+        write_head(figure, "k-anonymity of whole traces", found)
+        return save_figure(figure, path)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.claims import Finding, Tell, announce, titled
+from tracearena.arena.claims import ClaimResult, Tell, format_title, report_findings
 from tracearena.contest.virtual_days import ShortWalk, contest_days, contest_training
 from tracearena.engine import SeedLike, child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.pages.html import COLOURS
-from tracearena.papers.data import GENERATOR, Source, generator_training, write_records
-from tracearena.papers.style import canvas, draw_ground, head, save
+from tracearena.papers.data import GENERATOR, FigureSource, load_generator_training, write_records
+from tracearena.papers.style import draw_ground, open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
 
@@ -32,7 +32,7 @@ _SEED_SPREAD, _SEED_HALVES = 10, 11
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One number of the people and of some virtual users, or one distance between them.
 
     Attributes
@@ -56,43 +56,45 @@ class Row:
 
 
 def draw_contest_people(
-    out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-people.svg, its numbers, and the curves and the map behind it (CSV).
 
     Virtual users are made in three ways: with the walk of `contest data`; the same, learned from one
     half of the people and compared with the other; and with a step an instant.
     """
-    training = contest_training(generator_training(source))
+    training = contest_training(load_generator_training(source))
     root = seed_sequence(source.seed)
     order = generator(child_seed(root, 0)).permutation(training.n_users)
     known, unknown = (np.sort(part) for part in (order[::2], order[1::2]))
     if not len(unknown):
         raise DataError("it takes two people or more to hold some out")
     people = Lives.of(contest_days(training))
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     shown = {"people": people}
     tasks = ((FIVE, None, None), (HELD_OUT, known, unknown), (INSTANT, None, None))
     for done, (kind, learned, compared) in enumerate(tasks):
         report(done, len(tasks))
         lived = training if learned is None else training.take_users(learned)
         with use(progress=None):
-            made = virtual_lives(lived, kind, people.table.shape[1], training.n_users, root, iterations)
-        rows += compare(people, made, kind, root, compared)
+            made = sample_virtual_lives(
+                lived, kind, people.table.shape[1], training.n_users, root, iterations
+            )
+        rows += compare_lives(people, made, kind, root, compared)
         shown[kind] = made
     report(len(tasks), len(tasks))
     found = check_contest_people_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     return [
-        _draw(out / "contest-people.svg", rows, shown, found),
+        _plot_contest_people(out / "contest-people.svg", rows, shown, found),
         write_records(out / "contest-people.csv", [vars(row) for row in rows]),
-        write_records(out / "contest-people-hours.csv", _hours(shown)),
-        write_records(out / "contest-people-visits.csv", _visits(shown)),
-        write_records(out / "contest-people-noon.csv", _noon(shown)),
+        write_records(out / "contest-people-hours.csv", _build_hour_rows(shown)),
+        write_records(out / "contest-people-visits.csv", _build_visit_rows(shown)),
+        write_records(out / "contest-people-noon.csv", _build_noon_rows(shown)),
     ]
 
 
-def virtual_lives(
+def sample_virtual_lives(
     training: Traces, kind: str, days: int, users: int, root: np.random.SeedSequence, iterations: int
 ) -> Lives:
     """Learn from the traces and return as many days of as many virtual users."""
@@ -108,13 +110,13 @@ def virtual_lives(
     return Lives.of(walking.sample_users(users, days, homes=True, only_seen=True, seed=seeds[1]))
 
 
-def compare(
+def compare_lives(
     people: Lives,
     made: Lives,
     kind: str,
     root: np.random.SeedSequence,
     compared: NDArray[np.int64] | None = None,
-) -> list[Row]:
+) -> list[ComparisonRow]:
     """Return all numbers and distances of the people, or of those `compared`, and the virtual users.
 
     The spread of a number is that between halves of all the people.
@@ -122,12 +124,12 @@ def compare(
     rows = []
     of_made, whom = made.numbers(), slice(None) if compared is None else compared
     for name, sums in people.numbers().items():
-        real, virtual = value(sums, whom), value(of_made[name])
-        scale = spread(sums, seed=child_seed(root, _SEED_SPREAD))
-        rows.append(Row(name, kind, real, virtual, scale, _in_spreads(abs(virtual - real), scale)))
+        real, virtual = compute_ratio(sums, whom), compute_ratio(of_made[name])
+        scale = estimate_spread(sums, seed=child_seed(root, _SEED_SPREAD))
+        rows.append(ComparisonRow(name, kind, real, virtual, scale, _in_spreads(abs(virtual - real), scale)))
     some = people if compared is None else people.take(compared)
-    for name, (far, halves) in distances(some, made, seed=child_seed(root, _SEED_HALVES)).items():
-        rows.append(Row(name, kind, halves, far, halves, _in_spreads(far, halves)))
+    for name, (far, halves) in measure_distances(some, made, seed=child_seed(root, _SEED_HALVES)).items():
+        rows.append(ComparisonRow(name, kind, halves, far, halves, _in_spreads(far, halves)))
     return rows
 
 
@@ -135,7 +137,7 @@ def _in_spreads(distance: float, scale: float) -> float:
     return distance / scale if scale > 0 else 0.0 if distance == 0 else float("inf")
 
 
-def check_contest_people_claims(rows: Sequence[Row]) -> list[Finding]:
+def check_contest_people_claims(rows: Sequence[ComparisonRow]) -> list[ClaimResult]:
     """Ask whether virtual users live as the people do whom they are learned from.
 
     [contest] appendix D: they keep "the time-dependent population distribution" and "the transition
@@ -150,11 +152,11 @@ def check_contest_people_claims(rows: Sequence[Row]) -> list[Finding]:
         worst = max(row.apart for row in mine)
         shown = f"{len(mine) - len(wide)} of {len(mine)} within twice the spread between halves"
         measured = f"{shown}; not: {', '.join(wide)}" if wide else shown
-        found.append(Finding(f"virtual users live as the people {whom}", not wide, measured, worst))
+        found.append(ClaimResult(f"virtual users live as the people {whom}", not wide, measured, worst))
     return found
 
 
-def _hours(shown: dict[str, Lives]) -> list[dict[str, Any]]:
+def _build_hour_rows(shown: dict[str, Lives]) -> list[dict[str, Any]]:
     home = {kind: lives.at_home().mean(axis=0) for kind, lives in shown.items()}
     repeats = {kind: lives.repeats().mean(axis=0) for kind, lives in shown.items()}
     return [
@@ -164,7 +166,7 @@ def _hours(shown: dict[str, Lives]) -> list[dict[str, Any]]:
     ]
 
 
-def _visits(shown: dict[str, Lives]) -> list[dict[str, Any]]:
+def _build_visit_rows(shown: dict[str, Lives]) -> list[dict[str, Any]]:
     return [
         {"visits": count, "who": kind, "share_of_places": float(share)}
         for kind, lives in shown.items()
@@ -173,7 +175,7 @@ def _visits(shown: dict[str, Lives]) -> list[dict[str, Any]]:
     ]
 
 
-def _noon(shown: dict[str, Lives]) -> list[dict[str, Any]]:
+def _build_noon_rows(shown: dict[str, Lives]) -> list[dict[str, Any]]:
     maps = {kind: lives.at_noon() for kind, lives in shown.items()}
     ids = shown["people"].traces.places.ids
     return [{"place": place} | {kind: float(maps[kind][at]) for kind in maps} for at, place in enumerate(ids)]
@@ -187,8 +189,13 @@ _STYLE = {
 }
 
 
-def _draw(path: Path, rows: list[Row], shown: dict[str, Lives], found: list[Finding]) -> Path:
-    with canvas(13.5, 8.2, nrows=2, ncols=3, gridspec_kw={"wspace": 0.42, "hspace": 0.36}) as (figure, axes):
+def _plot_contest_people(
+    path: Path, rows: list[ComparisonRow], shown: dict[str, Lives], found: list[ClaimResult]
+) -> Path:
+    with open_canvas(13.5, 8.2, nrows=2, ncols=3, gridspec_kw={"wspace": 0.42, "hspace": 0.36}) as (
+        figure,
+        axes,
+    ):
         _draw_apart(axes[0, 0], rows)
         _draw_hours(axes[0, 1], shown)
         _draw_visits(axes[0, 2], shown)
@@ -199,11 +206,11 @@ def _draw(path: Path, rows: list[Row], shown: dict[str, Lives], found: list[Find
         ):
             _draw_noon(panel, shown[kind], top, title)
         _draw_transitions(axes[1, 2], shown)
-        head(figure, "Virtual users beside the people of the training data", found, width=150)
-        return save(figure, path)
+        write_head(figure, "Virtual users beside the people of the training data", found, width=150)
+        return save_figure(figure, path)
 
 
-def _draw_apart(axes: Axes, rows: list[Row]) -> None:
+def _draw_apart(axes: Axes, rows: list[ComparisonRow]) -> None:
     names = list(dict.fromkeys(row.number for row in rows))
     for kind in (INSTANT, HELD_OUT, FIVE):
         colour, _, marker = _STYLE[kind]
@@ -295,7 +302,7 @@ def _draw_transitions(axes: Axes, shown: dict[str, Lives]) -> None:
 SPLITS = 200
 LIMIT_KM = 2.0
 SENSITIVE_WEIGHT = 10.0
-NOON_S = 12 * 3600
+MAP_TIME_S = 12 * 3600
 Table = NDArray[np.float64]
 
 
@@ -385,7 +392,7 @@ class Lives:
         """Return the share of the people at each place at noon, or at the time next to it."""
         clock = self.traces.clock
         times = clock.second_of_day(np.arange(clock.instants_per_day))
-        there = self.table[:, :, int(np.argmin(np.abs(times - NOON_S)))].ravel()
+        there = self.table[:, :, int(np.argmin(np.abs(times - MAP_TIME_S)))].ravel()
         return np.asarray(np.bincount(there, minlength=len(self.traces.places)) / len(there))
 
     def visit_counts(self) -> Table:
@@ -394,24 +401,26 @@ class Lives:
         return np.asarray(np.bincount(counts, minlength=self.table[0].size + 1)[1:] / max(len(counts), 1))
 
 
-def value(sums: tuple[Table, Table], users: NDArray[np.int64] | slice = slice(None)) -> float:
+def compute_ratio(sums: tuple[Table, Table], users: NDArray[np.int64] | slice = slice(None)) -> float:
     """Return the number of a group of people."""
     return float(sums[0][users].sum() / sums[1][users].sum())
 
 
-def spread(sums: tuple[Table, Table], *, seed: SeedLike, splits: int = SPLITS) -> float:
+def estimate_spread(sums: tuple[Table, Table], *, seed: SeedLike, splits: int = SPLITS) -> float:
     """Return the standard deviation of the difference between two random halves of the people."""
     rng, n = generator(seed), len(sums[0])
     orders = [rng.permutation(n) for _ in range(splits)]
-    return float(np.std([value(sums, one[: n // 2]) - value(sums, one[n // 2 :]) for one in orders]))
+    return float(
+        np.std([compute_ratio(sums, one[: n // 2]) - compute_ratio(sums, one[n // 2 :]) for one in orders])
+    )
 
 
-def apart(a: Table, b: Table) -> float:
+def measure_total_variation(a: Table, b: Table) -> float:
     """Return the total variation between two distributions."""
     return float(np.abs(a - b).sum() / 2)
 
 
-def distances(
+def measure_distances(
     real: Lives, other: Lives, *, seed: SeedLike, splits: int = 10
 ) -> dict[str, tuple[float, float]]:
     """Return how far half of the others lie from half of the real people, and these from their other half.
@@ -426,7 +435,12 @@ def distances(
         one, two = (real.take(np.sort(part)).distributions() for part in (order[:size], order[-size:]))
         made = other.take(np.sort(others[:size])).distributions()
         for name in one:
-            found.setdefault(name, []).append((apart(made[name], one[name]), apart(one[name], two[name])))
+            found.setdefault(name, []).append(
+                (
+                    measure_total_variation(made[name], one[name]),
+                    measure_total_variation(one[name], two[name]),
+                )
+            )
     return {
         name: (float(np.mean(pairs, axis=0)[0]), float(np.mean(pairs, axis=0)[1]))
         for name, pairs in found.items()
@@ -437,10 +451,10 @@ def distances(
 
 
 def draw_contest_figures_4_and_19(
-    out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-4.svg, contest-19.svg and their CSV files: 2,000 virtual users with homes."""
-    training = generator_training(source)
+    training = load_generator_training(source)
     root = seed_sequence(source.seed)
     model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     size = source.sized(GENERATOR)
@@ -449,7 +463,7 @@ def draw_contest_figures_4_and_19(
     homes_of = np.asarray(users.homes)
     share = (table == homes_of[:, None, None]).mean(axis=(0, 1))
     clock, n = training.clock, len(training.places)
-    noon = int(np.argmin(np.abs(clock.second_of_day(np.arange(clock.instants_per_day)) - NOON_S)))
+    noon = int(np.argmin(np.abs(clock.second_of_day(np.arange(clock.instants_per_day)) - MAP_TIME_S)))
     real = training.place_index[clock.time_of_day(training.instants) == noon]
     made = table[:, :, noon].ravel()
     maps = [np.bincount(places, minlength=n) / max(len(places), 1) for places in (real, made)]
@@ -459,7 +473,7 @@ def draw_contest_figures_4_and_19(
         for place, a, b in zip(training.places.ids, *maps, strict=True)
     ]
     found = check_contest_19_claims(homes)
-    announce(found, tell)
+    report_findings(found, tell)
     return [
         _draw_maps(out / "contest-4.svg", training, maps, clock.label(noon)),
         write_records(out / "contest-4.csv", cells),
@@ -468,7 +482,7 @@ def draw_contest_figures_4_and_19(
     ]
 
 
-def check_contest_19_claims(homes: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_contest_19_claims(homes: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Ask whether virtual users are at home in the morning and in the evening.
 
     [contest] Figure 19: each user stays at home then "with high probability". It takes more than half
@@ -479,7 +493,7 @@ def check_contest_19_claims(homes: Sequence[Mapping[str, Any]]) -> list[Finding]
     ends = min(first["at_home"], last["at_home"])
     shown = ", ".join(f"{row['at_home']:.2f} at {row['time']}" for row in (first, least, last))
     return [
-        Finding(
+        ClaimResult(
             "people leave home in the morning and come back in the evening",
             ends > 0.5 and least["at_home"] < ends,
             f"{shown}; it takes more than 0.5 at both ends and less between",
@@ -494,7 +508,7 @@ def _draw_maps(path: Path, training: Traces, maps: list[NDArray[np.float64]], ti
         raise DataError("the map of the population needs the regions of a grid")
     top = max(float(one.max()) for one in maps)
     shrunk = float(np.cos(np.radians(training.places.latitude.mean())))
-    with canvas(9.5, 4.4, ncols=2) as (figure, axes):
+    with open_canvas(9.5, 4.4, ncols=2) as (figure, axes):
         for panel, values, title in zip(axes, maps, ("training traces", "virtual users"), strict=True):
             image = panel.imshow(
                 values.reshape(grid.rows, grid.columns),
@@ -511,15 +525,15 @@ def _draw_maps(path: Path, training: Traces, maps: list[NDArray[np.float64]], ti
         apart = float(np.abs(maps[0] - maps[1]).sum() / 2)
         title = f"People and virtual users at {time}: {1 - apart:.0%} of the crowd in common"
         figure.suptitle(title, fontsize=11, y=0.99)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
-def _draw_homes(path: Path, homes: list[dict[str, Any]], found: list[Finding]) -> Path:
-    with canvas(7, 4) as (figure, axes):
+def _draw_homes(path: Path, homes: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
+    with open_canvas(7, 4) as (figure, axes):
         at = range(len(homes))
         axes.plot(at, [row["at_home"] for row in homes], "o-", color=COLOURS[0])
         axes.set_xticks(at, [row["time"] for row in homes], rotation=90, fontsize=7)
         axes.set(ylim=(0, 1), xlabel="time of day", ylabel="share of virtual users at home")
         title = "Virtual users at home, by time of day"
-        axes.set_title(titled(title, found, width=80), fontsize=10, loc="left")
-        return save(figure, path)
+        axes.set_title(format_title(title, found, width=80), fontsize=10, loc="left")
+        return save_figure(figure, path)

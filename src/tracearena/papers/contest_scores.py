@@ -11,9 +11,9 @@ import numpy as np
 
 from tracearena.algorithms import catalogue
 from tracearena.arena import Ensemble, make_attacks, pseudonymise
-from tracearena.arena.claims import STRONG, Finding, Tell, announce, counted
-from tracearena.attacks import MarkovIdentification, MembershipInference, ReferenceReplay
-from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, tracked
+from tracearena.arena.claims import STRONG, ClaimResult, Tell, check_share, report_findings
+from tracearena.attacks import MembershipInference, ReferenceReplay, SyntheticIdentification
+from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, track_progress
 from tracearena.files import write_csv
 from tracearena.io.ppmtf import read_synthetic
 from tracearena.metrics import (
@@ -33,28 +33,28 @@ from tracearena.papers.data import (
     DEFENCES,
     TITLES,
     City,
-    Source,
-    Team,
-    check_in_cities,
-    correlation_of,
-    halved,
-    people_flow,
-    points_of_interest,
-    teams,
-    utility,
+    FigureSource,
+    TeamData,
+    compute_correlation,
+    load_check_in_cities,
+    load_people_flow,
+    load_points_of_interest,
+    load_teams,
+    measure_utility,
+    tabulate_halves,
     write_records,
 )
-from tracearena.papers.style import canvas, families, head, label_points, save
+from tracearena.papers.style import label_points, number_families, open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 WEIGHTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 CONTEST_WEIGHT = 10
-ATTACKS = ("VisitProb-T", "HomeProb-T", "FuzzyCount-T")
+INFERENCE_ATTACKS = ("VisitProb-T", "HomeProb-T", "FuzzyCount-T")
 """The inferences of 2019 that look at the release; guesses and replay are the same for all releases."""
 
 
-class Inference(NamedTuple):
+class InferenceScores(NamedTuple):
     """One attack on one release: the expected error, and s_T for every weight of hospitals."""
 
     defence: str
@@ -63,7 +63,7 @@ class Inference(NamedTuple):
     s_T: tuple[float, ...]
 
 
-class Minimum(NamedTuple):
+class ReleaseMinimum(NamedTuple):
     """What the strongest attack leaves of one release, by each measure."""
 
     defence: str
@@ -71,22 +71,22 @@ class Minimum(NamedTuple):
     s_T: tuple[float, ...]
 
 
-def draw_contest_figure_12(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_contest_figure_12(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Write contest-12.svg, contest-12.csv (every attack) and contest-12-weights.csv (correlations)."""
-    (team,) = teams(source)
-    found = inferences(team, source.seed)
-    least = minima(found)
-    correlations = [correlation(least, weight) for weight in WEIGHTS]
+    (team,) = load_teams(source)
+    found = attack_releases(team, source.seed)
+    least = find_release_minima(found)
+    correlations = [correlate_errors(least, weight) for weight in WEIGHTS]
     said = check_contest_12_claims(correlations)
-    announce(said, tell)
+    report_findings(said, tell)
     header = ("defence", "attack", "expected_error_km", *(f"s_T_weight_{weight}" for weight in WEIGHTS))
     points = write_csv(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
     pairs = zip(WEIGHTS, correlations, strict=True)
     weights = write_csv(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
-    return [_draw(out / "contest-12.svg", least, correlations, said), points, weights]
+    return [_plot_contest_12(out / "contest-12.svg", least, correlations, said), points, weights]
 
 
-def check_contest_12_claims(correlations: Sequence[float]) -> list[Finding]:
+def check_contest_12_claims(correlations: Sequence[float]) -> list[ClaimResult]:
     """Say whether the score of the contest goes with the plain error, and less so with larger weights.
 
     [contest] Figure 12: R = 0.937 at weight 10, "highly correlated"; it takes 0.7 here. "As the hospital
@@ -95,13 +95,13 @@ def check_contest_12_claims(correlations: Sequence[float]) -> list[Finding]:
     """
     found, last = correlations[WEIGHTS.index(CONTEST_WEIGHT)], correlations[-1]
     return [
-        Finding(
+        ClaimResult(
             "the trace-inference score goes with the plain mean error",
             found >= STRONG,
             f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}",
             found,
         ),
-        Finding(
+        ClaimResult(
             "the more hospitals weigh, the less it does",
             last < found,
             f"R = {last:.3f} at weight {WEIGHTS[-1]:,}, {found - last:.3f} less",
@@ -110,19 +110,19 @@ def check_contest_12_claims(correlations: Sequence[float]) -> list[Finding]:
     ]
 
 
-def inferences(team: Team, seed: int) -> list[Inference]:
+def attack_releases(team: TeamData, seed: int) -> list[InferenceScores]:
     """Attack the release of every defence."""
-    ensemble = Ensemble(make_attacks(ATTACKS)).fit(team.reference)
+    ensemble = Ensemble(make_attacks(INFERENCE_ATTACKS)).fit(team.reference)
     root = seed_sequence(seed)
     defences = ("No", *DEFENCES)
 
-    def one(block: int, first: int, stop: int) -> list[Inference]:
+    def one(block: int, first: int, stop: int) -> list[InferenceScores]:
         chance = child_seed(root, zlib.crc32(defences[first].encode()))
         obfuscator = catalogue.create(defences[first], "obfuscator")
         released = obfuscator.transform(team.original, seed=child_seed(chance, 0))
         anonymized = pseudonymise(released, seed=child_seed(chance, 1)).anonymized
         return [
-            _scored(team.original, defences[first], str(attack), answer)
+            _score_inference(team.original, defences[first], str(attack), answer)
             for attack, answer in ensemble.answers(anonymized, seed=child_seed(chance, 2))
             if isinstance(answer, Traces)
         ]
@@ -131,35 +131,37 @@ def inferences(team: Team, seed: int) -> list[Inference]:
     return [inference for part in parts for inference in part]
 
 
-def _scored(original: Traces, defence: str, attack: str, answer: Traces) -> Inference:
+def _score_inference(original: Traces, defence: str, attack: str, answer: Traces) -> InferenceScores:
     scores = [trace_inference_score(original, answer, sensitive_weight=weight) for weight in WEIGHTS]
-    return Inference(
+    return InferenceScores(
         defence, attack, scores[0].expected_error_km, tuple(score.trace_inference for score in scores)
     )
 
 
-def minima(found: Sequence[Inference]) -> list[Minimum]:
+def find_release_minima(found: Sequence[InferenceScores]) -> list[ReleaseMinimum]:
     """Return the minimum over attacks of each release, for the expected error and every weight."""
     least = []
     for defence in dict.fromkeys(one.defence for one in found):
         own = [one for one in found if one.defence == defence]
         error = min(one.expected_error_km for one in own)
-        least.append(Minimum(defence, error, tuple(map(min, zip(*(one.s_T for one in own), strict=True)))))
+        least.append(
+            ReleaseMinimum(defence, error, tuple(map(min, zip(*(one.s_T for one in own), strict=True))))
+        )
     return least
 
 
-def correlation(least: Sequence[Minimum], weight: int) -> float:
+def correlate_errors(least: Sequence[ReleaseMinimum], weight: int) -> float:
     """Return the correlation of the expected error with s_T,min for one of the `WEIGHTS`."""
     pairs = [(one.expected_error_km, one.s_T[WEIGHTS.index(weight)]) for one in least]
-    return correlation_of(pairs)
+    return compute_correlation(pairs)
 
 
-def _draw(
-    path: Path, least: Sequence[Minimum], correlations: Sequence[float], found: Sequence[Finding]
+def _plot_contest_12(
+    path: Path, least: Sequence[ReleaseMinimum], correlations: Sequence[float], found: Sequence[ClaimResult]
 ) -> Path:
     at = WEIGHTS.index(CONTEST_WEIGHT)
-    with canvas(12, 4.8, ncols=2) as (figure, (left, right)):
-        for family, k in families(one.defence for one in least).items():
+    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
+        for family, k in number_families(one.defence for one in least).items():
             own = [one for one in least if one.defence.partition("(")[0] == family]
             errors, scores = [one.expected_error_km for one in own], [one.s_T[at] for one in own]
             left.scatter(
@@ -179,14 +181,14 @@ def _draw(
         right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
         right.set_ylim(min(0.0, *correlations), 1.02)
         right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")
-        head(figure, "The trace-inference score and the expected error", found)
-        return save(figure, path)
+        write_head(figure, "The trace-inference score and the expected error", found)
+        return save_figure(figure, path)
 
 
 # [contest] Figure 13: what released traces are still good for.
 
 
-TEAMS = 17
+USEFULNESS_TEAMS = 17
 TOP = 50
 OURS = "17 defences"
 UNIFORM = "RR(0)"
@@ -196,7 +198,7 @@ GROUPS = {"PL(4,1)": "PL(4,1)", "PL(1,1)": "PL(1,1)", "PL(0.1,1)": "PL(0.1,1)", 
 REFERENCE = "Reference"
 
 
-class Usefulness(NamedTuple):
+class ReleaseUsefulness(NamedTuple):
     """One release of one team, measured for three uses; `poi_accuracy` is None without POIs."""
 
     group: str
@@ -215,47 +217,51 @@ PANELS = (
 )
 
 
-def draw_contest_figure_13(out: Path, source: Source, tell: Tell | None, *, count: int = TEAMS) -> list[Path]:
+def draw_contest_figure_13(
+    out: Path, source: FigureSource, tell: Tell | None, *, count: int = USEFULNESS_TEAMS
+) -> list[Path]:
     """Write contest-13.svg and contest-13.csv; without a file of POIs the first panel is left out.
 
     Every team has a defence of its own, and every comparator; with fewer teams they take turns.
     """
-    several = teams(source, count)
-    found = measure_releases(several, points_of_interest(source.data), source.seed)
-    table = write_csv(out / "contest-13.csv", Usefulness._fields, found)
+    several = load_teams(source, count)
+    found = measure_releases(several, load_points_of_interest(source.data), source.seed)
+    table = write_csv(out / "contest-13.csv", ReleaseUsefulness._fields, found)
     return [_plot_contest_13(out / "contest-13.svg", found), table]
 
 
-def measure_releases(several: Sequence[Team], pois: Places | None, seed: SeedLike) -> list[Usefulness]:
+def measure_releases(
+    several: Sequence[TeamData], pois: Places | None, seed: SeedLike
+) -> list[ReleaseUsefulness]:
     """Measure the 17 defences, each on one of the teams in turn, and the comparators on every team."""
     work = [(OURS, defence, number % len(several)) for number, defence in enumerate(DEFENCES)]
     work += [(group, name, team) for group, name in GROUPS.items() for team in range(len(several))]
     work += [(REFERENCE, REFERENCE, team) for team in range(len(several))]
     root = seed_sequence(seed)
 
-    def one(block: int, first: int, stop: int) -> Usefulness:
+    def one(block: int, first: int, stop: int) -> ReleaseUsefulness:
         group, defence, number = work[first]
         team = several[number]
-        released = _released(team, defence, child_seed(root, zlib.crc32(defence.encode()), number))
-        return Usefulness(
+        released = _release_team(team, defence, child_seed(root, zlib.crc32(defence.encode()), number))
+        return ReleaseUsefulness(
             group,
             defence,
             number + 1,
             utility_score(team.original, released).utility,
             None if pois is None else poi_accuracy_score(team.original, released, pois).poi_accuracy,
             tp_tv(team.original, released, top=TOP),
-            tm_emd_sliced(team.original, released, bins=_regions_across(team.original.places)),
+            tm_emd_sliced(team.original, released, bins=_count_regions_across(team.original.places)),
         )
 
     return run_blocks(one, block_ranges(len(work), 1), report=True)
 
 
-def _regions_across(places: Places) -> int:
+def _count_regions_across(places: Places) -> int:
     """Return how many regions the city is wide or high: transitions are compared region by region."""
     return BINS if places.grid is None else max(places.grid.rows, places.grid.columns)
 
 
-def _released(team: Team, defence: str, seed: SeedLike) -> ObfuscatedTraces:
+def _release_team(team: TeamData, defence: str, seed: SeedLike) -> ObfuscatedTraces:
     if defence != REFERENCE:
         released: ObfuscatedTraces = catalogue.create(defence, "obfuscator").transform(
             team.original, seed=seed
@@ -266,21 +272,21 @@ def _released(team: Team, defence: str, seed: SeedLike) -> ObfuscatedTraces:
     return ObfuscatedTraces.like(team.original, places_at(replayed, team.original))
 
 
-def _plot_contest_13(path: Path, found: Sequence[Usefulness]) -> Path:
+def _plot_contest_13(path: Path, found: Sequence[ReleaseUsefulness]) -> Path:
     groups = list(dict.fromkeys(one.group for one in found))
     panels = [panel for panel in PANELS if getattr(found[0], panel[0]) is not None]
-    with canvas(5 * len(panels), 4.2, ncols=len(panels)) as (figure, all_axes):
+    with open_canvas(5 * len(panels), 4.2, ncols=len(panels)) as (figure, all_axes):
         for axes, (field, title) in zip(all_axes, panels, strict=True):
             values = [[getattr(one, field) for one in found if one.group == group] for group in groups]
             axes.boxplot(values, medianprops={"color": VERMILION, "linewidth": 2})
-            axes.set_xticks(range(1, len(groups) + 1), _labels(found, groups), fontsize=7)
+            axes.set_xticks(range(1, len(groups) + 1), _format_group_labels(found, groups), fontsize=7)
             axes.set_ylim(bottom=0)
             axes.set_title(title, fontsize=10, loc="left")
         figure.tight_layout()
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
-def _labels(found: Sequence[Usefulness], groups: Sequence[str]) -> list[str]:
+def _format_group_labels(found: Sequence[ReleaseUsefulness], groups: Sequence[str]) -> list[str]:
     """Return each group with its mean utility in brackets, as in the paper."""
     labels = []
     for group in groups:
@@ -299,16 +305,21 @@ METHODS = ("PPMTF", "PPMTF+")
 
 
 def draw_contest_figure_16(
-    out: Path, source: Source, tell: Tell | None, *, days: int = DIVERSITY_DAYS, iterations: int = ITERATIONS
+    out: Path,
+    source: FigureSource,
+    tell: Tell | None,
+    *,
+    days: int = DIVERSITY_DAYS,
+    iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write contest-16.svg and contest-16.csv: Same-TV and Diff-TV of PPMTF and PPMTF+, 20 days a user.
 
     In several cities: three simulated ones, or those of a folder of published data.
     """
-    cities = check_in_cities(source)
+    cities = load_check_in_cities(source)
     found = {
-        city.name: diversity(city.training, days, iterations, source.seed)
-        for city in tracked(cities, len(cities))
+        city.name: measure_team_diversity(city.training, days, iterations, source.seed)
+        for city in track_progress(cities, len(cities))
     }
     rows = [
         {"city": city, "method": name, **result.to_dict()}
@@ -316,14 +327,14 @@ def draw_contest_figure_16(
         for name, result in of.items()
     ]
     said = check_contest_16_claims(found)
-    announce(said, tell)
+    report_findings(said, tell)
     return [
         _plot_contest_16(out / "contest-16.svg", found, said),
         write_records(out / "contest-16.csv", rows),
     ]
 
 
-def diversity(training: Traces, days: int, iterations: int, seed: int) -> dict[str, Diversity]:
+def measure_team_diversity(training: Traces, days: int, iterations: int, seed: int) -> dict[str, Diversity]:
     """Return how alike two teams are that PPMTF, and PPMTF+, makes of the same people."""
     root = seed_sequence(seed)
     model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
@@ -336,7 +347,7 @@ def diversity(training: Traces, days: int, iterations: int, seed: int) -> dict[s
     }
 
 
-def check_contest_16_claims(found: Mapping[str, Mapping[str, Diversity]]) -> list[Finding]:
+def check_contest_16_claims(found: Mapping[str, Mapping[str, Diversity]]) -> list[ClaimResult]:
     """Ask in each city whether user i of one team is more like user i of another than like anybody there.
 
     [contest] appendix B: with PPMTF Same-TV is smaller than Diff-TV, with PPMTF+ their difference is
@@ -344,25 +355,28 @@ def check_contest_16_claims(found: Mapping[str, Mapping[str, Diversity]]) -> lis
     """
     virtual, real = ([of[name].gap for of in found.values()] for name in ("PPMTF+", "PPMTF"))
     return [
-        counted(
+        check_share(
             "with PPMTF+ every team has people of its own",
             [abs(gap) < ALIKE for gap in virtual],
-            f"cities have Same-TV within {ALIKE:g} standard deviations of Diff-TV: {_listed(virtual)} below",
+            f"cities have Same-TV within {ALIKE:g} standard deviations of Diff-TV: {_format_gaps(virtual)} "
+            "below",
         ),
-        counted(
+        check_share(
             "with PPMTF two teams have the same people",
             [gap >= ALIKE for gap in real],
-            f"cities have Same-TV at least {ALIKE:g} standard deviations below Diff-TV: {_listed(real)}",
+            f"cities have Same-TV at least {ALIKE:g} standard deviations below Diff-TV: {_format_gaps(real)}",
         ),
     ]
 
 
-def _listed(gaps: list[float]) -> str:
+def _format_gaps(gaps: list[float]) -> str:
     return ", ".join(f"{gap:.3f}" for gap in gaps)
 
 
-def _plot_contest_16(path: Path, found: Mapping[str, Mapping[str, Diversity]], said: list[Finding]) -> Path:
-    with canvas(8.5, 3.8, ncols=2, sharey=True) as (figure, panels):
+def _plot_contest_16(
+    path: Path, found: Mapping[str, Mapping[str, Diversity]], said: list[ClaimResult]
+) -> Path:
+    with open_canvas(8.5, 3.8, ncols=2, sharey=True) as (figure, panels):
         for panel, name in zip(panels, METHODS, strict=True):
             mine = [of[name] for of in found.values()]
             for number, (label, side) in enumerate((("same number", -0.2), ("other number", 0.2))):
@@ -375,8 +389,8 @@ def _plot_contest_16(path: Path, found: Mapping[str, Mapping[str, Diversity]], s
         panels[0].set(ylim=(0, 1), ylabel="mean total variation\nof two users of two teams")
         words = "bars: 0.1 × standard deviation"
         panels[1].legend(frameon=False, title=words, loc="center left", bbox_to_anchor=(1, 0.5))
-        head(figure, "Same-TV and Diff-TV of two teams", said, width=105)
-        return save(figure, path)
+        write_head(figure, "Same-TV and Diff-TV of two teams", said, width=105)
+        return save_figure(figure, path)
 
 
 # [contest] Figure 17: utility of PPMTF+ beside PPMTF and SGD.
@@ -387,7 +401,12 @@ UTILITY_METRICS = ("vf_tv", "tp_tv_top50", "tm_emd_sliced")
 
 
 def draw_contest_figure_17(
-    out: Path, source: Source, tell: Tell | None, *, days: int = UTILITY_DAYS, iterations: int = ITERATIONS
+    out: Path,
+    source: FigureSource,
+    tell: Tell | None,
+    *,
+    days: int = UTILITY_DAYS,
+    iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write contest-17.svg and contest-17.csv: each of 20 days against the training traces, averaged.
 
@@ -395,12 +414,12 @@ def draw_contest_figure_17(
     """
     rows: list[dict[str, Any]] = []
     spread: dict[str, Mapping[str, float | None]] = {}
-    cities = check_in_cities(source)
-    for city in tracked(cities, len(cities)):
-        mine, spread[city.name] = usefulness(city, days, iterations, source.seed)
+    cities = load_check_in_cities(source)
+    for city in track_progress(cities, len(cities)):
+        mine, spread[city.name] = measure_synthesizers(city, days, iterations, source.seed)
         rows += [{"city": city.name, **row} for row in mine]
     found = check_contest_17_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     title = "Utility of PPMTF+, PPMTF and SGD, against the training traces"
     return [
         draw_bars(out / "contest-17.svg", rows, UTILITY_METRICS, title, found, spread),
@@ -408,7 +427,7 @@ def draw_contest_figure_17(
     ]
 
 
-def usefulness(
+def measure_synthesizers(
     city: City, days: int, iterations: int, seed: int
 ) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
     """Return a row a synthesizer, one each of real, uniform and halved traces, and the halves' spread."""
@@ -425,17 +444,17 @@ def usefulness(
     rows: list[dict[str, Any]] = [
         {
             "method": name,
-            **utility(
+            **measure_utility(
                 training, traces, UTILITY_METRICS, by_day=name not in ("real", "uniform"), other=testing
             ),
         }
         for name, traces in candidates.items()
     ]
-    parted, spread = halved(training, testing, UTILITY_METRICS)
+    parted, spread = tabulate_halves(training, testing, UTILITY_METRICS)
     return rows + parted, spread
 
 
-def check_contest_17_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_contest_17_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Compare virtual users with PPMTF's, and SGD's with uniform places, in each city.
 
     [contest] appendix B: PPMTF+ has about the utility of PPMTF (here: at most a tenth worse in every
@@ -457,10 +476,10 @@ def check_contest_17_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
         for city, mine in pairs.items()
     }
     found = [
-        counted(
+        check_share(
             "virtual users (PPMTF+) are as useful as PPMTF's",
             [plus <= 1.1 * plain for mine in pairs.values() for _, plus, plain in mine],
-            f"metrics are at most a tenth worse: {_by_city(listed)}",
+            f"metrics are at most a tenth worse: {_join_cities(listed)}",
         )
     ]
     habits = {
@@ -470,11 +489,11 @@ def check_contest_17_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     }
     if habits:
         found.append(
-            counted(
+            check_share(
                 "SGD's people behave alike: their VF-TV is nearer to that of uniform places than to PPMTF's",
                 [abs(chain - uniform) < abs(chain - ours) for chain, ours, uniform in habits.values()],
                 "cities: "
-                + _by_city(
+                + _join_cities(
                     {
                         city: f"SGD {chain:.3f}, PPMTF {ours:.3f}, uniform {uniform:.3f}"
                         for city, (chain, ours, uniform) in habits.items()
@@ -485,29 +504,29 @@ def check_contest_17_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     return found
 
 
-def _by_city(texts: Mapping[str, str]) -> str:
+def _join_cities(texts: Mapping[str, str]) -> str:
     return "; ".join(f"{city} {text}" for city, text in texts.items())
 
 
 # [contest] Figure 18: privacy and utility of PPMTF+ beside PPMTF, SGD and SGLT.
 
 
-DAYS = 10
+TRADEOFF_DAYS = 10
 ALPHAS = (0.5, 10.0, 1000.0)
 """Precisions beside 200, the paper's."""
 CLASSES = 100
 SETTINGS = ((50, 1.0), (50, 0.0), (100, 0.0))
 """Classes and par_l of SGLT beside 100 and 1."""
 UTILITIES = ("tp_tv_top50", "tm_emd_sliced")
-METRICS = ("reidentification_rate", "membership_advantage", *UTILITIES)
+TRADEOFF_METRICS = ("reidentification_rate", "membership_advantage", *UTILITIES)
 
 
 def draw_contest_figure_18(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
-    days: int = DAYS,
+    days: int = TRADEOFF_DAYS,
     iterations: int = ITERATIONS,
     alphas: Sequence[float] = ALPHAS,
     settings: Sequence[tuple[int, float]] = SETTINGS,
@@ -518,47 +537,47 @@ def draw_contest_figure_18(
     have α = 200 and further ones, SGLT 100 classes and par_l = 1 and further ones (tests off, as the
     published fakes, which stand beside ours if `data` has them).
     """
-    training, testing = people_flow(source)
+    training, testing = load_people_flow(source)
     root = seed_sequence(source.seed)
-    candidates = _factorised(training, days, PPMTF(iterations=iterations), "", root)
+    candidates = _sample_ppmtf(training, days, PPMTF(iterations=iterations), "", root)
     candidates |= {
         "SGD": SGD().fit(training).synthesize(days, seed=child_seed(root, 3)),
-        "SGLT": _fakes(training, days, CLASSES, 1.0, child_seed(root, 4)),
+        "SGLT": _make_sglt_fakes(training, days, CLASSES, 1.0, child_seed(root, 4)),
     }
     for number, alpha in enumerate(alphas):
         model, own = PPMTF(alpha=alpha, iterations=iterations), child_seed(root, 5, number)
-        candidates |= _factorised(training, days, model, f", α={alpha:g}", own)
+        candidates |= _sample_ppmtf(training, days, model, f", α={alpha:g}", own)
     for number, (classes, par_l) in enumerate(settings):
         name = f"SGLT, c={classes}, par_l={par_l:g}"
-        candidates[name] = _fakes(training, days, classes, par_l, child_seed(root, 6, number))
-    candidates |= _published_fakes(source.data, training)
-    who = MarkovIdentification().fit(training)
+        candidates[name] = _make_sglt_fakes(training, days, classes, par_l, child_seed(root, 6, number))
+    candidates |= _read_published_fakes(source.data, training)
+    who = SyntheticIdentification().fit(training)
     members = MembershipInference().fit(training, testing)
     rows: list[dict[str, Any]] = [
         {
             "method": name,
             "reidentification_rate": who.rate(traces),
             "membership_advantage": members.evaluate(traces).advantage,
-            **utility(training, traces, UTILITIES, by_day=True),
+            **measure_utility(training, traces, UTILITIES, by_day=True),
         }
         for name, traces in candidates.items()
     ]
-    none = dict.fromkeys(METRICS)
+    none = dict.fromkeys(TRADEOFF_METRICS)
     for name, real in (("real", testing), ("uniform", None)):
-        rows.append({"method": name, **none, **utility(training, real, UTILITIES, by_day=False)})
+        rows.append({"method": name, **none, **measure_utility(training, real, UTILITIES, by_day=False)})
     rows.append({"method": "random guess", **none, "reidentification_rate": 1 / training.n_users})
-    parted, spread = halved(training, testing, UTILITIES)
+    parted, spread = tabulate_halves(training, testing, UTILITIES)
     rows += [{**row, **none, **{name: row[name] for name in UTILITIES}} for row in parted]
     found = check_contest_18_claims(rows, training.n_users, days * training.n_users)
-    announce(found, tell)
+    report_findings(found, tell)
     title = "Privacy and utility of PPMTF+, PPMTF, SGD and SGLT"
     return [
-        draw_bars(out / "contest-18.svg", rows, METRICS, title, found, {"": spread}),
+        draw_bars(out / "contest-18.svg", rows, TRADEOFF_METRICS, title, found, {"": spread}),
         write_records(out / "contest-18.csv", rows),
     ]
 
 
-def check_contest_18_claims(rows: Sequence[Mapping[str, Any]], users: int, traces: int) -> list[Finding]:
+def check_contest_18_claims(rows: Sequence[Mapping[str, Any]], users: int, traces: int) -> list[ClaimResult]:
     """Ask whether a virtual user is told from others by more than chance.
 
     [contest] appendix B: PPMTF+ has almost the re-identification rate of a random guess. It may be three
@@ -568,7 +587,7 @@ def check_contest_18_claims(rows: Sequence[Mapping[str, Any]], users: int, trace
     guess = 1 / users
     most = guess + 3 * (guess * (1 - guess) / traces) ** 0.5
     return [
-        Finding(
+        ClaimResult(
             "re-identification of a virtual user is a guess",
             rate <= most,
             f"rate {rate:.4f}, a guess has {guess:.4f}, at most {most:.4f}",
@@ -577,7 +596,7 @@ def check_contest_18_claims(rows: Sequence[Mapping[str, Any]], users: int, trace
     ]
 
 
-def _factorised(
+def _sample_ppmtf(
     training: Traces, days: int, model: PPMTF, suffix: str, root: np.random.SeedSequence
 ) -> dict[str, Traces]:
     """Return virtual users and the training users' own days, of one model."""
@@ -589,13 +608,15 @@ def _factorised(
     }
 
 
-def _fakes(training: Traces, days: int, classes: int, par_l: float, seed: np.random.SeedSequence) -> Traces:
+def _make_sglt_fakes(
+    training: Traces, days: int, classes: int, par_l: float, seed: np.random.SeedSequence
+) -> Traces:
     few = min(classes, len(training.places) // 2)
     maker = SGLT(classes=few, par_l=par_l, privacy_tests=False).fit(training, seed=child_seed(seed, 0))
     return maker.synthesize(days, seed=child_seed(seed, 1))
 
 
-def _published_fakes(data: Path | None, training: Traces) -> dict[str, Traces]:
+def _read_published_fakes(data: Path | None, training: Traces) -> dict[str, Traces]:
     found = [] if data is None else sorted(data.glob("syntraces_sglt_*.csv*"))
     if not found:
         return {}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.evaluation import halves
+from tracearena.arena.evaluation import compare_halves
 from tracearena.cities import pois, simulate, simulate_gps
 from tracearena.contest import ContestPlan, contest_training, team_traces
 from tracearena.engine import child_seed, generator, report, seed_sequence, use
@@ -36,7 +36,7 @@ class Size(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
+class FigureSource:
     """What a figure is drawn from.
 
     Attributes
@@ -93,7 +93,7 @@ DEFENCES = (
 # People flow and check-ins
 
 
-def people_flow(source: Source) -> tuple[Traces, Traces]:
+def load_people_flow(source: FigureSource) -> tuple[Traces, Traces]:
     """Return training users and as many testing users, ten hours every 20 minutes.
 
     Published data has ``POI_*.csv``, ``traintraces_*.csv`` and ``testtraces_*.csv``.
@@ -102,14 +102,15 @@ def people_flow(source: Source) -> tuple[Traces, Traces]:
         users, days = source.sized(PEOPLE_FLOW)
         city = simulate(2 * users, days, clock=ppmtf.people_flow_clock(), seed=source.seed)
         return city.take_users(np.arange(users)), city.take_users(np.arange(users, 2 * users))
-    places = ppmtf.read_places(_only(source.data, "POI_*.csv"))
+    places = ppmtf.read_places(_find_only_file(source.data, "POI_*.csv"))
     training, testing = (
-        ppmtf.read_traces(_only(source.data, f"{kind}traces_*.csv"), places) for kind in ("train", "test")
+        ppmtf.read_traces(_find_only_file(source.data, f"{kind}traces_*.csv"), places)
+        for kind in ("train", "test")
     )
     return training, testing
 
 
-def published_results(data: Path | None, method: str) -> list[dict[str, Any]]:
+def read_published_results(data: Path | None, method: str) -> list[dict[str, Any]]:
     """Return the authors' table of a method, if ``published-results`` lies beside the data."""
     if data is None:
         return []
@@ -117,32 +118,34 @@ def published_results(data: Path | None, method: str) -> list[dict[str, Any]]:
     return ppmtf.read_utility_and_privacy(found[0]) if found else []
 
 
-def _only(folder: Path, pattern: str) -> Path:
+def _find_only_file(folder: Path, pattern: str) -> Path:
     found = sorted(folder.glob(pattern))
     if not found:
         raise DataError(f"{folder} holds no {pattern}")
     return found[0]
 
 
-def check_ins(source: Source, usual: Size = CHECK_INS, **habits: Any) -> tuple[Traces, Traces]:
+def load_check_ins(source: FigureSource, usual: Size = CHECK_INS, **habits: Any) -> tuple[Traces, Traces]:
     """Return training and testing users with hourly check-ins in slots of two hours.
 
-    Published data is as of `people_flow`. Without it people of the city check in, with `habits` as of
+    Published data is as of `load_people_flow`. Without it people of the city check in, with `habits` as of
     `simulate`.
     """
     if source.data is not None:
-        return people_flow(source)
-    return parted(simulate(*source.sized(usual), mode="checkins", seed=source.seed, **habits), source.seed)
+        return load_people_flow(source)
+    return split_users(
+        simulate(*source.sized(usual), mode="checkins", seed=source.seed, **habits), source.seed
+    )
 
 
-def parted(people: Traces, seed: int) -> tuple[Traces, Traces]:
+def split_users(people: Traces, seed: int) -> tuple[Traces, Traces]:
     """Return users for training, and a fifth for testing, as in [ppmtf] section 4.1."""
     order = generator(seed).permutation(people.n_users)
     cut = round(TEST_SHARE * people.n_users)
     return people.take_users(np.sort(order[cut:])), people.take_users(np.sort(order[:cut]))
 
 
-def kept_days(made: Traces, passed: Any) -> Traces:
+def select_days(made: Traces, passed: Any) -> Traces:
     """Return the days that passed; users none of whose days did are kept without events."""
     return made.keep(np.repeat(passed, made.clock.instants_per_day))
 
@@ -150,37 +153,37 @@ def kept_days(made: Traces, passed: Any) -> Traces:
 # Teams of a contest
 
 
-class Team(NamedTuple):
+class TeamData(NamedTuple):
     """What everybody knows of a team's users, and what the team protects."""
 
     reference: Traces
     original: Traces
 
 
-def teams(source: Source, count: int = 1) -> list[Team]:
+def load_teams(source: FigureSource, count: int = 1) -> list[TeamData]:
     """Return the data of several teams, of different people of the simulated city.
 
     Published data is a folder of contest files: as many of its teams as there are, at most `count`.
     """
     if source.data is not None:
-        return published_teams(source.data, count)
+        return read_published_teams(source.data, count)
     users, days = source.sized(TEAM)
     city = simulate(count * users, 2 * days, clock=pwscup.PWS_CLOCK, seed=source.seed)
     parts = [city.take_users(np.arange(users) + team * users) for team in range(count)]
-    return [Team(*part.with_user_ids(np.arange(1, users + 1)).split_days(days)) for part in parts]
+    return [TeamData(*part.with_user_ids(np.arange(1, users + 1)).split_days(days)) for part in parts]
 
 
-def published_teams(folder: Path, count: int | None = None) -> list[Team]:
+def read_published_teams(folder: Path, count: int | None = None) -> list[TeamData]:
     """Read the reference and original traces of the first teams, or all, in a folder of contest files."""
     places = pwscup.read_places(folder / "info_region.csv")
     files = [sorted(folder.glob(f"{kind}_*.csv*")) for kind in ("reftraces", "orgtraces")]
     if not files[0] or len(files[0]) != len(files[1]):
         raise DataError(f"{folder} does not hold a reftraces_*.csv and an orgtraces_*.csv of each team")
     pairs = list(zip(*files, strict=True))[:count]
-    return [Team(*(pwscup.read_traces(path, places) for path in pair)) for pair in pairs]
+    return [TeamData(*(pwscup.read_traces(path, places) for path in pair)) for pair in pairs]
 
 
-def generator_training(source: Source) -> Traces:
+def load_generator_training(source: FigureSource) -> Traces:
     """Return what a contest's generator learns from: people of the city, or a team's official files.
 
     Published data has ``info_region.csv``, ``reftraces_*`` and ``orgtraces_*`` of one team.
@@ -195,7 +198,7 @@ def generator_training(source: Source) -> Traces:
     return Traces.joined([pwscup.read_traces(paths[0], places) for paths in found])
 
 
-def points_of_interest(data: Path | None) -> Places | None:
+def load_points_of_interest(data: Path | None) -> Places | None:
     """Return the POIs of the city, or those of a POI_*.csv in the folder, if there is one."""
     if data is None:
         return pois()
@@ -215,13 +218,13 @@ class GpsData:
     name: str
 
 
-def gps_data(source: Source) -> GpsData:
+def load_gps_data(source: FigureSource) -> GpsData:
     """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there."""
     if source.data is None:
         size = source.sized(RECEIVERS)
         traces, name = simulate_gps(*size, seed=source.seed), f"simulated city, {size.users} users"
     else:
-        archive = _archive(source.data)
+        archive = _find_archive(source.data)
         traces = read(archive).as_points().traces
         name = f"{archive.name}, {traces.n_users} users"
     inside = traces.take_box(BEIJING)
@@ -229,7 +232,7 @@ def gps_data(source: Source) -> GpsData:
     return GpsData(traces.take_box(area), area, name)
 
 
-def _archive(data: Path) -> Path:
+def _find_archive(data: Path) -> Path:
     """Return the path itself, or the GeoLife archive in a folder of published data."""
     if data.is_dir():
         packed = sorted([*data.glob("*eolife*.tar.gz"), *data.glob("*eolife*.zip")])
@@ -284,24 +287,24 @@ class FakesExperiment:
         return MobilityProfiles.of(traces)
 
 
-def same_people(source: Source, usual: Size = SAME_PEOPLE) -> tuple[Traces, Traces]:
+def load_same_people(source: FigureSource, usual: Size = SAME_PEOPLE) -> tuple[Traces, Traces]:
     """Return training and testing traces of the same people of the city, or published ones."""
     if source.data is not None:
-        return people_flow(source)
+        return load_people_flow(source)
     users, days = source.sized(usual)
     return simulate(users, 2 * days, seed=source.seed).split_days(days)
 
 
-def classes_of(traces: Traces) -> int:
+def choose_class_count(traces: Traces) -> int:
     """Return the number of classes for so many places."""
     return max(len(traces.places) // PLACES_PER_CLASS, 1)
 
 
-def fakes_experiment(source: Source) -> FakesExperiment:
+def run_fakes_experiment(source: FigureSource) -> FakesExperiment:
     """Train and make ten fakes a user."""
-    training, testing = same_people(source)
+    training, testing = load_same_people(source)
     root = seed_sequence(source.seed)
-    model = SGLT(classes=classes_of(training)).fit(training, seed=child_seed(root, 0))
+    model = SGLT(classes=choose_class_count(training)).fit(training, seed=child_seed(root, 0))
     report(1, 3)
     with use(progress=None):
         made, rows, verdicts = model.pool(FAKES_PER_USER, seed=child_seed(root, 1))
@@ -337,22 +340,23 @@ class City(NamedTuple):
     testing: Traces
 
 
-def check_in_cities(source: Source) -> list[City]:
+def load_check_in_cities(source: FigureSource) -> list[City]:
     """Return the cities of a folder of published data, or three simulated ones.
 
-    A city is a folder with the files of `people_flow`, the folder itself or a ``ppmtf-*`` within, or a file
+    A city is a folder with the files of `load_people_flow`, the folder itself or a ``ppmtf-*`` within, or
+    a file
     of check-ins of Gowalla or Brightkite, of which the 1,000 most visited places are taken, hours in slots
     of two, and a fifth of the people for testing.
     """
     data = source.data
     if data is None:
-        return [City(name, *check_ins(source, **habits)) for name, habits in SIMULATED.items()]
+        return [City(name, *load_check_ins(source, **habits)) for name, habits in SIMULATED.items()]
     if data.is_file():
-        return [_of_file(data, source.seed)]
+        return [_read_city(data, source.seed)]
     folders = [one for one in (data, *sorted(data.glob("ppmtf-*"))) if any(one.glob("traintraces_*.csv"))]
-    found = [City(one.resolve().name, *people_flow(Source(one))) for one in folders]
+    found = [City(one.resolve().name, *load_people_flow(FigureSource(one))) for one in folders]
     files = sorted({path for pattern in _FILES for path in data.glob(pattern) if path.is_file()})
-    found += [_of_file(path, source.seed) for path in files]
+    found += [_read_city(path, source.seed) for path in files]
     if not found:
         raise DataError(
             f"{data} holds no city: neither POI_*.csv with traintraces_*.csv and testtraces_*.csv, nor a "
@@ -361,9 +365,9 @@ def check_in_cities(source: Source) -> list[City]:
     return found
 
 
-def _of_file(path: Path, seed: int) -> City:
+def _read_city(path: Path, seed: int) -> City:
     people = read(path, top=_PLACES, interval="1h", slot="2h").as_events().traces
-    return City(path.name.partition(".")[0], *parted(people, seed))
+    return City(path.name.partition(".")[0], *split_users(people, seed))
 
 
 # Teams of virtual users, as the contest of 2019 had them, where there is no published data.
@@ -372,27 +376,29 @@ def _of_file(path: Path, seed: int) -> City:
 TEAM_ITERATIONS = 100
 
 
-def virtual_teams(source: Source, count: int = 1, *, iterations: int = TEAM_ITERATIONS) -> list[Team]:
+def load_virtual_teams(
+    source: FigureSource, count: int = 1, *, iterations: int = TEAM_ITERATIONS
+) -> list[TeamData]:
     """Return the data of several teams: virtual users (PPMTF+) learned from people of the simulated city.
 
     Published data is a folder of contest files: as many of its teams as there are, at most `count`.
     """
     if source.data is not None:
-        return teams(source, count)
+        return load_teams(source, count)
     users, days = source.sized(TEAM)
-    return list(made_teams(source, [users] * count, 2 * days, iterations=iterations))
+    return list(generate_teams(source, [users] * count, 2 * days, iterations=iterations))
 
 
-def made_teams(
-    source: Source, sizes: list[int], days: int, *, iterations: int = TEAM_ITERATIONS
-) -> Iterator[Team]:
+def generate_teams(
+    source: FigureSource, sizes: list[int], days: int, *, iterations: int = TEAM_ITERATIONS
+) -> Iterator[TeamData]:
     """Make teams of so many virtual users each, one by one, learned from what the source has."""
     root = seed_sequence(source.seed)
-    training = generator_training(source)
+    training = load_generator_training(source)
     model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     for number, users in enumerate(sizes):
         plan = ContestPlan(users=users, days=days)
-        yield Team(*team_traces(model, plan, child_seed(root, 1, number)))
+        yield TeamData(*team_traces(model, plan, child_seed(root, 1, number)))
 
 
 # The numbers behind a picture: rows and their files, and sums of them.
@@ -426,10 +432,10 @@ def write_records(
     return write_csv(path, names, ([row.get(name) for name in names] for row in rows))
 
 
-def six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
+def round_to_six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
     """Return rows for a file, every float with six significant digits.
 
-    >>> six_digits([["a", 1, 2 / 3]])
+    >>> round_to_six_digits([["a", 1, 2 / 3]])
     [['a', 1, '0.666667']]
     """
     return [
@@ -438,10 +444,10 @@ def six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
     ]
 
 
-def correlation_of(pairs: Sequence[tuple[float, float]]) -> float:
+def compute_correlation(pairs: Sequence[tuple[float, float]]) -> float:
     """Return the correlation coefficient, 0 where fewer than two pairs differ.
 
-    >>> correlation_of([(1, 2), (2, 4), (3, 6)])
+    >>> compute_correlation([(1, 2), (2, 4), (3, 6)])
     1.0
     """
     values = np.array(pairs)
@@ -450,10 +456,10 @@ def correlation_of(pairs: Sequence[tuple[float, float]]) -> float:
     return float(np.corrcoef(values.T)[0, 1].round(12))
 
 
-def growth(points: Sequence[tuple[float, float]]) -> float | None:
+def fit_growth(points: Sequence[tuple[float, float]]) -> float | None:
     """Return the exponent of a power law of seconds over size; None for fewer than two sizes.
 
-    >>> round(growth([(1, 3.0), (2, 6.0), (4, 12.0)]) or 0, 6)
+    >>> round(fit_growth([(1, 3.0), (2, 6.0), (4, 12.0)]) or 0, 6)
     1.0
     """
     if len({size for size, _ in points}) < 2:
@@ -462,7 +468,7 @@ def growth(points: Sequence[tuple[float, float]]) -> float | None:
     return float(np.polyfit(size, seconds, 1)[0])
 
 
-def timed(work: Callable[[], T]) -> tuple[T, float]:
+def measure_time(work: Callable[[], T]) -> tuple[T, float]:
     """Do the work; return its result and the processor seconds it took.
 
     Of all cores together, so that other work on the machine does not count, and as those of a program
@@ -473,7 +479,7 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     return result, max(time.process_time() - begin, 1e-6)
 
 
-def utility(
+def measure_utility(
     reference: Traces,
     traces: Traces | None,
     names: Sequence[str],
@@ -496,14 +502,14 @@ def utility(
     return {name: known[name]() for name in names}
 
 
-def halved(
+def tabulate_halves(
     training: Traces, testing: Traces, names: Sequence[str]
 ) -> tuple[list[dict[str, Any]], dict[str, float | None]]:
     """Return a row of the training users against each other, half by half, and its spread.
 
     No row if there are fewer than two training users. What is not a metric of utility stays empty.
     """
-    parted = halves(training, testing)
+    parted = compare_halves(training, testing)
     if parted is None:
         return [], {}
     mean, spread = parted.mean.to_dict(), parted.spread.to_dict()

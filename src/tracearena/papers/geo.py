@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena import Deanonymisation, deanonymise
-from tracearena.arena.claims import Finding, Tell, announce, counted, titled
+from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
 from tracearena.attacks import Interpolation
 from tracearena.attacks.deanonymisation import LstmClassifier, WindowForest
 from tracearena.engine import report
 from tracearena.errors import DataError
 from tracearena.files import write_csv
 from tracearena.metrics.applications import bayesian_update, distance_error, gossip, hotspots
-from tracearena.metrics.applications.offloading import RANGE_M, released_counts
+from tracearena.metrics.applications.offloading import RANGE_M, count_released_points
 from tracearena.obfuscation import GeoInd
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
-from tracearena.papers.data import NOISE_M, Source, gps_data, six_digits
-from tracearena.papers.style import canvas, draw_ground, head, save
+from tracearena.papers.data import NOISE_M, FigureSource, load_gps_data, round_to_six_digits
+from tracearena.papers.style import draw_ground, open_canvas, save_figure, write_head
 from tracearena.traces import GpsTraces
 from tracearena.traces.box import Box
 from tracearena.traces.geodesy import metres_per_degree
@@ -38,9 +38,9 @@ _EXTENT_M = 8000.0
 _LONGEST_S = 7200.0
 
 
-def draw_geo_figure_2(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_geo_figure_2(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Draw a trajectory as it was, with independent noise, with time-dependent noise, and interpolated."""
-    original = _interesting(gps_data(source).traces)
+    original = _choose_trajectory(load_gps_data(source).traces)
     held = GeoInd(expected_noise=TRAJECTORY_NOISE_M, window=TRAJECTORY_WINDOW_S).transform(
         original, seed=source.seed
     )
@@ -52,8 +52,8 @@ def draw_geo_figure_2(out: Path, source: Source, tell: Tell | None) -> list[Path
         "time-dependent noise, 100 m, T = 5 min": held,
         "the same after interpolation": Interpolation().recover(held),
     }
-    area = _around(original)
-    with canvas(9, 8.4, nrows=2, ncols=2, sharex=True, sharey=True) as (figure, axes):
+    area = _square_around(original)
+    with open_canvas(9, 8.4, nrows=2, ncols=2, sharex=True, sharey=True) as (figure, axes):
         figure.set_layout_engine("constrained")
         for axis, (name, traces) in zip(axes.flat, versions.items(), strict=True):
             axis.plot(traces.longitude, traces.latitude, color=BLUE, linewidth=0.5, alpha=0.6)
@@ -65,8 +65,8 @@ def draw_geo_figure_2(out: Path, source: Source, tell: Tell | None) -> list[Path
             axis.set_xlabel("longitude, degrees")
         for axis in axes[:, 0]:
             axis.set_ylabel("latitude, degrees")
-        head(figure, "One trajectory four ways, with the mean distance from the original", top=1.01)
-        picture = save(figure, out / "geo-2.png")
+        write_head(figure, "One trajectory four ways, with the mean distance from the original", top=1.01)
+        picture = save_figure(figure, out / "geo-2.png")
     rows = [
         (name, int(t), f"{lat:.7f}", f"{lon:.7f}")
         for name, traces in versions.items()
@@ -75,7 +75,7 @@ def draw_geo_figure_2(out: Path, source: Source, tell: Tell | None) -> list[Path
     return [picture, write_csv(out / "geo-2.csv", ["version", "time_ms", "latitude", "longitude"], rows)]
 
 
-def _interesting(traces: GpsTraces) -> GpsTraces:
+def _choose_trajectory(traces: GpsTraces) -> GpsTraces:
     """Return the trajectory with the most points among those of a few km and at most two hours."""
     best, most = 0, -1
     for trajectory in range(traces.n_trajectories):
@@ -92,7 +92,7 @@ def _interesting(traces: GpsTraces) -> GpsTraces:
     return chosen.take_users(np.diff(chosen.offsets) > 0)
 
 
-def _around(traces: GpsTraces) -> Box:
+def _square_around(traces: GpsTraces) -> Box:
     """Return a square with room for the noise."""
     box = Box.of(traces)
     latitude, longitude = box.middle
@@ -104,7 +104,7 @@ def _around(traces: GpsTraces) -> Box:
 # [geo-ind] Figure 3: traffic offloaded by hotspots against the noise.
 
 
-RUNS = 3
+OFFLOADING_RUNS = 3
 OFFLOADING_PAPER = {250: (0.96, 0.98), 500: (0.95, None), 1000: (0.89, 0.93)}
 """Values that the text of [geo-ind] names: empirical, after the update."""
 MARGIN_KM = 5.0
@@ -117,13 +117,15 @@ _COLUMNS = (
 )
 
 
-def draw_geo_figure_3(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> list[Path]:
+def draw_geo_figure_3(
+    out: Path, source: FigureSource, tell: Tell | None, *, runs: int = OFFLOADING_RUNS
+) -> list[Path]:
     """Draw the share of original points served, before and after the Bayesian update.
 
     The numbers also have the cells found, and all of it on a grid that ends with the area (``clipped``)
     and on one that goes on for some kilometres (``margin``).
     """
-    gps = gps_data(source)
+    gps = load_gps_data(source)
     both = np.empty((2, len(_COLUMNS), len(NOISE_M), runs))
     for at, noise in enumerate(NOISE_M):
         for run in range(runs):
@@ -133,9 +135,9 @@ def draw_geo_figure_3(out: Path, source: Source, tell: Tell | None, *, runs: int
                 both[wide, :, at, run] = [getattr(one, name) for name in _COLUMNS]
             report(at * runs + run + 1, len(NOISE_M) * runs)
     found = both[:, :2]
-    gains = [*check_geo_3_claims(found[0]), *margin_findings(found)]
-    announce(gains, tell)
-    with canvas(7, 4.6) as (figure, axes):
+    gains = [*check_geo_3_claims(found[0]), *check_margin_claims(found)]
+    report_findings(gains, tell)
+    with open_canvas(7, 4.6) as (figure, axes):
         names = ("chosen by the noisy counts", "after the Bayesian update")
         for k, name in enumerate(names):
             mine = found[0, k]
@@ -161,8 +163,8 @@ def draw_geo_figure_3(out: Path, source: Source, tell: Tell | None, *, runs: int
         axes.set_ylim(min(0.8, found.min() - 0.01), 1.005)
         axes.legend(frameon=False, fontsize=8.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13))
         title = f"Traffic offloaded against the noise ({gps.name})"
-        axes.set_title(titled(title, gains, width=78), fontsize=10, loc="left")
-        picture = save(figure, out / "geo-3.png")
+        axes.set_title(format_title(title, gains, width=78), fontsize=10, loc="left")
+        picture = save_figure(figure, out / "geo-3.png")
     rows = [
         (grid, noise, run, *both[wide, :, at, run].tolist())
         for wide, grid in enumerate(("clipped", "margin"))
@@ -170,10 +172,10 @@ def draw_geo_figure_3(out: Path, source: Source, tell: Tell | None, *, runs: int
         for run in range(runs)
     ]
     header = ["grid", "expected_noise_m", "run", *_COLUMNS]
-    return [picture, write_csv(out / "geo-3.csv", header, six_digits(rows))]
+    return [picture, write_csv(out / "geo-3.csv", header, round_to_six_digits(rows))]
 
 
-def check_geo_3_claims(found: NDArray[np.float64]) -> list[Finding]:
+def check_geo_3_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
     """Compare the mean over the runs before and after the update, at every noise.
 
     [geo-ind] Figure 3: the update "improves the performance of the hotspots deployed, on average, by
@@ -186,7 +188,7 @@ def check_geo_3_claims(found: NDArray[np.float64]) -> list[Finding]:
     """
     gain = found[1].mean(axis=1) - found[0].mean(axis=1)
     return [
-        counted(
+        check_share(
             "the update wins back part of what noise costs",
             (gain > 0).tolist(),
             f"noises have more traffic offloaded after it, on average {100 * gain.mean():+.1f} points",
@@ -194,7 +196,7 @@ def check_geo_3_claims(found: NDArray[np.float64]) -> list[Finding]:
     ]
 
 
-def margin_findings(found: NDArray[np.float64]) -> list[Finding]:
+def check_margin_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
     """Compare the update on a grid that ends with the area and on one that goes on around it.
 
     Parameters
@@ -205,7 +207,7 @@ def margin_findings(found: NDArray[np.float64]) -> list[Finding]:
     gain = 100 * (found[1, 1] - found[0, 1]).mean(axis=1)
     shown = ", ".join(f"{one:+.2f} at {noise} m" for noise, one in zip(NOISE_M, gain, strict=True))
     return [
-        Finding(
+        ClaimResult(
             "heaping what leaves the area on its border costs traffic after the update",
             bool(gain.mean() > 0),
             f"points won by a margin of {MARGIN_KM:g} km: {shown}",
@@ -220,17 +222,17 @@ def margin_findings(found: NDArray[np.float64]) -> list[Finding]:
 MAP_NOISE_M = (100, 250, 1000)
 
 
-def draw_geo_figure_4(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_geo_figure_4(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Draw the original, and for each noise the noisy distribution and the updated one."""
     from matplotlib.colors import LogNorm
 
-    gps = gps_data(source)
+    gps = load_gps_data(source)
     side_m = RANGE_M * math.sqrt(math.pi)
     grid = tessellation(gps.area, side_m)
-    true = released_counts(gps.traces, gps.traces, grid)
+    true = count_released_points(gps.traces, gps.traces, grid)
     shares = {"original": true / true.sum()}
     for noise in MAP_NOISE_M:
-        counts = released_counts(
+        counts = count_released_points(
             gps.traces, GeoInd(expected_noise=noise).transform(gps.traces, seed=source.seed), grid
         )
         update = bayesian_update(
@@ -241,8 +243,8 @@ def draw_geo_figure_4(out: Path, source: Source, tell: Tell | None) -> list[Path
     least = 1 / len(gps.traces)
     norm = LogNorm(least, max(float(s.max()) for s in shares.values()))
     found = check_geo_4_claims(shares)
-    announce(found, tell)
-    with canvas(7.4, 12.5, nrows=4, ncols=2) as (figure, axes):
+    report_findings(found, tell)
+    with open_canvas(7.4, 12.5, nrows=4, ncols=2) as (figure, axes):
         figure.set_layout_engine("constrained")
         names = ["original", None, *list(shares)[1:]]
         for axis, name in zip(axes.flat, names, strict=True):
@@ -258,8 +260,10 @@ def draw_geo_figure_4(out: Path, source: Source, tell: Tell | None) -> list[Path
             axis.set_title(name, fontsize=10)
             axis.tick_params(labelsize=7)
         figure.colorbar(image, ax=axes, label="share of all points in a cell", shrink=0.4, location="bottom")
-        head(figure, f"Points by cell, before and after the update ({gps.name})", found, width=85, top=1.005)
-        picture = save(figure, out / "geo-4.png")
+        write_head(
+            figure, f"Points by cell, before and after the update ({gps.name})", found, width=85, top=1.005
+        )
+        picture = save_figure(figure, out / "geo-4.png")
     latitude, longitude = grid.centres()
     rows = [
         (name, f"{latitude[cell]:.6f}", f"{longitude[cell]:.6f}", float(share[cell]))
@@ -268,11 +272,11 @@ def draw_geo_figure_4(out: Path, source: Source, tell: Tell | None) -> list[Path
     ]
     return [
         picture,
-        write_csv(out / "geo-4.csv", ["map", "latitude", "longitude", "share"], six_digits(rows)),
+        write_csv(out / "geo-4.csv", ["map", "latitude", "longitude", "share"], round_to_six_digits(rows)),
     ]
 
 
-def check_geo_4_claims(shares: Mapping[str, NDArray[np.float64]]) -> list[Finding]:
+def check_geo_4_claims(shares: Mapping[str, NDArray[np.float64]]) -> list[ClaimResult]:
     """Compare the maps before and after the update by their total variation from the original.
 
     [geo-ind] Figure 4: the update refines the frequency distribution. It must be nearer to the
@@ -287,7 +291,7 @@ def check_geo_4_claims(shares: Mapping[str, NDArray[np.float64]]) -> list[Findin
     far = [float(np.abs(share - original).sum() / 2) for share in others]
     pairs = list(zip(far[::2], far[1::2], strict=True))
     return [
-        counted(
+        check_share(
             "noise blurs the map and the update sharpens it again",
             [after < before for before, after in pairs],
             "maps are nearer to the original after it: total variation "
@@ -302,9 +306,11 @@ def check_geo_4_claims(shares: Mapping[str, NDArray[np.float64]]) -> list[Findin
 WINDOWS_S = (None, 120.0, 300.0, 600.0)
 
 
-def draw_geo_figure_5(out: Path, source: Source, tell: Tell | None, *, runs: int = RUNS) -> list[Path]:
+def draw_geo_figure_5(
+    out: Path, source: FigureSource, tell: Tell | None, *, runs: int = OFFLOADING_RUNS
+) -> list[Path]:
     """Draw the infection rate against the noise; time-dependent noise after interpolation."""
-    gps = gps_data(source)
+    gps = load_gps_data(source)
     baseline = gossip(gps.traces).infection_rate
     if baseline is None:
         raise DataError(f"{gps.name}: gossip needs people")
@@ -317,8 +323,8 @@ def draw_geo_figure_5(out: Path, source: Source, tell: Tell | None, *, runs: int
         rates[w, at, run] = gossip(released).infection_rate
         report(done + 1, rates.size)
     found = check_geo_5_claims(baseline, rates)
-    announce(found, tell)
-    with canvas(7, 4.6) as (figure, axes):
+    report_findings(found, tell)
+    with open_canvas(7, 4.6) as (figure, axes):
         for w, window in enumerate(WINDOWS_S):
             name = "independent noise" if window is None else f"T = {window / 60:g} min, interpolated"
             low, high = rates[w].min(axis=1), rates[w].max(axis=1)
@@ -334,8 +340,8 @@ def draw_geo_figure_5(out: Path, source: Source, tell: Tell | None, *, runs: int
         axes.set(xlabel="expected noise, m", ylabel="share of users reached (1 = all)", ylim=(0, 1))
         axes.legend(frameon=False, fontsize=9)
         title = f"Share of users reached by gossip, against the noise ({gps.name})"
-        axes.set_title(titled(title, found, width=78), fontsize=10, loc="left")
-        picture = save(figure, out / "geo-5.png")
+        axes.set_title(format_title(title, found, width=78), fontsize=10, loc="left")
+        picture = save_figure(figure, out / "geo-5.png")
     rows: list[tuple[object, ...]] = [("original", None, None, baseline)]
     rows += [
         (
@@ -347,10 +353,10 @@ def draw_geo_figure_5(out: Path, source: Source, tell: Tell | None, *, runs: int
         for w, at, run in np.ndindex(rates.shape)
     ]
     header = ["window_s", "expected_noise_m", "run", "infection_rate"]
-    return [picture, write_csv(out / "geo-5.csv", header, six_digits(rows))]
+    return [picture, write_csv(out / "geo-5.csv", header, round_to_six_digits(rows))]
 
 
-def check_geo_5_claims(baseline: float, rates: NDArray[np.float64]) -> list[Finding]:
+def check_geo_5_claims(baseline: float, rates: NDArray[np.float64]) -> list[ClaimResult]:
     """Ask whether gossip spreads farther in noisy traces than in the original ones.
 
     [geo-ind] Figure 5: "to stronger sanitization corresponds higher average infection rate". The mean
@@ -363,7 +369,7 @@ def check_geo_5_claims(baseline: float, rates: NDArray[np.float64]) -> list[Find
     """
     mean = rates[0].mean(axis=1)
     return [
-        counted(
+        check_share(
             "independent noise makes people meet who never met",
             (mean > baseline).tolist(),
             f"noises reach more users than the original's {baseline:.2f}: "
@@ -375,33 +381,37 @@ def check_geo_5_claims(baseline: float, rates: NDArray[np.float64]) -> list[Find
 # [geo-ind] Figure 6: who is told from whom in noisy trajectories.
 
 
-CONFUSION_NOISE_M, WINDOW_S, TARGETS = 100.0, 300.0, 10
+CONFUSION_NOISE_M, CLASSIFIER_WINDOW_S, TARGETS = 100.0, 300.0, 10
 FAIR = 0.1
-PAPER = {"independent": 0.4727, "T = 5 min": 0.4876}
+CLASSIFIER_PAPER = {"independent": 0.4727, "T = 5 min": 0.4876}
 
 
-def draw_geo_figure_6(out: Path, source: Source, tell: Tell | None, *, targets: int = TARGETS) -> list[Path]:
+def draw_geo_figure_6(
+    out: Path, source: FigureSource, tell: Tell | None, *, targets: int = TARGETS
+) -> list[Path]:
     """Draw confusion matrices of the LSTM and of the forest, for both kinds of noise.
 
     Without PyTorch (extra ``neural``) the forest alone is drawn.
     """
-    traces = gps_data(source).traces
+    traces = load_gps_data(source).traces
     found: dict[tuple[str, str], Deanonymisation] = {}
-    for noise, window in (("independent", None), ("T = 5 min", WINDOW_S)):
+    for noise, window in (("independent", None), ("T = 5 min", CLASSIFIER_WINDOW_S)):
         released = GeoInd(expected_noise=CONFUSION_NOISE_M, window=window).transform(traces, seed=source.seed)
         if importlib.util.find_spec("torch") is not None:
             network = LstmClassifier()
             found["LSTM", noise] = deanonymise(released, network, targets=targets, seed=source.seed)
         found["forest", noise] = deanonymise(released, WindowForest(), targets=targets, seed=source.seed)
     said = check_geo_6_claims(found.values())
-    announce(said, tell)
+    report_findings(said, tell)
     methods = list(dict.fromkeys(method for method, _ in found))
-    with canvas(8.4, 4.3 * len(methods), nrows=len(methods), ncols=2, squeeze=False) as (figure, axes):
+    with open_canvas(8.4, 4.3 * len(methods), nrows=len(methods), ncols=2, squeeze=False) as (figure, axes):
         figure.set_layout_engine("constrained")
         for axis, ((method, noise), result) in zip(axes.flat, found.items(), strict=True):
-            _draw(axis, result, f"{method}, {noise}: {_said(result)}")
-        head(figure, f"Confusion of people under {CONFUSION_NOISE_M:g} m of noise", said, width=95, top=1.01)
-        picture = save(figure, out / "geo-6.png")
+            _plot_confusion(axis, result, f"{method}, {noise}: {_format_accuracy(result)}")
+        write_head(
+            figure, f"Confusion of people under {CONFUSION_NOISE_M:g} m of noise", said, width=95, top=1.01
+        )
+        picture = save_figure(figure, out / "geo-6.png")
     rows = [
         (method, noise, true, answer, int(count), result.accuracy, result.most_frequent, balanced)
         for (method, noise), result in found.items()
@@ -410,14 +420,14 @@ def draw_geo_figure_6(out: Path, source: Source, tell: Tell | None, *, targets: 
     ]
     header = ["method", "noise", "true_class", "answered_class", "windows", "accuracy", "most_frequent"]
     header += ["balanced_accuracy"]
-    return [picture, write_csv(out / "geo-6.csv", header, six_digits(rows))]
+    return [picture, write_csv(out / "geo-6.csv", header, round_to_six_digits(rows))]
 
 
-def _said(result: Deanonymisation) -> str:
+def _format_accuracy(result: Deanonymisation) -> str:
     return f"{result.accuracy:.0%} right, balanced {result.balanced_accuracy:.0%}"
 
 
-def _draw(axes: Axes, result: Deanonymisation, title: str) -> None:
+def _plot_confusion(axes: Axes, result: Deanonymisation, title: str) -> None:
     shares = result.confusion / np.maximum(result.confusion.sum(axis=1, keepdims=True), 1)
     axes.imshow(shares, cmap="viridis", vmin=0, vmax=1)
     for (true, answer), share in np.ndenumerate(shares):
@@ -434,7 +444,7 @@ def _draw(axes: Axes, result: Deanonymisation, title: str) -> None:
     axes.set_title(title, fontsize=10)
 
 
-def check_geo_6_claims(found: Iterable[Deanonymisation]) -> list[Finding]:
+def check_geo_6_claims(found: Iterable[Deanonymisation]) -> list[ClaimResult]:
     """Ask whether the classifiers tell people apart better than a guess.
 
     [geo-ind] Figure 6: the network "can effectively de-anonymize obfuscated traces", 47 and 49 % right
@@ -454,12 +464,12 @@ def check_geo_6_claims(found: Iterable[Deanonymisation]) -> list[Finding]:
     balanced = ", ".join(f"{one.balanced_accuracy:.0%}" for one in results)
     guess = max((one.balanced_guess for one in results), default=0.0)
     return [
-        counted(
+        check_share(
             f"{CONFUSION_NOISE_M:g} m of noise do not hide who a person is",
             better,
             f"classifiers beat always answering the most frequent class ({most:.0%}): {shown} right",
         ),
-        counted(
+        check_share(
             "classifiers tell the targets apart, each class counting alike",
             fair,
             f"classifiers come more than {FAIR:.0%} of the way from one answer for all ({guess:.0%}) to all "

@@ -12,24 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.attacker_knowledge import ATTACKS, SyntheticRisk, attack_synthetic
-from tracearena.arena.claims import Finding, Tell, announce, counted, titled
-from tracearena.attacks import MarkovIdentification, MembershipInference, attack_parameters
-from tracearena.engine import child_seed, seed_sequence, tracked
+from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
+from tracearena.attacks import MembershipInference, SyntheticIdentification, attack_parameters
+from tracearena.engine import child_seed, seed_sequence, track_progress
 from tracearena.metrics import tm_emd, tp_tv
 from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.papers.bars import draw_bars
 from tracearena.papers.data import (
+    FigureSource,
     Size,
-    Source,
-    check_ins,
-    halved,
-    kept_days,
-    people_flow,
-    teams,
-    utility,
+    load_check_ins,
+    load_people_flow,
+    load_teams,
+    measure_utility,
+    select_days,
+    tabulate_halves,
     write_records,
 )
-from tracearena.papers.style import canvas, head, save
+from tracearena.papers.style import open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.synthesis.ppmtf import measure_deniability, privacy_budget
 from tracearena.synthesis.ppmtf.tensors import Zeros
@@ -45,18 +45,18 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 """Names of the ways to train → what they set."""
 TESTED = ("PPMTF", "PPMTF, all zeros")
-METRICS = ("tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "vf_tv")
+FIGURE_10_METRICS = ("tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "vf_tv")
 
 
 def draw_ppmtf_figure_10(
-    out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write ppmtf-10.svg and ppmtf-10.csv: PPMTF without the test and with (k, 1), SGD, and both ends.
 
     PPMTF is the paper's, with sampled zeros, and beside it ours with all zeros, and the paper's with
     factors apart. A k that fewer than 100 traces reach has no bar.
     """
-    training, testing = check_ins(source)
+    training, testing = load_check_ins(source)
     root = seed_sequence(source.seed)
     candidates: dict[str, Traces | None] = {}
     for number, (name, options) in enumerate(WAYS.items()):
@@ -66,40 +66,42 @@ def draw_ppmtf_figure_10(
         candidates[name] = made
         if name in TESTED:
             k_prime = measure_deniability(model, made, k=max(FIGURE_10_KS), seed=child_seed(own, 2)).k_prime
-            candidates |= _passed(name, made, k_prime)
+            candidates |= _select_passing(name, made, k_prime)
     candidates["SGD"] = SGD().fit(training).synthesize(1, seed=child_seed(root, 3))
     candidates |= {"training": training, "uniform": None}
     rows: list[dict[str, Any]] = [
         {
             "method": name,
             "traces": "" if traces is None else traces.n_users,
-            **utility(testing, traces, METRICS, by_day=name not in ("training", "uniform"), other=training),
+            **measure_utility(
+                testing, traces, FIGURE_10_METRICS, by_day=name not in ("training", "uniform"), other=training
+            ),
         }
         for name, traces in candidates.items()
     ]
-    parted, spread = halved(training, testing, METRICS)
+    parted, spread = tabulate_halves(training, testing, FIGURE_10_METRICS)
     rows += [{"method": row["method"], "traces": "", **row} for row in parted]
     found = check_ppmtf_10_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     title = "Utility with and without the test of (k, 1)-deniability"
     return [
-        draw_bars(out / "ppmtf-10.svg", rows, METRICS, title, found, {"": spread}),
+        draw_bars(out / "ppmtf-10.svg", rows, FIGURE_10_METRICS, title, found, {"": spread}),
         write_records(out / "ppmtf-10.csv", rows),
     ]
 
 
-def _passed(name: str, made: Traces, k_prime: NDArray[np.int32]) -> dict[str, Traces]:
+def _select_passing(name: str, made: Traces, k_prime: NDArray[np.int32]) -> dict[str, Traces]:
     """Return the traces that pass the test, for every k that enough of them pass."""
     found = {}
     for k in FIGURE_10_KS:
-        kept = kept_days(made, k_prime >= k)
+        kept = select_days(made, k_prime >= k)
         some = np.diff(kept.offsets) > 0
         if some.sum() >= FEWEST:
             found[f"{name}, k = {k}"] = kept.take_users(some)
     return found
 
 
-def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Ask whether PPMTF keeps how often people come back better than SGD.
 
     [ppmtf] Figure 10: "for VF-TV, SGD performs almost the same as Uniform, whereas PPMTF significantly
@@ -111,7 +113,7 @@ def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     if value["SGD"] is None or None in ours.values():
         return []
     return [
-        counted(
+        check_share(
             "PPMTF keeps how often people come back better than SGD (VF-TV)",
             [found < value["SGD"] for found in ours.values()],
             f"rows of PPMTF are below SGD's {value['SGD']:.3f}: "
@@ -123,24 +125,29 @@ def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
 # [ppmtf] Figure 14: how many synthetic traces pass the plausible-deniability test.
 
 
-KS = (1, 10, 20, 50, 100, 150, 200)
-SHARES = (0.25, 0.5, 1.0)
-ZEROS: dict[Zeros, str] = {"sampled": "-", "all": "--"}
+FIGURE_14_KS = (1, 10, 20, 50, 100, 150, 200)
+FIGURE_14_SHARES = (0.25, 0.5, 1.0)
+FIGURE_14_ZEROS: dict[Zeros, str] = {"sampled": "-", "all": "--"}
 """How zeros are taken → how the line looks."""
 
 
 def draw_ppmtf_figure_14(
-    out: Path, source: Source, tell: Tell | None, *, ks: Sequence[int] = KS, iterations: int = ITERATIONS
+    out: Path,
+    source: FigureSource,
+    tell: Tell | None,
+    *,
+    ks: Sequence[int] = FIGURE_14_KS,
+    iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-14.svg and ppmtf-14.csv: pass rate over k for growing numbers of users, η = 1.
 
     With the paper's sampled zeros, and with all of them.
     """
-    training, _ = check_ins(source)
+    training, _ = load_check_ins(source)
     root = seed_sequence(source.seed)
     rows: list[dict[str, Any]] = []
-    plan = [(zeros, share) for zeros in ZEROS for share in SHARES]
-    for zeros, share in tracked(plan, len(plan)):
+    plan = [(zeros, share) for zeros in FIGURE_14_ZEROS for share in FIGURE_14_SHARES]
+    for zeros, share in track_progress(plan, len(plan)):
         users = max(round(share * training.n_users), 1)
         part = training.take_users(range(users))
         model = PPMTF(zeros=zeros, iterations=iterations).fit(part, seed=child_seed(root, 0))
@@ -150,11 +157,11 @@ def draw_ppmtf_figure_14(
             {"zeros": zeros, "users": users, "k": k, "eta": 1, "pass_rate": found.pass_rate_at(k)} for k in ks
         ]
     said = check_ppmtf_14_claims(rows)
-    announce(said, tell)
-    return [_draw(out / "ppmtf-14.svg", rows, said), write_records(out / "ppmtf-14.csv", rows)]
+    report_findings(said, tell)
+    return [_plot_ppmtf_14(out / "ppmtf-14.svg", rows, said), write_records(out / "ppmtf-14.csv", rows)]
 
 
-def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Compare the pass rates with the most users and with the fewest, and with small and large k.
 
     [ppmtf] appendix E: the rate falls with k. That it grows with the users is our own claim: there
@@ -166,12 +173,12 @@ def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     kinds = sorted({(row["zeros"], row["users"]) for row in rows})
     ways = sorted({row["zeros"] for row in rows})
     return [
-        counted(
+        check_share(
             "the more others a trace must be plausible for, the fewer pass",
             [rate[*kind, b] <= rate[*kind, a] for kind in kinds for a, b in pairwise(ks)],
             "steps of k have a rate that does not rise",
         ),
-        counted(
+        check_share(
             "the more people, the more traces could have been made by others",
             [few < many and rate[way, many, k] >= rate[way, few, k] for way in ways for k in ks],
             f"values of k have a rate with {many:,} users that is not below that with {few:,}",
@@ -179,23 +186,27 @@ def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     ]
 
 
-def _draw(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
-    with canvas(6.5, 4.2) as (figure, axes):
+def _plot_ppmtf_14(path: Path, rows: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
+    with open_canvas(6.5, 4.2) as (figure, axes):
         people = sorted({row["users"] for row in rows})
-        for users, zeros in product(people, ZEROS):
+        for users, zeros in product(people, FIGURE_14_ZEROS):
             mine = [row for row in rows if (row["users"], row["zeros"]) == (users, zeros)]
             line = [(row["k"], row["pass_rate"]) for row in mine]
             number = people.index(users)
-            style = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib, "ls": ZEROS[zeros]}
+            style = {
+                "color": COLOURS[number],
+                "marker": MARKERS[number].matplotlib,
+                "ls": FIGURE_14_ZEROS[zeros],
+            }
             axes.plot(*zip(*line, strict=True), label=f"{users:,} users, {zeros} zeros", **style)
         axes.set(
             xlabel="k: people a trace must be plausible for", ylabel="share of traces that pass", ylim=(0, 1)
         )
         axes.set_title(
-            titled("Pass rate of the deniability test over k", found, width=70), fontsize=10, loc="left"
+            format_title("Pass rate of the deniability test over k", found, width=70), fontsize=10, loc="left"
         )
         axes.legend(frameon=False)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 # [ppmtf] Figure 15: privacy budget of the parameters against utility.
@@ -207,16 +218,16 @@ SMALLEST_USEFUL = 20_000
 
 def draw_ppmtf_figure_15(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
     alphas: Sequence[float] = FIGURE_15_ALPHAS,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-15.svg and ppmtf-15.csv: α from 1e-6 to 1e3; ε for κ = 0 (as published) and as measured."""
-    training, testing = check_ins(source)
+    training, testing = load_check_ins(source)
     rows: list[dict[str, Any]] = []
-    for alpha in tracked(alphas, len(alphas)):
+    for alpha in track_progress(alphas, len(alphas)):
         model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=source.seed)
         made = model.synthesize(1, seed=source.seed)
         least, measured = privacy_budget(model, kappa=0), privacy_budget(model)
@@ -234,11 +245,11 @@ def draw_ppmtf_figure_15(
             }
         )
     found = check_ppmtf_15_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     return [_plot_ppmtf_15(out / "ppmtf-15.svg", rows, found), write_records(out / "ppmtf-15.csv", rows)]
 
 
-def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Ask from which ε of a trace (κ = 0) on the parameters are useful.
 
     [ppmtf] appendix F: "ε needs to be larger than 2 × 10⁴ to provide high utility". Useful is a TP-TV
@@ -250,7 +261,7 @@ def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     least = min(useful, default=None)
     told = "no setting is" if least is None else f"useful from ε = {least:,.6g} on"
     return [
-        Finding(
+        ClaimResult(
             f"parameters are useful only where ε is larger than {SMALLEST_USEFUL:,}",
             least is not None and least > SMALLEST_USEFUL,
             f"{told}; TP-TV from {best:.3f} to {worst:.3f}",
@@ -259,8 +270,8 @@ def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     ]
 
 
-def _plot_ppmtf_15(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
-    with canvas(10, 3.8, ncols=2) as (figure, axes):
+def _plot_ppmtf_15(path: Path, rows: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
+    with open_canvas(10, 3.8, ncols=2) as (figure, axes):
         for number, (column, label) in enumerate(
             (("epsilon_trace_kappa_0", "a whole trace"), ("epsilon_location_kappa_0", "one location"))
         ):
@@ -271,39 +282,39 @@ def _plot_ppmtf_15(path: Path, rows: list[dict[str, Any]], found: list[Finding])
             panel.set_xscale("log")
             panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{title} (0 is best)")
         axes[0].legend(frameon=False, title="neighbouring data differ in")
-        head(figure, "Privacy budget of the parameters against utility", found)
-        return save(figure, path)
+        write_head(figure, "Privacy budget of the parameters against utility", found)
+        return save_figure(figure, path)
 
 
 # Synthetic traces against attackers with maximum and with partial knowledge.
 
 
-SIZE = Size(1_000, 2)
+KNOWLEDGE_SIZE = Size(1_000, 2)
 """Members and others together; days of training traces, and as many that are known."""
 KNOWLEDGE_TRACES_PER_USER = 5
 MAXIMUM, PARTIAL = "maximum", "partial"
-COLUMNS = ("reidentification_rate", *ATTACKS, "membership_advantage")
+KNOWLEDGE_COLUMNS = ("reidentification_rate", *ATTACKS, "membership_advantage")
 NOISE = 3
 """Standard errors by which partial knowledge may look better."""
 
 
 def draw_ppmtf_knowledge(
-    out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write ppmtf-knowledge.svg and .csv: half of a team's users are members, the others are not.
 
     Maximum knowledge is the training traces, as in [ppmtf]; partial knowledge the reference traces, of
     other days of the same people, as in a contest.
     """
-    sized = source if source.data is not None else replace(source, size=source.sized(SIZE))
-    (team,) = teams(sized)
+    sized = source if source.data is not None else replace(source, size=source.sized(KNOWLEDGE_SIZE))
+    (team,) = load_teams(sized)
     half = team.original.n_users // 2
     members, others = (np.arange(half), np.arange(half, 2 * half))
     training = team.original.take_users(members)
     root = seed_sequence(source.seed)
     rows: list[dict[str, Any]] = []
-    methods = _methods(iterations, training)
-    for number, (name, model) in enumerate(tracked(methods.items(), len(methods))):
+    methods = _build_methods(iterations, training)
+    for number, (name, model) in enumerate(track_progress(methods.items(), len(methods))):
         made = model.fit(training, seed=child_seed(root, number, 0))
         synthetic = made.synthesize(KNOWLEDGE_TRACES_PER_USER, seed=child_seed(root, number, 1))
         for knowledge, known in ((MAXIMUM, team.original), (PARTIAL, team.reference)):
@@ -313,16 +324,16 @@ def draw_ppmtf_knowledge(
                 known.take_users(others),
                 seed=child_seed(root, number, 2),
             )
-            rows.append({"method": name, "knowledge": knowledge, "users": half, **_flat(risk)})
+            rows.append({"method": name, "knowledge": knowledge, "users": half, **_flatten_risk(risk)})
     said = check_ppmtf_knowledge_claims(rows)
-    announce(said, tell)
+    report_findings(said, tell)
     return [
         _plot_ppmtf_knowledge(out / "ppmtf-knowledge.svg", rows, said),
         write_records(out / "ppmtf-knowledge.csv", rows),
     ]
 
 
-def _methods(iterations: int, training: Traces) -> dict[str, PPMTF | SGD | SGLT]:
+def _build_methods(iterations: int, training: Traces) -> dict[str, PPMTF | SGD | SGLT]:
     classes = max(len(training.places) // 4, 1)
     return {
         "PPMTF": PPMTF(iterations=iterations),
@@ -332,7 +343,7 @@ def _methods(iterations: int, training: Traces) -> dict[str, PPMTF | SGD | SGLT]
     }
 
 
-def _flat(risk: SyntheticRisk) -> dict[str, float | None]:
+def _flatten_risk(risk: SyntheticRisk) -> dict[str, float | None]:
     return {
         "reidentification_rate": risk.reidentification_rate,
         **risk.linked,
@@ -341,7 +352,7 @@ def _flat(risk: SyntheticRisk) -> dict[str, float | None]:
     }
 
 
-def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Ask whether maximum knowledge is the worst case, and what PPMTF betrays to partial knowledge.
 
     [ppmtf] section 4.3 attacks with the training traces themselves, as a worst case. It takes that no
@@ -357,13 +368,13 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Find
         return float(share + NOISE * (max(share, 1 / traces) * (1 - share) / traces) ** 0.5)
 
     return [
-        counted(
+        check_share(
             "an attacker with the training traces is the worst case",
             [rate[name, PARTIAL] <= most(name) for name in methods],
             "methods have no more re-identified with partial knowledge; maximum / partial: "
             + ", ".join(f"{name} {rate[name, MAXIMUM]:.3f} / {rate[name, PARTIAL]:.3f}" for name in methods),
         ),
-        Finding(
+        ClaimResult(
             "PPMTF's traces betray almost nobody to an attacker who knows other days",
             rate["PPMTF", PARTIAL] < 0.02,
             f"{rate['PPMTF', PARTIAL]:.4f} re-identified, it takes < 0.02",
@@ -372,15 +383,18 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Find
     ]
 
 
-def _plot_ppmtf_knowledge(path: Path, rows: Sequence[Mapping[str, Any]], said: list[Finding]) -> Path:
+def _plot_ppmtf_knowledge(path: Path, rows: Sequence[Mapping[str, Any]], said: list[ClaimResult]) -> Path:
     titles = (
         "Markov attack, each trace",
         *(f"{name}, all traces of a user" for name in ATTACKS),
         "membership advantage",
     )
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    with canvas(3.2 * len(COLUMNS), 3.8, ncols=len(COLUMNS), sharey=True) as (figure, axes):
-        for panel, column, title in zip(axes, COLUMNS, titles, strict=True):
+    with open_canvas(3.2 * len(KNOWLEDGE_COLUMNS), 3.8, ncols=len(KNOWLEDGE_COLUMNS), sharey=True) as (
+        figure,
+        axes,
+    ):
+        for panel, column, title in zip(axes, KNOWLEDGE_COLUMNS, titles, strict=True):
             for number, knowledge in enumerate((MAXIMUM, PARTIAL)):
                 mine = [row[column] for row in rows if row["knowledge"] == knowledge]
                 at = np.arange(len(methods)) + 0.4 * number - 0.2
@@ -390,39 +404,39 @@ def _plot_ppmtf_knowledge(path: Path, rows: Sequence[Mapping[str, Any]], said: l
             panel.set_title(title, fontsize=9)
         axes[0].set(ylabel="share found (0 is best)", ylim=(0, 1))
         axes[0].legend(frameon=False, fontsize=8)
-        head(
+        write_head(
             figure,
             "Synthetic traces against maximum and partial knowledge; dotted: a guess",
             said,
             width=140,
             top=0.98,
         )
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 # What published parameters of PPMTF betray: the open problem of [ppmtf] section 6, measured.
 
 
-ALPHAS = (1.0, 20.0, 200.0, 1000.0)
-TRACES_PER_USER = 10
+PARAMETER_ALPHAS = (1.0, 20.0, 200.0, 1000.0)
+PARAMETER_TRACES_PER_USER = 10
 TRACES, PROFILES, EVERYTHING = "synthetic traces", "(B, C, D)", "(A, B, C, D)"
 
 
 def draw_ppmtf_parameters(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
-    alphas: Sequence[float] = ALPHAS,
+    alphas: Sequence[float] = PARAMETER_ALPHAS,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-parameters.svg and .csv: attacks on traces, on (B, C, D) and on all parameters, over α."""
-    training, testing = people_flow(source)
-    who, members = MarkovIdentification().fit(training), MembershipInference().fit(training, testing)
+    training, testing = load_people_flow(source)
+    who, members = SyntheticIdentification().fit(training), MembershipInference().fit(training, testing)
     rows: list[dict[str, Any]] = []
-    for alpha in tracked(alphas, len(alphas)):
+    for alpha in track_progress(alphas, len(alphas)):
         model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=source.seed)
-        made = model.synthesize(TRACES_PER_USER, seed=source.seed)
+        made = model.synthesize(PARAMETER_TRACES_PER_USER, seed=source.seed)
         seen = {"advantage": members.evaluate(made).advantage, "reidentification_rate": who.rate(made)}
         profiles = attack_parameters(model, training, testing, "BCD").to_dict()
         everything = attack_parameters(model, training, testing, "ABCD").to_dict()
@@ -439,14 +453,14 @@ def draw_ppmtf_parameters(
             for name, one in found.items()
         ]
     said = check_ppmtf_parameter_claims(rows)
-    announce(said, tell)
+    report_findings(said, tell)
     return [
         _plot_ppmtf_parameters(out / "ppmtf-parameters.svg", rows, said),
         write_records(out / "ppmtf-parameters.csv", rows),
     ]
 
 
-def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Ask what (B, C, D) tell of who was in the training data, and what A adds.
 
     [ppmtf] section 3.5: "it is hard to infer private information from (B, C, D)". Hard is an advantage
@@ -456,14 +470,14 @@ def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[Find
     whole = [row for row in rows if row["released"] == EVERYTHING]
     most = max(row["reidentification_rate"] for row in whole)
     return [
-        counted(
+        check_share(
             "profiles of places and of time, (B, C, D), do not tell who was in the training data",
             [row["advantage"] <= row["chance"] for row in profiles],
             "settings have an advantage that chance explains: "
             + ", ".join(f"{row['advantage']:.2f}" for row in profiles)
             + f", chance up to {profiles[0]['chance']:.2f}",
         ),
-        Finding(
+        ClaimResult(
             "with the profiles of users, A, most people are found",
             most > 0.5,
             f"up to {most:.0%} of the rows of A, it takes half",
@@ -472,8 +486,8 @@ def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[Find
     ]
 
 
-def _plot_ppmtf_parameters(path: Path, rows: Sequence[Mapping[str, Any]], said: list[Finding]) -> Path:
-    with canvas(10, 4.0, ncols=2) as (figure, axes):
+def _plot_ppmtf_parameters(path: Path, rows: Sequence[Mapping[str, Any]], said: list[ClaimResult]) -> Path:
+    with open_canvas(10, 4.0, ncols=2) as (figure, axes):
         for number, name in enumerate((TRACES, PROFILES, EVERYTHING)):
             look = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
             for panel, column in zip(axes, ("advantage", "reidentification_rate"), strict=True):
@@ -486,5 +500,5 @@ def _plot_ppmtf_parameters(path: Path, rows: Sequence[Mapping[str, Any]], said: 
             panel.set(xlabel="α", ylabel=f"{label} (0 is best)", ylim=(-0.02, 1))
             panel.legend(frameon=False, fontsize=8)
         figure.subplots_adjust(wspace=0.3)
-        head(figure, "Attacks on the parameters of PPMTF", said, width=115)
-        return save(figure, path)
+        write_head(figure, "Attacks on the parameters of PPMTF", said, width=115)
+        return save_figure(figure, path)

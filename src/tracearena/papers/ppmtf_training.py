@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tracearena.arena.claims import Finding, Tell, announce, counted, titled
+from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
 from tracearena.arena.evaluation import baselines, evaluate
-from tracearena.engine import tracked
+from tracearena.engine import track_progress
 from tracearena.files import write_csv
 from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.papers.data import (
     CHECK_INS,
     TITLES,
+    FigureSource,
     Size,
-    Source,
-    check_ins,
-    growth,
-    people_flow,
-    timed,
+    fit_growth,
+    load_check_ins,
+    load_people_flow,
+    measure_time,
     write_records,
 )
-from tracearena.papers.style import canvas, head, save
+from tracearena.papers.style import open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.synthesis.ppmtf import ChainReport, Deniability, measure_deniability, run_chains
 from tracearena.synthesis.ppmtf.tensors import Zeros
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 SIZES = (100, 200, 400, 600, 800, 1000)
 FEW_USERS, PLACES = 100, 400
 ITERATIONS = 100
-Row: TypeAlias = tuple[str, str, int, int, float]
+TimingRow: TypeAlias = tuple[str, str, int, int, float]
 
 # Hours that the paper's text states, in seconds: series, varied, users, places, seconds.
-PUBLISHED: tuple[Row, ...] = (
+PUBLISHED: tuple[TimingRow, ...] = (
     ("SGLT training (published)", "users", 100, 400, 0.47 * 3600),
     ("SGLT training (published)", "users", 1000, 400, 47 * 3600),
     ("SGLT training (published)", "places", 100, 100, 8.1e-3 * 3600),
@@ -55,33 +55,36 @@ PUBLISHED: tuple[Row, ...] = (
 
 def draw_ppmtf_figure_9(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
     sizes: Sequence[int] = SIZES,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-9.svg and ppmtf-9.csv; α = 200, z = 16, 100 iterations, one trace a user."""
-    training, testing = people_flow(source)
-    everybody = _joined(training, testing)
-    _timed(_sized(everybody, 50, 50), source.seed, 1)
-    _timed_fakes(_sized(everybody, 50, 50), source.seed)
+    training, testing = load_people_flow(source)
+    everybody = _join_users(training, testing)
+    _time_ppmtf(_resize_traces(everybody, 50, 50), source.seed, 1)
+    _time_sglt(_resize_traces(everybody, 50, 50), source.seed)
     plan = [("users", users, PLACES) for users in sizes] + [("places", FEW_USERS, n) for n in sizes]
-    rows: list[Row] = []
-    for varied, users, places in tracked(plan, len(plan)):
-        sized = _sized(everybody, users, places)
-        seconds = {"PPMTF": _timed(sized, source.seed, iterations), "SGLT": _timed_fakes(sized, source.seed)}
+    rows: list[TimingRow] = []
+    for varied, users, places in track_progress(plan, len(plan)):
+        sized = _resize_traces(everybody, users, places)
+        seconds = {
+            "PPMTF": _time_ppmtf(sized, source.seed, iterations),
+            "SGLT": _time_sglt(sized, source.seed),
+        }
         for method, (fitting, drawing) in seconds.items():
             rows.append((f"{method} training", varied, users, places, fitting))
             rows.append((f"{method} synthesis", varied, users, places, drawing))
     found = check_ppmtf_9_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     rows += PUBLISHED
     header = ["series", "varied", "users", "places", "seconds"]
-    return [_draw(out / "ppmtf-9.svg", rows, found), write_csv(out / "ppmtf-9.csv", header, rows)]
+    return [_plot_ppmtf_9(out / "ppmtf-9.svg", rows, found), write_csv(out / "ppmtf-9.csv", header, rows)]
 
 
-def check_ppmtf_9_claims(rows: Sequence[Row]) -> list[Finding]:
+def check_ppmtf_9_claims(rows: Sequence[TimingRow]) -> list[ClaimResult]:
     """Fit how the measured times of PPMTF grow.
 
     [ppmtf] section 4.4 says that they are linear in the users, so twice the users may take 2.2 times
@@ -95,10 +98,10 @@ def check_ppmtf_9_claims(rows: Sequence[Row]) -> list[Finding]:
         ("PPMTF training", "places", 10, 2.0),
     ):
         at = 2 if varied == "users" else 3
-        slope = growth([(float(row[at]), row[4]) for row in rows if row[:2] == (series, varied)])
+        slope = fit_growth([(float(row[at]), row[4]) for row in rows if row[:2] == (series, varied)])
         factor = None if slope is None else float(times**slope)
         found.append(
-            Finding(
+            ClaimResult(
                 f"{times} times the {varied} cost {series} at most {most:g} times the time",
                 factor is not None and factor <= most,
                 "not measured" if factor is None else f"{factor:.2f} times",
@@ -108,14 +111,14 @@ def check_ppmtf_9_claims(rows: Sequence[Row]) -> list[Finding]:
     return found
 
 
-def _joined(training: Traces, testing: Traces) -> Traces:
+def _join_users(training: Traces, testing: Traces) -> Traces:
     index = np.concatenate([training.user_index, testing.user_index + training.n_users])
     instants = np.concatenate([training.instants, testing.instants])
     places = np.concatenate([training.place_index, testing.place_index])
     return Traces.from_events(index, instants, places, training.places, training.clock)
 
 
-def _sized(traces: Traces, users: int, places: int) -> Traces:
+def _resize_traces(traces: Traces, users: int, places: int) -> Traces:
     """Repeat or cut the users; fold the places into fewer, or spread them over more."""
     chosen = np.arange(users) % traces.n_users
     some = traces.take_users(chosen).with_user_ids(np.arange(users))
@@ -126,29 +129,29 @@ def _sized(traces: Traces, users: int, places: int) -> Traces:
     )
 
 
-def _timed(traces: Traces, seed: int, iterations: int) -> tuple[float, float]:
+def _time_ppmtf(traces: Traces, seed: int, iterations: int) -> tuple[float, float]:
     model = PPMTF(iterations=iterations)
-    _, training = timed(lambda: model.fit(traces, seed=seed))
-    return training, timed(lambda: model.synthesize(1, seed=seed))[1]
+    _, training = measure_time(lambda: model.fit(traces, seed=seed))
+    return training, measure_time(lambda: model.synthesize(1, seed=seed))[1]
 
 
-def _timed_fakes(traces: Traces, seed: int) -> tuple[float, float]:
+def _time_sglt(traces: Traces, seed: int) -> tuple[float, float]:
     model = SGLT(classes=len(traces.places) // 4, privacy_tests=False)
-    _, training = timed(lambda: model.fit(traces, seed=seed))
-    return training, timed(lambda: model.synthesize(1, seed=seed))[1]
+    _, training = measure_time(lambda: model.fit(traces, seed=seed))
+    return training, measure_time(lambda: model.synthesize(1, seed=seed))[1]
 
 
-def _draw(path: Path, rows: list[Row], found: list[Finding]) -> Path:
-    with canvas(11, 4.5, ncols=2, sharey=True) as (figure, axes):
-        _panel(axes[0], [row for row in rows if row[1] == "users"], 2, f"users ({PLACES} places)")
-        _panel(axes[1], [row for row in rows if row[1] == "places"], 3, f"places ({FEW_USERS} users)")
+def _plot_ppmtf_9(path: Path, rows: list[TimingRow], found: list[ClaimResult]) -> Path:
+    with open_canvas(11, 4.5, ncols=2, sharey=True) as (figure, axes):
+        _plot_times(axes[0], [row for row in rows if row[1] == "users"], 2, f"users ({PLACES} places)")
+        _plot_times(axes[1], [row for row in rows if row[1] == "places"], 3, f"places ({FEW_USERS} users)")
         axes[0].set_ylabel("processor seconds")
         axes[0].legend(fontsize=8, frameon=False)
-        head(figure, "Running time over users and over places", found)
-        return save(figure, path)
+        write_head(figure, "Running time over users and over places", found)
+        return save_figure(figure, path)
 
 
-def _panel(panel: Axes, rows: list[Row], axis: int, label: str) -> None:
+def _plot_times(panel: Axes, rows: list[TimingRow], axis: int, label: str) -> None:
     for number, series in enumerate(dict.fromkeys(row[0] for row in rows)):
         mine = [row for row in rows if row[0] == series]
         x, y = [int(row[axis]) for row in mine], [row[4] for row in mine]
@@ -161,36 +164,36 @@ def _panel(panel: Axes, rows: list[Row], axis: int, label: str) -> None:
 # [ppmtf] Figure 13: running time of training, synthesis and deniability test on check-ins.
 
 
-SIZE = Size(10_000, CHECK_INS.days)
-SHARES = (0.125, 0.25, 0.5, 1.0)
+FIGURE_13_SIZE = Size(10_000, CHECK_INS.days)
+FIGURE_13_SHARES = (0.125, 0.25, 0.5, 1.0)
 VERIFIERS = 32_000
-K = 10
-ZEROS: dict[str, Zeros] = {"PPMTF": "sampled", "PPMTF, all zeros": "all"}
+FIGURE_13_K = 10
+FIGURE_13_ZEROS: dict[str, Zeros] = {"PPMTF": "sampled", "PPMTF, all zeros": "all"}
 ISTANBUL = 219_793
 AUTHORS = {"PPMTF (T)": 10.2, "PPMTF (S)": 0.6, "PPMTF (P)": 2.1}
 """Hours of the authors' program (one thread) for Istanbul, extrapolated from runs with up to 8,000 users."""
 
 
 def draw_ppmtf_figure_13(
-    out: Path, source: Source, tell: Tell | None, *, k: int = K, iterations: int = ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, k: int = FIGURE_13_K, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write ppmtf-13.svg and ppmtf-13.csv: up to 8,000 training users, k = 10, η = 1, |U*| = 32,000.
 
     T is training (100 iterations), S one trace a user, P the test with early stop; with the paper's sampled
     zeros, and with all of them.
     """
-    training, _ = check_ins(source, SIZE)
-    _measured(training.take_users(range(min(50, training.n_users))), k, iterations, source.seed)
+    training, _ = load_check_ins(source, FIGURE_13_SIZE)
+    _measure_times(training.take_users(range(min(50, training.n_users))), k, iterations, source.seed)
     rows: list[dict[str, Any]] = []
-    for share in tracked(SHARES, len(SHARES)):
+    for share in track_progress(FIGURE_13_SHARES, len(FIGURE_13_SHARES)):
         users = max(round(share * training.n_users), 1)
-        seconds = _measured(training.take_users(range(users)), k, iterations, source.seed)
+        seconds = _measure_times(training.take_users(range(users)), k, iterations, source.seed)
         rows += [
             {"series": name, "users": users, "seconds": value, "source": "measured"}
             for name, value in seconds.items()
         ]
     found = check_ppmtf_13_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     rows += [
         {
             "series": name,
@@ -203,7 +206,7 @@ def draw_ppmtf_figure_13(
     return [_plot_ppmtf_13(out / "ppmtf-13.svg", rows, found), write_records(out / "ppmtf-13.csv", rows)]
 
 
-def check_ppmtf_13_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_13_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Fit how the measured times grow with the users.
 
     [ppmtf] calls the time linear in the users (of Figure 9). Twice the users may take 2.2 times as long in
@@ -213,11 +216,11 @@ def check_ppmtf_13_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     found = []
     for series, least, most in (("PPMTF (T)", 0, 2.2), ("PPMTF (S)", 0, 2.2), ("PPMTF (P)", 2.2, 4.0)):
         mine = [row for row in rows if row["series"] == series and row["source"] == "measured"]
-        slope = growth([(row["users"], row["seconds"]) for row in mine])
+        slope = fit_growth([(row["users"], row["seconds"]) for row in mine])
         factor = None if slope is None else 2.0**slope
         said = f"at most {most:g}" if not least else f"{least:g} to {most:g}"
         found.append(
-            Finding(
+            ClaimResult(
                 f"twice the users cost {series} {said} times the time",
                 factor is not None and least <= factor <= most,
                 "not measured" if factor is None else f"{factor:.2f} times",
@@ -227,26 +230,26 @@ def check_ppmtf_13_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     return found
 
 
-def _measured(training: Traces, k: int, iterations: int, seed: int) -> dict[str, float]:
+def _measure_times(training: Traces, k: int, iterations: int, seed: int) -> dict[str, float]:
     """Return the seconds of each part."""
     ours: dict[str, float] = {}
-    for name, zeros in ZEROS.items():
+    for name, zeros in FIGURE_13_ZEROS.items():
         model = PPMTF(zeros=zeros, iterations=iterations)
-        _, learned = timed(partial(model.fit, training, seed=seed))
-        made, drawn = timed(partial(model.synthesize, 1, seed=seed))
-        _, tested = timed(partial(_tested, model, made, k, seed))
+        _, learned = measure_time(partial(model.fit, training, seed=seed))
+        made, drawn = measure_time(partial(model.synthesize, 1, seed=seed))
+        _, tested = measure_time(partial(_test_deniability, model, made, k, seed))
         ours |= {f"{name} (T)": learned, f"{name} (S)": drawn, f"{name} (P)": tested}
-    chain, counted = timed(lambda: SGD().fit(training))
-    _, walked = timed(lambda: chain.synthesize(1, seed=seed))
+    chain, counted = measure_time(lambda: SGD().fit(training))
+    _, walked = measure_time(lambda: chain.synthesize(1, seed=seed))
     return ours | {"SGD (T)": counted, "SGD (S)": walked}
 
 
-def _tested(model: PPMTF, made: Traces, k: int, seed: int) -> Deniability:
+def _test_deniability(model: PPMTF, made: Traces, k: int, seed: int) -> Deniability:
     return measure_deniability(model, made, k=k, eta=1, verifiers=VERIFIERS, early_stop=True, seed=seed)
 
 
-def _plot_ppmtf_13(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
-    with canvas(7.5, 4.8) as (figure, axes):
+def _plot_ppmtf_13(path: Path, rows: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
+    with open_canvas(7.5, 4.8) as (figure, axes):
         for number, series in enumerate(dict.fromkeys(row["series"] for row in rows)):
             style = {"marker": MARKERS[number].matplotlib, "color": COLOURS[number]}
             for source, look in (
@@ -262,9 +265,9 @@ def _plot_ppmtf_13(path: Path, rows: list[dict[str, Any]], found: list[Finding])
         axes.set_yscale("log")
         axes.set(xlabel="training users", ylabel="processor seconds")
         title = "Running time of training (T), synthesis (S) and deniability test (P)"
-        axes.set_title(titled(title, found), fontsize=10, loc="left")
+        axes.set_title(format_title(title, found), fontsize=10, loc="left")
         axes.legend(frameon=False, fontsize=8)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 # Whether chains from different starts agree on what PPMTF says, and after how many iterations.
@@ -285,21 +288,26 @@ MIXED = 1.1
 
 
 def draw_ppmtf_chains(
-    out: Path, source: Source, tell: Tell | None, *, iterations: int = CHAIN_ITERATIONS, chains: int = CHAINS
+    out: Path,
+    source: FigureSource,
+    tell: Tell | None,
+    *,
+    iterations: int = CHAIN_ITERATIONS,
+    chains: int = CHAINS,
 ) -> list[Path]:
     """Write ppmtf-chains.svg and ppmtf-chains.csv: R̂ and effective draws by iterations."""
-    training, _ = people_flow(source)
+    training, _ = load_people_flow(source)
     report = run_chains(PPMTF(iterations=iterations), training, chains=chains, seed=source.seed)
-    rows = _rows(report)
+    rows = _build_chain_rows(report)
     found = check_ppmtf_chain_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     return [
         _plot_ppmtf_chains(out / "ppmtf-chains.svg", report, rows, found),
         write_records(out / "ppmtf-chains.csv", rows),
     ]
 
 
-def check_ppmtf_chain_claims(rows: Sequence[dict[str, Any]]) -> list[Finding]:
+def check_ppmtf_chain_claims(rows: Sequence[dict[str, Any]]) -> list[ClaimResult]:
     """Ask whether chains that start apart agree, after the iterations of the paper or all there are.
 
     [ppmtf] takes the state after 100 iterations and says nothing of other chains. It takes R̂ < 1.1 for nine
@@ -313,7 +321,7 @@ def check_ppmtf_chain_claims(rows: Sequence[dict[str, Any]]) -> list[Finding]:
         share = float(np.mean([here[kind]["mixed"] for kind in kinds]))
         worst = max(here[kind]["r_hat_median"] for kind in kinds)
         found.append(
-            Finding(
+            ClaimResult(
                 f"after {at} iterations chains from different starts agree on {words}",
                 share >= 1 - CHAINS_APART,
                 f"R̂ < {MIXED:g} for {share:.0%}, median R̂ {worst:.2f}; it takes {1 - CHAINS_APART:.0%}",
@@ -323,7 +331,7 @@ def check_ppmtf_chain_claims(rows: Sequence[dict[str, Any]]) -> list[Finding]:
     return found
 
 
-def _rows(report: ChainReport) -> list[dict[str, Any]]:
+def _build_chain_rows(report: ChainReport) -> list[dict[str, Any]]:
     total = report.draws.shape[2]
     steps = sorted({max(total * part // 8, 8) for part in range(1, 9)})
     kinds = np.array([name.split()[0] for name in report.names])
@@ -347,11 +355,11 @@ def _rows(report: ChainReport) -> list[dict[str, Any]]:
 
 
 def _plot_ppmtf_chains(
-    path: Path, report: ChainReport, rows: list[dict[str, Any]], found: list[Finding]
+    path: Path, report: ChainReport, rows: list[dict[str, Any]], found: list[ClaimResult]
 ) -> Path:
-    with canvas(14, 4.0, ncols=4) as (figure, axes):
-        _paths(axes[0], report, "error", "root mean squared error")
-        _paths(axes[1], report, "population 1", "population of the busiest place and slot")
+    with open_canvas(14, 4.0, ncols=4) as (figure, axes):
+        _plot_paths(axes[0], report, "error", "root mean squared error")
+        _plot_paths(axes[1], report, "population 1", "population of the busiest place and slot")
         for panel, column, label in (
             (axes[2], "r_hat_median", "median R̂ (1 is best)"),
             (axes[3], "effective_median", "median effective draws"),
@@ -364,11 +372,11 @@ def _plot_ppmtf_chains(
         axes[2].axhline(MIXED, color="#555555", linestyle="--", linewidth=1)
         axes[2].legend(frameon=False, fontsize=8)
         figure.subplots_adjust(wspace=0.35)
-        head(figure, "Chains of PPMTF from different starts on the same cells", found, width=150)
-        return save(figure, path)
+        write_head(figure, "Chains of PPMTF from different starts on the same cells", found, width=150)
+        return save_figure(figure, path)
 
 
-def _paths(panel: Axes, report: ChainReport, name: str, label: str) -> None:
+def _plot_paths(panel: Axes, report: ChainReport, name: str, label: str) -> None:
     draws = report.draws[report.names.index(name)]
     for number, one in enumerate(draws):
         panel.plot(np.arange(1, len(one) + 1), one, color=COLOURS[number % len(COLOURS)], linewidth=1)
@@ -380,45 +388,54 @@ def _paths(panel: Axes, report: ChainReport, name: str, label: str) -> None:
 # Factors that both tensors share, and factors of their own, against [ppmtf] section 3.2.
 
 
-ALPHAS = (1.0, 20.0, 200.0, 1000.0)
+FACTOR_ALPHAS = (1.0, 20.0, 200.0, 1000.0)
 SEEDS = 3
-TRACES_PER_USER = 10
-SHARED, APART = "shared", "apart"
-METRICS = ("tp_tv", "tm_emd_x", "tm_emd_y", "reidentification_rate", "membership_advantage")
-MOST_REIDENTIFIED, LARGEST_ADVANTAGE = 0.03, 0.055
+FACTOR_TRACES_PER_USER = 10
+FACTORS_SHARED, FACTORS_APART = "shared", "apart"
+FACTOR_METRICS = ("tp_tv", "tm_emd_x", "tm_emd_y", "reidentification_rate", "membership_advantage")
+FACTOR_MOST_REIDENTIFIED, FACTOR_LARGEST_ADVANTAGE = 0.03, 0.055
 """The advantage is what [ppmtf] claims of Figure 7; re-identified may be half as much again as there."""
 
 
 def draw_ppmtf_factors(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
-    alphas: Sequence[float] = ALPHAS,
+    alphas: Sequence[float] = FACTOR_ALPHAS,
     seeds: int = SEEDS,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-factors.svg and ppmtf-factors.csv: utility and privacy of both ways over α and seeds."""
-    training, testing = people_flow(source)
-    plan = [(way, alpha, run) for alpha in alphas for run in range(seeds) for way in (SHARED, APART)]
+    training, testing = load_people_flow(source)
+    plan = [
+        (way, alpha, run)
+        for alpha in alphas
+        for run in range(seeds)
+        for way in (FACTORS_SHARED, FACTORS_APART)
+    ]
     rows: list[dict[str, Any]] = []
-    for way, alpha, run in tracked(plan, len(plan)):
+    for way, alpha, run in track_progress(plan, len(plan)):
         seed = source.seed + run
-        model = PPMTF(alpha=alpha, iterations=iterations, shared_factors=way == SHARED)
-        made = model.fit(training, seed=seed).synthesize(TRACES_PER_USER, seed=seed)
+        model = PPMTF(alpha=alpha, iterations=iterations, shared_factors=way == FACTORS_SHARED)
+        made = model.fit(training, seed=seed).synthesize(FACTOR_TRACES_PER_USER, seed=seed)
         found = evaluate(made, training, testing).to_dict()
-        rows.append({"factors": way, "alpha": alpha, "seed": seed, **{name: found[name] for name in METRICS}})
+        rows.append(
+            {"factors": way, "alpha": alpha, "seed": seed, **{name: found[name] for name in FACTOR_METRICS}}
+        )
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
     said = check_ppmtf_factor_claims(rows)
-    announce(said, tell)
-    ends = [{"factors": name, **{key: one.get(key) for key in METRICS}} for name, one in limits.items()]
+    report_findings(said, tell)
+    ends = [
+        {"factors": name, **{key: one.get(key) for key in FACTOR_METRICS}} for name, one in limits.items()
+    ]
     return [
         _plot_ppmtf_factors(out / "ppmtf-factors.svg", rows, limits, said),
         write_records(out / "ppmtf-factors.csv", rows + ends, list(rows[0])),
     ]
 
 
-def check_ppmtf_factor_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_factor_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Ask whether sharing the factors helps, and what factors apart betray.
 
     [ppmtf] section 3.2: "the utility is improved by sharing A and B". It takes a mean over the seeds that
@@ -431,9 +448,9 @@ def check_ppmtf_factor_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding
 
     found = []
     for name in ("tp_tv", "tm_emd_x", "tm_emd_y"):
-        pairs = [(mean(SHARED, alpha, name), mean(APART, alpha, name)) for alpha in alphas]
+        pairs = [(mean(FACTORS_SHARED, alpha, name), mean(FACTORS_APART, alpha, name)) for alpha in alphas]
         found.append(
-            counted(
+            check_share(
                 f"sharing factors between the tensors makes traces more useful ({TITLES[name]})",
                 [shared < apart for shared, apart in pairs],
                 "settings are better shared; shared / apart: "
@@ -441,16 +458,16 @@ def check_ppmtf_factor_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding
             )
         )
     worst = {
-        name: max(mean(APART, alpha, name) for alpha in alphas)
+        name: max(mean(FACTORS_APART, alpha, name) for alpha in alphas)
         for name in ("reidentification_rate", "membership_advantage")
     }
     rate, advantage = worst.values()
     found.append(
-        Finding(
+        ClaimResult(
             "factors apart betray almost nobody either",
-            rate < MOST_REIDENTIFIED and advantage < LARGEST_ADVANTAGE,
+            rate < FACTOR_MOST_REIDENTIFIED and advantage < FACTOR_LARGEST_ADVANTAGE,
             f"at most {rate:.3f} re-identified and an advantage of {advantage:.3f}, it takes "
-            f"< {MOST_REIDENTIFIED:g} and < {LARGEST_ADVANTAGE:g}",
+            f"< {FACTOR_MOST_REIDENTIFIED:g} and < {FACTOR_LARGEST_ADVANTAGE:g}",
             rate,
         )
     )
@@ -461,11 +478,11 @@ def _plot_ppmtf_factors(
     path: Path,
     rows: Sequence[Mapping[str, Any]],
     limits: Mapping[str, Mapping[str, Any]],
-    said: list[Finding],
+    said: list[ClaimResult],
 ) -> Path:
-    with canvas(3.0 * len(METRICS), 3.8, ncols=len(METRICS)) as (figure, axes):
-        for panel, name in zip(axes, METRICS, strict=True):
-            for number, way in enumerate((SHARED, APART)):
+    with open_canvas(3.0 * len(FACTOR_METRICS), 3.8, ncols=len(FACTOR_METRICS)) as (figure, axes):
+        for panel, name in zip(axes, FACTOR_METRICS, strict=True):
+            for number, way in enumerate((FACTORS_SHARED, FACTORS_APART)):
                 mine = [row for row in rows if row["factors"] == way]
                 x, y = ([row[column] for row in mine] for column in ("alpha", name))
                 look = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
@@ -481,10 +498,10 @@ def _plot_ppmtf_factors(
         axes[0].set_ylabel("0 is best")
         axes[0].legend(frameon=False, fontsize=8, loc="lower left")
         figure.subplots_adjust(wspace=0.35)
-        head(
+        write_head(
             figure,
             "PPMTF with factors of users and places shared by both tensors, and apart",
             said,
             width=170,
         )
-        return save(figure, path)
+        return save_figure(figure, path)

@@ -11,15 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.claims import Finding, Tell, announce, counted
-from tracearena.arena.evaluation import baselines, evaluate, halves
-from tracearena.engine import child_seed, generator, seed_sequence, tracked
+from tracearena.arena.claims import ClaimResult, Tell, check_share, report_findings
+from tracearena.arena.evaluation import baselines, compare_halves, evaluate
+from tracearena.engine import child_seed, generator, seed_sequence, track_progress
 from tracearena.errors import DataError
 from tracearena.files import write_csv
 from tracearena.metrics import category_fractions, cluster_populations
 from tracearena.pages.html import COLOURS, MARKERS
-from tracearena.papers.data import Source, check_ins, kept_days, people_flow, published_results, write_records
-from tracearena.papers.style import canvas, head, save, scale_bar
+from tracearena.papers.data import (
+    FigureSource,
+    load_check_ins,
+    load_people_flow,
+    read_published_results,
+    select_days,
+    write_records,
+)
+from tracearena.papers.style import draw_scale_bar, open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.synthesis.ppmtf import cluster_features, measure_deniability
 from tracearena.traces import Clock, Places, Traces
@@ -29,15 +36,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 2, 10, 20, 100, 200, 1000)
+FIGURE_7_ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 2, 10, 20, 100, 200, 1000)
 COPIED = (0, 1, 2, 3, 4, 5)
 DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
 """par_l of SGLT."""
 CLASSES = (50, 100, 150, 200)
 """c of SGLT."""
-TRACES_PER_USER = 10
+FIGURE_12_TRACES_PER_USER = 10
 ITERATIONS = 100
-MOST_REIDENTIFIED, LARGEST_ADVANTAGE = 0.02, 0.055
+FIGURE_7_MOST_REIDENTIFIED, FIGURE_7_LARGEST_ADVANTAGE = 0.02, 0.055
 """What [ppmtf] section 4.4 claims for PPMTF in Figure 7."""
 UTILITIES = {
     "tp_tv": ("TP-TV", "TP-TV"),
@@ -53,7 +60,7 @@ PRIVACIES = {
 
 
 @dataclass(frozen=True)
-class Point:
+class TradeoffPoint:
     """One synthesizer with one setting."""
 
     series: str
@@ -68,18 +75,18 @@ class Point:
 
 def draw_ppmtf_figure_7(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
-    alphas: Sequence[float] = ALPHAS,
+    alphas: Sequence[float] = FIGURE_7_ALPHAS,
     copied: Sequence[int] = COPIED,
     dropped: Sequence[float] = DROPPED,
     classes: Sequence[int] = CLASSES,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
-    training, testing = people_flow(source)
-    points: list[Point] = []
+    training, testing = load_people_flow(source)
+    points: list[TradeoffPoint] = []
     models: list[tuple[str, str, PPMTF | SGD | SGLT]] = [
         *(("PPMTF", f"α={alpha:g}", PPMTF(alpha=alpha, iterations=iterations)) for alpha in alphas),
         *(("SGD", f"ξ={many}", SGD(copied=many)) for many in copied),
@@ -89,24 +96,26 @@ def draw_ppmtf_figure_7(
             for share in dropped
         ),
     ]
-    for series, setting, model in tracked(models, len(models)):
-        made = model.fit(training, seed=source.seed).synthesize(TRACES_PER_USER, seed=source.seed)
-        points.append(_point(series, setting, made, training, testing))
+    for series, setting, model in track_progress(models, len(models)):
+        made = model.fit(training, seed=source.seed).synthesize(FIGURE_12_TRACES_PER_USER, seed=source.seed)
+        points.append(_evaluate_point(series, setting, made, training, testing))
     for method in ("PPMTF", "SGD", "SGLT"):
-        points += [_published(row, method) for row in published_results(source.data, method)]
+        points += [_read_published_point(row, method) for row in read_published_results(source.data, method)]
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
-    parted = halves(training, testing)
+    parted = compare_halves(training, testing)
     if parted is not None:
         limits |= {"halves": parted.mean.to_dict(), "halves, spread": parted.spread.to_dict()}
     found = check_ppmtf_7_claims(points, limits)
-    announce(found, tell)
+    report_findings(found, tell)
     return [
-        _draw(out / "ppmtf-7.svg", points, limits, found),
+        _plot_ppmtf_7(out / "ppmtf-7.svg", points, limits, found),
         _write_numbers(out / "ppmtf-7.csv", points, limits),
     ]
 
 
-def check_ppmtf_7_claims(points: Sequence[Point], limits: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_7_claims(
+    points: Sequence[TradeoffPoint], limits: Mapping[str, Mapping[str, Any]]
+) -> list[ClaimResult]:
     """Compare PPMTF, over all settings measured here, with what [ppmtf] section 4.4 says of it.
 
     There TP-TV is "close to Training" while less than 0.02 of the traces are re-identified and the
@@ -121,20 +130,22 @@ def check_ppmtf_7_claims(points: Sequence[Point], limits: Mapping[str, Mapping[s
     kept = [
         point
         for point in near
-        if point.reidentification_rate < MOST_REIDENTIFIED and point.membership_advantage < LARGEST_ADVANTAGE
+        if point.reidentification_rate < FIGURE_7_MOST_REIDENTIFIED
+        and point.membership_advantage < FIGURE_7_LARGEST_ADVANTAGE
     ]
     worse = sum(point.tp_tv >= uniform for point in ours)
     return [
-        Finding(
+        ClaimResult(
             "PPMTF comes near the training data in where people are while betraying almost nobody",
             bool(kept),
             f"TP-TV is worse than uniform at {worse} of {len(ours)} settings and nearer to training than to "
-            f"uniform at {len(near)}, at {len(kept)} of these with < {MOST_REIDENTIFIED:g} re-identified and "
-            f"an advantage < {LARGEST_ADVANTAGE:g}",
+            f"uniform at {len(near)}, at {len(kept)} of these with < {FIGURE_7_MOST_REIDENTIFIED:g} "
+            "re-identified and "
+            f"an advantage < {FIGURE_7_LARGEST_ADVANTAGE:g}",
             len(kept) / len(ours) if ours else None,
         ),
         *(
-            counted(
+            check_share(
                 f"PPMTF keeps people's moves better than uniform places do ({UTILITIES[name][0]})",
                 [getattr(point, name) < limits["uniform"][name] for point in ours],
                 "settings are better",
@@ -145,12 +156,14 @@ def check_ppmtf_7_claims(points: Sequence[Point], limits: Mapping[str, Mapping[s
     ]
 
 
-def _point(series: str, setting: str, synthetic: Traces, training: Traces, testing: Traces) -> Point:
+def _evaluate_point(
+    series: str, setting: str, synthetic: Traces, training: Traces, testing: Traces
+) -> TradeoffPoint:
     found = evaluate(synthetic, training, testing).to_dict()
-    return Point(series, setting, **{name: found[name] for name in (*UTILITIES, *PRIVACIES)})
+    return TradeoffPoint(series, setting, **{name: found[name] for name in (*UTILITIES, *PRIVACIES)})
 
 
-def _published(row: dict[str, Any], method: str) -> Point:
+def _read_published_point(row: dict[str, Any], method: str) -> TradeoffPoint:
     """Return a point of the authors' table, under the name and setting that ours has."""
     file = row["tracefile"]
     series, setting = method + _PUBLISHED, file
@@ -161,7 +174,7 @@ def _published(row: dict[str, Any], method: str) -> Point:
     elif match := re.search(r"_c(\d+)_[\d.]+_[\d.]+_([\d.]+)_", file):
         series, setting = f"{method}, c={match[1]}{_PUBLISHED}", f"par_l={float(match[2]):g}"
     values = {name: row[f"{column}_syn"] for name, (_, column) in UTILITIES.items()}
-    return Point(
+    return TradeoffPoint(
         series,
         setting,
         **values,
@@ -170,34 +183,38 @@ def _published(row: dict[str, Any], method: str) -> Point:
     )
 
 
-def _write_numbers(path: Path, points: list[Point], limits: dict[str, dict[str, Any]]) -> Path:
+def _write_numbers(path: Path, points: list[TradeoffPoint], limits: dict[str, dict[str, Any]]) -> Path:
     rows = [asdict(point) for point in points]
     rows += [{"series": name, **values} for name, values in limits.items()]
-    return write_records(path, rows, list(Point.__dataclass_fields__))
+    return write_records(path, rows, list(TradeoffPoint.__dataclass_fields__))
 
 
-def _draw(path: Path, points: list[Point], limits: dict[str, dict[str, Any]], found: list[Finding]) -> Path:
+def _plot_ppmtf_7(
+    path: Path, points: list[TradeoffPoint], limits: dict[str, dict[str, Any]], found: list[ClaimResult]
+) -> Path:
     series = list(dict.fromkeys(point.series for point in points))
-    with canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
+    with open_canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
         for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
             for column, (utility, (label, _)) in enumerate(UTILITIES.items()):
                 panel = axes[row, column]
-                _panel(panel, points, series, utility, privacy)
-                _limits(panel, limits, utility)
+                _plot_tradeoff(panel, points, series, utility, privacy)
+                _plot_limits(panel, limits, utility)
                 panel.set_xlabel(f"{label} (0 is best)" if row else "")
                 panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
         handles = axes[0, 0].get_legend_handles_labels()
         figure.legend(*handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
-        head(
+        write_head(
             figure,
             "Privacy against utility; lines: training data, halves of it against each other, uniform places",
             found,
             width=150,
         )
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
-def _panel(panel: Axes, points: list[Point], series: list[str], utility: str, privacy: str) -> None:
+def _plot_tradeoff(
+    panel: Axes, points: list[TradeoffPoint], series: list[str], utility: str, privacy: str
+) -> None:
     """Draw the points; a method and its published ones share colour and marker, these hollow."""
     methods = list(dict.fromkeys(name.removesuffix(_PUBLISHED) for name in series))
     for name in series:
@@ -217,7 +234,7 @@ def _panel(panel: Axes, points: list[Point], series: list[str], utility: str, pr
         )
 
 
-def _limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:
+def _plot_limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:
     spread = limits.get("halves, spread", {}).get(utility)
     if spread is not None:
         middle = limits["halves"][utility]
@@ -236,17 +253,17 @@ def _limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> Non
 
 FIGURE_8_CLUSTERS = 3
 HALVINGS = 10
-COLUMNS = (
+FIGURE_8_COLUMNS = (
     "cluster", "total_variation", "from_everybody", "halves", "place", "training", "synthetic", "b", "c",
 )  # fmt: skip
 _ROWS = ("training", "synthetic", "column of B", "column of C")
 
 
 def draw_ppmtf_figure_8(
-    out: Path, source: Source, tell: Tell | None, *, iterations: int = ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write ppmtf-8.svg and ppmtf-8.csv: three clusters of a tenth of the users."""
-    training, _ = people_flow(source)
+    training, _ = load_people_flow(source)
     model = PPMTF(iterations=iterations).fit(training, seed=source.seed)
     synthetic = model.synthesize(10, seed=source.seed)
     clusters = cluster_features(model, training, synthetic)
@@ -256,24 +273,26 @@ def draw_ppmtf_figure_8(
     apart = {
         "synthetic": people.total_variation[chosen],
         "everybody": np.abs(rows[0] - clusters.everybody).sum(axis=1) / 2,
-        "halves": np.array([_halves(training.take_users(people.users[one]), source.seed) for one in chosen]),
+        "halves": np.array(
+            [_compare_cluster_halves(training.take_users(people.users[one]), source.seed) for one in chosen]
+        ),
     }
     found = check_ppmtf_8_claims(apart["synthetic"], apart["everybody"])
-    announce(found, tell)
+    report_findings(found, tell)
     return [
         _plot_ppmtf_8(out / "ppmtf-8.svg", training, rows, apart, found),
-        write_csv(out / "ppmtf-8.csv", COLUMNS, _numbers(chosen, rows, apart)),
+        write_csv(out / "ppmtf-8.csv", FIGURE_8_COLUMNS, _iterate_numbers(chosen, rows, apart)),
     ]
 
 
-def check_ppmtf_8_claims(synthetic: NDArray[np.float64], everybody: NDArray[np.float64]) -> list[Finding]:
+def check_ppmtf_8_claims(synthetic: NDArray[np.float64], everybody: NDArray[np.float64]) -> list[ClaimResult]:
     """Compare the total variation of a cluster's people from its synthetic ones and from everybody.
 
     [ppmtf] section 4.4 says that synthetic traces preserve the behaviour of a cluster: each must be
     nearer to its own people than everybody is.
     """
     return [
-        counted(
+        check_share(
             "synthetic people of a cluster are where its people are",
             (synthetic < everybody).tolist(),
             "clusters are nearer to their synthetic people than to everybody, mean total variation "
@@ -282,7 +301,7 @@ def check_ppmtf_8_claims(synthetic: NDArray[np.float64], everybody: NDArray[np.f
     ]
 
 
-def _halves(cluster: Traces, seed: int) -> float:
+def _compare_cluster_halves(cluster: Traces, seed: int) -> float:
     """Return the mean total variation of random halves of a cluster's people from each other."""
     rng, n = generator(seed), cluster.n_users
     found = []
@@ -297,7 +316,7 @@ def _halves(cluster: Traces, seed: int) -> float:
     return float(np.mean(found)) if found else 0.0
 
 
-def _numbers(
+def _iterate_numbers(
     chosen: NDArray[np.int64], rows: list[NDArray[np.float64]], apart: dict[str, NDArray[np.float64]]
 ) -> Iterator[list[float]]:
     for number, factor in enumerate(chosen.tolist()):
@@ -310,26 +329,26 @@ def _plot_ppmtf_8(
     training: Traces,
     rows: list[NDArray[np.float64]],
     apart: dict[str, NDArray[np.float64]],
-    found: list[Finding],
+    found: list[ClaimResult],
 ) -> Path:
-    with canvas(3.2 * FIGURE_8_CLUSTERS + 1.2, 12, nrows=len(rows), ncols=FIGURE_8_CLUSTERS) as (
+    with open_canvas(3.2 * FIGURE_8_CLUSTERS + 1.2, 12, nrows=len(rows), ncols=FIGURE_8_CLUSTERS) as (
         figure,
         axes,
     ):
         for row, (label, values) in enumerate(zip(_ROWS, rows, strict=True)):
             for column in range(FIGURE_8_CLUSTERS):
                 top = max(values[column].max(), 1e-12)
-                _map(axes[row, column], training, values[column], top)
+                _plot_cluster_map(axes[row, column], training, values[column], top)
                 if row == 0:
                     told = "\n".join(f"{name}: {one[column]:.2f} apart" for name, one in apart.items())
                     axes[row, column].set_title(f"cluster {column + 1}\n{told}", fontsize=9)
             axes[row, 0].set_ylabel(label)
         title = "Three clusters: real people, synthetic people (total variation) and columns of the factors"
-        head(figure, title, found, width=100)
-        return save(figure, path)
+        write_head(figure, title, found, width=100)
+        return save_figure(figure, path)
 
 
-def _map(panel: Axes, training: Traces, values: NDArray[np.float64], top: float) -> None:
+def _plot_cluster_map(panel: Axes, training: Traces, values: NDArray[np.float64], top: float) -> None:
     places = training.places
     shrunk = float(np.cos(np.radians(places.latitude.mean())))
     panel.set_aspect(1 / shrunk)
@@ -349,18 +368,18 @@ def _map(panel: Axes, training: Traces, values: NDArray[np.float64], top: float)
 
 
 CATEGORIES = ("Park", "Bar", "Office", "University")
-K = 10
+FIGURE_11_K = 10
 BINS_SHOWN = 12
 
 
 def draw_ppmtf_figure_11(
-    out: Path, source: Source, tell: Tell | None, *, k: int = K, iterations: int = ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, k: int = FIGURE_11_K, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write ppmtf-11.svg and ppmtf-11.csv: visit fractions of places of four categories.
 
     Categories that the data lacks give way to those with the most visitors in the testing traces.
     """
-    training, testing = check_ins(source)
+    training, testing = load_check_ins(source)
     if training.places.categories is None:
         raise DataError("the places of the data have no categories, which this figure is about")
     root = seed_sequence(source.seed)
@@ -370,16 +389,16 @@ def draw_ppmtf_figure_11(
     shown = {
         "testing": testing,
         "PPMTF": made,
-        f"PPMTF, k = {k}": kept_days(made, passed),
+        f"PPMTF, k = {k}": select_days(made, passed),
         "SGD": SGD().fit(training).synthesize(1, seed=child_seed(root, 3)),
     }
-    rows = _rows(shown)
+    rows = _build_category_rows(shown)
     found = check_ppmtf_11_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     return [_plot_ppmtf_11(out / "ppmtf-11.svg", rows, found), write_records(out / "ppmtf-11.csv", rows)]
 
 
-def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Compare PPMTF and SGD by the total variation of each category from the testing traces.
 
     [ppmtf] Figure 11: SGD's people concentrate at 1/24 of their time, and the distribution of PPMTF
@@ -392,12 +411,12 @@ def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
         if row["method"] == "SGD":
             lowest.setdefault(row["category"], row["share"])
     return [
-        counted(
+        check_share(
             "PPMTF's people come back to their places more as real ones do than SGD's",
             [far[category, "PPMTF"] < far[category, "SGD"] for category in lowest],
             "categories have a histogram nearer to that of the testing traces",
         ),
-        counted(
+        check_share(
             "SGD's people mostly come once",
             [share >= 0.5 for share in lowest.values()],
             "categories have half of their visitors in the lowest bin",
@@ -405,12 +424,12 @@ def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
     ]
 
 
-def _rows(shown: dict[str, Traces]) -> list[dict[str, Any]]:
+def _build_category_rows(shown: dict[str, Traces]) -> list[dict[str, Any]]:
     counts = {method: category_fractions(traces) for method, traces in shown.items()}
     visitors = {name: int(found.sum()) for name, found in counts["testing"].items()}
     rows = []
-    for category in _chosen(visitors):
-        shares = {method: _shares(found[category]) for method, found in counts.items()}
+    for category in _choose_categories(visitors):
+        shares = {method: _normalise_counts(found[category]) for method, found in counts.items()}
         for method, share in shares.items():
             variation = float(np.abs(share - shares["testing"]).sum() / 2)
             told = int(counts[method][category].sum())
@@ -428,7 +447,7 @@ def _rows(shown: dict[str, Traces]) -> list[dict[str, Any]]:
     return rows
 
 
-def _chosen(visitors: dict[str, int]) -> list[str]:
+def _choose_categories(visitors: dict[str, int]) -> list[str]:
     """Return the paper's categories, by any part of their names, and the most visited for the rest."""
     busy = sorted(visitors, key=lambda name: (-visitors[name], name))
     named = [next((name for name in busy if want in name.split("/")), None) for want in CATEGORIES]
@@ -436,13 +455,13 @@ def _chosen(visitors: dict[str, int]) -> list[str]:
     return (found + [name for name in busy if name not in found])[: len(CATEGORIES)]
 
 
-def _shares(counts: Any) -> Any:
+def _normalise_counts(counts: Any) -> Any:
     return counts / max(counts.sum(), 1)
 
 
-def _plot_ppmtf_11(path: Path, rows: list[dict[str, Any]], found: list[Finding]) -> Path:
+def _plot_ppmtf_11(path: Path, rows: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
     categories = list(dict.fromkeys(row["category"] for row in rows))
-    with canvas(3.1 * len(categories), 3.6, ncols=len(categories), sharey=True, squeeze=False) as made:
+    with open_canvas(3.1 * len(categories), 3.6, ncols=len(categories), sharey=True, squeeze=False) as made:
         figure, axes = made
         for panel, category in zip(axes[0], categories, strict=True):
             _plot_category(panel, [row for row in rows if row["category"] == category], category)
@@ -451,8 +470,8 @@ def _plot_ppmtf_11(path: Path, rows: list[dict[str, Any]], found: list[Finding])
             "part of a visitor's events at the place (upper end of the bin)", fontsize=10, y=-0.03
         )
         axes[0, 0].legend(frameon=False, fontsize=8)
-        head(figure, "Visit fractions at places of four categories", found)
-        return save(figure, path)
+        write_head(figure, "Visit fractions at places of four categories", found)
+        return save_figure(figure, path)
 
 
 def _plot_category(panel: Axes, rows: list[dict[str, Any]], category: str) -> None:
@@ -468,14 +487,14 @@ def _plot_category(panel: Axes, rows: list[dict[str, Any]], category: str) -> No
 # [ppmtf] Figure 12: two clusters of people who check in, on a map and by the hour.
 
 
-SHOWN = 2
+FIGURE_12_CLUSTERS = 2
 TOP, LISTED = 20, 5
 HOURS = (10, 12)
 _OTHER = "#999999"
 
 
 @dataclass(frozen=True, eq=False)
-class Cluster:
+class UserCluster:
     """What the figure shows of one cluster: weights of places by series, and the column of D.
 
     The total variation is that of its training users from its synthetic ones, and from everybody.
@@ -493,11 +512,11 @@ class Cluster:
 
 def draw_ppmtf_figure_12(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
-    k: int = K,
-    traces_per_user: int = TRACES_PER_USER,
+    k: int = FIGURE_11_K,
+    traces_per_user: int = FIGURE_12_TRACES_PER_USER,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-12.svg, ppmtf-12.csv (20 places a map) and ppmtf-12-slots.csv (columns of D).
@@ -505,29 +524,29 @@ def draw_ppmtf_figure_12(
     The two clusters of a tenth of the users who are farthest from where everybody is; synthetic
     traces are those of ten a user that have (10, 1)-plausible deniability.
     """
-    training, _ = check_ins(source)
+    training, _ = load_check_ins(source)
     root = seed_sequence(source.seed)
     model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     made = model.synthesize(traces_per_user, seed=child_seed(root, 1))
     passed = measure_deniability(model, made, k=k, early_stop=True, seed=child_seed(root, 2)).passed
-    clusters = _clusters(model, training, kept_days(made, passed))
+    clusters = _build_user_clusters(model, training, select_days(made, passed))
     places, clock = training.places, training.clock
     found = check_ppmtf_12_claims(clusters)
-    announce(found, tell)
+    report_findings(found, tell)
     return [
         _plot_ppmtf_12(out / "ppmtf-12.svg", clusters, places, clock, found),
-        write_records(out / "ppmtf-12.csv", _place_rows(clusters, places)),
-        write_records(out / "ppmtf-12-slots.csv", _slot_rows(clusters, clock)),
+        write_records(out / "ppmtf-12.csv", _build_place_rows(clusters, places)),
+        write_records(out / "ppmtf-12-slots.csv", _build_slot_rows(clusters, clock)),
     ]
 
 
-def check_ppmtf_12_claims(clusters: Sequence[Cluster]) -> list[Finding]:
+def check_ppmtf_12_claims(clusters: Sequence[UserCluster]) -> list[ClaimResult]:
     """Ask whether synthetic people of a cluster are nearer to its people than everybody is.
 
     [ppmtf] Figure 12: PPMTF "synthesizes traces preserving the behavior" of a cluster.
     """
     return [
-        counted(
+        check_share(
             "deniable synthetic traces keep what is special about a cluster",
             [one.total_variation < one.from_everybody for one in clusters],
             "clusters are nearer to their synthetic people than to everybody: total variation "
@@ -536,13 +555,13 @@ def check_ppmtf_12_claims(clusters: Sequence[Cluster]) -> list[Finding]:
     ]
 
 
-def _clusters(model: PPMTF, training: Traces, synthetic: Traces) -> list[Cluster]:
+def _build_user_clusters(model: PPMTF, training: Traces, synthetic: Traces) -> list[UserCluster]:
     features = cluster_features(model, training, synthetic)
     people = features.populations
-    parts = _late_morning(training), _late_morning(synthetic)
+    parts = _select_late_morning(training), _select_late_morning(synthetic)
     then = cluster_populations(model.trace_model_.users, *parts)
     found = []
-    for number in features.most_distinct(SHOWN).tolist():
+    for number in features.most_distinct(FIGURE_12_CLUSTERS).tolist():
         members = people.users[number]
         slots = training.clock.slot_of(training.take_users(members).instants)
         days = len(synthetic.take_users(members)) // training.clock.instants_per_day
@@ -555,12 +574,12 @@ def _clusters(model: PPMTF, training: Traces, synthetic: Traces) -> list[Cluster
         variation = float(people.total_variation[number])
         apart = float(np.abs(people.training[number] - features.everybody).sum() / 2)
         found.append(
-            Cluster(number, len(members), days, variation, apart, weights, features.slots[number], share)
+            UserCluster(number, len(members), days, variation, apart, weights, features.slots[number], share)
         )
     return found
 
 
-def _late_morning(traces: Traces) -> Traces:
+def _select_late_morning(traces: Traces) -> Traces:
     """Return the events from 10:00 to 12:00."""
     hour = traces.clock.second_of_day(traces.instants) // 3600
     kept = traces.keep((hour >= HOURS[0]) & (hour < HOURS[1]))
@@ -569,13 +588,13 @@ def _late_morning(traces: Traces) -> Traces:
     return kept
 
 
-def _top(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+def _select_top_places(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the places with the largest weights above 0, at most 20."""
     order = np.argsort(-weights, kind="stable")[:TOP]
     return order[weights[order] > 0]
 
 
-def _place_rows(clusters: list[Cluster], places: Places) -> list[dict[str, Any]]:
+def _build_place_rows(clusters: list[UserCluster], places: Places) -> list[dict[str, Any]]:
     return [
         {
             "cluster": cluster.number,
@@ -593,11 +612,11 @@ def _place_rows(clusters: list[Cluster], places: Places) -> list[dict[str, Any]]
         }
         for cluster in clusters
         for series, weights in cluster.weights.items()
-        for rank, place in enumerate(_top(weights), 1)
+        for rank, place in enumerate(_select_top_places(weights), 1)
     ]
 
 
-def _slot_rows(clusters: list[Cluster], clock: Clock) -> list[dict[str, Any]]:
+def _build_slot_rows(clusters: list[UserCluster], clock: Clock) -> list[dict[str, Any]]:
     return [
         {
             "cluster": cluster.number,
@@ -611,10 +630,10 @@ def _slot_rows(clusters: list[Cluster], clock: Clock) -> list[dict[str, Any]]:
 
 
 def _plot_ppmtf_12(
-    path: Path, clusters: list[Cluster], places: Places, clock: Clock, found: list[Finding]
+    path: Path, clusters: list[UserCluster], places: Places, clock: Clock, found: list[ClaimResult]
 ) -> Path:
-    colours = _colours(clusters, places)
-    with canvas(14, 4.6 * len(clusters), nrows=len(clusters), ncols=4, squeeze=False) as (figure, axes):
+    colours = _choose_colours(clusters, places)
+    with open_canvas(14, 4.6 * len(clusters), nrows=len(clusters), ncols=4, squeeze=False) as (figure, axes):
         figure.subplots_adjust(hspace=0.4, wspace=0.22)
         for row, cluster in zip(axes, clusters, strict=True):
             titles = {
@@ -625,30 +644,32 @@ def _plot_ppmtf_12(
             for panel, (series, title) in zip((row[0], row[2], row[3]), titles.items(), strict=True):
                 _plot_cluster_places(panel, places, cluster.weights[series], colours)
                 panel.set_title(title, fontsize=9)
-            _hours(row[1], cluster, clock)
-        handles = [] if places.categories is None else _legend(colours)
+            _plot_cluster_hours(row[1], cluster, clock)
+        handles = [] if places.categories is None else _build_legend(colours)
         figure.legend(handles=handles, loc="lower center", ncol=len(COLOURS), frameon=False, fontsize=9)
         title = "Two clusters: places and hours of the model, places of real and of synthetic people"
-        head(figure, title, found, width=150)
-        return save(figure, path)
+        write_head(figure, title, found, width=150)
+        return save_figure(figure, path)
 
 
-def _kinds(places: Places) -> NDArray[np.str_]:
+def _list_place_kinds(places: Places) -> NDArray[np.str_]:
     """Return the large category of each place, the part before the first slash."""
     if places.categories is None:
         return np.full(len(places), "place")
     return np.array([name.partition("/")[0] for name in places.categories.tolist()])
 
 
-def _colours(clusters: list[Cluster], places: Places) -> dict[str, str]:
+def _choose_colours(clusters: list[UserCluster], places: Places) -> dict[str, str]:
     """Give the commonest kinds of places in the picture a colour each; what is rarer is grey."""
-    shown = np.concatenate([_top(weights) for one in clusters for weights in one.weights.values()])
-    names, counts = np.unique(_kinds(places)[shown], return_counts=True)
+    shown = np.concatenate(
+        [_select_top_places(weights) for one in clusters for weights in one.weights.values()]
+    )
+    names, counts = np.unique(_list_place_kinds(places)[shown], return_counts=True)
     common = names[np.argsort(-counts, kind="stable")][: len(COLOURS)]
     return dict(zip(common.tolist(), COLOURS, strict=False))
 
 
-def _legend(colours: dict[str, str]) -> list[Any]:
+def _build_legend(colours: dict[str, str]) -> list[Any]:
     from matplotlib.lines import Line2D
 
     return [
@@ -659,7 +680,7 @@ def _legend(colours: dict[str, str]) -> list[Any]:
 def _plot_cluster_places(
     panel: Axes, places: Places, weights: NDArray[np.float64], colours: dict[str, str]
 ) -> None:
-    top, kinds = _top(weights), _kinds(places)
+    top, kinds = _select_top_places(weights), _list_place_kinds(places)
     panel.set_aspect(1 / float(np.cos(np.radians(places.latitude.mean()))))
     panel.grid(False)
     panel.spines[:].set_visible(False)
@@ -669,18 +690,18 @@ def _plot_cluster_places(
     panel.scatter(places.longitude[top], places.latitude[top], s=sizes, c=colour, alpha=0.75, linewidths=0)
     panel.set(xticks=[], yticks=[])
     _, east = metres_per_degree(places.latitude.mean())
-    scale_bar(panel, float(east) / 1000)
-    lines = [f"{rank}. {_label(places, place)}" for rank, place in enumerate(top[:LISTED], 1)]
+    draw_scale_bar(panel, float(east) / 1000)
+    lines = [f"{rank}. {_label_place(places, place)}" for rank, place in enumerate(top[:LISTED], 1)]
     panel.text(0, -0.03, "\n".join(lines), transform=panel.transAxes, va="top", fontsize=8)
 
 
-def _label(places: Places, place: int) -> str:
+def _label_place(places: Places, place: int) -> str:
     if places.categories is None:
         return f"place {places.ids[place]}"
     return f"{str(places.categories[place]).rpartition('/')[2]} ({places.ids[place]})"
 
 
-def _hours(panel: Axes, cluster: Cluster, clock: Clock) -> None:
+def _plot_cluster_hours(panel: Axes, cluster: UserCluster, clock: Clock) -> None:
     slots = np.arange(clock.slots_per_day)
     panel.plot(slots, cluster.slots, "o-", ms=4, color=COLOURS[0], label="column of D")
     panel.plot(slots, cluster.training_slots, "s--", ms=3, color=COLOURS[1], label="share of training events")

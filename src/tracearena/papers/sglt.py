@@ -12,26 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena import location_classes
-from tracearena.arena.claims import Finding, Tell, announce, counted, titled
-from tracearena.attacks.synthetic import MarkovIdentification
-from tracearena.engine import seed_sequence, tracked
+from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
+from tracearena.attacks.synthetic import SyntheticIdentification
+from tracearena.engine import seed_sequence, track_progress
 from tracearena.files import write_csv
 from tracearena.metrics import tm_emd, tp_tv
 from tracearena.metrics.similarity import all_pairs, semantic_similarity
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers.data import (
+    FigureSource,
     Size,
-    Source,
-    classes_of,
-    fakes_experiment,
-    people_flow,
-    published_results,
-    same_people,
+    choose_class_count,
+    load_people_flow,
+    load_same_people,
+    read_published_results,
+    run_fakes_experiment,
     write_records,
 )
-from tracearena.papers.style import canvas, head, save
+from tracearena.papers.style import open_canvas, save_figure, write_head
 from tracearena.synthesis import SGLT
-from tracearena.synthesis.baselines import traces_of_days
+from tracearena.synthesis.baselines import build_day_traces
 from tracearena.synthesis.sglt import LocationClasses
 from tracearena.traces import Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE
@@ -41,38 +41,38 @@ if TYPE_CHECKING:
 
 
 SHOWN = 7
-SIZE = Size(2_000)
+CLASSES_SIZE = Size(2_000)
 WIDE = 0.7
 
 
-def draw_sglt_classes(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_sglt_classes(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Write sglt-classes.png and .csv: every place by its visits, and in the colour of its class."""
-    training, _ = same_people(source, SIZE)
-    classes = location_classes(training, classes_of(training), seed=source.seed)
+    training, _ = load_same_people(source, CLASSES_SIZE)
+    classes = location_classes(training, choose_class_count(training), seed=source.seed)
     visits = np.bincount(training.place_index, minlength=len(training.places))
     found = check_sglt_class_claims(training.places, classes.class_of)
-    announce(found, tell)
-    with canvas(12.5, 6, ncols=2) as (figure, axes):
-        draw_visits(axes[0], training)
-        draw(axes[1], training, classes)
+    report_findings(found, tell)
+    with open_canvas(12.5, 6, ncols=2) as (figure, axes):
+        draw_visit_map(axes[0], training)
+        draw_class_map(axes[1], training, classes)
         axes[0].set_title("Visits", fontsize=10, loc="left")
-        title = titled("Semantic classes of places", found, width=80)
+        title = format_title("Semantic classes of places", found, width=80)
         axes[1].set_title(title, fontsize=10, loc="left")
-        picture = save(figure, out / "sglt-classes.png")
+        picture = save_figure(figure, out / "sglt-classes.png")
     places = training.places
     rows = zip(places.ids, places.latitude, places.longitude, classes.class_of, visits, strict=True)
     header = ["place", "latitude", "longitude", "class", "visits"]
     return [picture, write_csv(out / "sglt-classes.csv", header, rows)]
 
 
-def check_sglt_class_claims(places: Places, class_of: NDArray[np.int32]) -> list[Finding]:
+def check_sglt_class_claims(places: Places, class_of: NDArray[np.int32]) -> list[ClaimResult]:
     """Ask whether the places of a class are spread as widely as all places.
 
     [sglt] has places of one class in different parts of the city. The spread about the middle
     of the class (root mean square, classes of one place left out) must be at least 0.7 of that of all
     places; 1 is what classes drawn at random have.
     """
-    x, y = _plane_km(places)
+    x, y = _project_km(places)
     of = np.asarray(class_of, np.int64)
     counts = np.maximum(np.bincount(of), 1)
     several = counts[of] > 1
@@ -84,20 +84,20 @@ def check_sglt_class_claims(places: Places, class_of: NDArray[np.int32]) -> list
     everywhere = float(np.var(x, ddof=1) + np.var(y, ddof=1)) if len(places) > 1 else 0.0
     statement = "places that mean the same lie all over the city"
     if not free or not everywhere:
-        return [Finding(statement, False, "no class has two places apart", None)]
+        return [ClaimResult(statement, False, "no class has two places apart", None)]
     ratio = float((inside / free / everywhere) ** 0.5)
     told = f"spread of a class {ratio:.2f} of that of all places, it takes {WIDE:g}"
-    return [Finding(statement, ratio >= WIDE, told, ratio)]
+    return [ClaimResult(statement, ratio >= WIDE, told, ratio)]
 
 
-def draw_visits(axes: Axes, traces: Traces) -> None:
+def draw_visit_map(axes: Axes, traces: Traces) -> None:
     """Draw every place in the colour of its share of all visits, on a logarithmic scale."""
     from matplotlib.colors import LogNorm
 
     visits = np.bincount(traces.place_index, minlength=len(traces.places))
     share = visits / max(int(visits.sum()), 1)
     seen = visits > 0
-    x, y = _plane_km(traces.places)
+    x, y = _project_km(traces.places)
     axes.scatter(x[~seen], y[~seen], s=6, color="#cccccc")
     least = share[seen].min() if seen.any() else 1e-3
     scale = LogNorm(least, max(float(share.max()), 2 * least))
@@ -106,12 +106,12 @@ def draw_visits(axes: Axes, traces: Traces) -> None:
     axes.set(aspect="equal", xlabel="km east", ylabel="km north")
 
 
-def draw(axes: Axes, traces: Traces, classes: LocationClasses) -> None:
+def draw_class_map(axes: Axes, traces: Traces, classes: LocationClasses) -> None:
     """Draw the seven most visited classes in colour, the others grey; larger is more visited."""
     visits = np.bincount(traces.place_index, minlength=len(traces.places))
     per_class = np.bincount(classes.class_of, weights=visits, minlength=len(classes))
     shown = np.argsort(-per_class, kind="stable")[:SHOWN]
-    x, y = _plane_km(traces.places)
+    x, y = _project_km(traces.places)
     size = 4 + 60 * np.sqrt(visits / max(int(visits.max()), 1))
     rest = ~np.isin(classes.class_of, shown)
     axes.scatter(
@@ -130,7 +130,7 @@ def draw(axes: Axes, traces: Traces, classes: LocationClasses) -> None:
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
-def _plane_km(places: Places) -> tuple[np.ndarray, np.ndarray]:
+def _project_km(places: Places) -> tuple[np.ndarray, np.ndarray]:
     """Return kilometres east and north of the south-west corner."""
     north, east = places.km_per_degree or (
         KM_PER_DEGREE,
@@ -165,12 +165,12 @@ RULES: dict[str, dict[str, bool]] = {
 }
 """Series → parameters of SGLT."""
 AXES: tuple[Literal["y", "x"], ...] = ("y", "x")
-Row = dict[str, Any]
+ResultRow = dict[str, Any]
 
 
 def draw_sglt_published(
     out: Path,
-    source: Source,
+    source: FigureSource,
     tell: Tell | None,
     *,
     classes: Sequence[int] = CLASSES,
@@ -178,24 +178,24 @@ def draw_sglt_published(
     seeds: int = SEEDS,
 ) -> list[Path]:
     """Write sglt-published.svg and .csv: every row of the table, published and ours."""
-    training, testing = people_flow(source)
-    rows = published(source.data)
+    training, testing = load_people_flow(source)
+    rows = read_published_rows(source.data)
     settings = [(rule, count) for rule in RULES for count in classes]
-    for rule, count in tracked(settings, len(settings)):
-        rows += measured(rule, count, training, testing, dropped, range(source.seed, source.seed + seeds))
+    for rule, count in track_progress(settings, len(settings)):
+        rows += measure_rows(rule, count, training, testing, dropped, range(source.seed, source.seed + seeds))
     found = check_sglt_published_claims(rows)
-    announce(found, tell)
+    report_findings(found, tell)
     columns = ["rules", "classes", "par_l", *METRICS, "at_first_place", "spread_tp_tv"]
     return [
-        _draw(out / "sglt-published.svg", rows, found),
+        _plot_sglt_published(out / "sglt-published.svg", rows, found),
         write_records(out / "sglt-published.csv", rows, columns),
     ]
 
 
-def published(data: Path | None) -> list[Row]:
+def read_published_rows(data: Path | None) -> list[ResultRow]:
     """Return the rows of the authors' table, by classes and par_l."""
     rows = []
-    for row in published_results(data, "SGLT"):
+    for row in read_published_results(data, "SGLT"):
         setting = re.search(r"_c(\d+)_[\d.]+_[\d.]+_([\d.]+)_", row["tracefile"])
         if setting is not None:
             values = {
@@ -208,20 +208,20 @@ def published(data: Path | None) -> list[Row]:
     return sorted(rows, key=lambda row: (row["classes"], row["par_l"]))
 
 
-def measured(
+def measure_rows(
     rule: str, classes: int, training: Traces, testing: Traces, dropped: Sequence[float], seeds: Sequence[int]
-) -> list[Row]:
+) -> list[ResultRow]:
     """Return a row a par_l, the mean over the seeds; the classes of a seed are the same for all."""
-    values: dict[float, list[Row]] = {share: [] for share in dropped}
-    attack = MarkovIdentification().fit(training)
+    values: dict[float, list[ResultRow]] = {share: [] for share in dropped}
+    attack = SyntheticIdentification().fit(training)
     for seed in seeds:
         model = SGLT(classes=classes, privacy_tests=False, **RULES[rule]).fit(training, seed=seed)
         for share in dropped:
-            made = _made(model, share, seed)
+            made = _make_fakes(model, share, seed)
             there = float((made.place_index == 0).mean())
             rate = attack.rate(made)
             values[share].append(
-                _judged(made, testing) | {"reidentification_rate": rate, "at_first_place": there}
+                _measure_utilities(made, testing) | {"reidentification_rate": rate, "at_first_place": there}
             )
     return [
         {
@@ -235,7 +235,7 @@ def measured(
     ]
 
 
-def _judged(made: Traces, testing: Traces) -> Row:
+def _measure_utilities(made: Traces, testing: Traces) -> ResultRow:
     """Return the utilities of the table; `evaluate` would infer membership too, which takes far longer."""
     return {
         "tp_tv": tp_tv(testing, made, by_day=True),
@@ -244,16 +244,16 @@ def _judged(made: Traces, testing: Traces) -> Row:
     }
 
 
-def _made(model: SGLT, par_l: float, seed: int) -> Traces:
+def _make_fakes(model: SGLT, par_l: float, seed: int) -> Traces:
     """Return fakes of every seed day under another par_l, which a fitted model does not take."""
     rows = np.repeat(np.arange(len(model.seeds_.places)), TRACES_PER_USER)
     fakes = replace(model.maker_, par_l=par_l).make(model.seeds_.places, rows, seed_sequence(seed))
     shape = len(model.seeds_.places), TRACES_PER_USER, model.clock_.instants_per_day
     users = model.user_ids_[model.seeds_.users]
-    return traces_of_days(fakes.places.reshape(shape), model.places_, model.clock_, users)
+    return build_day_traces(fakes.places.reshape(shape), model.places_, model.clock_, users)
 
 
-def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[Finding]:
+def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
     """Compare our TP-TV with the published one, row by row.
 
     The program's rules must come within 0.03 in every row. That 200 classes are bad for the population
@@ -268,7 +268,7 @@ def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[Findi
         for rule in RULES
     }
     found = [
-        counted(f"the {rule}'s rules give the published TP-TV", near[rule], f"rows are within {NEAR:g}")
+        check_share(f"the {rule}'s rules give the published TP-TV", near[rule], f"rows are within {NEAR:g}")
         for rule in ("program", "paper")
         if near[rule]
     ]
@@ -277,7 +277,7 @@ def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[Findi
         kept, lost, mended_kept, mended = (value[key] for key in ends)
         share = 1 - (mended - mended_kept) / (lost - kept) if lost > kept else 0.0
         found.append(
-            Finding(
+            ClaimResult(
                 "the loss of the population at 200 classes is a failing decoder's",
                 share >= 0.5,
                 f"TP-TV {lost:.3f} at par_l = 1, {mended:.3f} when the decoder is mended, {kept:.3f} at "
@@ -288,10 +288,10 @@ def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[Findi
     return found
 
 
-def _draw(path: Path, rows: Sequence[Row], found: list[Finding]) -> Path:
+def _plot_sglt_published(path: Path, rows: Sequence[ResultRow], found: list[ClaimResult]) -> Path:
     counts = sorted({row["classes"] for row in rows})
     series = list(dict.fromkeys(row["rules"] for row in rows))
-    with canvas(13, 3.9, ncols=len(counts), sharey=True, squeeze=False) as (figure, axes):
+    with open_canvas(13, 3.9, ncols=len(counts), sharey=True, squeeze=False) as (figure, axes):
         for panel, count in zip(axes[0], counts, strict=True):
             for number, name in enumerate(series):
                 mine = [row for row in rows if row["rules"] == name and row["classes"] == count]
@@ -307,8 +307,8 @@ def _draw(path: Path, rows: Sequence[Row], found: list[Finding]) -> Path:
             panel.set_xlabel("par_l, how often the seed's place is dropped")
         axes[0, 0].set_ylabel("TP-TV (0 is best)")
         axes[0, 0].legend(frameon=False, fontsize=8)
-        head(figure, "Population of SGLT's fakes under several sets of rules", found, width=150)
-        return save(figure, path)
+        write_head(figure, "Population of SGLT's fakes under several sets of rules", found, width=150)
+        return save_figure(figure, path)
 
 
 # [sglt] Figure 8: fakes are as alike among themselves as real people are.
@@ -318,9 +318,9 @@ LARGEST_GAP = 0.1
 _AT = np.linspace(0, 1, 101)
 
 
-def draw_sglt_quantiles(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_sglt_quantiles(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Write sglt-qq.png and .csv: quantiles of semantic similarity, real–real against fake–fake."""
-    found = fakes_experiment(source)
+    found = run_fakes_experiment(source)
     quantiles = []
     for traces in (found.training, found.data_sets()[0]):
         profiles = found.profiles(traces)
@@ -329,8 +329,8 @@ def draw_sglt_quantiles(out: Path, source: Source, tell: Tell | None) -> list[Pa
         )
     real, fake = quantiles
     said = check_sglt_quantile_claims(real, fake)
-    announce(said, tell)
-    with canvas(5.2, 5.2) as (figure, axes):
+    report_findings(said, tell)
+    with open_canvas(5.2, 5.2) as (figure, axes):
         axes.plot([0, 1], [0, 1], color="#888888", linewidth=1, linestyle="--", label="the same distribution")
         axes.plot(real, fake, "o", markersize=4, color=BLUE, label="percentiles")
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
@@ -338,13 +338,13 @@ def draw_sglt_quantiles(out: Path, source: Source, tell: Tell | None) -> list[Pa
         axes.set_ylabel("semantic similarity of two fakes")
         axes.legend(frameon=False, fontsize=8)
         title = "Percentiles of likeness, among people and among fakes"
-        axes.set_title(titled(title, said, width=62), fontsize=10, loc="left")
-        picture = save(figure, out / "sglt-qq.png")
+        axes.set_title(format_title(title, said, width=62), fontsize=10, loc="left")
+        picture = save_figure(figure, out / "sglt-qq.png")
     rows = zip(_AT.round(2), real, fake, strict=True)
     return [picture, write_csv(out / "sglt-qq.csv", ["quantile", "real", "fake"], rows)]
 
 
-def check_sglt_quantile_claims(real: NDArray[np.float64], fake: NDArray[np.float64]) -> list[Finding]:
+def check_sglt_quantile_claims(real: NDArray[np.float64], fake: NDArray[np.float64]) -> list[ClaimResult]:
     """Ask whether fakes are as alike as people: no percentile may differ by more than 0.1.
 
     [sglt] calls the line straight. That of two sorted lists always rises, so its correlation
@@ -353,7 +353,7 @@ def check_sglt_quantile_claims(real: NDArray[np.float64], fake: NDArray[np.float
     gap = float(np.abs(real - fake).max())
     straight = float(np.corrcoef(real, fake)[0, 1]) if np.ptp(real) and np.ptp(fake) else 0.0
     return [
-        Finding(
+        ClaimResult(
             "two fakes are as alike as two people",
             gap <= LARGEST_GAP,
             f"percentiles differ by up to {gap:.2f}, it takes {LARGEST_GAP:g}; "

@@ -12,25 +12,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena import ServiceResult, hide_from_service, location_classes
-from tracearena.arena.claims import Finding, Tell, announce, counted, titled
+from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
 from tracearena.arena.experiments import KNOWLEDGE
 from tracearena.attacks.viterbi import ViterbiTracking
-from tracearena.engine import child_seed, generator, seed_sequence, tracked
+from tracearena.engine import child_seed, generator, seed_sequence, track_progress
 from tracearena.files import write_csv
 from tracearena.metrics.services import time_divergence, visit_divergence
 from tracearena.metrics.similarity import all_pairs, geographic_similarity, semantic_similarity
 from tracearena.mobility import AggregateMobility
 from tracearena.obfuscation.fakes import METHODS, FakeTraces
 from tracearena.pages.html import COLOURS, MARKERS
-from tracearena.papers.data import FakesExperiment, Size, Source, classes_of, fakes_experiment, same_people
-from tracearena.papers.style import canvas, head, save
+from tracearena.papers.data import (
+    FakesExperiment,
+    FigureSource,
+    Size,
+    choose_class_count,
+    load_same_people,
+    run_fakes_experiment,
+)
+from tracearena.papers.style import open_canvas, save_figure, write_head
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-SIZE = Size(150)
+SERVICE_SIZE = Size(150)
 COUNTS = (5, 10, 20)
 EXPOSURE = 0.3
 _NAMES = {
@@ -51,13 +58,13 @@ _OVERHEADS = {
 
 
 def draw_sglt_service(
-    out: Path, source: Source, tell: Tell | None, *, counts: Sequence[int] = COUNTS
+    out: Path, source: FigureSource, tell: Tell | None, *, counts: Sequence[int] = COUNTS
 ) -> list[Path]:
     """Write sglt-lbs.png and .csv: five generators with 5, 10 and 20 fakes."""
-    results = service_results(source, counts)
+    results = run_service_experiment(source, counts)
     said = check_sglt_service_claims(results)
-    announce(said, tell)
-    with canvas(10.5, 4.8, ncols=2, sharey=True) as (figure, axes):
+    report_findings(said, tell)
+    with open_canvas(10.5, 4.8, ncols=2, sharey=True) as (figure, axes):
         figure.set_layout_engine("constrained")
         for axis, (overhead, label) in zip(axes, _OVERHEADS.items(), strict=True):
             for number, method in enumerate(METHODS):
@@ -80,7 +87,7 @@ def draw_sglt_service(
             frameon=False,
             fontsize=8,
         )
-        head(
+        write_head(
             figure,
             f"Privacy against overhead, with {', '.join(map(str, counts))} fakes; "
             "dotted: the attacker knows the generator",
@@ -88,12 +95,12 @@ def draw_sglt_service(
             width=125,
             top=1.01,
         )
-        picture = save(figure, out / "sglt-lbs.png")
+        picture = save_figure(figure, out / "sglt-lbs.png")
     rows = [one.to_dict().values() for one in results]
     return [picture, write_csv(out / "sglt-lbs.csv", list(results[0].to_dict()), rows)]
 
 
-def check_sglt_service_claims(results: Sequence[ServiceResult]) -> list[Finding]:
+def check_sglt_service_claims(results: Sequence[ServiceResult]) -> list[ClaimResult]:
     """Compare SGLT with every other generator at the same number of fakes.
 
     [sglt]: semantic fakes hide a person best, at a lower overhead. More privacy, and fewer
@@ -102,25 +109,27 @@ def check_sglt_service_claims(results: Sequence[ServiceResult]) -> list[Finding]
     ours = {one.fakes: one for one in results if one.method == "sglt" and one.attacker == "population"}
     others = [one for one in results if one.method != "sglt" and one.attacker == "population"]
     return [
-        counted(
+        check_share(
             "fakes that mean something hide a person better",
             [ours[one.fakes].privacy > one.privacy for one in others],
             "comparisons with other fakes have more privacy",
         ),
         *(
-            counted(
+            check_share(
                 f"fakes that mean something need fewer {label}",
                 [getattr(ours[one.fakes], name) < getattr(one, name) for one in others],
                 "comparisons with other fakes need fewer",
             )
             for name, label in _OVERHEADS.items()
         ),
-        *_own_walk_finding(ours, others),
-        *_knowing_findings(results, ours),
+        *_check_own_walk_claim(ours, others),
+        *_check_informed_claims(results, ours),
     ]
 
 
-def _own_walk_finding(ours: dict[int, ServiceResult], others: Sequence[ServiceResult]) -> list[Finding]:
+def _check_own_walk_claim(
+    ours: dict[int, ServiceResult], others: Sequence[ServiceResult]
+) -> list[ClaimResult]:
     """[sglt]: a walk by one's own profile gets near SGLT's privacy. Here near is nine tenths of it."""
     walks = [one for one in others if one.method == "own-walk"]
     shares = [one.privacy / max(ours[one.fakes].privacy, 1e-9) for one in walks]
@@ -128,7 +137,7 @@ def _own_walk_finding(ours: dict[int, ServiceResult], others: Sequence[ServiceRe
         return []
     best = walks[shares.index(max(shares))]
     return [
-        Finding(
+        ClaimResult(
             "a walk by one's own profile is nearly as good",
             max(shares) >= NEARLY,
             f"at best {best.privacy:.2f} against {ours[best.fakes].privacy:.2f}, it takes {NEARLY:.0%}",
@@ -137,28 +146,30 @@ def _own_walk_finding(ours: dict[int, ServiceResult], others: Sequence[ServiceRe
     ]
 
 
-def _knowing_findings(results: Sequence[ServiceResult], ours: dict[int, ServiceResult]) -> list[Finding]:
+def _check_informed_claims(
+    results: Sequence[ServiceResult], ours: dict[int, ServiceResult]
+) -> list[ClaimResult]:
     """Ask whether SGLT's privacy outlives an attacker who knows the generator, which [sglt] does not try."""
     known = [one for one in results if one.method == "sglt" and one.attacker == "generator"]
     if not known:
         return []
     kept = min(one.privacy / max(ours[one.fakes].privacy, 1e-9) for one in known)
     said = ", ".join(f"{one.privacy:.2f} against {ours[one.fakes].privacy:.2f}" for one in known)
-    return [Finding("fakes hide a person from who knows their generator", kept >= NEARLY, said, kept)]
+    return [ClaimResult("fakes hide a person from who knows their generator", kept >= NEARLY, said, kept)]
 
 
-def service_results(source: Source, counts: Sequence[int] = COUNTS) -> list[ServiceResult]:
+def run_service_experiment(source: FigureSource, counts: Sequence[int] = COUNTS) -> list[ServiceResult]:
     """Let the same people hide in five ways with several numbers of fakes."""
-    training, original = same_people(source, SIZE)
+    training, original = load_same_people(source, SERVICE_SIZE)
     if source.data is not None:
         # Published testing traces are of other people, who have no fakes of their own.
         original = training
     root = seed_sequence(source.seed)
-    classes = location_classes(training, classes_of(training), seed=child_seed(root, 0))
+    classes = location_classes(training, choose_class_count(training), seed=child_seed(root, 0))
     attacker = ViterbiTracking().fit(training)
     results: list[ServiceResult] = []
     settings = list(product(METHODS, counts, KNOWLEDGE))
-    for method, count, knows in tracked(settings, len(settings)):
+    for method, count, knows in track_progress(settings, len(settings)):
         defence = FakeTraces(method=method, fakes=count, exposure=EXPOSURE, classes=len(classes))
         given = attacker if knows == "population" else None
         results.append(
@@ -184,13 +195,13 @@ _TITLES = {
 }
 
 
-def draw_sglt_similarity(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_sglt_similarity(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Write sglt-similarity.png and .csv: four histograms."""
-    values = similarities(fakes_experiment(source), source.seed)
+    values = measure_similarities(run_fakes_experiment(source), source.seed)
     said = check_sglt_similarity_claims(values)
-    announce(said, tell)
+    report_findings(said, tell)
     shares = {name: np.histogram(found, _BINS)[0] / max(len(found), 1) for name, found in values.items()}
-    with canvas(9, 6.2, nrows=2, ncols=2, sharex=True) as (figure, axes):
+    with open_canvas(9, 6.2, nrows=2, ncols=2, sharex=True) as (figure, axes):
         figure.set_layout_engine("constrained")
         for number, (axis, name) in enumerate(zip(axes.flat, _TITLES, strict=True)):
             axis.bar(_BINS[:-1], shares[name], width=0.036, align="edge", color=COLOURS[number])
@@ -201,13 +212,13 @@ def draw_sglt_similarity(out: Path, source: Source, tell: Tell | None) -> list[P
             )
             axis.set_ylabel("share of pairs")
             axis.tick_params(labelbottom=True)
-        head(figure, "Likeness of people, and of fakes and people", said, width=100, top=1.01)
-        picture = save(figure, out / "sglt-similarity.png")
+        write_head(figure, "Likeness of people, and of fakes and people", said, width=100, top=1.01)
+        picture = save_figure(figure, out / "sglt-similarity.png")
     rows = zip(_BINS[:-1].round(2), _BINS[1:].round(2), *shares.values(), strict=True)
     return [picture, write_csv(out / "sglt-similarity.csv", ["from", "to", *shares], rows)]
 
 
-def similarities(found: FakesExperiment, seed: int) -> dict[str, NDArray[np.float64]]:
+def measure_similarities(found: FakesExperiment, seed: int) -> dict[str, NDArray[np.float64]]:
     """Return the similarities of pairs behind each histogram."""
     real, fake = found.profiles(found.training), found.profiles(found.fakes)
     pairs = all_pairs(real.n_users)
@@ -227,7 +238,7 @@ def similarities(found: FakesExperiment, seed: int) -> dict[str, NDArray[np.floa
     }
 
 
-def check_sglt_similarity_claims(values: Mapping[str, NDArray[np.float64]]) -> list[Finding]:
+def check_sglt_similarity_claims(values: Mapping[str, NDArray[np.float64]]) -> list[ClaimResult]:
     """Ask whether people are alike in kind more than in place, and could be the seed of others' fakes.
 
     As in the histograms of [sglt]. A pair of a fake and another person counts if the difference of the
@@ -236,13 +247,13 @@ def check_sglt_similarity_claims(values: Mapping[str, NDArray[np.float64]]) -> l
     kind, place = (float(values[name].mean()) for name in ("real_semantic", "real_geographic"))
     share = float((values["differential"] <= DENIABLE).mean()) if len(values["differential"]) else 0.0
     return [
-        Finding(
+        ClaimResult(
             "people visit different places in the same way",
             kind > place,
             f"mean similarity {kind:.2f} in kind, {place:.2f} in place",
             kind - place,
         ),
-        Finding(
+        ClaimResult(
             "every second person could be the seed of a fake",
             share >= 0.5,
             f"{share:.0%} of the pairs differ by at most {DENIABLE:g}, it takes half",
@@ -257,23 +268,23 @@ def check_sglt_similarity_claims(values: Mapping[str, NDArray[np.float64]]) -> l
 TOP = 50
 _COLUMNS = ("fakes", "testing", "uniform", "one place", "random")
 Measure = Callable[[Traces | NDArray[np.float64]], float]
-Row = tuple[str, str, float, float]
+DivergenceRow = tuple[str, str, float, float]
 
 
-def draw_sglt_tables(out: Path, source: Source, tell: Tell | None) -> list[Path]:
+def draw_sglt_tables(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Write sglt-tables.png and .csv: divergences of ten fake data sets beside the baselines."""
-    found = fakes_experiment(source)
-    rows = divergences(found, source.seed) + aggregate_rows(found)
+    found = run_fakes_experiment(source)
+    rows = measure_divergences(found, source.seed) + build_aggregate_rows(found)
     said = check_sglt_table_claims(rows)
-    announce(said, tell)
-    with canvas(8.5, 4.2) as (figure, axes):
-        _draw(axes, [row for row in rows if row[1] in _COLUMNS], said)
-        picture = save(figure, out / "sglt-tables.png")
+    report_findings(said, tell)
+    with open_canvas(8.5, 4.2) as (figure, axes):
+        _plot_sglt_tables(axes, [row for row in rows if row[1] in _COLUMNS], said)
+        picture = save_figure(figure, out / "sglt-tables.png")
     passed = [("privacy tests", name, share, 0.0) for name, share in found.rates.to_dict().items()]
     return [picture, write_csv(out / "sglt-tables.csv", ["table", "row", "mean", "std"], rows + passed)]
 
 
-def check_sglt_table_claims(rows: Sequence[Row]) -> list[Finding]:
+def check_sglt_table_claims(rows: Sequence[DivergenceRow]) -> list[ClaimResult]:
     """Compare the fakes with the baselines without people, table by table.
 
     [sglt]: fakes keep the statistics of visits and of time far better than the baselines. They
@@ -287,39 +298,41 @@ def check_sglt_table_claims(rows: Sequence[Row]) -> list[Finding]:
         for table in sorted(tables)
     ]
     statement = "fakes keep visits and people's time better than the baselines"
-    return [counted(statement, kept, "tables have the fakes nearer to the real data")]
+    return [check_share(statement, kept, "tables have the fakes nearer to the real data")]
 
 
-def divergences(found: FakesExperiment, seed: int) -> list[Row]:
+def measure_divergences(found: FakesExperiment, seed: int) -> list[DivergenceRow]:
     """Return (table, data set, mean, standard deviation) of the KL divergences."""
     real, m = found.training, len(found.training.places)
     one_place = np.eye(1, m)[0] * real.n_events
     rng = generator(seed)
-    rows: list[Row] = []
+    rows: list[DivergenceRow] = []
     for name, top in (("visits", None), (f"visits, top {TOP}", TOP)):
         extra = {"uniform": np.full(m, real.n_events / m), "one place": one_place}
-        rows += _rows(name, found, extra, partial(visit_divergence, real, top=top))
+        rows += _build_divergence_rows(name, found, extra, partial(visit_divergence, real, top=top))
     for rank in (1, 2, 3):
         equal = {"uniform": np.full(real.n_users, 1 / rank), "random": rng.random(real.n_users)}
-        rows += _rows(f"time at place {rank}", found, equal, partial(time_divergence, real, rank=rank))
+        rows += _build_divergence_rows(
+            f"time at place {rank}", found, equal, partial(time_divergence, real, rank=rank)
+        )
     return rows
 
 
-def _rows(
+def _build_divergence_rows(
     table: str, found: FakesExperiment, baselines: dict[str, NDArray[np.float64]], measure: Measure
-) -> list[Row]:
+) -> list[DivergenceRow]:
     values = [measure(fakes) for fakes in found.data_sets()]
     rows = [(table, "fakes", float(np.mean(values)), float(np.std(values)))]
     rows.append((table, "testing", measure(found.testing), 0.0))
     return rows + [(table, name, measure(shares), 0.0) for name, shares in baselines.items()]
 
 
-def aggregate_rows(found: FakesExperiment) -> list[Row]:
+def build_aggregate_rows(found: FakesExperiment) -> list[DivergenceRow]:
     """Return mean, median and spread of the similarity of fake and real aggregate mobility."""
     places = found.training.places
     real = AggregateMobility.of(found.profiles(found.training), places)
     others = [AggregateMobility.of(found.profiles(fakes), places) for fakes in found.data_sets()]
-    rows: list[Row] = []
+    rows: list[DivergenceRow] = []
     for name, values in (
         ("aggregate transitions", [other.move_similarity(real) for other in others]),
         ("aggregate visits", [other.visit_similarity(real) for other in others]),
@@ -329,7 +342,7 @@ def aggregate_rows(found: FakesExperiment) -> list[Row]:
     return rows
 
 
-def _draw(axes: Axes, rows: list[Row], said: list[Finding]) -> None:
+def _plot_sglt_tables(axes: Axes, rows: list[DivergenceRow], said: list[ClaimResult]) -> None:
     tables = list(dict.fromkeys(row[0] for row in rows))
     for number, column in enumerate(_COLUMNS):
         mine = [row for row in rows if row[1] == column]
@@ -348,4 +361,4 @@ def _draw(axes: Axes, rows: list[Row], said: list[Finding]) -> None:
     axes.set_xlabel("KL divergence from the real training data (0 is best)")
     axes.legend(frameon=False, fontsize=8, ncols=5, loc="lower left", bbox_to_anchor=(0, 1))
     title = "Divergence of ten fake data sets from the real one, beside the baselines"
-    axes.set_title(titled(title, said), pad=26, loc="left", fontsize=10)
+    axes.set_title(format_title(title, said), pad=26, loc="left", fontsize=10)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tracearena.arena.claims import Finding, titled
+from tracearena.arena.claims import ClaimResult, format_title
 from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
 from tracearena.files import replacing
-from tracearena.pages.html import COLOURS, GREY, MARKERS, scale_length
+from tracearena.pages.html import COLOURS, GREY, MARKERS, choose_scale_length
 from tracearena.traces.geodesy import metres_per_degree
 
 if TYPE_CHECKING:
@@ -40,26 +40,26 @@ _SETTINGS: dict[Any, Any] = {
 
 
 @contextmanager
-def canvas(width: float = 7.0, height: float = 5.0, **layout: Any) -> Iterator[tuple[Figure, Any]]:
+def open_canvas(width: float = 7.0, height: float = 5.0, **layout: Any) -> Iterator[tuple[Figure, Any]]:
     """Open a matplotlib figure (inches) in the house style, and close it again."""
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS):
-        from tracearena.papers.bars import Picture
+        from tracearena.papers.bars import StandaloneFigure
 
-        figure = Picture(figsize=(width, height))
+        figure = StandaloneFigure(figsize=(width, height))
         yield figure, figure.subplots(**layout)
 
 
-def head(
-    figure: Figure, title: str, findings: Iterable[Finding] = (), *, width: int = 110, top: float = 0.94
+def write_head(
+    figure: Figure, title: str, findings: Iterable[ClaimResult] = (), *, width: int = 110, top: float = 0.94
 ) -> None:
     """Write a neutral title above the axes, whose upper end is `top`, and below it what was found."""
-    text = titled(title, findings, width=width)
+    text = format_title(title, findings, width=width)
     figure.suptitle(text, fontsize=10.5, x=0.06, y=top, ha="left", va="bottom", linespacing=1.35)
 
 
-def save(figure: Figure, path: Path) -> Path:
+def save_figure(figure: Figure, path: Path) -> Path:
     """Write a picture in the format of its suffix, the same bytes for the same data."""
     import matplotlib
 
@@ -78,14 +78,14 @@ def draw_ground(axes: Axes, area: Box) -> None:
     axes.grid(False)
     axes.ticklabel_format(useOffset=False)
     axes.locator_params(axis="x", nbins=4)
-    scale_bar(axes, east / 1000)
+    draw_scale_bar(axes, east / 1000)
 
 
-def scale_bar(axes: Axes, km_per_unit: float) -> None:
+def draw_scale_bar(axes: Axes, km_per_unit: float) -> None:
     """Draw a bar of a round length in the south-west corner of a map that is drawn; north is up."""
     axes.autoscale(False)
     (west, east), (south, north) = axes.get_xlim(), axes.get_ylim()
-    length_km, words = scale_length((east - west) * km_per_unit)
+    length_km, words = choose_scale_length((east - west) * km_per_unit)
     x, y = west + 0.04 * (east - west), south + 0.04 * (north - south)
     for colour, width in (("white", 4.5), ("black", 2)):
         ends = [x, x + length_km / km_per_unit], [y, y]
@@ -96,10 +96,10 @@ def scale_bar(axes: Axes, km_per_unit: float) -> None:
     )
 
 
-def families(names: Iterable[str]) -> dict[str, int]:
+def number_families(names: Iterable[str]) -> dict[str, int]:
     """Number the families of algorithms (the name before the parenthesis), in order of appearance.
 
-    >>> families(["No", "PL(1,1)", "PL(2,1)", "RR(1)"])
+    >>> number_families(["No", "PL(1,1)", "PL(2,1)", "RR(1)"])
     {'No': 0, 'PL': 1, 'RR': 2}
     """
     return {
@@ -120,13 +120,13 @@ def label_points(
     for (x, y), point, label in zip(pixels, points, labels, strict=True):
         probe = axes.annotate(label, point, xytext=(0, 0), textcoords="offset points", fontsize=size)
         box = probe.get_window_extent(renderer)
-        dx, dy, area = _free_place(x, y, box.width, box.height, taken)
+        dx, dy, area = _find_free_place(x, y, box.width, box.height, taken)
         taken.append(area)
         probe.set_position((dx * points_per_pixel, dy * points_per_pixel))
         probe.set_annotation_clip(False)
 
 
-def _free_place(
+def _find_free_place(
     x: float, y: float, width: float, height: float, taken: list[tuple[float, float, float, float]]
 ) -> tuple[float, float, tuple[float, float, float, float]]:
     candidates = []
@@ -135,7 +135,7 @@ def _free_place(
             left = ux * distance + (0 if ux > 0 else -width if ux < 0 else -width / 2)
             low = uy * distance + (0 if uy > 0 else -height if uy < 0 else -height / 2)
             area = (x + left, y + low, x + left + width, y + low + height)
-            overlap = sum(_overlap(area, other) for other in taken)
+            overlap = sum(_compute_overlap(area, other) for other in taken)
             if overlap == 0:
                 return left, low, area
             candidates.append((overlap, left, low, area))
@@ -143,7 +143,7 @@ def _free_place(
     return left, low, area
 
 
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+def _compute_overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
     return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
 
 
@@ -172,7 +172,7 @@ _ESTIMATE = "told who is who"
 USEFULNESS = Scale("usefulness, s_U (1 = nothing was changed)", "s_U", lambda row: row.utility)
 
 
-def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Path:
+def draw_privacy_scatter(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Path:
     """Write the picture: SVG, PNG or PDF, or an HTML page to move about in.
 
     Hollow points are defences whose utility is below the threshold. Where the rows have bands, a line marks
@@ -180,22 +180,23 @@ def draw(rows: Sequence[SweepRow], path: Path, *, threshold: float = 0.7) -> Pat
     """
     check_suffix(path)
     if path.suffix == ".html":
-        figure = interactive(rows, threshold=threshold)
+        figure = draw_interactive_scatter(rows, threshold=threshold)
         with replacing(path) as file:
             # A name of our own: Plotly's would be drawn at random, and no two pages alike.
             file.write(figure.to_html(include_plotlyjs=True, div_id="privacy").encode())
         return path
-    return save(static(rows, threshold=threshold), path)
+    return save_figure(draw_static_scatter(rows, threshold=threshold), path)
 
 
-def static(
+def draw_static_scatter(
     rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS, *, threshold: float = 0.7
 ) -> Figure:
     """Return the picture as a figure of Matplotlib."""
-    with canvas(8, 6) as (figure, axes):
-        scatter(axes, rows, x, y)
+    with open_canvas(8, 6) as (figure, axes):
+        draw_scatter_points(axes, rows, x, y)
         axes.set_title(
-            f"{len(_shown(rows, x, y))} defences; hollow: utility below {threshold:g}{_left_out(rows, x, y)}",
+            f"{len(_select_scored_rows(rows, x, y))} defences; hollow: utility below "
+            f"{threshold:g}{_describe_missing(rows, x, y)}",
             fontsize=9,
             loc="left",
             pad=24,
@@ -214,7 +215,7 @@ def draw_bands(axes: Axes, rows: Sequence[SweepRow], x: Scale, y: Scale = WHEREA
     ceiling = max(band.ceiling for _, _, band in banded)
     axes.axhline(ceiling, color=GREY, linewidth=1.2, linestyle="--", zorder=1)
     axes.annotate(
-        _ceiling(ceiling), (1, ceiling), xycoords=("axes fraction", "data"), xytext=(-4, 3),
+        _format_ceiling(ceiling), (1, ceiling), xycoords=("axes fraction", "data"), xytext=(-4, 3),
         textcoords="offset points", ha="right", fontsize=7.5, color="#555555",
     )  # fmt: skip
     for across, height, band in banded:
@@ -228,11 +229,11 @@ def draw_bands(axes: Axes, rows: Sequence[SweepRow], x: Scale, y: Scale = WHEREA
     axes.set_ylim(bottom, top)
 
 
-def _ceiling(value: float) -> str:
+def _format_ceiling(value: float) -> str:
     return f"habits alone leave {value:.3f}: no defence is worth more"
 
 
-def _strokes(rows: Sequence[SweepRow]) -> dict[str, Any]:
+def _draw_strokes(rows: Sequence[SweepRow]) -> dict[str, Any]:
     """Return strokes from each point to its estimate, for Plotly."""
     gaps = [0.0 if row.band is None else (row.scores.s_T_min or 0.0) - row.band.estimate for row in rows]
     if not any(gaps):
@@ -245,21 +246,23 @@ def _strokes(rows: Sequence[SweepRow]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def interactive(
+def draw_interactive_scatter(
     rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS, *, threshold: float = 0.7
 ) -> Any:
     """Return the picture as a figure of Plotly."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    left_out, rows = _left_out(rows, x, y), _shown(rows, x, y)
+    left_out, rows = _describe_missing(rows, x, y), _select_scored_rows(rows, x, y)
     if not rows:
-        figure.add_annotation(text=_nothing(x), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
-    for family, k in families(row.defence for row in rows).items():
+        figure.add_annotation(
+            text=_describe_nothing(x), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False
+        )
+    for family, k in number_families(row.defence for row in rows).items():
         own = [row for row in rows if row.defence.partition("(")[0] == family]
         symbol = MARKERS[k % len(MARKERS)].plotly
         figure.add_scatter(
-            **(_strokes(own) if y is WHEREABOUTS else {}),
+            **(_draw_strokes(own) if y is WHEREABOUTS else {}),
             x=[x.of(row) for row in own],
             y=[y.of(row) for row in own],
             name=family,
@@ -274,7 +277,7 @@ def interactive(
         )
     ceilings = [row.band.ceiling for row in rows if row.band is not None and y is WHEREABOUTS]
     if ceilings:
-        text = f"{_ceiling(max(ceilings))}; strokes: to the estimate, {_ESTIMATE}"
+        text = f"{_format_ceiling(max(ceilings))}; strokes: to the estimate, {_ESTIMATE}"
         figure.add_hline(y=max(ceilings), line_dash="dash", line_color=GREY, annotation_text=text)
     figure.update_layout(
         title=f"Privacy of {len(rows)} defences (hollow: utility below {threshold:g}{left_out})",
@@ -285,12 +288,14 @@ def interactive(
     return figure
 
 
-def draw_found(rows: Sequence[SweepRow], path: Path, title: str, found: Sequence[Finding]) -> Path:
+def draw_paper_scatter(
+    rows: Sequence[SweepRow], path: Path, title: str, found: Sequence[ClaimResult]
+) -> Path:
     """Write the picture of a paper's figure: its title, and below it what was found."""
-    with canvas(8, 6) as (figure, axes):
-        scatter(axes, rows)
-        axes.set_title(titled(title, found), fontsize=10, loc="left", pad=24)
-        return save(figure, path)
+    with open_canvas(8, 6) as (figure, axes):
+        draw_scatter_points(axes, rows)
+        axes.set_title(format_title(title, found), fontsize=10, loc="left", pad=24)
+        return save_figure(figure, path)
 
 
 def check_suffix(path: Path) -> None:
@@ -299,14 +304,18 @@ def check_suffix(path: Path) -> None:
         raise ParameterError(f"{path}: a picture ends in .svg, .png, .pdf or .html")
 
 
-def scatter(axes: Axes, rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS) -> None:
+def draw_scatter_points(
+    axes: Axes, rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = WHEREABOUTS
+) -> None:
     """Draw the points, their labels and the legend of families; nothing for what has no score."""
-    rows = _shown(rows, x, y)
+    rows = _select_scored_rows(rows, x, y)
     axes.set(xlabel=x.title, ylabel=y.title)
     if not rows:
-        axes.text(0.5, 0.5, _nothing(x), transform=axes.transAxes, ha="center", va="center", wrap=True)
+        axes.text(
+            0.5, 0.5, _describe_nothing(x), transform=axes.transAxes, ha="center", va="center", wrap=True
+        )
         return
-    number = families(row.defence for row in rows)
+    number = number_families(row.defence for row in rows)
     for family, k in number.items():
         own = [row for row in rows if row.defence.partition("(")[0] == family]
         colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)].matplotlib
@@ -328,16 +337,16 @@ def scatter(axes: Axes, rows: Sequence[SweepRow], x: Scale = NAMES, y: Scale = W
     label_points(axes, points, [row.defence for row in rows], size=6.5)
 
 
-def _shown(rows: Sequence[SweepRow], x: Scale, y: Scale) -> list[SweepRow]:
+def _select_scored_rows(rows: Sequence[SweepRow], x: Scale, y: Scale) -> list[SweepRow]:
     """Return the rows that have both scores: no attack of a kind is no score of 1."""
     return [row for row in rows if x.of(row) is not None and y.of(row) is not None]
 
 
-def _nothing(x: Scale) -> str:
+def _describe_nothing(x: Scale) -> str:
     both = "by both kinds of attack (-R and -T)" if x is NAMES else "by any attack"
     return f"no defence was attacked {both}"
 
 
-def _left_out(rows: Sequence[SweepRow], x: Scale, y: Scale) -> str:
-    missing = len(rows) - len(_shown(rows, x, y))
+def _describe_missing(rows: Sequence[SweepRow], x: Scale, y: Scale) -> str:
+    missing = len(rows) - len(_select_scored_rows(rows, x, y))
     return f"; {missing} without both scores are left out" if missing else ""

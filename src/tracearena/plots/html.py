@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.sweep import Sweep
-from tracearena.dataframes import Result, flat
-from tracearena.pages.describe import moment
-from tracearena.pages.html import html_table, scale_length, shown
-from tracearena.pages.maps import map_box
+from tracearena.dataframes import Result, flatten
+from tracearena.pages.describe import format_instant
+from tracearena.pages.html import choose_scale_length, format_value, html_table
+from tracearena.pages.maps import compute_map_box
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 from tracearena.traces.gridding import default_area
@@ -27,7 +27,7 @@ _SIZE_PX = _CELLS * _CELL_PX
 _LEVELS = 8
 
 
-def small_map(
+def draw_small_map(
     latitude: NDArray[np.float64],
     longitude: NDArray[np.float64],
     amounts: NDArray[np.float64],
@@ -46,22 +46,22 @@ def small_map(
     if grid is not None:
         together = -(-max(grid.rows, grid.columns) // _CELLS)
         rows, columns = -(-grid.rows // together), -(-grid.columns // together)
-    table = _table(latitude, longitude, amounts, box, (rows, columns))
-    bar_km, words = scale_length(width_m / 1000)
+    table = _compute_levels(latitude, longitude, amounts, box, (rows, columns))
+    bar_km, words = choose_scale_length(width_m / 1000)
     bar = bar_km * 1000 / width_m * width
     frame = f'width="{width:.4g}" height="{height:.4g}"'
     return (
         f'<svg viewBox="0 0 {width:.4g} {height + 16:.4g}" width="{width:.4g}" height="{height + 16:.4g}" '
         'role="img" style="max-width:100%;height:auto"><title>where it is; darker is less</title>'
         f'<g transform="scale({width / columns:.5g} {height / rows:.5g})" shape-rendering="crispEdges">'
-        f'{_cells(table)}</g><rect {frame} fill="none" stroke="currentColor" stroke-opacity=".35"/>'
+        f'{_draw_cells(table)}</g><rect {frame} fill="none" stroke="currentColor" stroke-opacity=".35"/>'
         f'<path d="M0 {height + 9:.4g}h{bar:.4g}" stroke="currentColor" stroke-width="2"/>'
         f'<text x="{bar + 5:.4g}" y="{height + 13:.4g}" font-size="11" fill="currentColor">{words}</text>'
         "</svg>"
     )
 
 
-def _table(
+def _compute_levels(
     latitude: NDArray[np.float64],
     longitude: NDArray[np.float64],
     amounts: NDArray[np.float64],
@@ -82,7 +82,7 @@ def _table(
     return levels.reshape(shape)
 
 
-def _cells(table: NDArray[np.int64]) -> str:
+def _draw_cells(table: NDArray[np.int64]) -> str:
     """Write one path a colour; cells of a row that follow each other are one rectangle."""
     paths: dict[int, list[str]] = {}
     for y, row in enumerate(table.tolist()):
@@ -93,12 +93,12 @@ def _cells(table: NDArray[np.int64]) -> str:
                 paths.setdefault(level, []).append(f"M{x} {y}h{run}v1h-{run}z")
             x += run
     return "".join(
-        f'<path fill="{_colours()[level - 1]}" d="{"".join(paths[level])}"/>' for level in sorted(paths)
+        f'<path fill="{_list_colours()[level - 1]}" d="{"".join(paths[level])}"/>' for level in sorted(paths)
     )
 
 
 @cache
-def _colours() -> list[str]:
+def _list_colours() -> list[str]:
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -122,11 +122,11 @@ _MOST_LISTED = 6
 def traces_html(traces: Traces | GpsTraces | ObfuscatedTraces) -> str:
     """Show traces: how many users and rows, from when to when, the first rows, and a map."""
     first = traces.keep(np.arange(len(traces)) < _FIRST_ROWS).to_frame()
-    rows = [[_cell(value) for value in row] for row in first.rows()]
-    spots = _spots(traces)
-    facts = _facts(traces, spots)
-    return _beside(
-        type(traces).__name__, facts, _table_small_tables(first.columns, rows, len(traces)), spots.map()
+    rows = [[_format_cell(value) for value in row] for row in first.rows()]
+    spots = _collect_spots(traces)
+    facts = _collect_facts(traces, spots)
+    return _lay_out(
+        type(traces).__name__, facts, _format_table(first.columns, rows, len(traces)), spots.map()
     )
 
 
@@ -140,22 +140,24 @@ def places_html(places: Places) -> str:
     }
     known = {name: value for name, value in facts.items() if value is not None}
     head = [places.ids[:_FIRST_ROWS], places.latitude[:_FIRST_ROWS], places.longitude[:_FIRST_ROWS]]
-    rows = [[_cell(value) for value in row] for row in zip(*(part.tolist() for part in head), strict=True)]
-    drawn = _of_places(places, np.where(places.sensitive, _BRIGHT, 1.0)).map()
-    return _beside("Places", known, _table_small_tables(["place", "lat", "lng"], rows, len(places)), drawn)
+    rows = [
+        [_format_cell(value) for value in row] for row in zip(*(part.tolist() for part in head), strict=True)
+    ]
+    drawn = _spots_of_places(places, np.where(places.sensitive, _BRIGHT, 1.0)).map()
+    return _lay_out("Places", known, _format_table(["place", "lat", "lng"], rows, len(places)), drawn)
 
 
 def id_table_html(table: IdTable) -> str:
     """Show how many pseudonyms a table has, and none of them: it is secret."""
     facts = {"pseudonyms": len(table), "one to one": "yes" if table.is_one_to_one else "no"}
-    return _beside("IdTable", facts, "<p>Who is who is secret: it is not shown.</p>", "")
+    return _lay_out("IdTable", facts, "<p>Who is who is secret: it is not shown.</p>", "")
 
 
 def result_html(result: Result) -> str:
     """Show a result: a row for each of its numbers."""
-    rows = list(flat(result.to_dict()).items())
-    return _beside(
-        type(result).__name__, {}, _table_small_tables(["name", "value"], rows[:_MOST_ROWS], len(rows)), ""
+    rows = list(flatten(result.to_dict()).items())
+    return _lay_out(
+        type(result).__name__, {}, _format_table(["name", "value"], rows[:_MOST_ROWS], len(rows)), ""
     )
 
 
@@ -168,10 +170,10 @@ def sweep_html(sweep: Sweep) -> str:
         f"valid (utility of {sweep.threshold:g} or more)": sum(row.valid for row in sweep),
         "failed": sum(row.error is not None for row in sweep),
     }
-    return _beside("Sweep", facts, _table_small_tables(columns, rows, len(sweep)), "")
+    return _lay_out("Sweep", facts, _format_table(columns, rows, len(sweep)), "")
 
 
-class _Spots(NamedTuple):
+class _MapSpots(NamedTuple):
     """Positions and amounts of a map; no box where there is nothing to see."""
 
     latitude: NDArray[np.float64]
@@ -182,10 +184,10 @@ class _Spots(NamedTuple):
 
     def map(self) -> str:
         """Return the map."""
-        return "" if self.box is None else small_map(*self[:3], self.box, self.grid)
+        return "" if self.box is None else draw_small_map(*self[:3], self.box, self.grid)
 
 
-def _spots(traces: Traces | GpsTraces | ObfuscatedTraces) -> _Spots:
+def _collect_spots(traces: Traces | GpsTraces | ObfuscatedTraces) -> _MapSpots:
     if isinstance(traces, GpsTraces):
         few = (
             traces.keep(np.arange(len(traces)) % -(-len(traces) // _MOST_POINTS) == 0)
@@ -193,24 +195,24 @@ def _spots(traces: Traces | GpsTraces | ObfuscatedTraces) -> _Spots:
             else traces
         )
         box = default_area(few, _FINEST_M) if len(few) else None
-        return _Spots(few.latitude, few.longitude, np.ones(len(few)), box)
+        return _MapSpots(few.latitude, few.longitude, np.ones(len(few)), box)
     place = traces.place_index if isinstance(traces, Traces) else traces.pairs().place
     amounts = np.bincount(place, minlength=len(traces.places)).astype(float)
-    return _of_places(traces.places, amounts)
+    return _spots_of_places(traces.places, amounts)
 
 
-def _of_places(places: Places, amounts: NDArray[np.float64]) -> _Spots:
-    box = map_box(places) if len(places) else None
-    return _Spots(places.latitude, places.longitude, amounts, box, places.grid)
+def _spots_of_places(places: Places, amounts: NDArray[np.float64]) -> _MapSpots:
+    box = compute_map_box(places) if len(places) else None
+    return _MapSpots(places.latitude, places.longitude, amounts, box, places.grid)
 
 
-def _facts(traces: Traces | GpsTraces | ObfuscatedTraces, spots: _Spots) -> dict[str, Any]:
+def _collect_facts(traces: Traces | GpsTraces | ObfuscatedTraces, spots: _MapSpots) -> dict[str, Any]:
     facts: dict[str, Any] = {"users": traces.n_users}
     if isinstance(traces, GpsTraces):
         facts |= {"points": len(traces), "trajectories": traces.n_trajectories}
         if len(traces):
             ends = (np.datetime64(int(time), "ms") for time in (traces.time_ms.min(), traces.time_ms.max()))
-            facts |= dict(zip(("first (UTC)", "last (UTC)"), map(_second, ends), strict=True))
+            facts |= dict(zip(("first (UTC)", "last (UTC)"), map(_format_second, ends), strict=True))
         return facts
     visited = int((spots.amounts > 0).sum())
     facts |= {"events": len(traces), "places": f"{visited:,} of {len(traces.places):,} seen"}
@@ -218,42 +220,44 @@ def _facts(traces: Traces | GpsTraces | ObfuscatedTraces, spots: _Spots) -> dict
         facts |= {"sets": int(traces.is_set.sum()), "deleted": int(traces.is_deleted.sum())}
     if len(traces):
         first, last = int(traces.instants.min()), int(traces.instants.max())
-        facts |= {"first": moment(traces.clock, first), "last": moment(traces.clock, last)}
+        facts |= {"first": format_instant(traces.clock, first), "last": format_instant(traces.clock, last)}
     minutes = traces.clock.interval_s / 60
     return facts | {"an instant": f"every {minutes:g} min, {traces.clock.instants_per_day} a day"}
 
 
-def _second(moment: np.datetime64) -> str:
+def _format_second(moment: np.datetime64) -> str:
     return str(moment.astype("datetime64[s]")).replace("T", " ")
 
 
-def _table_small_tables(columns: Sequence[str], rows: Sequence[Sequence[Any]], of: int) -> str:
-    table = html_table(columns, [[_short(value) for value in row] for row in rows])
+def _format_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], of: int) -> str:
+    table = html_table(columns, [[_shorten(value) for value in row] for row in rows])
     more = of - len(rows)
     return table + (f"<p>… and {more:,} more rows</p>" if more > 0 else "")
 
 
-def _cell(value: Any) -> Any:
+def _format_cell(value: Any) -> Any:
     """Write ids without commas, and degrees to the metre."""
     if isinstance(value, float):
         return f"{value:.5f}"
     return str(value) if isinstance(value, int) else value
 
 
-def _short(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     """Leave numbers as they are; write everything else in a few letters."""
     if value is None or (isinstance(value, (int, float, np.number)) and not isinstance(value, bool)):
         return value
     if isinstance(value, (list, tuple)):
-        listed = ", ".join(str(_short(one)) for one in value[:_MOST_LISTED])
+        listed = ", ".join(str(_shorten(one)) for one in value[:_MOST_LISTED])
         value = f"[{listed}{', …' if len(value) > _MOST_LISTED else ''}]"
     text = str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _beside(name: str, facts: Mapping[str, Any], table: str, picture: str) -> str:
+def _lay_out(name: str, facts: Mapping[str, Any], table: str, picture: str) -> str:
     """Put the map beside the facts and the rows; below them where there is little room."""
-    listed = " · ".join(f"{escape(fact)}: <b>{escape(shown(value))}</b>" for fact, value in facts.items())
+    listed = " · ".join(
+        f"{escape(fact)}: <b>{escape(format_value(value))}</b>" for fact, value in facts.items()
+    )
     said = f"<div>{listed}</div>" if listed else ""
     words = f"<div><b>{escape(name)}</b></div>{said}{table}"
     return (

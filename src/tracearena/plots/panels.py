@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.pages.describe import WEEKDAYS, Amounts, Times, amounts_of, heat
+from tracearena.pages.describe import WEEKDAYS, PlaceAmounts, RowTimes, count_amounts, draw_heat_map
 from tracearena.pages.html import COLOURS, VERMILION
-from tracearena.pages.maps import map_box, place_map
-from tracearena.papers.style import canvas, draw_ground
+from tracearena.pages.maps import compute_map_box, place_map
+from tracearena.papers.style import draw_ground, open_canvas
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 
@@ -24,18 +24,18 @@ _MOST_ROWS = 62
 _TICKS = 9
 
 
-def picture_hours(times: Times, *, interactive: bool = False) -> Any:
+def draw_hours(times: RowTimes, *, interactive: bool = False) -> Any:
     """Draw the times of day by weekday; by day where there is less than a week, or no date."""
-    rows, table = _table(times)
+    rows, table = _count_hours(times)
     by = "weekday" if rows[0] in WEEKDAYS else "day"
     title = f"{len(times.day):,} {times.what} by {by} and time of day"
     if table.min() == table.max():
         title = f"{title}: as many at any time as at any other"
     if interactive:
-        figure = moving(heat(rows, times, table)).update_traces(zmin=0)
+        figure = to_plotly_figure(draw_heat_map(rows, times, table)).update_traces(zmin=0)
         height = 180 + 24 * len(rows)
         return figure.update_layout(title={"text": title, "font": {"size": 14}}, height=height)
-    with canvas(7.6, 1.5 + 0.28 * min(len(rows), 24)) as (drawn, axes):
+    with open_canvas(7.6, 1.5 + 0.28 * min(len(rows), 24)) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         image = axes.imshow(table, aspect="auto", cmap="viridis", interpolation="nearest", vmin=0)
         axes.grid(False)
@@ -48,20 +48,20 @@ def picture_hours(times: Times, *, interactive: bool = False) -> Any:
         return drawn
 
 
-def _table(times: Times) -> tuple[list[str], NDArray[np.int64]]:
+def _count_hours(times: RowTimes) -> tuple[list[str], NDArray[np.int64]]:
     first, last = int(times.day.min()), int(times.day.max())
     days = last - first + 1
     if times.first_day is not None and days >= _WEEK:
         return list(WEEKDAYS), times.by_weekday(times.first_day)
     if days > _MOST_ROWS:
         return ["all days"], times.by_day().sum(axis=0, keepdims=True)
-    return [day_label(first + at, times.first_day) for at in range(days)], times.by_day()
+    return [format_day_label(first + at, times.first_day) for at in range(days)], times.by_day()
 
 
-def day_label(day: int, first_day: datetime.date | None) -> str:
+def format_day_label(day: int, first_day: datetime.date | None) -> str:
     """Name a day for people.
 
-    >>> day_label(2, None), day_label(2, datetime.date(2019, 4, 1))
+    >>> format_day_label(2, None), format_day_label(2, datetime.date(2019, 4, 1))
     ('day 3', 'Wed 2019-04-03')
     """
     if first_day is None:
@@ -78,15 +78,15 @@ _WIDTH, _LEAST, _MOST = 6.4, 3.0, 8.5
 _LARGEST_DOT, _SMALLEST_DOT = 30.0, 3.0
 
 
-def picture_places(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive: bool = False) -> Any:
+def draw_place_map(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive: bool = False) -> Any:
     """Draw the map of all rows."""
-    found = amounts_of(traces)
-    title = _title(traces, found)
+    found = count_amounts(traces)
+    title = _format_title(traces, found)
     if interactive:
-        figure = moving(place_map(found.places, found.counts, what=found.what))
+        figure = to_plotly_figure(place_map(found.places, found.counts, what=found.what))
         return figure.update_layout(title={"text": title, "font": {"size": 14}}, margin={"t": 120})
-    box = map_box(found.places)
-    with canvas(_WIDTH, _height_of(box, _WIDTH - 1.6)) as (drawn, axes):
+    box = compute_map_box(found.places)
+    with open_canvas(_WIDTH, _compute_height(box, _WIDTH - 1.6)) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         image = draw_amounts(axes, found)
         draw_ground(axes, box)
@@ -96,13 +96,13 @@ def picture_places(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive
         return drawn
 
 
-def _height_of(box: Box, width: float) -> float:
+def _compute_height(box: Box, width: float) -> float:
     """Return the height in inches of a map of the box that is so wide."""
     north_m, east_m = box.size_m()
     return float(np.clip(width * north_m / max(east_m, 1.0) + 1.2, _LEAST, _MOST))
 
 
-def draw_amounts(axes: Axes, found: Amounts) -> Any:
+def draw_amounts(axes: Axes, found: PlaceAmounts) -> Any:
     """Draw the amounts on a logarithmic scale, as `place_map` does, and return what a colour bar needs."""
     from matplotlib.colors import LogNorm
 
@@ -139,7 +139,7 @@ def draw_sensitive(axes: Axes, places: Places) -> None:
         axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.13), borderpad=0)
 
 
-def _title(traces: Traces | GpsTraces | ObfuscatedTraces, found: Amounts) -> str:
+def _format_title(traces: Traces | GpsTraces | ObfuscatedTraces, found: PlaceAmounts) -> str:
     rows = f"{len(traces):,} {found.what if len(traces) != 1 else found.what[:-1]}"
     users = f"{traces.n_users:,} users" if traces.n_users != 1 else f"user {traces.user_ids[0]}"
     seen, of = int((found.counts > 0).sum()), len(found.places)
@@ -160,11 +160,11 @@ _COLOURS = {"var(--ink)": "#1c1e21", "var(--paper)": "#ffffff", "var(--soft)": "
 """What stands for the colours of a page that follows its reader's setting; those of paper."""
 
 
-def moving(figure: dict[str, Any]) -> Any:
+def to_plotly_figure(figure: dict[str, Any]) -> Any:
     """Return a figure of Plotly made of the dictionary that a page would show."""
     import plotly.graph_objects as go
 
-    made = go.Figure(_inked(figure))
+    made = go.Figure(_replace_colours(figure))
     made.update_layout(
         template="plotly_white",
         colorway=COLOURS,
@@ -174,9 +174,9 @@ def moving(figure: dict[str, Any]) -> Any:
     return made.update_xaxes(automargin=True).update_yaxes(automargin=True)
 
 
-def _inked(part: Any) -> Any:
+def _replace_colours(part: Any) -> Any:
     if isinstance(part, dict):
-        return {name: _inked(value) for name, value in part.items()}
+        return {name: _replace_colours(value) for name, value in part.items()}
     if isinstance(part, list):
-        return [_inked(value) for value in part]
+        return [_replace_colours(value) for value in part]
     return _COLOURS.get(part, part) if isinstance(part, str) else part

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.pages.describe import Times
+from tracearena.pages.describe import RowTimes
 from tracearena.pages.html import COLOURS, GREY, YELLOW
-from tracearena.pages.maps import ground, map_box, sensitive_marks
-from tracearena.papers.style import canvas, draw_ground
-from tracearena.plots.panels import day_label, draw_sensitive, moving
+from tracearena.pages.maps import compute_map_box, map_layout, sensitive_marks
+from tracearena.papers.style import draw_ground, open_canvas
+from tracearena.plots.panels import draw_sensitive, format_day_label, to_plotly_figure
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 from tracearena.traces.clock import DAY_S
@@ -36,7 +36,7 @@ _DELETED, _SET = -1, -2
 
 
 @dataclass(frozen=True)
-class Group:
+class ColourGroup:
     """What has one colour: a place, all other places, sets of places, what was deleted."""
 
     label: str
@@ -46,7 +46,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Person:
+class PersonView:
     """What is drawn of a person.
 
     Attributes
@@ -62,26 +62,26 @@ class Person:
     """
 
     title: str
-    groups: list[Group]
+    groups: list[ColourGroup]
     latitude: NDArray[np.float64]
     longitude: NDArray[np.float64]
     start_h: NDArray[np.float64]
     end_h: NDArray[np.float64]
     places: Places | None
-    times: Times
+    times: RowTimes
     members: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
     @property
     def box(self) -> Box:
         """The box of the map."""
         if self.places is not None and not (len(self.members) or np.isfinite(self.latitude).any()):
-            return map_box(self.places)
+            return compute_map_box(self.places)
         sets = self.in_sets
         latitude = np.concatenate([self.latitude, sets[0]])
         longitude = np.concatenate([self.longitude, sets[1]])
         south, west = float(np.nanmin(latitude)), float(np.nanmin(longitude))
         tight = Box(south, west, float(np.nanmax(latitude)), float(np.nanmax(longitude)))
-        return _squared(tight)
+        return _square_box(tight)
 
     @property
     def in_sets(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -91,13 +91,15 @@ class Person:
         return self.places.latitude[self.members], self.places.longitude[self.members]
 
 
-def picture(traces: Traces | GpsTraces | ObfuscatedTraces, times: Times, *, interactive: bool = False) -> Any:
+def draw_person(
+    traces: Traces | GpsTraces | ObfuscatedTraces, times: RowTimes, *, interactive: bool = False
+) -> Any:
     """Draw the rows of the one user of these traces."""
-    shown = _person(traces, times)
-    return _moving(shown) if interactive else _static(shown)
+    shown = _build_person_view(traces, times)
+    return _draw_plotly_person(shown) if interactive else _draw_static_person(shown)
 
 
-def _person(traces: Traces | GpsTraces | ObfuscatedTraces, times: Times) -> Person:
+def _build_person_view(traces: Traces | GpsTraces | ObfuscatedTraces, times: RowTimes) -> PersonView:
     title = f"User {traces.user_ids[0]}: {len(traces):,} {times.what} on {len(np.unique(times.day)):,} days"
     if isinstance(traces, GpsTraces):
         area = Box.of(traces).expanded(0.002)
@@ -107,33 +109,33 @@ def _person(traces: Traces | GpsTraces | ObfuscatedTraces, times: Times) -> Pers
         stay = np.append(np.diff(traces.time_ms) / 3_600_000, _SHORTEST_STAY_H)
         end = start + stay.clip(_SHORTEST_STAY_H, _LONGEST_STAY_H)
         names = [f"spot {letter}" for letter in "ABCDEFGHIJ"]
-        groups = _groups(spot, lambda rank, _: names[rank], "elsewhere")
-        return Person(title, groups, traces.latitude, traces.longitude, start, end, None, times)
+        groups = _group_rows(spot, lambda rank, _: names[rank], "elsewhere")
+        return PersonView(title, groups, traces.latitude, traces.longitude, start, end, None, times)
     place = traces.place_index if isinstance(traces, Traces) else traces.codes.clip(_SET)
     at = np.maximum(place, 0)
     is_known = place >= 0
     start = traces.clock.second_of_day(traces.instants) / 3600
-    return Person(
+    return PersonView(
         title,
-        _groups(place, lambda _, index: _place_label(traces.places, index), "other places"),
+        _group_rows(place, lambda _, index: _format_place_label(traces.places, index), "other places"),
         np.where(is_known, traces.places.latitude[at], np.nan),
         np.where(is_known, traces.places.longitude[at], np.nan),
         start,
         start + traces.clock.interval_s / 3600,
         traces.places,
         times,
-        _members(traces),
+        _find_set_members(traces),
     )
 
 
-def _members(traces: Traces | ObfuscatedTraces) -> NDArray[np.int32]:
+def _find_set_members(traces: Traces | ObfuscatedTraces) -> NDArray[np.int32]:
     if isinstance(traces, Traces):
         return np.zeros(0, np.int32)
     event, place, _ = traces.pairs()
     return np.unique(place[traces.is_set[event]])
 
 
-def _place_label(places: Places, index: int) -> str:
+def _format_place_label(places: Places, index: int) -> str:
     kind = (
         "" if places.categories is None or not places.categories[index] else f", {places.categories[index]}"
     )
@@ -141,7 +143,7 @@ def _place_label(places: Places, index: int) -> str:
     return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…"
 
 
-def _squared(box: Box) -> Box:
+def _square_box(box: Box) -> Box:
     """Return the square around the middle of a box, with a rim, that is at least half a km wide."""
     north_m, east_m = (float(metres) for metres in metres_per_degree(box.middle[0]))
     half_m = max(0.56 * max(box.size_m()), _LEAST_M / 2)
@@ -149,29 +151,33 @@ def _squared(box: Box) -> Box:
     return Box(latitude, longitude, latitude, longitude).expanded(half_m / north_m, half_m / max(east_m, 1.0))
 
 
-def _groups(place: NDArray[Any], label: Any, others: str) -> list[Group]:
+def _group_rows(place: NDArray[Any], label: Any, others: str) -> list[ColourGroup]:
     """Give the places with the most rows a colour each, and all others one."""
     known, counts = np.unique(place[place >= 0], return_counts=True)
     top = known[np.argsort(-counts, kind="stable")[:_OWN_COLOURS]]
     groups = [
-        Group(label(rank, int(one)), COLOURS[rank], np.asarray(place == one)) for rank, one in enumerate(top)
+        ColourGroup(label(rank, int(one)), COLOURS[rank], np.asarray(place == one))
+        for rank, one in enumerate(top)
     ]
     rest = [
-        Group(others, GREY, (place >= 0) & ~np.isin(place, top)),
-        Group("a set of places", YELLOW, np.asarray(place == _SET)),
-        Group("deleted", GREY, np.asarray(place == _DELETED), is_hollow=True),
+        ColourGroup(others, GREY, (place >= 0) & ~np.isin(place, top)),
+        ColourGroup("a set of places", YELLOW, np.asarray(place == _SET)),
+        ColourGroup("deleted", GREY, np.asarray(place == _DELETED), is_hollow=True),
     ]
     shares = [*groups, *(group for group in rest if group.rows.any())]
-    return [Group(f"{one.label} ({_share(one.rows)})", one.colour, one.rows, one.is_hollow) for one in shares]
+    return [
+        ColourGroup(f"{one.label} ({_format_share(one.rows)})", one.colour, one.rows, one.is_hollow)
+        for one in shares
+    ]
 
 
-def _share(rows: NDArray[np.bool_]) -> str:
+def _format_share(rows: NDArray[np.bool_]) -> str:
     share = float(rows.mean())
     return f"{share:.0%}" if share >= 0.005 else "<1%"
 
 
-def _stays(
-    person: Person, group: Group
+def _find_stays(
+    person: PersonView, group: ColourGroup
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return day, begin and end of the stretches of a group: rows that follow each other are one."""
     rows = np.flatnonzero(group.rows)
@@ -183,11 +189,11 @@ def _stays(
     return day[first], start[first], np.minimum(end[last], 24.0)
 
 
-def _static(person: Person) -> Any:
+def _draw_static_person(person: PersonView) -> Any:
     box = person.box
     days = int(person.times.day.max() - person.times.day.min()) + 1
     height = max(4.6, 1.8 + 0.2 * min(days, 20))
-    with canvas(10.5, height, ncols=2, width_ratios=(1, 1.25)) as (drawn, axes):
+    with open_canvas(10.5, height, ncols=2, width_ratios=(1, 1.25)) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         _draw_map(axes[0], person, box)
         _draw_days(axes[1], person)
@@ -199,7 +205,7 @@ def _static(person: Person) -> Any:
         return drawn
 
 
-def _draw_map(axes: Axes, person: Person, box: Box) -> None:
+def _draw_map(axes: Axes, person: PersonView, box: Box) -> None:
     there = np.isfinite(person.latitude)
     latitude, longitude = person.in_sets
     axes.scatter(longitude, latitude, s=22, marker="s", color=YELLOW, linewidths=0, alpha=0.5, zorder=0)
@@ -221,20 +227,20 @@ def _draw_map(axes: Axes, person: Person, box: Box) -> None:
         )
     if person.places is not None:
         inside = box.contains(person.places.latitude, person.places.longitude)
-        draw_sensitive(axes, _only(person.places, inside))
+        draw_sensitive(axes, _take_places(person.places, inside))
     draw_ground(axes, box)
     axes.set(xlabel="longitude, degrees", ylabel="latitude, degrees")
 
 
-def _only(places: Places, chosen: NDArray[np.bool_]) -> Places:
+def _take_places(places: Places, chosen: NDArray[np.bool_]) -> Places:
     return Places(places.latitude[chosen], places.longitude[chosen], sensitive=places.sensitive[chosen])
 
 
-def _draw_days(axes: Axes, person: Person) -> None:
+def _draw_days(axes: Axes, person: PersonView) -> None:
     from matplotlib.collections import PolyCollection
 
     for group in person.groups:
-        day, start, end = _stays(person, group)
+        day, start, end = _find_stays(person, group)
         ends = ((start, day - 0.4), (end, day - 0.4), (end, day + 0.4), (start, day + 0.4))
         corners = np.stack([np.column_stack(pair) for pair in ends], axis=1)
         face = "none" if group.is_hollow else group.colour
@@ -248,15 +254,15 @@ def _draw_days(axes: Axes, person: Person) -> None:
     axes.set_xticks(range(0, 25, 4), [f"{hour:02d}:00" for hour in range(0, 25, 4)])
     step = -(-(last - first + 1) // _TICKS)
     ticks = range(first, last + 1, step)
-    axes.set_yticks(ticks, [day_label(day, person.times.first_day) for day in ticks], fontsize=8)
+    axes.set_yticks(ticks, [format_day_label(day, person.times.first_day) for day in ticks], fontsize=8)
     axes.grid(False)
 
 
-def _moving(person: Person) -> Any:
+def _draw_plotly_person(person: PersonView) -> Any:
     box = person.box
     there = np.isfinite(person.latitude)
     empty = Places([box.south, box.north], [box.west, box.east])
-    layout = ground(person.places if person.places is not None else empty, height=520, box=box)
+    layout = map_layout(person.places if person.places is not None else empty, height=520, box=box)
     layout["xaxis"] |= {"domain": [0, 0.42]}
     layout |= {
         "title": {"text": person.title, "font": {"size": 14}},
@@ -266,7 +272,7 @@ def _moving(person: Person) -> Any:
         "xaxis2": {"domain": [0.55, 1], "anchor": "y2", "range": [0, 24], "dtick": 4,
                    "title": {"text": person.times.axis + ", hours"}},
         "yaxis2": {"anchor": "x2", "autorange": "reversed", "type": "category", "categoryorder": "array",
-                   "categoryarray": _day_names(person)},
+                   "categoryarray": _format_day_names(person)},
     }  # fmt: skip
     path = {"type": "scatter", "mode": "lines", "x": person.longitude[there], "y": person.latitude[there],
             "line": {"color": GREY, "width": 0.8}, "opacity": 0.6, "hoverinfo": "skip",
@@ -275,18 +281,20 @@ def _moving(person: Person) -> Any:
     sets = {"type": "scatter", "mode": "markers", "x": longitude, "y": latitude, "opacity": 0.5,
             "marker": {"symbol": "square", "color": YELLOW, "size": 7}, "hoverinfo": "skip",
             "showlegend": False}  # fmt: skip
-    data = [sets, path, *(_spots(person, group) for group in reversed(person.groups))]
-    data += [_bars(person, group) for group in person.groups]
+    data = [sets, path, *(_draw_spots(person, group) for group in reversed(person.groups))]
+    data += [_draw_bars(person, group) for group in person.groups]
     marks = [] if person.places is None else sensitive_marks(person.places)
-    return moving({"data": [*data, *marks], "layout": layout})
+    return to_plotly_figure({"data": [*data, *marks], "layout": layout})
 
 
-def _day_names(person: Person) -> list[str]:
+def _format_day_names(person: PersonView) -> list[str]:
     days = person.times.day
-    return [day_label(day, person.times.first_day) for day in range(int(days.min()), int(days.max()) + 1)]
+    return [
+        format_day_label(day, person.times.first_day) for day in range(int(days.min()), int(days.max()) + 1)
+    ]
 
 
-def _spots(person: Person, group: Group) -> dict[str, Any]:
+def _draw_spots(person: PersonView, group: ColourGroup) -> dict[str, Any]:
     rows = group.rows & np.isfinite(person.latitude)
     spots = np.unique(np.column_stack([person.longitude[rows], person.latitude[rows]]), axis=0)
     return {"type": "scatter", "mode": "markers", "name": group.label, "x": spots[:, 0], "y": spots[:, 1],
@@ -294,9 +302,9 @@ def _spots(person: Person, group: Group) -> dict[str, Any]:
             "showlegend": False}  # fmt: skip
 
 
-def _bars(person: Person, group: Group) -> dict[str, Any]:
-    day, start, end = _stays(person, group)
-    names = [day_label(int(one), person.times.first_day) for one in day]
+def _draw_bars(person: PersonView, group: ColourGroup) -> dict[str, Any]:
+    day, start, end = _find_stays(person, group)
+    names = [format_day_label(int(one), person.times.first_day) for one in day]
     return {"type": "bar", "orientation": "h", "name": group.label, "y": names, "x": end - start,
             "base": start, "xaxis": "x2", "yaxis": "y2", "legendgroup": group.label,
             "marker": {"color": "rgba(0,0,0,0)" if group.is_hollow else group.colour,

@@ -10,14 +10,14 @@ import numpy as np
 from tracearena.arena.evaluation import Evaluation, Utility
 from tracearena.arena.sweep import Sweep
 from tracearena.errors import DataError, ParameterError, shorten
-from tracearena.pages.describe import Times, times_of_events, times_of_points
+from tracearena.pages.describe import RowTimes, compute_event_times, compute_point_times
 from tracearena.pages.html import BLUE, MARKERS, ORANGE, SKY, VERMILION
 from tracearena.papers import style
-from tracearena.papers.style import NAMES, USEFULNESS, WHEREABOUTS, canvas
+from tracearena.papers.style import NAMES, USEFULNESS, WHEREABOUTS, open_canvas
 from tracearena.plots import panels, person
-from tracearena.plots.panels import moving
+from tracearena.plots.panels import to_plotly_figure
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
-from tracearena.traces.time import guessed, require_zone
+from tracearena.traces.time import guess_local_time, require_zone
 
 
 class Panel(NamedTuple):
@@ -71,7 +71,7 @@ def sweep_picture(rows: Sweep, kind: str | None = None, *, interactive: bool = F
     else:
         has_whereabouts = any(WHEREABOUTS.of(row) is not None for row in rows)
         scales = USEFULNESS, WHEREABOUTS if has_whereabouts else NAMES
-    draw = style.interactive if interactive else style.static
+    draw = style.draw_interactive_scatter if interactive else style.draw_static_scatter
     return draw(rows, *scales, threshold=rows.threshold)
 
 
@@ -86,32 +86,34 @@ def evaluation_picture(
     ]
     shown = [(panel, values) for panel, values in shown if values]
     marks = {name: one.to_dict() for name, one in baselines.items()}
-    return _moving(shown, marks) if interactive else _static(shown, marks)
+    return _draw_plotly_panels(shown, marks) if interactive else _draw_static_panels(shown, marks)
 
 
-def _labels(panel: Panel, values: Mapping[str, float]) -> list[str]:
+def _format_labels(panel: Panel, values: Mapping[str, float]) -> list[str]:
     return [f"{panel.words[name]}: {value:.3f}" for name, value in values.items()]
 
 
-def _marked(others: Mapping[str, Any], values: Mapping[str, float]) -> list[str]:
+def _select_marks(others: Mapping[str, Any], values: Mapping[str, float]) -> list[str]:
     return [name for name in values if others.get(name) is not None]
 
 
-def _static(shown: list[tuple[Panel, dict[str, float]]], marks: Mapping[str, Any]) -> Any:
+def _draw_static_panels(shown: list[tuple[Panel, dict[str, float]]], marks: Mapping[str, Any]) -> Any:
     ratios = [len(values) + 0.6 for _, values in shown]
-    with canvas(8.4, 1.2 + 0.46 * sum(ratios), nrows=len(shown), height_ratios=ratios, squeeze=False) as (
+    with open_canvas(
+        8.4, 1.2 + 0.46 * sum(ratios), nrows=len(shown), height_ratios=ratios, squeeze=False
+    ) as (
         drawn,
         axes,
     ):
         drawn.set_layout_engine("constrained")
         for axis, (panel, values) in zip(axes[:, 0], shown, strict=True):
-            labels = dict(zip(values, _labels(panel, values), strict=True))
+            labels = dict(zip(values, _format_labels(panel, values), strict=True))
             axis.barh(list(labels.values()), list(values.values()), color=panel.colour, height=0.55)
             axis.invert_yaxis()
             axis.grid(axis="y", visible=False)
             axis.set_xlabel(panel.title, fontsize=9)
             for marker, (name, others) in zip(MARKERS[1:], marks.items(), strict=False):
-                there = _marked(others, values)
+                there = _select_marks(others, values)
                 axis.scatter(
                     [others[one] for one in there], [labels[one] for one in there],
                     marker=marker.matplotlib, color=ORANGE, edgecolors="black", linewidths=0.5, s=34,
@@ -125,7 +127,7 @@ def _static(shown: list[tuple[Panel, dict[str, float]]], marks: Mapping[str, Any
         return drawn
 
 
-def _moving(shown: list[tuple[Panel, dict[str, float]]], marks: Mapping[str, Any]) -> Any:
+def _draw_plotly_panels(shown: list[tuple[Panel, dict[str, float]]], marks: Mapping[str, Any]) -> Any:
     rows = sum(len(values) + 1.4 for _, values in shown)
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
@@ -135,14 +137,14 @@ def _moving(shown: list[tuple[Panel, dict[str, float]]], marks: Mapping[str, Any
     top = 1.0
     for number, (panel, values) in enumerate(shown):
         axis = "" if number == 0 else str(number + 1)
-        labels = dict(zip(values, _labels(panel, values), strict=True))
+        labels = dict(zip(values, _format_labels(panel, values), strict=True))
         here = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
         data.append(
             {"type": "bar", "orientation": "h", "x": list(values.values()), "y": list(labels.values()),
              "marker": {"color": panel.colour}, "showlegend": False, "hoverinfo": "x"} | here
         )  # fmt: skip
         for marker, (name, others) in zip(MARKERS[1:], marks.items(), strict=False):
-            there = _marked(others, values)
+            there = _select_marks(others, values)
             data.append(
                 {"type": "scatter", "mode": "markers", "name": name, "x": [others[one] for one in there],
                  "y": [labels[one] for one in there], "showlegend": number == 0, "legendgroup": name,
@@ -157,7 +159,7 @@ def _moving(shown: list[tuple[Panel, dict[str, float]]], marks: Mapping[str, Any
             "autorange": "reversed",
         }
         top = bottom - 1.4 / rows
-    return moving({"data": data, "layout": layout})
+    return to_plotly_figure({"data": data, "layout": layout})
 
 
 # Pictures of traces: places, one person's days, the hours of the week.
@@ -183,16 +185,16 @@ def traces_picture(
         raise ParameterError.of("kind", kind, f"one of {', '.join(KINDS)}")
     _check_zone(traces, chosen, timezone)
     if chosen == "person" and user is None:
-        raise ParameterError(f"kind = 'person' draws one user: name one, {_such_as(traces)}")
-    subject = traces if user is None else _of_user(traces, user)
+        raise ParameterError(f"kind = 'person' draws one user: name one, {_list_examples(traces)}")
+    subject = traces if user is None else _take_user(traces, user)
     if not len(subject):
         raise DataError("there is nothing to draw: the traces have no rows")
     if chosen == "places":
-        return panels.picture_places(subject, interactive=interactive)
-    times = _times(subject, timezone)
+        return panels.draw_place_map(subject, interactive=interactive)
+    times = _compute_times(subject, timezone)
     if chosen == "hours":
-        return panels.picture_hours(_released_only(subject, times), interactive=interactive)
-    return person.picture(subject, times, interactive=interactive)
+        return panels.draw_hours(_drop_deleted(subject, times), interactive=interactive)
+    return person.draw_person(subject, times, interactive=interactive)
 
 
 def _check_zone(traces: AnyTraces, kind: str, timezone: str | None) -> None:
@@ -205,29 +207,33 @@ def _check_zone(traces: AnyTraces, kind: str, timezone: str | None) -> None:
     require_zone(timezone)
 
 
-def _of_user(traces: _Kind, user: Any) -> _Kind:
+def _take_user(traces: _Kind, user: Any) -> _Kind:
     found = np.flatnonzero(traces.user_ids.astype(np.str_) == str(user))
     if not found.size:
-        raise ParameterError(f"there is no user {shorten(str(user))}; name one of them, {_such_as(traces)}")
+        raise ParameterError(
+            f"there is no user {shorten(str(user))}; name one of them, {_list_examples(traces)}"
+        )
     taken: _Kind = traces.take_users(found)  # type: ignore[assignment]
     return taken
 
 
-def _such_as(traces: AnyTraces) -> str:
+def _list_examples(traces: AnyTraces) -> str:
     return f"such as user={', '.join(repr(one) for one in traces.user_ids[:_SHOWN_USERS].tolist())}"
 
 
-def _times(traces: AnyTraces, timezone: str | None) -> Times:
+def _compute_times(traces: AnyTraces, timezone: str | None) -> RowTimes:
     if not isinstance(traces, GpsTraces):
-        return times_of_events(traces)
-    return times_of_points(traces, timezone or guessed(traces.latitude, traces.longitude).zone or "UTC")
+        return compute_event_times(traces)
+    return compute_point_times(
+        traces, timezone or guess_local_time(traces.latitude, traces.longitude).zone or "UTC"
+    )
 
 
-def _released_only(traces: AnyTraces, times: Times) -> Times:
+def _drop_deleted(traces: AnyTraces, times: RowTimes) -> RowTimes:
     """Leave out deleted events: nobody sees when they were."""
     if not isinstance(traces, ObfuscatedTraces):
         return times
     left = ~traces.is_deleted
     if not left.any():
         raise DataError("there is nothing to draw: every event was deleted")
-    return Times("events", times.day[left], times.time[left], times.labels, times.first_day, times.whose)
+    return RowTimes("events", times.day[left], times.time[left], times.labels, times.first_day, times.whose)

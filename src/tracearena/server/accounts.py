@@ -30,18 +30,18 @@ from django.utils.translation import gettext
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server import clock
-from tracearena.server.errors import Refused
-from tracearena.server.models import Contest, Link, LinkKind, LoginTry, Member, Team, Token, folded
+from tracearena.server.errors import RequestRefused
+from tracearena.server.models import Contest, Link, LinkKind, LoginTry, Member, Team, Token, fold_name
 from tracearena.server.settings import MEMORY_KIB, network_of
 from tracearena.server.store import queue
-from tracearena.server.store.audit_log import log
+from tracearena.server.store.audit_log import log_act
 from tracearena.server.store.crypto import (
     SealError,
-    digest,
-    new_secret,
-    password_key,
+    derive_password_key,
+    derive_secret_key,
+    hash_secret,
+    make_secret,
     seal,
-    secret_key,
     unseal,
     unwrap,
     unwrap_by_password,
@@ -49,87 +49,93 @@ from tracearena.server.store.crypto import (
     wrap_by_password,
 )
 
-COOKIE = "unlock"
-_IN_SESSION = "team key"
+KEY_COOKIE = "unlock"
+_SESSION_FIELD = "team key"
 _LOGIN_PURPOSE = "login"
 _LONGEST_NAME, _LONGEST_PASSWORD = 60, 1_000
 
 
-def redeem(secret: str, name: str, password: str) -> tuple[Member, bytes | None]:
+def redeem_link(secret: str, name: str, password: str) -> tuple[Member, bytes | None]:
     """Make an account of a link, or give one a new password; return the member and the key of its team."""
-    link = usable(secret)
+    link = find_usable_link(secret)
     if link is None:
-        raise Refused(
+        raise RequestRefused(
             410, "link", gettext("This link is not good, was used up, or has expired: ask for a new one.")
         )
     if link.kind == LinkKind.INVITATION and link.wrapped_key is None:
-        raise Refused(503, "link", gettext("This link is still being prepared: try again in a minute."))
-    member = _whose(link, name)
+        raise RequestRefused(
+            503, "link", gettext("This link is still being prepared: try again in a minute.")
+        )
+    member = _find_or_make_member(link, name)
     _check_password(password, member)
     key = None
     if link.wrapped_key is not None:
-        key = unwrap(bytes(link.wrapped_key), secret_key(secret), PURPOSE)
+        key = unwrap(bytes(link.wrapped_key), derive_secret_key(secret), LINK_PURPOSE)
         member.wrapped_key = wrap_by_password(key, password)
     member.set_password(password)
-    _save(member, link)
+    _save_member(member, link)
     return member, key
 
 
-def _whose(link: Link, name: str) -> Member:
+def _find_or_make_member(link: Link, name: str) -> Member:
     """Return the account that a link is for, which has the name that is given, or a new one of that name."""
     if link.member is None:
         organiser = link.kind == LinkKind.ORGANISER
         return Member(
-            username=_checked_name(name), created_at=clock.now(), team=link.team, is_organiser=organiser
+            username=_check_account_name(name), created_at=clock.now(), team=link.team, is_organiser=organiser
         )
-    if folded(name) != link.member.folded_name:
+    if fold_name(name) != link.member.folded_name:
         said = gettext("This link gives an account of yours a new password: use the name of that account.")
-        raise Refused(400, "name", said)
+        raise RequestRefused(400, "name", said)
     return link.member
 
 
-def _save(member: Member, link: Link) -> None:
+def _save_member(member: Member, link: Link) -> None:
     is_new = link.member is None
     try:
         with transaction.atomic():
-            if not take_place(link):
-                raise Refused(410, "link", gettext("This link was used up just now: ask for a new one."))
+            if not use_link(link):
+                raise RequestRefused(
+                    410, "link", gettext("This link was used up just now: ask for a new one.")
+                )
             member.save(update_fields=None if is_new else ["password", "wrapped_key"])
             whose = "organiser" if member.team is None else f"team {member.team.number}"
-            log(member.username, "account made" if is_new else "password renewed by link", of=whose)
+            log_act(member.username, "account made" if is_new else "password renewed by link", of=whose)
     except IntegrityError:
-        raise Refused(409, "name-taken", gettext("Somebody has this name already: choose another.")) from None
+        raise RequestRefused(
+            409, "name-taken", gettext("Somebody has this name already: choose another.")
+        ) from None
 
 
 def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes | None]:
     """Return who logs in and the team's key; the same answer, and as much work, for every failure."""
     # PostgreSQL takes no zero byte, and nobody has one in a name.
-    name = folded(name[: _LONGEST_NAME + 1]).replace("\0", "\ufffd")
+    name = fold_name(name[: _LONGEST_NAME + 1]).replace("\0", "\ufffd")
     password = password[:_LONGEST_PASSWORD]
-    count_try(name, address)
+    count_login_try(name, address)
     member = Member.objects.select_related("team").filter(folded_name=name).first()
-    right = _password_is_right(member, password)
-    key = _team_key_of(member, password)
+    right = _is_password_right(member, password)
+    key = _unwrap_team_key(member, password)
     if member is None or not right or not member.is_active or (key is None and member.team is not None):
         raise _wrong_login()
-    forgive(name, address)
+    forgive_tries(name, address)
     return member, key
 
 
-def _wrong_login() -> Refused:
-    return Refused(403, "login", gettext("Name and password do not fit."))
+def _wrong_login() -> RequestRefused:
+    return RequestRefused(403, "login", gettext("Name and password do not fit."))
 
 
-def _password_is_right(member: Member | None, password: str) -> bool:
+def _is_password_right(member: Member | None, password: str) -> bool:
     if member is None:
         make_password(password)  # as much work as a check
         return False
     return member.check_password(password)
 
 
-def _team_key_of(member: Member | None, password: str) -> bytes | None:
+def _unwrap_team_key(member: Member | None, password: str) -> bytes | None:
     if member is None or member.wrapped_key is None:
-        password_key(password, bytes(16))  # as much work as unwrapping
+        derive_password_key(password, bytes(16))  # as much work as unwrapping
         return None
     try:
         return unwrap_by_password(bytes(member.wrapped_key), password)
@@ -137,17 +143,17 @@ def _team_key_of(member: Member | None, password: str) -> bytes | None:
         return None
 
 
-def enter(request: Any, response: Any, member: Member, team_key: bytes | None) -> Any:
+def log_in(request: Any, response: Any, member: Member, team_key: bytes | None) -> Any:
     """Log somebody in, under a new session; return the response with the cookie that unwraps the key."""
     request.session.flush()  # Django alone would keep the session of who logs in twice
     django_login(request, member)
-    remember(member.folded_name, request.META["REMOTE_ADDR"])
+    remember_address(member.folded_name, request.META["REMOTE_ADDR"])
     if team_key is not None:
-        secret = new_secret()
-        wrapped = wrap(team_key, secret_key(secret), _LOGIN_PURPOSE)
-        request.session[_IN_SESSION] = base64.b64encode(wrapped).decode()
+        secret = make_secret()
+        wrapped = wrap(team_key, derive_secret_key(secret), _LOGIN_PURPOSE)
+        request.session[_SESSION_FIELD] = base64.b64encode(wrapped).decode()
         response.set_cookie(
-            COOKIE,
+            KEY_COOKIE,
             secret,
             max_age=settings.SESSION_COOKIE_AGE,
             secure=settings.SESSION_COOKIE_SECURE,
@@ -157,20 +163,22 @@ def enter(request: Any, response: Any, member: Member, team_key: bytes | None) -
     return response
 
 
-def leave(request: Any, response: Any) -> Any:
+def log_out(request: Any, response: Any) -> Any:
     """Log out: the session is gone from the database, both cookies from the browser."""
     django_logout(request)
-    response.delete_cookie(COOKIE, samesite="Strict")
+    response.delete_cookie(KEY_COOKIE, samesite="Strict")
     return response
 
 
-def team_key(request: Any) -> bytes:
+def read_team_key(request: Any) -> bytes:
     """Return the key of the team that is logged in."""
-    wrapped = request.session.get(_IN_SESSION, "")
+    wrapped = request.session.get(_SESSION_FIELD, "")
     try:
-        return unwrap(base64.b64decode(wrapped), secret_key(request.COOKIES.get(COOKIE, "")), _LOGIN_PURPOSE)
+        return unwrap(
+            base64.b64decode(wrapped), derive_secret_key(request.COOKIES.get(KEY_COOKIE, "")), _LOGIN_PURPOSE
+        )
     except SealError:
-        raise Refused(
+        raise RequestRefused(
             403,
             "locked",
             gettext("This browser cannot open your team's data any more: log out and in again."),
@@ -190,34 +198,34 @@ def change_password(request: Any, old: str, new: str) -> None:
         held = Member.objects.filter(pk=member.pk, password=before, is_active=True)
         if not held.update(password=member.password, wrapped_key=member.wrapped_key):
             raise _wrong_login()
-        revoke_all(member)
-        log(member.username, "password changed")
+        revoke_tokens(member)
+        log_act(member.username, "password changed")
     update_session_auth_hash(request, member)
 
 
-def _checked_name(name: str) -> str:
+def _check_account_name(name: str) -> str:
     name = unicodedata.normalize("NFKC", name).strip()
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         said = gettext("A name has 1 to %(longest)s letters, digits, signs or spaces.")
-        raise Refused(400, "name", said % {"longest": _LONGEST_NAME})
+        raise RequestRefused(400, "name", said % {"longest": _LONGEST_NAME})
     return name
 
 
 def _check_password(password: str, member: Member) -> None:
     if len(password) > _LONGEST_PASSWORD:
         said = gettext("A password has at most %(longest)s characters.")
-        raise Refused(400, "password", said % {"longest": _LONGEST_PASSWORD})
+        raise RequestRefused(400, "password", said % {"longest": _LONGEST_PASSWORD})
     try:
         password_validation.validate_password(password, member)
     except ValidationError as error:
-        raise Refused(400, "password", " ".join(error.messages)) from None
+        raise RequestRefused(400, "password", " ".join(error.messages)) from None
 
 
 # What an organiser does with people: let further organisers in, shut somebody out, give a new
 # password.
 
 
-def listed(*, organisers: bool) -> list[dict[str, Any]]:
+def describe_members(*, organisers: bool) -> list[dict[str, Any]]:
     """Return all organisers, or all members of teams: who they are, and whether they can come in."""
     found = Member.objects.filter(is_organiser=organisers).select_related("team")
     return [
@@ -225,23 +233,23 @@ def listed(*, organisers: bool) -> list[dict[str, Any]]:
             "number": one.pk,
             "name": one.username,
             "team": None if one.team is None else one.team.number,
-            "state": state(one),
+            "state": describe_access(one),
             "last_login": one.last_login,
         }
         for one in found.order_by("team__number", "pk")
     ]
 
 
-def state(member: Member) -> str:
+def describe_access(member: Member) -> str:
     """Return ``in``, ``out``, or ``waits`` for somebody who was given a link for a new password."""
     if not member.is_active:
         return "out"
     return "in" if member.has_usable_password() else "waits"
 
 
-def named(name: str, *, organiser: bool) -> Member:
+def find_member(name: str, *, organiser: bool) -> Member:
     """Return the organiser, or the member of a team, of a name; case does not matter."""
-    found = Member.objects.select_related("team").filter(folded_name=folded(name), is_organiser=organiser)
+    found = Member.objects.select_related("team").filter(folded_name=fold_name(name), is_organiser=organiser)
     member = found.first()
     if member is None:
         command = "organiser" if organiser else "member"
@@ -252,12 +260,12 @@ def named(name: str, *, organiser: bool) -> Member:
 def add_organiser(actor: str) -> str:
     """Make a link by which one more organiser comes in, and return its secret."""
     with transaction.atomic():
-        secret = organiser_link()
-        log(actor, "organiser invited")
+        secret = make_organiser_link()
+        log_act(actor, "organiser invited")
     return secret
 
 
-def disable(member: Member, actor: str) -> None:
+def shut_out_member(member: Member, actor: str) -> None:
     """Shut somebody out, at once and for good, unless they are given a new password.
 
     Open links of the team, or of organisers, end too: the one who is shut out may have one.
@@ -271,11 +279,11 @@ def disable(member: Member, actor: str) -> None:
         _require_another_organiser(member)
         Member.objects.filter(pk=member.pk).update(is_active=False)
         _end_password(member)
-        withdraw(team=member.team)
-        log(actor, "shut out", **_about(member))
+        withdraw_links(team=member.team)
+        log_act(actor, "shut out", **_describe_member(member))
 
 
-def reset(member: Member, actor: str, judge_key: bytes | None = None) -> str:
+def reset_password(member: Member, actor: str, judge_key: bytes | None = None) -> str:
     """Make a link by which somebody gets a new password, and return its secret; the old password ends.
 
     Somebody who was shut out is let in again.
@@ -293,13 +301,13 @@ def reset(member: Member, actor: str, judge_key: bytes | None = None) -> str:
     with transaction.atomic():
         Member.objects.filter(pk=member.pk).update(is_active=True)
         _end_password(member)
-        withdraw(member=member)
-        log(actor, "new password", **_about(member))
+        withdraw_links(member=member)
+        log_act(actor, "new password", **_describe_member(member))
         if member.team is None:
-            return organiser_link(member)
+            return make_organiser_link(member)
         if judge_key is None:
-            return invitation_by_judge(member.team, member)
-        return invitation(member.team, unseal(judge_key, bytes(member.team.escrow)), member)
+            return request_invitation(member.team, member)
+        return make_invitation(member.team, unseal(judge_key, bytes(member.team.escrow)), member)
 
 
 def _end_password(member: Member) -> None:
@@ -307,7 +315,7 @@ def _end_password(member: Member) -> None:
     member.set_unusable_password()
     # Django binds every login to the password's hash.
     Member.objects.filter(pk=member.pk).update(password=member.password, wrapped_key=None)
-    revoke_all(member)
+    revoke_tokens(member)
 
 
 def _require_another_organiser(member: Member) -> None:
@@ -318,70 +326,73 @@ def _require_another_organiser(member: Member) -> None:
         raise DataError(gettext("nobody else could organise the contest; let another organiser in first"))
 
 
-def _about(member: Member) -> dict[str, Any]:
+def _describe_member(member: Member) -> dict[str, Any]:
     return {"member": member.username, "of": "organisers" if member.team is None else member.team.number}
 
 
 # Links that let people in: drawn here, shown once, stored as a hash.
 
 
-VALID = timedelta(hours=72)
-PLACES = 10
+LINK_LIFETIME = timedelta(hours=72)
+INVITATION_PLACES = 10
 """How many members may come in by one invitation."""
-PURPOSE = "link"
+LINK_PURPOSE = "link"
 
 
-def organiser_link(member: Member | None = None) -> str:
+def make_organiser_link(member: Member | None = None) -> str:
     """Make a link by which one organiser comes in, and return its secret.
 
     With a member it gives that account a new password.
     """
-    secret = new_secret()
-    _store(LinkKind.ORGANISER, secret, places=1, member=member)
+    secret = make_secret()
+    _store_link(LinkKind.ORGANISER, secret, places=1, member=member)
     return secret
 
 
-def invitation(team: Team, private_key: bytes, member: Member | None = None) -> str:
+def make_invitation(team: Team, private_key: bytes, member: Member | None = None) -> str:
     """Make a link by which members of a team come in, and return its secret.
 
     With a member it gives that one account a new password.
     """
-    secret = new_secret()
-    wrapped = wrap(private_key, secret_key(secret), PURPOSE)
-    _store(LinkKind.INVITATION, secret, places=1 if member else PLACES, team=team, member=member,
+    secret = make_secret()
+    wrapped = wrap(private_key, derive_secret_key(secret), LINK_PURPOSE)
+    _store_link(LinkKind.INVITATION, secret, places=1 if member else INVITATION_PLACES, team=team,
+        member=member,
            wrapped_key=wrapped)  # fmt: skip
     return secret
 
 
-def invitation_by_judge(team: Team, member: Member | None = None) -> str:
+def request_invitation(team: Team, member: Member | None = None) -> str:
     """Make a link whose key the judge wraps, inside the caller's transaction, and return its secret.
 
     Whoever asks for it does not have the team's key. The judge has it in escrow, and gets the secret
     sealed: from the database nobody can come in by this link.
     """
-    secret = new_secret()
-    link = _store(LinkKind.INVITATION, secret, places=1 if member else PLACES, team=team, member=member)
+    secret = make_secret()
+    link = _store_link(
+        LinkKind.INVITATION, secret, places=1 if member else INVITATION_PLACES, team=team, member=member
+    )
     sealed = seal(bytes.fromhex(settings.CONTEST_SECRETS.judge_public_key), secret.encode())
     queue.enqueue("rewrap", f"rewrap/{link.pk}", {"link": link.pk, "sealed": sealed.hex()}, team=team)
     return secret
 
 
-def usable(secret: str) -> Link | None:
+def find_usable_link(secret: str) -> Link | None:
     """Return the link of a secret, if it is still good; asking changes nothing."""
-    return _usable().filter(digest=digest(secret)).first()
+    return _usable_links().filter(digest=hash_secret(secret)).first()
 
 
-def take_place(link: Link) -> bool:
+def use_link(link: Link) -> bool:
     """Use a link up by one person; two who come at once never share the last place."""
-    return bool(_usable().filter(pk=link.pk).update(places=F("places") - 1))
+    return bool(_usable_links().filter(pk=link.pk).update(places=F("places") - 1))
 
 
-def withdraw(**whose: Team | Member | None) -> int:
+def withdraw_links(**whose: Team | Member | None) -> int:
     """End all open links of a ``team``, which is None for organisers, or of one ``member``."""
-    return _usable().filter(**whose).update(withdrawn_at=clock.now())
+    return _usable_links().filter(**whose).update(withdrawn_at=clock.now())
 
 
-def base_url(given: str | None = None) -> str:
+def update_base_url(given: str | None = None) -> str:
     """Return where browsers reach the contest; what is given is remembered for links that are made later.
 
     Parameters
@@ -394,23 +405,23 @@ def base_url(given: str | None = None) -> str:
     return Contest.now_held().base_url
 
 
-def path_of(link_secret: str) -> str:
+def build_link_path(link_secret: str) -> str:
     """Return the address of a link inside the site; the part after # never reaches a log.
 
-    >>> path_of("abc")
+    >>> build_link_path("abc")
     '/join#abc'
     """
     return f"/join#{link_secret}"
 
 
-def _usable() -> QuerySet[Link]:
+def _usable_links() -> QuerySet[Link]:
     return Link.objects.filter(Q(places__gt=0) & Q(withdrawn_at__isnull=True) & Q(expires_at__gt=clock.now()))
 
 
-def _store(kind: str, secret: str, **about: Any) -> Link:
+def _store_link(kind: str, secret: str, **about: Any) -> Link:
     now = clock.now()
     return Link.objects.create(
-        kind=kind, digest=digest(secret), created_at=now, expires_at=now + VALID, **about
+        kind=kind, digest=hash_secret(secret), created_at=now, expires_at=now + LINK_LIFETIME, **about
     )
 
 
@@ -437,39 +448,39 @@ class SessionStore(db.SessionStore):
 
     def exists(self, session_key: str) -> bool:
         """Whether there is a session of this key."""
-        return super().exists(_stored(session_key))
+        return super().exists(_hash_session_key(session_key))
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:
         """Return the row of this session."""
         row = super().create_model_instance(data)
-        row.session_key = _stored(row.session_key)
+        row.session_key = _hash_session_key(row.session_key)
         return row
 
     def delete(self, session_key: str | None = None) -> None:
         """Remove a session, by default this one."""
         key = session_key or self.session_key
         if key is not None:
-            self.model.objects.filter(session_key=_stored(key)).delete()
+            self.model.objects.filter(session_key=_hash_session_key(key)).delete()
 
     def _get_session_from_db(self) -> Any:
         try:
             return self.model.objects.get(
-                session_key=_stored(self.session_key or ""), expire_date__gt=timezone.now()
+                session_key=_hash_session_key(self.session_key or ""), expire_date__gt=timezone.now()
             )
         except self.model.DoesNotExist:
             self._session_key = None
             return None
 
 
-def _stored(session_key: str) -> str:
-    return digest(session_key)[:_DIGITS]
+def _hash_session_key(session_key: str) -> str:
+    return hash_secret(session_key)[:_DIGITS]
 
 
 # Accounts that a demonstration gives away: drawn for it, and worth nothing when it ends.
 
 
 @dataclass(frozen=True)
-class Account:
+class DemoAccount:
     """An account that is given away: whose it is, how one logs in, where one begins.
 
     Attributes
@@ -485,20 +496,20 @@ class Account:
     files: Path | None = None
 
 
-def new_account(role: str, page: str, files: Path | None = None) -> Account:
+def make_demo_account(role: str, page: str, files: Path | None = None) -> DemoAccount:
     """Draw an account: neither its name nor its password is known before."""
     name = f"{role.replace(' ', '-')}-{secrets.token_hex(2)}"
-    return Account(role, name, secrets.token_urlsafe(12), page, files)
+    return DemoAccount(role, name, secrets.token_urlsafe(12), page, files)
 
 
 # Keys to the API: 256 random bits, shown once, stored as a hash, for one team, until they are
 # revoked.
 
 
-PREFIX = "tracearena_"
+TOKEN_PREFIX = "tracearena_"
 """Lets programs that look for leaked secrets know one."""
 _TOKEN_PURPOSE = "token"
-_SEEN_AGAIN = timedelta(minutes=1)
+_USE_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -516,121 +527,123 @@ class Caller:
     @property
     def team_key(self) -> bytes:
         """What opens the team's bundle."""
-        return unwrap(bytes(self.token.wrapped_key), secret_key(self.secret), _TOKEN_PURPOSE)
+        return unwrap(bytes(self.token.wrapped_key), derive_secret_key(self.secret), _TOKEN_PURPOSE)
 
 
-def make(member: Member, label: str, private_key: bytes) -> str:
+def make_token(member: Member, label: str, private_key: bytes) -> str:
     """Make a token for the team of a member, and return its secret, which is shown once."""
-    secret = PREFIX + new_secret()
+    secret = TOKEN_PREFIX + make_secret()
     with transaction.atomic():
         token = Token.objects.create(
             team=member.team,
             member=member,
             label=label,
-            digest=digest(secret),
-            wrapped_key=wrap(private_key, secret_key(secret), _TOKEN_PURPOSE),
+            digest=hash_secret(secret),
+            wrapped_key=wrap(private_key, derive_secret_key(secret), _TOKEN_PURPOSE),
             created_at=clock.now(),
         )
-        log(member.username, "token made", number=token.pk)
+        log_act(member.username, "token made", number=token.pk)
     return secret
 
 
-def caller(secret: str) -> Caller | None:
+def find_caller(secret: str) -> Caller | None:
     """Return who comes with a secret, None if it is no token or no longer one."""
     good = Q(member__isnull=True) | Q(member__is_active=True)
     token = Token.objects.select_related("team", "member").filter(
-        good, digest=digest(secret), revoked_at__isnull=True
+        good, digest=hash_secret(secret), revoked_at__isnull=True
     ).first()  # fmt: skip
     if token is None:
         return None
-    _note_use(token)
+    _record_use(token)
     return Caller(token, secret)
 
 
-def revoke(member: Member, number: int) -> bool:
+def revoke_token(member: Member, number: int) -> bool:
     """End a token of a member's team; False if it has none of this number."""
     good = Token.objects.filter(team=member.team, pk=number, revoked_at__isnull=True)
     with transaction.atomic():
         is_revoked = bool(good.update(revoked_at=clock.now()))
         if is_revoked:
-            log(member.username, "token revoked", number=number)
+            log_act(member.username, "token revoked", number=number)
     return is_revoked
 
 
-def revoke_all(member: Member) -> int:
+def revoke_tokens(member: Member) -> int:
     """End all tokens that a member made."""
     return Token.objects.filter(member=member, revoked_at__isnull=True).update(revoked_at=clock.now())
 
 
-def _note_use(token: Token) -> None:
+def _record_use(token: Token) -> None:
     now = clock.now()
     # Not at every request: reading would otherwise wait for those who write.
-    if token.last_used_at is None or now - token.last_used_at >= _SEEN_AGAIN:
+    if token.last_used_at is None or now - token.last_used_at >= _USE_INTERVAL:
         Token.objects.filter(pk=token.pk).update(last_used_at=now)
 
 
 # Login tries are limited by name and by address, however many come at once.
 
 
-WINDOW = timedelta(minutes=15)
+TRY_WINDOW = timedelta(minutes=15)
 TRIES_A_NAME, TRIES_AN_ADDRESS = 10, 300
 """An address may be a class of thirty, whose members all forget their passwords."""
-_FORGOTTEN = timedelta(days=1)
-_KNOWN = timedelta(days=30)
+_TRY_LIFETIME = timedelta(days=1)
+_HOME_LIFETIME = timedelta(days=30)
 
 
-def count_try(name: str, address: str) -> None:
+def count_login_try(name: str, address: str) -> None:
     """Count a try; refuse it where there were too many of late."""
-    LoginTry.objects.filter(since__lte=clock.now() - _FORGOTTEN).delete()
-    if _is_known(name, address):
-        is_allowed = _take(_name_at_home(name, address), TRIES_A_NAME)
+    LoginTry.objects.filter(since__lte=clock.now() - _TRY_LIFETIME).delete()
+    if _is_known_address(name, address):
+        is_allowed = _use_try(_hash_name_at_home(name, address), TRIES_A_NAME)
     else:
         # The address first: nobody fills the table, or locks others out, beyond the tries of an address.
-        is_allowed = _take(_place(address), TRIES_AN_ADDRESS) and _take(_who("name", name), TRIES_A_NAME)
+        is_allowed = _use_try(_hash_address(address), TRIES_AN_ADDRESS) and _use_try(
+            _hash_kind("name", name), TRIES_A_NAME
+        )
     if not is_allowed:
-        minutes = int(WINDOW.total_seconds()) // 60
+        minutes = int(TRY_WINDOW.total_seconds()) // 60
         message = gettext("Too many logins have failed. Wait %(minutes)s minutes and try again.")
-        raise Refused(429, "too-many-tries", message % {"minutes": minutes})
+        raise RequestRefused(429, "too-many-tries", message % {"minutes": minutes})
 
 
-def forgive(name: str, address: str) -> None:
+def forgive_tries(name: str, address: str) -> None:
     """Take back what a login that succeeded has cost, and all failures that were counted with it."""
-    if _is_known(name, address):
-        LoginTry.objects.filter(who=_name_at_home(name, address)).update(failures=0)
+    if _is_known_address(name, address):
+        LoginTry.objects.filter(who=_hash_name_at_home(name, address)).update(failures=0)
     else:
-        LoginTry.objects.filter(who=_who("name", name)).update(failures=0)
-        LoginTry.objects.filter(who=_place(address), failures__gt=0).update(failures=F("failures") - 1)
+        LoginTry.objects.filter(who=_hash_kind("name", name)).update(failures=0)
+        LoginTry.objects.filter(who=_hash_address(address), failures__gt=0).update(failures=F("failures") - 1)
 
 
-def remember(name: str, address: str) -> None:
+def remember_address(name: str, address: str) -> None:
     """Keep in mind that the owner of a name comes from an address."""
-    until = clock.now() + _KNOWN
-    LoginTry.objects.update_or_create(who=_home(name, address), defaults={"since": until})
+    until = clock.now() + _HOME_LIFETIME
+    LoginTry.objects.update_or_create(who=_hash_home(name, address), defaults={"since": until})
 
 
-def _take(who: str, most: int) -> bool:
+def _use_try(who: str, most: int) -> bool:
     now = clock.now()
     LoginTry.objects.get_or_create(who=who, defaults={"since": now})
-    LoginTry.objects.filter(who=who, since__lte=now - WINDOW).update(failures=0, since=now)
+    LoginTry.objects.filter(who=who, since__lte=now - TRY_WINDOW).update(failures=0, since=now)
     return bool(LoginTry.objects.filter(who=who, failures__lt=most).update(failures=F("failures") + 1))
 
 
-def _is_known(name: str, address: str) -> bool:
+def _is_known_address(name: str, address: str) -> bool:
     """Whether the owner of a name has logged in from an address recently."""
-    return LoginTry.objects.filter(who=_home(name, address), since__gt=clock.now()).exists()
+    return LoginTry.objects.filter(who=_hash_home(name, address), since__gt=clock.now()).exists()
 
 
-def _name_at_home(name: str, address: str) -> str:
-    return _who("name at home", f"{name} {network_of(address)}")
+def _hash_name_at_home(name: str, address: str) -> str:
+    return _hash_kind("name at home", f"{name} {network_of(address)}")
 
 
-def _home(name: str, address: str) -> str:
-    return _who("home", f"{name} {network_of(address)}")
+def _hash_home(name: str, address: str) -> str:
+    return _hash_kind("home", f"{name} {network_of(address)}")
 
 
-def _place(address: str) -> str:
-    return _who("address", network_of(address))
+def _hash_address(address: str) -> str:
+    return _hash_kind("address", network_of(address))
 
 
-def _who(kind: str, value: str) -> str:
+def _hash_kind(kind: str, value: str) -> str:
     return salted_hmac("login try", f"{kind} {value}", algorithm="sha256").hexdigest()

@@ -13,11 +13,11 @@ from tracearena import __version__
 from tracearena.contest import phase_at
 from tracearena.server import accounts, clock, results, submissions
 from tracearena.server.accounts import Caller
-from tracearena.server.errors import as_json, not_found
+from tracearena.server.errors import build_json_error, not_found
 from tracearena.server.models import Contest, Submission, UploadKind
 from tracearena.server.store import downloads
-from tracearena.server.submissions import Errand
-from tracearena.server.uploads import chunks_of, receiving
+from tracearena.server.submissions import UploadRequest
+from tracearena.server.uploads import open_upload_stream, read_body
 
 # What the API answers with.
 
@@ -129,28 +129,32 @@ class Bearer(HttpBearer):
 
     def authenticate(self, request: Any, token: str) -> Caller | None:
         """Return who comes with a token, None if nobody."""
-        return accounts.caller(token)
+        return accounts.find_caller(token)
 
 
-def anybody(request: Any) -> str:
+def allow_anybody(request: Any) -> str:
     """Let everybody in, where a token only says whose answer is wanted."""
     return "anybody"
 
 
-def give_errors_one_shape(api: NinjaAPI) -> None:
+def add_error_handlers(api: NinjaAPI) -> None:
     """Say in the one shape what the framework itself refuses."""
 
     def unauthorized(request: Any, error: Exception) -> Any:
-        answer = as_json("unauthorized", 401, "This needs a token that is good: Authorization: Bearer …")
+        answer = build_json_error(
+            "unauthorized", 401, "This needs a token that is good: Authorization: Bearer …"
+        )
         answer.headers["WWW-Authenticate"] = "Bearer"
         return answer
 
     def invalid(request: Any, error: Any) -> Any:
         found = [{"where": list(map(str, one["loc"])), "problem": one["msg"]} for one in error.errors]
-        return as_json("invalid", 422, "Something in the address or its values is not allowed.", found=found)
+        return build_json_error(
+            "invalid", 422, "Something in the address or its values is not allowed.", found=found
+        )
 
     def other(request: Any, error: Any) -> Any:
-        return as_json("error", error.status_code, error.message)
+        return build_json_error("error", error.status_code, error.message)
 
     api.add_exception_handler(AuthenticationError, unauthorized)
     api.add_exception_handler(AuthorizationError, unauthorized)
@@ -161,7 +165,7 @@ def give_errors_one_shape(api: NinjaAPI) -> None:
 _MOST_SUBMISSIONS = 1_000
 _TEXT = {"type": "string"}
 _ERROR = {"type": "object", "properties": {"code": _TEXT, "message": _TEXT, "details": {"type": "object"}}}
-_SHAPE = {"type": "object", "properties": {"error": _ERROR}}
+_ERROR_BODY = {"type": "object", "properties": {"error": _ERROR}}
 _UPLOAD = {
     "parameters": [
         {"in": "header", "name": "Idempotency-Key", "required": True, "schema": _TEXT},
@@ -174,7 +178,7 @@ _UPLOAD = {
     "responses": {
         "default": {
             "description": "An error, in the shape that all errors have",
-            "content": {"application/json": {"schema": _SHAPE}},
+            "content": {"application/json": {"schema": _ERROR_BODY}},
         }
     },
 }
@@ -187,7 +191,7 @@ api = NinjaAPI(
     auth=Bearer(),
     urls_namespace="contest-api",
 )
-give_errors_one_shape(api)
+add_error_handlers(api)
 
 
 @api.get("/contest", auth=None, response=ContestInfo)
@@ -206,7 +210,7 @@ def contest(request: Any) -> Any:
     }
 
 
-@api.get("/phase", auth=[Bearer(), anybody], response=PhaseNow)
+@api.get("/phase", auth=[Bearer(), allow_anybody], response=PhaseNow)
 def phase(request: Any) -> Any:
     """What is open now, by the clock of the server; for everybody, and with a token for its team."""
     now, contest = clock.now(), Contest.now_held()
@@ -218,7 +222,7 @@ def phase(request: Any) -> Any:
 @api.get("/board", auth=None)
 def board(request: Any) -> Any:
     """What may be seen of the scores now; for everybody, and the same as on the page."""
-    return results.shown(Contest.now_held(), clock.now())
+    return results.collect_public_board(Contest.now_held(), clock.now())
 
 
 @api.get("/me", response=Me)
@@ -232,7 +236,7 @@ def me(request: Any) -> Any:
 @api.get("/data", response=Data)
 def data(request: Any) -> Any:
     """What can be downloaded now."""
-    files = [downloads.described(path) for path in downloads.public_files()]
+    files = [downloads.describe_file(path) for path in downloads.public_files()]
     return {"bundle": "data/bundle", "files": files}
 
 
@@ -251,7 +255,7 @@ def file(request: Any, name: str) -> Any:
 @api.get("/data_sets", response=list[DataSetState])
 def data_sets(request: Any) -> Any:
     """What the team defends."""
-    return submissions.data_sets(request.auth.team)
+    return submissions.describe_data_sets(request.auth.team)
 
 
 @api.get("/targets", response=list[TargetState])
@@ -263,23 +267,23 @@ def targets(request: Any) -> Any:
 @api.post("/uploads/obfuscated/{number}", response={201: Receipt}, openapi_extra=_UPLOAD)
 def upload_obfuscated(request: Any, number: int) -> Any:
     """Hand in obfuscated traces: the file as body, Idempotency-Key and X-File-Name as headers."""
-    data_set = submissions.own_data_set(request.auth.team, number)
-    return _handed_in(request, UploadKind.OBFUSCATED, data_set)
+    data_set = submissions.find_own_data_set(request.auth.team, number)
+    return _receive_upload(request, UploadKind.OBFUSCATED, data_set)
 
 
 @api.post("/uploads/attack/{team}/{number}/{kind}", response={201: Receipt}, openapi_extra=_UPLOAD)
 def upload_attack(request: Any, team: str, number: int, kind: str) -> Any:
     """Hand in an attack, inferred-table or inferred-traces: the file as body, headers as above."""
-    if kind not in submissions.ATTACKS:
+    if kind not in submissions.ATTACK_UPLOADS:
         raise not_found()
-    return _handed_in(request, kind, submissions.find_target(request.auth.team, team, number))
+    return _receive_upload(request, kind, submissions.find_target(request.auth.team, team, number))
 
 
 @api.get("/submissions", response=list[SubmissionState])
 def list_submissions(request: Any, after: int = 0) -> Any:
     """What the team has handed in, the first one first; only ids larger than `after`."""
     found = Submission.objects.filter(team=request.auth.team, pk__gt=after).select_related("data_set__team")
-    return [submissions.submission(one) for one in found.order_by("pk")[:_MOST_SUBMISSIONS]]
+    return [submissions.describe_submission(one) for one in found.order_by("pk")[:_MOST_SUBMISSIONS]]
 
 
 @api.get("/submissions/{number}", response=SubmissionState)
@@ -288,21 +292,21 @@ def submission(request: Any, number: int) -> Any:
     found = Submission.objects.filter(team=request.auth.team, pk=number).select_related("data_set__team")
     if not found:
         raise not_found()
-    return submissions.submission(found[0])
+    return submissions.describe_submission(found[0])
 
 
-def _handed_in(request: Any, kind: str, data_set: Any) -> dict[str, Any]:
+def _receive_upload(request: Any, kind: str, data_set: Any) -> dict[str, Any]:
     caller = request.auth
-    key = submissions.checked_key(request.headers.get("Idempotency-Key", ""))
-    name = submissions.harmless_name(unquote(request.headers.get("X-File-Name", ""), errors="replace"))
-    errand = Errand(caller.team, caller.token.member, kind, data_set, key, name)
+    key = submissions.check_key(request.headers.get("Idempotency-Key", ""))
+    name = submissions.clean_file_name(unquote(request.headers.get("X-File-Name", ""), errors="replace"))
+    errand = UploadRequest(caller.team, caller.token.member, kind, data_set, key, name)
     submissions.check_gate(errand)
     most_mb = Contest.now_held().rules.largest_file_mb
-    coming = chunks_of(request, most_mb)
-    file = receiving(most_mb)
+    coming = read_body(request, most_mb)
+    file = open_upload_stream(most_mb)
     try:
         for chunk in coming:
             file.write(chunk)
-        return submissions.receipt(submissions.hand_in(errand, file))
+        return submissions.build_receipt(submissions.accept_submission(errand, file))
     finally:
         file.close()

@@ -20,22 +20,22 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from tracearena import __version__
-from tracearena.contest import read_charter
+from tracearena.contest import read_contest_file
 from tracearena.contest.commitments import (
     LISTS,
     ListedReceipt,
-    read_list,
+    read_receipt_list,
+    read_signer,
     receipt_commitment,
-    signature_file,
-    signer_of,
+    signature_path,
 )
 from tracearena.contest.contest_file import NAME
-from tracearena.contest.data import REGIONS, TIMES, official
+from tracearena.contest.data import REGIONS, TIMES, official_file_name
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files import make_folder, read_bytes, replacing
-from tracearena.files.io import Held
+from tracearena.files.io import InMemoryFile
 from tracearena.io import pwscup
-from tracearena.server.sandbox.child import checked
+from tracearena.server.sandbox.child import check_file
 from tracearena.server.sandbox.messages import Frame, Verdict
 
 _TRIES = 6
@@ -63,7 +63,7 @@ class ServerRefused(TracearenaError):
         super().__init__(message)
 
 
-class Unreachable(TracearenaError):
+class ServerUnreachable(TracearenaError):
     """The server does not answer, however often it is asked."""
 
 
@@ -83,7 +83,7 @@ class Client:
     def __init__(
         self, url: str, token: str | None = None, *, transport: httpx.BaseTransport | None = None
     ) -> None:
-        self.url = checked_url(url)
+        self.url = check_url(url)
         headers = {"User-Agent": f"tracearena/{__version__}"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
@@ -120,7 +120,7 @@ class Client:
         with self._http.stream("GET", path, headers=headers) as answer:
             if answer.is_error:
                 answer.read()
-                raise refusal(answer)
+                raise parse_refusal(answer)
             yield answer
 
     def patiently(self, ask: Callable[[], Any]) -> Any:
@@ -138,12 +138,12 @@ class Client:
             if not isinstance(answer, httpx.Response) or answer.is_success:
                 return answer
             if answer.status_code not in _TRY_AGAIN:
-                raise refusal(answer)
+                raise parse_refusal(answer)
             problem = f"it answers {answer.status_code}"
-        raise Unreachable(f"{self.url} cannot be reached: {problem}")
+        raise ServerUnreachable(f"{self.url} cannot be reached: {problem}")
 
 
-def refusal(answer: httpx.Response) -> ServerRefused:
+def parse_refusal(answer: httpx.Response) -> ServerRefused:
     """Return what the server says, in its one shape of errors or in any other."""
     try:
         said = answer.json()["error"]
@@ -157,10 +157,10 @@ def refusal(answer: httpx.Response) -> ServerRefused:
         )
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """Return the address of a contest without a slash at its end; a token must not travel in clear.
 
-    >>> checked_url("https://contest.example.org/")
+    >>> check_url("https://contest.example.org/")
     'https://contest.example.org'
     """
     parts = urlsplit(url)
@@ -175,8 +175,8 @@ def checked_url(url: str) -> str:
 
 
 Progress: TypeAlias = Callable[[int, int], None]
-_PIECE = 2**18
-_NOT_TAKEN = "judge error"
+_PIECE_BYTES = 2**18
+_JUDGE_FAILURE = "judge error"
 _LARGEST_BUNDLE_BYTES = 2**32
 
 
@@ -196,9 +196,9 @@ def upload(client: Client, path: str, file: Path, progress: Progress | None = No
     most = client.get("contest")["rules"]["largest_file_mb"] * 2**20
     if size > most:
         raise FileError.whole(file, f"has {size:,} bytes; the most is {most:,}", "too-large")
-    sha256 = _sha256(file)
-    before = _last(client, path)
-    if before is not None and before["sha256"] == sha256 and before["state"] != _NOT_TAKEN:
+    sha256 = _hash_local_file(file)
+    before = _find_last_submission(client, path)
+    if before is not None and before["sha256"] == sha256 and before["state"] != _JUDGE_FAILURE:
         return before
     said = f"{path} {sha256} after {0 if before is None else before['id']}"
     headers = {
@@ -207,7 +207,7 @@ def upload(client: Client, path: str, file: Path, progress: Progress | None = No
         "Content-Type": "application/octet-stream",
         "Content-Length": str(size),
     }
-    receipt: dict[str, Any] = client.post(path, lambda: _pieces(file, size, progress), headers)
+    receipt: dict[str, Any] = client.post(path, lambda: _read_pieces(file, size, progress), headers)
     if receipt["sha256"] != sha256:
         raise DataError(f"{file}: the server has other bytes than were sent; hand it in again")
     return receipt
@@ -221,11 +221,11 @@ def download(
     What came before the line broke lies beside it, under a name that says of which version it is, and is
     gone on with, by this call or the next.
     """
-    if target.is_file() and _sha256(target) == sha256:
+    if target.is_file() and _hash_local_file(target) == sha256:
         return False
     part = target.with_name(f".{target.name}.{sha256[:16]}.part")
-    client.patiently(lambda: _fetched(client, path, part, sha256, size, progress))
-    if _sha256(part) != sha256:
+    client.patiently(lambda: _resume_download(client, path, part, sha256, size, progress))
+    if _hash_local_file(part) != sha256:
         part.unlink()
         raise DataError(f"{target.name}: came otherwise than the server has it; fetch it again")
     with open(part, "rb+") as file:
@@ -243,12 +243,12 @@ def download_bundle(client: Client, folder: Path, progress: Progress | None = No
     packed = folder / ".bundle.zip"
     download(client, "data/bundle", packed, sha256=sha256, size=size, progress=progress)
     try:
-        return _unpacked(packed, folder)
+        return _unpack_bundle(packed, folder)
     finally:
         packed.unlink()
 
 
-def _unpacked(packed: Path, folder: Path) -> list[Path]:
+def _unpack_bundle(packed: Path, folder: Path) -> list[Path]:
     written = []
     with zipfile.ZipFile(packed) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > _LARGEST_BUNDLE_BYTES:
@@ -263,7 +263,7 @@ def _unpacked(packed: Path, folder: Path) -> list[Path]:
     return written
 
 
-def _fetched(
+def _resume_download(
     client: Client, path: str, part: Path, sha256: str, size: int, progress: Progress | None
 ) -> None:
     """Go on with what is there of a file; a server that sends another version begins anew."""
@@ -283,9 +283,9 @@ def _fetched(
                 progress(out.tell(), size)
 
 
-def _last(client: Client, path: str) -> dict[str, Any] | None:
+def _find_last_submission(client: Client, path: str) -> dict[str, Any] | None:
     """Return what was handed in last for a purpose."""
-    kind, target, data_set = _purpose(path)
+    kind, target, data_set = _parse_upload_path(path)
     found = None
     after = 0
     while page := client.get("submissions", after=after):
@@ -296,7 +296,7 @@ def _last(client: Client, path: str) -> dict[str, Any] | None:
     return found
 
 
-def _purpose(path: str) -> tuple[str, str | None, int]:
+def _parse_upload_path(path: str) -> tuple[str, str | None, int]:
     words = path.split("/")
     if words[:2] == ["uploads", "obfuscated"] and len(words) == 3:
         return "obfuscated", None, int(words[2])
@@ -305,15 +305,15 @@ def _purpose(path: str) -> tuple[str, str | None, int]:
     raise ParameterError(f"{path}: nothing is handed in there")
 
 
-def _pieces(file: Path, size: int, progress: Progress | None) -> Iterator[bytes]:
+def _read_pieces(file: Path, size: int, progress: Progress | None) -> Iterator[bytes]:
     with open(file, "rb") as content:
-        while piece := content.read(_PIECE):
+        while piece := content.read(_PIECE_BYTES):
             yield piece
             if progress is not None:
                 progress(content.tell(), size)
 
 
-def _sha256(file: Path) -> str:
+def _hash_local_file(file: Path) -> str:
     with open(file, "rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
@@ -321,7 +321,7 @@ def _sha256(file: Path) -> str:
 # The judge's checker at home: the same code, on the files that a team has downloaded.
 
 
-def check(file: Path, kind: str, folder: Path, team: str, data_set: int) -> Verdict | None:
+def check_before_upload(file: Path, kind: str, folder: Path, team: str, data_set: int) -> Verdict | None:
     """Return what the judge would say against a file, None if nothing.
 
     Parameters
@@ -335,33 +335,35 @@ def check(file: Path, kind: str, folder: Path, team: str, data_set: int) -> Verd
     team, data_set
         Whose data set it is about: one's own, or the target's.
     """
-    rules = read_charter(_there(folder, NAME)).rules
+    rules = read_contest_file(_require_file(folder, NAME)).rules
     most = rules.largest_file_mb * 2**20
-    frame = _frame(kind, folder, int(team), data_set)
+    frame = _read_frame(kind, folder, int(team), data_set)
     # One byte more than allowed shows that there are more, and a huge file need not be read.
     with open(file, "rb") as content:
-        held = Held(file.name, content.read(most + 1))
-    found = checked(held, frame, kind, most, rules.largest_listed_ids)
+        held = InMemoryFile(file.name, content.read(most + 1))
+    found = check_file(held, frame, kind, most, rules.largest_listed_ids)
     return found if isinstance(found, Verdict) else None
 
 
-def _frame(kind: str, folder: Path, team: int, data_set: int) -> Frame:
+def _read_frame(kind: str, folder: Path, team: int, data_set: int) -> Frame:
     """Return what the file is held against, of what a team may have."""
-    places = pwscup.read_places(_there(folder, REGIONS))
-    times = pwscup.read_times(_there(folder, TIMES))
+    places = pwscup.read_places(_require_file(folder, REGIONS))
+    times = pwscup.read_times(_require_file(folder, TIMES))
 
     def traces(what: str) -> Any:
-        return pwscup.read_traces(_there(folder, str(official(what, team, data_set))), places, times)
+        return pwscup.read_traces(
+            _require_file(folder, str(official_file_name(what, team, data_set))), places, times
+        )
 
     if kind == "obfuscated":
         return Frame.of(traces("orgtraces"))
     users = traces("reftraces").user_ids
-    public = _there(folder, str(official("pubtraces", team, data_set)))
+    public = _require_file(folder, str(official_file_name("pubtraces", team, data_set)))
     target = pwscup.read_anonymized(public, places, times)
     return Frame.of(target, users=users, pseudonyms=target.user_ids)
 
 
-def _there(folder: Path, name: str) -> Path:
+def _require_file(folder: Path, name: str) -> Path:
     path = folder / name
     if not path.is_file():
         raise FileError.whole(path, "is not there; `contest client data` fetches it", "missing-files")
@@ -373,7 +375,7 @@ def _there(folder: Path, name: str) -> Path:
 
 
 _MOST_BYTES = 2**16
-_OF_A_RECEIPT = ("id", "target", "sha256", "salt", "received_at", "late")
+_RECEIPT_FIELDS = ("id", "target", "sha256", "salt", "received_at", "late")
 
 
 @dataclass(frozen=True)
@@ -384,15 +386,15 @@ class Login:
     token: str = field(repr=False)
 
 
-def login_file() -> Path:
+def find_login_file() -> Path:
     """Return where the login is kept: under ``XDG_CONFIG_HOME``, which is ``~/.config`` by default."""
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "tracearena" / "contest-login.json"
 
 
-def keep(login: Login) -> Path:
+def save_login(login: Login) -> Path:
     """Write the login down, for its owner alone, and return where."""
-    path = login_file()
+    path = find_login_file()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with replacing(path, private=True) as file:
         file.write((json.dumps(asdict(login)) + "\n").encode())
@@ -400,25 +402,25 @@ def keep(login: Login) -> Path:
     return path
 
 
-def receipts_file() -> Path:
+def find_receipts_file() -> Path:
     """Return where receipts are kept, one a line."""
-    return login_file().with_name("contest-receipts.jsonl")
+    return find_login_file().with_name("contest-receipts.jsonl")
 
 
-def keep_receipt(url: str, receipt: dict[str, Any]) -> None:
+def save_receipt(url: str, receipt: dict[str, Any]) -> None:
     """Write a receipt down, with the contest that gave it; the first one of a number stays."""
-    if all(one["id"] != receipt["id"] for one in kept_receipts(url)):
-        path = receipts_file()
+    if all(one["id"] != receipt["id"] for one in read_saved_receipts(url)):
+        path = find_receipts_file()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open(path, "a", encoding="utf-8") as file:
-            said = {name: receipt[name] for name in _OF_A_RECEIPT}
+            said = {name: receipt[name] for name in _RECEIPT_FIELDS}
             file.write(json.dumps({"url": url, "receipt": said}) + "\n")
         path.chmod(0o600)
 
 
-def kept_receipts(url: str) -> list[dict[str, Any]]:
+def read_saved_receipts(url: str) -> list[dict[str, Any]]:
     """Return the receipts of a contest, as they were kept."""
-    path = receipts_file()
+    path = find_receipts_file()
     if not path.is_file():
         return []
     try:
@@ -428,9 +430,9 @@ def kept_receipts(url: str) -> list[dict[str, Any]]:
         raise FileError.whole(path, "cannot be read; move it away", "not-json") from None
 
 
-def kept() -> Login:
+def read_login() -> Login:
     """Return the login that was kept."""
-    path = login_file()
+    path = find_login_file()
     if not path.is_file():
         raise ParameterError("nobody has logged in: tracearena contest client login https://…")
     mode = stat.S_IMODE(path.stat().st_mode)
@@ -451,7 +453,7 @@ LISTED, MISSING, OTHER, WAITING = "listed", "MISSING", "LISTED OTHERWISE", "its 
 
 
 @dataclass(frozen=True)
-class CheckedReceipt:
+class ReceiptCheck:
     """One receipt, and how it stands in the published list of its phase."""
 
     receipt: int
@@ -463,24 +465,24 @@ class CheckedReceipt:
         return self.state in (MISSING, OTHER)
 
 
-def check_receipts(client: Client) -> list[CheckedReceipt]:
+def check_receipts(client: Client) -> list[ReceiptCheck]:
     """Hold every receipt that was kept of a contest against the signed lists of its server.
 
     Late uploads need not be listed: they do not count.
     """
-    lists = _lists(client)
+    lists = _download_lists(client)
     return [
-        CheckedReceipt(one["id"], _state(one, lists[_phase(one)]))
-        for one in kept_receipts(client.url)
+        ReceiptCheck(one["id"], _compare_with_list(one, lists[_find_phase(one)]))
+        for one in read_saved_receipts(client.url)
         if not one["late"]
     ]
 
 
-def _phase(receipt: dict[str, Any]) -> str:
+def _find_phase(receipt: dict[str, Any]) -> str:
     return "anonymization" if receipt["target"] is None else "attack"
 
 
-def _state(receipt: dict[str, Any], published: dict[int, ListedReceipt] | None) -> str:
+def _compare_with_list(receipt: dict[str, Any], published: dict[int, ListedReceipt] | None) -> str:
     if published is None:
         return WAITING
     if receipt["id"] not in published:
@@ -490,7 +492,7 @@ def _state(receipt: dict[str, Any], published: dict[int, ListedReceipt] | None) 
     return LISTED if published[receipt["id"]] == own else OTHER
 
 
-def _lists(client: Client) -> dict[str, dict[int, ListedReceipt] | None]:
+def _download_lists(client: Client) -> dict[str, dict[int, ListedReceipt] | None]:
     """Return the lists that are published, each signed by the key of the contest."""
     key, files = (
         client.get("contest")["signing_key"],
@@ -503,10 +505,10 @@ def _lists(client: Client) -> dict[str, dict[int, ListedReceipt] | None]:
             if name not in files:
                 found[phase] = None
                 continue
-            for file in (path, signature_file(path)):
+            for file in (path, signature_path(path)):
                 about = files[file.name]
                 download(client, f"files/{file.name}", file, sha256=about["sha256"], size=about["size"])
-            if signer_of(path) != key:
+            if read_signer(path) != key:
                 raise DataError(f"{name} is signed by another key than the contest's, {key}")
-            found[phase] = read_list(path)
+            found[phase] = read_receipt_list(path)
     return found

@@ -15,9 +15,9 @@ from pathlib import Path
 
 VARIABLE = "TRACEARENA_CLOCK"
 """Names the file of a driven clock; only a rehearsal sets it, and only for what it starts itself."""
-_WRITTEN_DOWN = timedelta(minutes=1)
-_NOTED_EVERY = timedelta(seconds=5)
-_KEPT_S = 1.0
+_WRITE_DELAY = timedelta(minutes=1)
+_RECORD_INTERVAL = timedelta(seconds=5)
+_CACHE_S = 1.0
 """For this long a process uses the highest time that it has read, so that a page asks the database once."""
 _LEAP_S = 60.0
 """A clock that moves by more than this against the machine's steady clock has leapt."""
@@ -25,11 +25,11 @@ _LEAP_S = 60.0
 
 def now() -> datetime:
     """Return the contest's time: what the clock shows, but never less than the contest has seen."""
-    highest = _highest()
-    return shown() if highest is None else max(shown(), highest)
+    highest = _read_highest()
+    return read_clock() if highest is None else max(read_clock(), highest)
 
 
-def shown() -> datetime:
+def read_clock() -> datetime:
     """Return what the clock shows, whatever the contest has seen."""
     path = os.environ.get(VARIABLE)
     if path is None:
@@ -43,7 +43,7 @@ def machine_now() -> datetime:
     return datetime.now(UTC)
 
 
-def note() -> None:
+def record_time() -> None:
     """Write down what the clock shows, so that nobody goes behind it any more; judges do so at every look.
 
     What this process has read before does not count: somebody may have set the contest's time back since.
@@ -52,15 +52,15 @@ def note() -> None:
 
     from tracearena.server.models import Contest
 
-    at = shown()
-    behind = Q(seen_at__isnull=True) | Q(seen_at__lt=at - _NOTED_EVERY)
+    at = read_clock()
+    behind = Q(seen_at__isnull=True) | Q(seen_at__lt=at - _RECORD_INTERVAL)
     if Contest.objects.filter(behind, pk=1).update(seen_at=at):
-        forget()
+        clear_time_cache()
 
 
-def forget() -> None:
+def clear_time_cache() -> None:
     """Forget the highest time that this process has read, after it was written."""
-    _kept.clear()
+    _highest_cache.clear()
 
 
 @dataclass
@@ -109,14 +109,14 @@ def is_over(end: datetime) -> bool:
     What came in the last moment is written down a moment later, so the judge waits for a minute; a
     driven clock stands still meanwhile, and nothing is to be waited for.
     """
-    return now() >= end + (timedelta(0) if is_driven() else _WRITTEN_DOWN)
+    return now() >= end + (timedelta(0) if is_driven() else _WRITE_DELAY)
 
 
-_kept: dict[str, tuple[float, datetime | None]] = {}
+_highest_cache: dict[str, tuple[float, datetime | None]] = {}
 """By the folder of the contest: when the highest time was read, on the monotonic clock, and what it was."""
 
 
-def _highest() -> datetime | None:
+def _read_highest() -> datetime | None:
     """Return the highest time that the contest has seen; None before there is a contest."""
     from django.apps import apps
     from django.conf import settings
@@ -124,12 +124,12 @@ def _highest() -> datetime | None:
     if not apps.ready or not settings.CONTEST_FOLDER.path.is_dir():
         return None
     key = str(settings.CONTEST_FOLDER.path)
-    read_s, highest = _kept.get(key, (float("-inf"), None))
-    if time.monotonic() - read_s >= _KEPT_S:
+    read_s, highest = _highest_cache.get(key, (float("-inf"), None))
+    if time.monotonic() - read_s >= _CACHE_S:
         from tracearena.server.models import Contest
 
         highest = Contest.objects.filter(pk=1).values_list("seen_at", flat=True).first()
-        _kept[key] = time.monotonic(), highest
+        _highest_cache[key] = time.monotonic(), highest
     return highest
 
 
@@ -138,7 +138,7 @@ def is_driven() -> bool:
     return VARIABLE in os.environ
 
 
-def stands_still() -> bool:
+def is_stopped() -> bool:
     """Whether the clock shows the same time until somebody sets it again."""
     return is_driven() and len(Path(os.environ[VARIABLE]).read_text().split()) == 1
 

@@ -13,51 +13,55 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from tracearena.errors import TracearenaError
-from tracearena.i18n import marked
+from tracearena.i18n import mark_for_translation
 
 API = "/api/"
-_OF_THE_BODY = ("Content-Type", "Content-Length")
+_BODY_HEADERS = ("Content-Type", "Content-Length")
 _LOG = logging.getLogger("tracearena.server")
 _SENTENCES = {
-    400: marked("This request could not be understood."),
-    403: marked("This is not allowed."),
-    404: marked("There is nothing here, or nothing that you may see."),
-    405: marked("This cannot be done here."),
-    413: marked("This is too large."),
-    429: marked("That was too often."),
-    500: marked("Something went wrong on the server. It has been noted; try again in a minute."),
+    400: mark_for_translation("This request could not be understood."),
+    403: mark_for_translation("This is not allowed."),
+    404: mark_for_translation("There is nothing here, or nothing that you may see."),
+    405: mark_for_translation("This cannot be done here."),
+    413: mark_for_translation("This is too large."),
+    429: mark_for_translation("That was too often."),
+    500: mark_for_translation(
+        "Something went wrong on the server. It has been noted; try again in a minute."
+    ),
 }
 _ADVICE = {
-    400: marked("Go back, load the page again, and retry."),
-    403: marked("Go back, or log in as somebody who may."),
-    404: marked("Look whether the address is right; pages of a team are for those who have logged in."),
-    405: marked("Go back, and use the form of the page."),
-    410: marked("Ask whoever gave it to you for a new one."),
-    413: marked("The rules say how large a file may be."),
-    429: marked("Wait a few minutes; nothing is lost meanwhile."),
-    500: marked("If it happens again, tell the organiser what you did and when."),
-    503: marked("Load the page again in a minute; if that does not help, tell the organiser."),
+    400: mark_for_translation("Go back, load the page again, and retry."),
+    403: mark_for_translation("Go back, or log in as somebody who may."),
+    404: mark_for_translation(
+        "Look whether the address is right; pages of a team are for those who have logged in."
+    ),
+    405: mark_for_translation("Go back, and use the form of the page."),
+    410: mark_for_translation("Ask whoever gave it to you for a new one."),
+    413: mark_for_translation("The rules say how large a file may be."),
+    429: mark_for_translation("Wait a few minutes; nothing is lost meanwhile."),
+    500: mark_for_translation("If it happens again, tell the organiser what you did and when."),
+    503: mark_for_translation("Load the page again in a minute; if that does not help, tell the organiser."),
 }
 """What somebody can do, by status; a message that says it itself needs no more."""
 _PHRASES = {
-    400: marked("Bad Request"),
-    403: marked("Forbidden"),
-    404: marked("Not Found"),
-    405: marked("Method Not Allowed"),
-    408: marked("Request Timeout"),
-    409: marked("Conflict"),
-    410: marked("Gone"),
-    411: marked("Length Required"),
-    413: marked("Request Entity Too Large"),
-    429: marked("Too Many Requests"),
-    500: marked("Internal Server Error"),
-    503: marked("Service Unavailable"),
-    507: marked("Insufficient Storage"),
+    400: mark_for_translation("Bad Request"),
+    403: mark_for_translation("Forbidden"),
+    404: mark_for_translation("Not Found"),
+    405: mark_for_translation("Method Not Allowed"),
+    408: mark_for_translation("Request Timeout"),
+    409: mark_for_translation("Conflict"),
+    410: mark_for_translation("Gone"),
+    411: mark_for_translation("Length Required"),
+    413: mark_for_translation("Request Entity Too Large"),
+    429: mark_for_translation("Too Many Requests"),
+    500: mark_for_translation("Internal Server Error"),
+    503: mark_for_translation("Service Unavailable"),
+    507: mark_for_translation("Insufficient Storage"),
 }
 """What pages call the statuses that the server answers with."""
 
 
-class Errors:
+class ErrorMiddleware:
     """Turns what was refused into an answer, and gives errors under /api/ their one shape."""
 
     def __init__(self, get_response: Callable[[Any], Any]) -> None:
@@ -65,13 +69,13 @@ class Errors:
 
     def __call__(self, request: Any) -> Any:
         if "\0" in request.path:  # nothing is called so, and PostgreSQL would not even be asked
-            return answer(request, 404)
+            return render_error(request, 404)
         response = self._get_response(request)
         if not request.path.startswith(API) or response.status_code < 400 or _is_json(response):
             return response
-        shaped = answer(request, response.status_code)
+        shaped = render_error(request, response.status_code)
         for name, value in response.headers.items():
-            if name not in _OF_THE_BODY:
+            if name not in _BODY_HEADERS:
                 shaped.headers[name] = value
         return shaped
 
@@ -80,66 +84,66 @@ class Errors:
         if is_disk_full(exception):
             _LOG.error("the disk is full: %s", exception)
             exception = disk_full()
-        elif is_database_trouble(exception):
+        elif is_database_failure(exception):
             _LOG.error("the database is away or damaged: %s", exception)
             exception = database_away()
-        if isinstance(exception, Refused):
-            return refusal(request, exception)
+        if isinstance(exception, RequestRefused):
+            return render_refusal(request, exception)
         return None
 
 
-def refusal(request: Any, refused: Refused) -> Any:
+def render_refusal(request: Any, refused: RequestRefused) -> Any:
     """Return the answer to a request that is refused."""
     if request.path.startswith(API):
         return JsonResponse(refused.to_dict(), status=refused.status)
-    return HttpResponse(_page(refused), status=refused.status)
+    return HttpResponse(_render_error_page(refused), status=refused.status)
 
 
-def answer(request: Any, status: int) -> Any:
+def render_error(request: Any, status: int) -> Any:
     """Return an error by its status alone; it needs neither the database nor a session."""
     phrase = HTTPStatus(status).phrase
     message = gettext(_SENTENCES[status]) if status in _SENTENCES else f"{phrase}."
-    return refusal(request, Refused(status, phrase.lower().replace(" ", "-"), message))
+    return render_refusal(request, RequestRefused(status, phrase.lower().replace(" ", "-"), message))
 
 
-def bad_request(request: Any, exception: Exception) -> Any:
+def handle_bad_request(request: Any, exception: Exception) -> Any:
     """Answer 400."""
-    return answer(request, 400)
+    return render_error(request, 400)
 
 
-def forbidden(request: Any, exception: Exception) -> Any:
+def handle_forbidden(request: Any, exception: Exception) -> Any:
     """Answer 403."""
-    return answer(request, 403)
+    return render_error(request, 403)
 
 
-def missing(request: Any, exception: Exception) -> Any:
+def handle_not_found(request: Any, exception: Exception) -> Any:
     """Answer 404."""
-    return answer(request, 404)
+    return render_error(request, 404)
 
 
-def broken(request: Any) -> Any:
+def handle_server_error(request: Any) -> Any:
     """Answer 500."""
-    return answer(request, 500)
+    return render_error(request, 500)
 
 
-def forged(request: Any, reason: str = "") -> Any:
+def handle_csrf_failure(request: Any, reason: str = "") -> Any:
     """Answer a form that does not come from one of our pages."""
     message = gettext(
         "This form was too old or did not come from this site: go back, load the page again, and retry."
     )
-    return refusal(request, Refused(403, "forged", message))
+    return render_refusal(request, RequestRefused(403, "forged", message))
 
 
-def as_json(code: str, status: int, message: str, **details: Any) -> Any:
+def build_json_error(code: str, status: int, message: str, **details: Any) -> Any:
     """Return an error of the API."""
-    return JsonResponse(shape(code, message, **details), status=status)
+    return JsonResponse(format_error(code, message, **details), status=status)
 
 
 def _is_json(response: Any) -> bool:
     return response.headers.get("Content-Type", "").startswith("application/json")
 
 
-def _page(refused: Refused) -> str:
+def _render_error_page(refused: RequestRefused) -> str:
     """Return a page that needs nothing but itself: neither the database nor a session may be there."""
     status, message = refused.status, refused.message
     phrase = gettext(_PHRASES[status]) if status in _PHRASES else HTTPStatus(status).phrase
@@ -158,7 +162,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_WORDS = ("disk is full", "no space left on device", "disk full")
 
 
-class Refused(TracearenaError):
+class RequestRefused(TracearenaError):
     """A request that is not carried out.
 
     Parameters
@@ -182,21 +186,21 @@ class Refused(TracearenaError):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the one shape of every error of the API."""
-        return shape(self.code, self.message, **self.details)
+        return format_error(self.code, self.message, **self.details)
 
 
-def shape(code: str, message: str, **details: Any) -> dict[str, Any]:
+def format_error(code: str, message: str, **details: Any) -> dict[str, Any]:
     """Return an error as plain values for JSON.
 
-    >>> shape("quota", "Nothing is left.", limit=20)
+    >>> format_error("quota", "Nothing is left.", limit=20)
     {'error': {'code': 'quota', 'message': 'Nothing is left.', 'details': {'limit': 20}}}
     """
     return {"error": {"code": code, "message": message, "details": details}}
 
 
-def disk_full() -> Refused:
+def disk_full() -> RequestRefused:
     """Say that nothing was kept because the disk is full."""
-    return Refused(
+    return RequestRefused(
         507,
         "disk-full",
         gettext(
@@ -206,9 +210,9 @@ def disk_full() -> Refused:
     )
 
 
-def read_only() -> Refused:
+def read_only() -> RequestRefused:
     """Say that nothing was kept because the disk cannot be written."""
-    return Refused(
+    return RequestRefused(
         507,
         "read-only",
         gettext(
@@ -218,9 +222,9 @@ def read_only() -> Refused:
     )
 
 
-def database_away() -> Refused:
+def database_away() -> RequestRefused:
     """Say that the database does not answer, and that nothing is lost by that."""
-    return Refused(
+    return RequestRefused(
         503,
         "database-away",
         gettext(
@@ -239,7 +243,7 @@ def is_disk_full(error: BaseException) -> bool:
     return isinstance(error, DatabaseError) and any(word in str(error).lower() for word in _FULL_WORDS)
 
 
-def is_database_trouble(error: BaseException) -> bool:
+def is_database_failure(error: BaseException) -> bool:
     """Whether an error says that the database is away, damaged or busy, and nothing of our own is wrong."""
     from django.db import DatabaseError, InterfaceError, OperationalError
 
@@ -247,62 +251,65 @@ def is_database_trouble(error: BaseException) -> bool:
     return isinstance(error, (InterfaceError, OperationalError)) or type(error) is DatabaseError
 
 
-def not_found() -> Refused:
+def not_found() -> RequestRefused:
     """Say the same of what is not there and of what is another team's."""
-    return Refused(404, "not-found", gettext("There is nothing here, or nothing that you may see."))
+    return RequestRefused(404, "not-found", gettext("There is nothing here, or nothing that you may see."))
 
 
 # Fixed words of the database and of the schedule, as pages say them.
 
 
-_STATES = {
-    "received": marked("received"),
-    "checked": marked("checked"),
-    "scored": marked("scored"),
-    "published": marked("published"),
-    "late": marked("late"),
-    "refused": marked("refused"),
-    "judge error": marked("judge error"),
-    "waiting": marked("waiting"),
-    "running": marked("running"),
-    "done": marked("done"),
-    "failed": marked("failed"),
-    "compared": marked("compared"),
-    "applied": marked("applied"),
-    "cancelled": marked("cancelled"),
+_STATE_WORDS = {
+    "received": mark_for_translation("received"),
+    "checked": mark_for_translation("checked"),
+    "scored": mark_for_translation("scored"),
+    "published": mark_for_translation("published"),
+    "late": mark_for_translation("late"),
+    "refused": mark_for_translation("refused"),
+    "judge error": mark_for_translation("judge error"),
+    "waiting": mark_for_translation("waiting"),
+    "running": mark_for_translation("running"),
+    "done": mark_for_translation("done"),
+    "failed": mark_for_translation("failed"),
+    "compared": mark_for_translation("compared"),
+    "applied": mark_for_translation("applied"),
+    "cancelled": mark_for_translation("cancelled"),
 }
-_KINDS = {
-    "obfuscated": marked("Obfuscated traces"),
-    "inferred-table": marked("Inferred ID table"),
-    "inferred-traces": marked("Inferred traces"),
+_KIND_WORDS = {
+    "obfuscated": mark_for_translation("Obfuscated traces"),
+    "inferred-table": mark_for_translation("Inferred ID table"),
+    "inferred-traces": mark_for_translation("Inferred traces"),
 }
-_ROLES = {"pseudonymised": marked("pseudonymised"), "sample": marked("sample")}
-_POINTS = {
-    "registration_begin": marked("registration begin"),
-    "registration_end": marked("registration end"),
-    "anonymization_begin": marked("anonymization begin"),
-    "anonymization_end": marked("anonymization end"),
-    "attack_begin": marked("attack begin"),
-    "attack_end": marked("attack end"),
-    "results_begin": marked("results begin"),
+_ROLE_WORDS = {
+    "pseudonymised": mark_for_translation("pseudonymised"),
+    "sample": mark_for_translation("sample"),
+}
+_POINT_WORDS = {
+    "registration_begin": mark_for_translation("registration begin"),
+    "registration_end": mark_for_translation("registration end"),
+    "anonymization_begin": mark_for_translation("anonymization begin"),
+    "anonymization_end": mark_for_translation("anonymization end"),
+    "attack_begin": mark_for_translation("attack begin"),
+    "attack_end": mark_for_translation("attack end"),
+    "results_begin": mark_for_translation("results begin"),
 }
 
 
-def state(word: str) -> str:
+def translate_state(word: str) -> str:
     """Say how far an upload, a job or a re-scoring has come."""
-    return gettext(_STATES[word])
+    return gettext(_STATE_WORDS[word])
 
 
-def kind(word: str) -> str:
+def translate_kind(word: str) -> str:
     """Say what an upload is."""
-    return gettext(_KINDS[word])
+    return gettext(_KIND_WORDS[word])
 
 
-def role(word: str) -> str:
+def translate_role(word: str) -> str:
     """Say what a party is that is no team."""
-    return gettext(_ROLES[word])
+    return gettext(_ROLE_WORDS[word])
 
 
-def point(word: str) -> str:
+def translate_point(word: str) -> str:
     """Say which begin or end of the schedule it is."""
-    return gettext(_POINTS[word])
+    return gettext(_POINT_WORDS[word])

@@ -19,10 +19,10 @@ def _choices(kinds: type[models.TextChoices] | type[Role]) -> list[tuple[str, st
     return [(kind.value, kind.value) for kind in kinds]
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return what names have in common that people take for the same: case, width, spaces at the ends.
 
-    >>> folded(" Ｍ001"), folded("Straße") == folded("STRASSE")
+    >>> fold_name(" Ｍ001"), fold_name("Straße") == fold_name("STRASSE")
     ('m001', True)
     """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())
@@ -81,7 +81,7 @@ class Member(AbstractBaseUser):
 
     def save(self, *args: Any, **named: Any) -> None:
         """Store the member, and the name as it is compared."""
-        self.folded_name = folded(self.username)
+        self.folded_name = fold_name(self.username)
         super().save(*args, **named)
 
 
@@ -336,7 +336,7 @@ class Worker(models.Model):
 class Contest(models.Model):
     """The one contest of this database: rules, and the schedule as it stands now.
 
-    `extra_time` has the ends that come later for a team than for the others, as `Charter` has them.
+    `extra_time` has the ends that come later for a team than for the others, as `ContestFile` has them.
 
     `seen_at` is the highest time that the judges have seen: the contest never goes behind it. A phase is
     closed by the judge a minute after its end; uploads that are in the database by then count if they came

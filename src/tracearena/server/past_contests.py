@@ -21,15 +21,15 @@ from typing import IO, Any
 from django.utils.translation import get_language
 
 from tracearena.checks import require_number, require_whole
-from tracearena.contest import AttackKind, Charter, Role, read_charter
+from tracearena.contest import AttackKind, ContestFile, Role, read_contest_file
 from tracearena.contest.archive import BOARD, FORMAT, RESULTS, VERSION
 from tracearena.contest.board import make_awards
 from tracearena.contest.contest_file import NAME as CHARTER
 from tracearena.contest.contest_file import PSEUDONYMISED
 from tracearena.contest.data import MANIFEST
 from tracearena.errors import DataError, TracearenaError
-from tracearena.files.io import Held
-from tracearena.server.results import DrawnBoard, drawn_result
+from tracearena.files.io import InMemoryFile
+from tracearena.server.results import BoardDrawing, draw_result
 from tracearena.server.store.folder import Folder
 
 MOST_ARCHIVES = 200
@@ -64,8 +64,8 @@ class PastContest:
 
     file: str
     size: int
-    charter: Charter
-    drawn: DrawnBoard
+    charter: ContestFile
+    drawn: BoardDrawing
     has_originals: bool
     version: str
 
@@ -75,54 +75,56 @@ class PastContest:
         return None if self.charter.schedule is None else self.charter.schedule.results_begin
 
 
-def past_contests(folder: Folder, *, most_read: int = _MOST_READ) -> list[PastContest]:
+def list_past_contests(folder: Folder, *, most_read: int = _MOST_READ) -> list[PastContest]:
     """Return every contest whose archive can be read, the last one first."""
-    read = [_read(path, most_read) for path in _paths(folder)]
+    read = [_read_archive(path, most_read) for path in _list_archives(folder)]
     found = [one for one in read if isinstance(one, PastContest)]
     return sorted(found, key=lambda one: (one.when is not None, one.when, one.file), reverse=True)
 
 
-def unreadable(folder: Folder) -> list[tuple[str, str]]:
+def find_unreadable_archives(folder: Folder) -> list[tuple[str, str]]:
     """Return the names of files that are no archives of a contest, and why; for the organiser."""
-    found = [(path.name, _read(path)) for path in _paths(folder)]
+    found = [(path.name, _read_archive(path)) for path in _list_archives(folder)]
     return [(name, one) for name, one in found if isinstance(one, str)]
 
 
-def past_contest(folder: Folder, file: str) -> PastContest | None:
+def find_past_contest(folder: Folder, file: str) -> PastContest | None:
     """Return one past contest by the name of its archive, None if there is none."""
-    path = next((path for path in _paths(folder) if path.name == file), None)
-    found = None if path is None else _read(path)
+    path = next((path for path in _list_archives(folder) if path.name == file), None)
+    found = None if path is None else _read_archive(path)
     return found if isinstance(found, PastContest) else None
 
 
-def path_of(folder: Folder, past: PastContest) -> Path:
+def find_archive_path(folder: Folder, past: PastContest) -> Path:
     """Return where the archive of a past contest lies."""
     return folder.archive / past.file
 
 
-def _paths(folder: Folder) -> list[Path]:
+def _list_archives(folder: Folder) -> list[Path]:
     if not folder.archive.is_dir():
         return []
     found = (path for path in folder.archive.iterdir() if _FILE.fullmatch(path.name))
     return sorted(path for path in found if path.is_file() and not path.is_symlink())[:MOST_ARCHIVES]
 
 
-def _read(path: Path, most_read: int = _MOST_READ) -> PastContest | str:
+def _read_archive(path: Path, most_read: int = _MOST_READ) -> PastContest | str:
     """Return a past contest, or what is wrong with its file."""
     state = path.stat()
-    return _read_once(path, state.st_mtime_ns, state.st_size, get_language(), most_read)
+    return _read_archive_once(path, state.st_mtime_ns, state.st_size, get_language(), most_read)
 
 
 @lru_cache(maxsize=2 * MOST_ARCHIVES)
-def _read_once(path: Path, changed_at: int, size: int, language: str, most_read: int) -> PastContest | str:
+def _read_archive_once(
+    path: Path, changed_at: int, size: int, language: str, most_read: int
+) -> PastContest | str:
     """Read an archive once in each language: it never changes, and many look at it."""
     try:
-        return _told(path.name, size, _parts(path, most_read))
+        return _parse_contest(path.name, size, _read_members(path, most_read))
     except _BROKEN as error:
         return f"{type(error).__name__}: {error}"[:200]
 
 
-class _Sparing:
+class _SizeLimitReader:
     """A file of which only so much is read: a list of files that takes gigabytes is never taken in."""
 
     def __init__(self, file: IO[bytes], most_read: int) -> None:
@@ -138,8 +140,8 @@ class _Sparing:
         return self._file.read(size)
 
 
-def _parts(path: Path, most_read: int) -> dict[str, bytes]:
-    with path.open("rb") as file, zipfile.ZipFile(_Sparing(file, most_read)) as archive:
+def _read_members(path: Path, most_read: int) -> dict[str, bytes]:
+    with path.open("rb") as file, zipfile.ZipFile(_SizeLimitReader(file, most_read)) as archive:
         parts = {}
         for name, most in _MOST_UNPACKED.items():
             with archive.open(name) as member:
@@ -149,38 +151,41 @@ def _parts(path: Path, most_read: int) -> dict[str, bytes]:
         return parts
 
 
-def _told(file: str, size: int, parts: dict[str, bytes]) -> PastContest:
-    manifest = _json(parts[MANIFEST])
+def _parse_contest(file: str, size: int, parts: dict[str, bytes]) -> PastContest:
+    manifest = _parse_json(parts[MANIFEST])
     if (manifest["format"], manifest["version"]) != (FORMAT, VERSION):
         raise DataError(f"its {MANIFEST} is not that of an archive of a contest, version {VERSION}")
     for name in (CHARTER, f"{RESULTS}/{BOARD}"):
         said = manifest["sha256"][name]
         if not _DIGEST.fullmatch(said) or hashlib.sha256(parts[name]).hexdigest() != said:
             raise DataError(f"{name} is not the one that its {MANIFEST} names")
-    charter = read_charter(Held(CHARTER, parts[CHARTER]))
-    drawn = _drawn(charter, _json(parts[f"{RESULTS}/{BOARD}"]), f"/archive/{file}/numbers/")
+    charter = read_contest_file(InMemoryFile(CHARTER, parts[CHARTER]))
+    drawn = _draw_archive(charter, _parse_json(parts[f"{RESULTS}/{BOARD}"]), f"/archive/{file}/numbers/")
     return PastContest(
         file, size, charter, drawn, manifest["originals"] is True, str(manifest["tracearena"])[:20]
     )
 
 
-def _drawn(charter: Charter, values: dict[str, Any], numbers: str) -> DrawnBoard:
-    names = _names(charter)
+def _draw_archive(charter: ContestFile, values: dict[str, Any], numbers: str) -> BoardDrawing:
+    names = _list_names(charter)
     known = {one["team"] for one in names}
     clean = {
-        "board": [_row(row, known) for row in _listed(values["board"])],
-        "attacks": [_attack(one, known, charter.rules.sample_attacks) for one in _listed(values["attacks"])],
+        "board": [_parse_row(row, known) for row in _require_list(values["board"])],
+        "attacks": [
+            _parse_attack(one, known, charter.rules.sample_attacks)
+            for one in _require_list(values["attacks"])
+        ],
         "awards": [],
     }
     # What awards are called is ours to say; who won is the archive's, since rounds before may count.
-    titles = {one.name: one.title for one in make_awards(drawn_result(clean, names, charter.rules, "").board)}
-    clean["awards"] = [_award(one, known, titles) for one in _listed(values["awards"])]
-    drawn = drawn_result(clean, names, charter.rules, numbers)
+    titles = {one.name: one.title for one in make_awards(draw_result(clean, names, charter.rules, "").board)}
+    clean["awards"] = [_parse_award_values(one, known, titles) for one in _require_list(values["awards"])]
+    drawn = draw_result(clean, names, charter.rules, numbers)
     drawn.figures  # noqa: B018 (what cannot be drawn is no past contest)
     return drawn
 
 
-def _names(charter: Charter) -> list[dict[str, Any]]:
+def _list_names(charter: ContestFile) -> list[dict[str, Any]]:
     numbers: Iterable[tuple[str, Role]] = [
         *([(PSEUDONYMISED, Role.PSEUDONYMISED)] if charter.rules.pseudonymised_team else []),
         *((number, Role.TEAM) for number in charter.numbers),
@@ -192,67 +197,67 @@ def _names(charter: Charter) -> list[dict[str, Any]]:
     ]
 
 
-def _row(row: dict[str, Any], known: set[str]) -> dict[str, Any]:
-    scores = {name: _score(row[name]) for name in _SCORES}
+def _parse_row(row: dict[str, Any], known: set[str]) -> dict[str, Any]:
+    scores = {name: _parse_score(row[name]) for name in _SCORES}
     if scores["s_R_min"] is None or scores["s_T_min"] is None:
         raise DataError("a row of its board has no score")
     return scores | {
-        "team": _among(row["team"], known),
+        "team": _require_participant(row["team"], known),
         "role": Role(row["role"]).value,
-        "data_set": _whole(row["data_set"], 2),
+        "data_set": _parse_whole(row["data_set"], 2),
         "valid": row["valid"] is True,
     }
 
 
-def _attack(one: dict[str, Any], known: set[str], samples: Iterable[str]) -> dict[str, Any]:
+def _parse_attack(one: dict[str, Any], known: set[str], samples: Iterable[str]) -> dict[str, Any]:
     return {
-        "attacker": _among(one["attacker"], known | set(samples)),
-        "target": _among(one["target"], known),
-        "data_set": _whole(one["data_set"], 2),
+        "attacker": _require_participant(one["attacker"], known | set(samples)),
+        "target": _require_participant(one["target"], known),
+        "data_set": _parse_whole(one["data_set"], 2),
         "kind": AttackKind(one["kind"]).value,
-        "score": _number(one["score"], 1),
+        "score": _parse_number(one["score"], 1),
     }
 
 
-def _award(one: dict[str, Any], known: set[str], titles: dict[str, str]) -> dict[str, Any]:
+def _parse_award_values(one: dict[str, Any], known: set[str], titles: dict[str, str]) -> dict[str, Any]:
     places = [
         {
-            "place": _whole(place["place"], 1_000),
-            "team": _among(place["team"], known),
-            "value": _number(place["value"], 10_000),
+            "place": _parse_whole(place["place"], 1_000),
+            "team": _require_participant(place["team"], known),
+            "value": _parse_number(place["value"], 10_000),
         }
-        for place in _listed(one["places"])
+        for place in _require_list(one["places"])
     ]
     return {"name": one["name"], "title": titles[one["name"]], "places": places}
 
 
-def _score(value: Any) -> float | None:
-    return None if value is None else _number(value, 1)
+def _parse_score(value: Any) -> float | None:
+    return None if value is None else _parse_number(value, 1)
 
 
-def _number(value: Any, most: int) -> float:
+def _parse_number(value: Any, most: int) -> float:
     require_number("score", value, at_least=0, at_most=most)
     return float(value)
 
 
-def _whole(value: Any, most: int) -> int:
+def _parse_whole(value: Any, most: int) -> int:
     require_whole("place", value, at_least=1, at_most=most)
     return int(value)
 
 
-def _among(name: Any, known: set[str]) -> str:
+def _require_participant(name: Any, known: set[str]) -> str:
     if not isinstance(name, str) or name not in known:
         raise DataError("its results name somebody who did not take part")
     return name
 
 
-def _listed(values: Any) -> list[dict[str, Any]]:
+def _require_list(values: Any) -> list[dict[str, Any]]:
     if not isinstance(values, list):
         raise DataError("its board is no list")
     return values
 
 
-def _json(content: bytes) -> dict[str, Any]:
+def _parse_json(content: bytes) -> dict[str, Any]:
     held = json.loads(content)
     if not isinstance(held, dict):
         raise DataError("its manifest or its board is no table")

@@ -22,9 +22,9 @@ ENGLISH = "en"
 LANGUAGES = [(ENGLISH, "English"), ("ja", "日本語")]
 """By code; each has its catalogue under ``locale/`` and calls itself as its readers do."""
 _HOST = re.compile(r"\.?[a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]", re.ASCII | re.IGNORECASE)
-_HOUSEHOLD = 64
+_IPV6_PREFIX_BITS = 64
 """Bits of an IPv6 address that one customer does not choose freely."""
-_OF_A_CONTEST = (
+_CONTEST_SETTINGS = (
     "CONTEST_FOLDER",
     "CONTEST_SECRETS",
     "CONTEST_ADDRESS",
@@ -85,7 +85,7 @@ def network_of(address: str) -> str:
     except ValueError:
         return address
     if isinstance(known, ipaddress.IPv6Address) and known.ipv4_mapped is None:
-        return str(ipaddress.ip_network((int(known), _HOUSEHOLD), strict=False))
+        return str(ipaddress.ip_network((int(known), _IPV6_PREFIX_BITS), strict=False))
     return str(known)
 
 
@@ -105,21 +105,21 @@ def configure(folder: Folder, address: Address | None = None, *, database: str |
     from django.conf import settings
 
     secrets = folder.read_secrets()
-    wanted = _settings(folder, address or Address(), secrets, database or secrets.database)
+    wanted = _build_settings(folder, address or Address(), secrets, database or secrets.database)
     if settings.configured:
-        _turn(wanted)
+        _switch_contest(wanted)
         return
     settings.configure(**wanted)
     django.setup()
 
 
-def _turn(wanted: dict[str, Any]) -> None:
+def _switch_contest(wanted: dict[str, Any]) -> None:
     """Turn to another contest: what hangs on the folder changes, what Django has loaded stays."""
     from django.conf import settings
     from django.db import connections
 
     connections.close_all()
-    for name in _OF_A_CONTEST:
+    for name in _CONTEST_SETTINGS:
         setattr(settings, name, wanted[name])
     if hasattr(connections._connections, "default"):
         del connections["default"]
@@ -127,7 +127,7 @@ def _turn(wanted: dict[str, Any]) -> None:
     connections.__dict__["databases"] = connections.settings
 
 
-def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | None) -> dict[str, Any]:
+def _build_settings(folder: Folder, address: Address, secrets: Secrets, url: str | None) -> dict[str, Any]:
     return {
         "CONTEST_FOLDER": folder,
         "CONTEST_SECRETS": secrets,
@@ -145,14 +145,14 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
             "django.contrib.sessions",
         ],
         "MIDDLEWARE": [
-            "tracearena.server.web.middleware.Headers",
-            "tracearena.server.web.middleware.Languages",
-            "tracearena.server.errors.Errors",
+            "tracearena.server.web.middleware.SecurityHeadersMiddleware",
+            "tracearena.server.web.middleware.LanguageMiddleware",
+            "tracearena.server.errors.ErrorMiddleware",
             "whitenoise.middleware.WhiteNoiseMiddleware",
-            "tracearena.server.web.middleware.Proxies",
+            "tracearena.server.web.middleware.ProxyMiddleware",
             "django.contrib.sessions.middleware.SessionMiddleware",
             "django.middleware.common.CommonMiddleware",
-            "tracearena.server.uploads.Bodies",
+            "tracearena.server.uploads.BodyLimitMiddleware",
             "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
         ],
@@ -191,10 +191,10 @@ def _settings(folder: Folder, address: Address, secrets: Secrets, url: str | Non
         "STATIC_ROOT": str(Path(__file__).parent / "static"),
         "WHITENOISE_USE_FINDERS": False,
         "WHITENOISE_ALLOW_ALL_ORIGINS": False,
-        "CSRF_FAILURE_VIEW": "tracearena.server.errors.forged",
+        "CSRF_FAILURE_VIEW": "tracearena.server.errors.handle_csrf_failure",
         "DATA_UPLOAD_MAX_MEMORY_SIZE": 2**20,
         "FILE_UPLOAD_MAX_MEMORY_SIZE": 0,
-        "FILE_UPLOAD_HANDLERS": ["tracearena.server.uploads.Handler"],
+        "FILE_UPLOAD_HANDLERS": ["tracearena.server.uploads.SealingUploadHandler"],
         "DEFAULT_AUTO_FIELD": "django.db.models.BigAutoField",
         "LOGGING": _LOGGING,
     }  # fmt: skip
@@ -230,9 +230,9 @@ class ServerConfig(AppConfig):
         """Let the sentences of rules and pictures be translated with those of the pages."""
         from django.utils.translation import gettext, ngettext
 
-        from tracearena.i18n import translate_by
+        from tracearena.i18n import set_translators
 
-        translate_by(gettext, ngettext)
+        set_translators(gettext, ngettext)
 
 
 def is_loopback(host: str) -> bool:

@@ -20,25 +20,25 @@ from django.db.models import F
 from django.utils.translation import gettext
 
 from tracearena.contest import Gate, Role, Rules, Schedule, phase_at
-from tracearena.contest.data import DATA_SETS, official
+from tracearena.contest.data import DATA_SETS, official_file_name
 from tracearena.errors import FileError
-from tracearena.files.archives import Member as Packed
-from tracearena.files.archives import open_members
-from tracearena.i18n import marked
+from tracearena.files.archives import ArchiveMember as Packed
+from tracearena.files.archives import iter_open_members
+from tracearena.i18n import mark_for_translation
 from tracearena.io.pwscup import PwsName
 from tracearena.server import clock
-from tracearena.server.errors import Refused, not_found
+from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.models import Contest, DataSet, Member, Quota, State, Submission, Team, UploadKind
 from tracearena.server.store import queue
-from tracearena.server.uploads import Receiving, receiving
+from tracearena.server.uploads import UploadStream, open_upload_stream
 
-ATTACKS = (UploadKind.INFERRED_TABLE, UploadKind.INFERRED_TRACES)
-_KEY = re.compile(r"[!-~]{1,100}", re.ASCII)
+ATTACK_UPLOADS = (UploadKind.INFERRED_TABLE, UploadKind.INFERRED_TRACES)
+_KEY_PATTERN = re.compile(r"[!-~]{1,100}", re.ASCII)
 _LONGEST_NAME = 120
 
 
 @dataclass(frozen=True)
-class Errand:
+class UploadRequest:
     """Who hands in what, for which data set.
 
     Attributes
@@ -61,7 +61,7 @@ class Errand:
     file_name: str
 
 
-def own_data_set(team: Team, number: int) -> DataSet:
+def find_own_data_set(team: Team, number: int) -> DataSet:
     """Return a data set that the team defends."""
     found = DataSet.objects.select_related("team").filter(team=team, number=number).first()
     if found is None:
@@ -72,25 +72,25 @@ def own_data_set(team: Team, number: int) -> DataSet:
 def find_target(team: Team, other: str, number: int) -> DataSet:
     """Return a data set that the team may attack, now or later."""
     if other == team.number:
-        raise Refused(409, "own-team", gettext("A team does not attack itself."))
+        raise RequestRefused(409, "own-team", gettext("A team does not attack itself."))
     found = DataSet.objects.select_related("team").filter(team__number=other, number=number).first()
     if found is None or found.team.role == Role.SAMPLE:
         raise not_found()
     return found
 
 
-def checked_key(key: str) -> str:
+def check_key(key: str) -> str:
     """Return an idempotency key, if it can be one."""
-    if not _KEY.fullmatch(key):
+    if not _KEY_PATTERN.fullmatch(key):
         message = gettext("Idempotency-Key must have 1 to 100 letters, digits or signs of ASCII.")
-        raise Refused(400, "idempotency-key", message)
+        raise RequestRefused(400, "idempotency-key", message)
     return key
 
 
-def harmless_name(name: str) -> str:
+def clean_file_name(name: str) -> str:
     """Return a file's name without folders and without letters that change how a text is read.
 
-    >>> harmless_name("../../etc/a\\u202efdp.csv\\0")
+    >>> clean_file_name("../../etc/a\\u202efdp.csv\\0")
     'a\ufffdfdp.csv\ufffd'
     """
     last = re.split(r"[/\\]", name)[-1].strip()
@@ -99,11 +99,11 @@ def harmless_name(name: str) -> str:
     return shown or "upload"
 
 
-def check_gate(errand: Errand) -> None:
+def check_gate(errand: UploadRequest) -> None:
     """Refuse, before a byte is read, what would be refused after the last one."""
     contest = Contest.now_held()
-    if _gate(contest.schedule_of(errand.team.number), errand.kind, clock.now()) is Gate.EARLY:
-        raise _early(contest, errand.kind)
+    if _find_gate(contest.schedule_of(errand.team.number), errand.kind, clock.now()) is Gate.EARLY:
+        raise _refuse_early(contest, errand.kind)
     if errand.kind != UploadKind.OBFUSCATED and errand.data_set.released_at is None:
         raise not_found()
 
@@ -112,12 +112,12 @@ def is_late_now(kind: str, team: str = "") -> bool:
     """Whether what comes in now is late, for a team that may have extra time or for all others."""
     contest = Contest.now_held()
     return (
-        _closed_at(contest, kind) is not None
-        or _gate(contest.schedule_of(team), kind, clock.now()) is Gate.LATE
+        _find_closing_time(contest, kind) is not None
+        or _find_gate(contest.schedule_of(team), kind, clock.now()) is Gate.LATE
     )
 
 
-def hand_in(errand: Errand, file: Receiving) -> Submission:
+def accept_submission(errand: UploadRequest, file: UploadStream) -> Submission:
     """Keep a file whose last byte has arrived, and return what its receipt is made of.
 
     Whoever sends the same key twice, even at once, gets the same receipt.
@@ -125,9 +125,9 @@ def hand_in(errand: Errand, file: Receiving) -> Submission:
     file.finish()
     try:
         with transaction.atomic():
-            return _with_key(errand, file) or _taken(errand, file)
-    except (IntegrityError, Refused):
-        found = _with_key(errand, file)
+            return _find_same_key(errand, file) or _store_submission(errand, file)
+    except (IntegrityError, RequestRefused):
+        found = _find_same_key(errand, file)
         if found is None:
             raise
         return found
@@ -135,7 +135,7 @@ def hand_in(errand: Errand, file: Receiving) -> Submission:
         file.close()
 
 
-def receipt(submission: Submission) -> dict[str, Any]:
+def build_receipt(submission: Submission) -> dict[str, Any]:
     """Return what the sender gets; nothing in it depends on what is in the file but its hash and size."""
     data_set = submission.data_set
     return {
@@ -152,32 +152,32 @@ def receipt(submission: Submission) -> dict[str, Any]:
     }
 
 
-def limit(rules: Rules, kind: str) -> int:
+def find_upload_limit(rules: Rules, kind: str) -> int:
     """Return how many uploads of a kind there are for one data set."""
     return rules.obfuscated_uploads if kind == UploadKind.OBFUSCATED else rules.attack_uploads
 
 
-def uploads_left(team: Team, kind: str, data_set: DataSet, rules: Rules) -> int:
+def count_uploads_left(team: Team, kind: str, data_set: DataSet, rules: Rules) -> int:
     """Return how many uploads a team still has for a data set."""
-    return max(0, limit(rules, kind) - used(team, purpose(kind, data_set)))
+    return max(0, find_upload_limit(rules, kind) - count_used(team, name_quota(kind, data_set)))
 
 
-def _taken(errand: Errand, file: Receiving) -> Submission:
+def _store_submission(errand: UploadRequest, file: UploadStream) -> Submission:
     # Until the commit the judge cannot close the phase; it is read again, now that it stands still.
     DataSet.objects.select_for_update().get(pk=errand.data_set.pk)
     contest = Contest.now_held()
-    gate = _gate(contest.schedule_of(errand.team.number), errand.kind, file.arrived_at)
+    gate = _find_gate(contest.schedule_of(errand.team.number), errand.kind, file.arrived_at)
     if gate is Gate.EARLY:
-        raise _early(contest, errand.kind)
-    closed_at = _closed_at(contest, errand.kind)
+        raise _refuse_early(contest, errand.kind)
+    closed_at = _find_closing_time(contest, errand.kind)
     late = gate is Gate.LATE or closed_at is not None
     # A receipt never says that a file came in time and is late: what finds its phase closed came afterwards.
     received_at = file.arrived_at if closed_at is None else max(file.arrived_at, closed_at)
-    what = purpose(errand.kind, errand.data_set, late=late)
-    most = limit(contest.rules, errand.kind)
-    if not take(errand.team, what, most):
-        raise _used_up(most, late)
-    submission = _row(errand, file, what, late, received_at)
+    what = name_quota(errand.kind, errand.data_set, late=late)
+    most = find_upload_limit(contest.rules, errand.kind)
+    if not take_quota(errand.team, what, most):
+        raise _refuse_over_limit(most, late)
+    submission = _create_row(errand, file, what, late, received_at)
     if not late:
         queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=errand.team)
     # The last act before the commit: should that fail, a file without a row is left, never the reverse.
@@ -185,7 +185,9 @@ def _taken(errand: Errand, file: Receiving) -> Submission:
     return submission
 
 
-def _row(errand: Errand, file: Receiving, what: str, late: bool, received_at: datetime) -> Submission:
+def _create_row(
+    errand: UploadRequest, file: UploadStream, what: str, late: bool, received_at: datetime
+) -> Submission:
     return Submission.objects.create(
         team=errand.team,
         member=errand.member,
@@ -202,7 +204,7 @@ def _row(errand: Errand, file: Receiving, what: str, late: bool, received_at: da
     )
 
 
-def _with_key(errand: Errand, file: Receiving) -> Submission | None:
+def _find_same_key(errand: UploadRequest, file: UploadStream) -> Submission | None:
     """Return what was handed in under the same key; the same key for something else is refused."""
     found = Submission.objects.select_related("data_set__team").filter(
         team=errand.team, idempotency_key=errand.key
@@ -211,41 +213,41 @@ def _with_key(errand: Errand, file: Receiving) -> Submission | None:
         return None
     if (found.sha256, found.kind, found.data_set_id) != (file.sha256, errand.kind, errand.data_set.pk):
         message = gettext("This Idempotency-Key was used for another upload already.")
-        raise Refused(409, "idempotency-key", message)
+        raise RequestRefused(409, "idempotency-key", message)
     return found
 
 
-def _gate(schedule: Schedule, kind: str, at: datetime) -> Gate:
+def _find_gate(schedule: Schedule, kind: str, at: datetime) -> Gate:
     answer = phase_at(schedule, at)
     return answer.obfuscated if kind == UploadKind.OBFUSCATED else answer.attacks
 
 
-def _closed_at(contest: Contest, kind: str) -> datetime | None:
+def _find_closing_time(contest: Contest, kind: str) -> datetime | None:
     """Return when the judge closed the phase of an upload: nothing may slip in behind its back."""
     return contest.anonymization_closed_at if kind == UploadKind.OBFUSCATED else contest.attack_closed_at
 
 
-def _early(contest: Contest, kind: str) -> Refused:
+def _refuse_early(contest: Contest, kind: str) -> RequestRefused:
     schedule = contest.schedule
     begin = schedule.anonymization_begin if kind == UploadKind.OBFUSCATED else schedule.attack_begin
     message = gettext("This is taken from %(begin)s on.") % {"begin": begin.isoformat()}
-    return Refused(409, "early", message, begin=begin.isoformat())
+    return RequestRefused(409, "early", message, begin=begin.isoformat())
 
 
-def _used_up(most: int, late: bool) -> Refused:
+def _refuse_over_limit(most: int, late: bool) -> RequestRefused:
     message = (
         gettext("All %(most)s late uploads for this data set are used up.")
         if late
         else gettext("All %(most)s uploads for this data set are used up.")
     )
-    return Refused(409, "quota", message % {"most": most}, limit=most)
+    return RequestRefused(409, "quota", message % {"most": most}, limit=most)
 
 
 # Limits that hold however many come at once: a conditional update, never a count and then an
 # insert.
 
 
-def purpose(kind: str, data_set: DataSet, *, late: bool = False) -> str:
+def name_quota(kind: str, data_set: DataSet, *, late: bool = False) -> str:
     """Return the name of a limit: uploads for one data set of one's own, or against one target.
 
     Late files do not count, and so have a limit of their own.
@@ -254,18 +256,18 @@ def purpose(kind: str, data_set: DataSet, *, late: bool = False) -> str:
     return f"{'late ' if late else ''}{what} {data_set}"
 
 
-def take(team: Team, what: str, limit: int) -> bool:
+def take_quota(team: Team, what: str, limit: int) -> bool:
     """Use a limit up by one, inside the caller's transaction; False if nothing is left."""
     Quota.objects.get_or_create(team=team, what=what)
     return bool(Quota.objects.filter(team=team, what=what, used__lt=limit).update(used=F("used") + 1))
 
 
-def give_back(team: Team, what: str) -> None:
+def return_quota(team: Team, what: str) -> None:
     """Give back what was taken in vain, as by a failure of the judge."""
     Quota.objects.filter(team=team, what=what, used__gt=0).update(used=F("used") - 1)
 
 
-def used(team: Team, what: str) -> int:
+def count_used(team: Team, what: str) -> int:
     """Return how much of a limit is used up."""
     found = Quota.objects.filter(team=team, what=what).values_list("used", flat=True).first()
     return found or 0
@@ -274,7 +276,7 @@ def used(team: Team, what: str) -> int:
 # Where a team stands: its own data sets and its targets, for page and API alike.
 
 
-def data_sets(team: Team) -> list[dict[str, Any]]:
+def describe_data_sets(team: Team) -> list[dict[str, Any]]:
     """Return what the team defends: utility of what counts, uploads left, whether it is valid."""
     rules = Contest.now_held().rules
     return [
@@ -284,7 +286,7 @@ def data_sets(team: Team) -> list[dict[str, Any]]:
             "valid": None if one.utility is None else rules.is_valid(one.utility),
             "counts": one.counts_id,
             "threshold": rules.utility_threshold,
-            "uploads_left": uploads_left(team, UploadKind.OBFUSCATED, one, rules),
+            "uploads_left": count_uploads_left(team, UploadKind.OBFUSCATED, one, rules),
             "released_at": None if one.released_at is None else one.released_at.isoformat(),
         }
         for one in DataSet.objects.filter(team=team)
@@ -302,18 +304,18 @@ def describe_targets(team: Team) -> list[dict[str, Any]]:
             "team": one.team.number,
             "name": one.team.name,
             "data_set": one.number,
-            "reference": str(official("reftraces", int(one.team.number), one.number)),
-            "anonymized": str(official("pubtraces", int(one.team.number), one.number)),
+            "reference": str(official_file_name("reftraces", int(one.team.number), one.number)),
+            "anonymized": str(official_file_name("pubtraces", int(one.team.number), one.number)),
             "commitment": one.commitment,
-            "uploads_left": uploads_left(team, UploadKind.INFERRED_TABLE, one, contest.rules),
+            "uploads_left": count_uploads_left(team, UploadKind.INFERRED_TABLE, one, contest.rules),
         }
         for one in released.exclude(team=team).exclude(team__role=Role.SAMPLE)
     ]
 
 
-def submission(found: Submission) -> dict[str, Any]:
+def describe_submission(found: Submission) -> dict[str, Any]:
     """Return a receipt and what has become of it; nothing that depends on whether an attack is right."""
-    return receipt(found) | {
+    return build_receipt(found) | {
         "file_name": found.file_name,
         "verdict": found.verdict,
         "reason": found.reason,
@@ -327,7 +329,7 @@ def submission(found: Submission) -> dict[str, Any]:
 
 OFFICIAL_KINDS = {UploadKind.INFERRED_TABLE: "etable", UploadKind.INFERRED_TRACES: "etraces"}
 """What the files of attacks are called, by what they are."""
-_IN_VAIN = (State.LATE, State.REFUSED, State.ERROR)
+_USELESS_STATES = (State.LATE, State.REFUSED, State.ERROR)
 
 
 def describe_attack_progress(team: Team) -> list[dict[str, Any]]:
@@ -336,28 +338,30 @@ def describe_attack_progress(team: Team) -> list[dict[str, Any]]:
     Each has ``attacks``, one of each kind (``kind``, official ``file`` name, ``last`` upload, and whether a
     good one is there or under way), and ``is_open``: whether one of them is missing and can be handed in.
     """
-    found = _attacks_of(team)
+    found = _find_attacks(team)
     made = []
     for one in describe_targets(team):
-        attacks = [_attack(team, one, kind, found) for kind in OFFICIAL_KINDS]
+        attacks = [_describe_attack(team, one, kind, found) for kind in OFFICIAL_KINDS]
         missing = any(not attack["is_there"] for attack in attacks)
         made.append(one | {"attacks": attacks, "is_open": missing and one["uploads_left"] > 0})
     return made
 
 
-def _attack(team: Team, target: dict[str, Any], kind: str, found: list[Submission]) -> dict[str, Any]:
+def _describe_attack(
+    team: Team, target: dict[str, Any], kind: str, found: list[Submission]
+) -> dict[str, Any]:
     about = (target["team"], target["data_set"], kind)
     own = [one for one in found if (one.data_set.team.number, one.data_set.number, one.kind) == about]
-    name = official(OFFICIAL_KINDS[kind], int(target["team"]), target["data_set"], int(team.number))
+    name = official_file_name(OFFICIAL_KINDS[kind], int(target["team"]), target["data_set"], int(team.number))
     return {
         "kind": kind,
         "file": str(name),
         "last": own[0] if own else None,
-        "is_there": any(one.state not in _IN_VAIN for one in own),
+        "is_there": any(one.state not in _USELESS_STATES for one in own),
     }
 
 
-def _attacks_of(team: Team) -> list[Submission]:
+def _find_attacks(team: Team) -> list[Submission]:
     """Return all attacks of a team, the last one first."""
     found = Submission.objects.filter(team=team, kind__in=list(OFFICIAL_KINDS))
     return list(found.select_related("data_set__team").order_by("-pk"))
@@ -367,12 +371,12 @@ def _attacks_of(team: Team) -> list[Submission]:
 
 
 MOST_FILES = 1_000
-_PIECE = 2**16
-_KINDS = {name: kind for kind, name in OFFICIAL_KINDS.items()}
+_ARCHIVE_PIECE_BYTES = 2**16
+_UPLOAD_KINDS = {name: kind for kind, name in OFFICIAL_KINDS.items()}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ArchiveFileOutcome:
     """What became of one file of an archive: a submission, or a sentence that says why not."""
 
     name: str
@@ -380,7 +384,7 @@ class Outcome:
     problem: str = ""
 
 
-def hand_in_all(member: Member, name: str, archive: IO[bytes], key: str) -> list[Outcome]:
+def accept_archive(member: Member, name: str, archive: IO[bytes], key: str) -> list[ArchiveFileOutcome]:
     """Hand in every attack of an archive; one that is refused keeps no other from being taken.
 
     Parameters
@@ -392,74 +396,76 @@ def hand_in_all(member: Member, name: str, archive: IO[bytes], key: str) -> list
     key
         The idempotency key of the archive: the same archive under the same key gives the same receipts.
     """
-    checked_key(key)
-    return list(_outcomes(member, name, archive, key))
+    check_key(key)
+    return list(_accept_files(member, name, archive, key))
 
 
-def _outcomes(member: Member, archive_name: str, archive: IO[bytes], key: str) -> Iterator[Outcome]:
+def _accept_files(
+    member: Member, archive_name: str, archive: IO[bytes], key: str
+) -> Iterator[ArchiveFileOutcome]:
     seen: set[str] = set()
     try:
         # What is wrong with the archive keeps all of it out, wherever in it that stands.
-        for _ in open_members(archive_name, archive, MOST_FILES):
+        for _ in iter_open_members(archive_name, archive, MOST_FILES):
             pass
-        for packed in open_members(archive_name, archive, MOST_FILES):
-            name = harmless_name(packed.name)
+        for packed in iter_open_members(archive_name, archive, MOST_FILES):
+            name = clean_file_name(packed.name)
             if name in seen:
                 twice = gettext("This name comes twice in the archive; only the first one was looked at.")
-                yield Outcome(name, problem=twice)
+                yield ArchiveFileOutcome(name, problem=twice)
                 continue
             seen.add(name)
-            yield _outcome(member, packed, name, key)
+            yield _accept_file(member, packed, name, key)
     except FileError as error:
-        yield Outcome(archive_name, problem=_said(error))
+        yield ArchiveFileOutcome(archive_name, problem=_format_faults(error))
 
 
-def _outcome(member: Member, packed: Packed, name: str, key: str) -> Outcome:
+def _accept_file(member: Member, packed: Packed, name: str, key: str) -> ArchiveFileOutcome:
     try:
-        return Outcome(name, submission=_handed_in(member, packed, name, key))
+        return ArchiveFileOutcome(name, submission=_store_attack(member, packed, name, key))
     except FileError as error:
-        return Outcome(name, problem=_said(error))
-    except Refused as refused:
+        return ArchiveFileOutcome(name, problem=_format_faults(error))
+    except RequestRefused as refused:
         if refused.status == 404:
-            return Outcome(name, problem=gettext("There is no such target."))
-        return Outcome(name, problem=refused.message)
+            return ArchiveFileOutcome(name, problem=gettext("There is no such target."))
+        return ArchiveFileOutcome(name, problem=refused.message)
 
 
-def _handed_in(member: Member, packed: Packed, name: str, key: str) -> Submission:
-    kind, target, number = _about(member, name)
+def _store_attack(member: Member, packed: Packed, name: str, key: str) -> Submission:
+    kind, target, number = _parse_attack_name(member, name)
     data_set = find_target(member.team, target, number)
-    errand = Errand(member.team, member, kind, data_set, checked_key(f"{key}/{name}"), name)
+    errand = UploadRequest(member.team, member, kind, data_set, check_key(f"{key}/{name}"), name)
     check_gate(errand)
-    file = receiving(Contest.now_held().rules.largest_file_mb)
+    file = open_upload_stream(Contest.now_held().rules.largest_file_mb)
     try:
-        while piece := packed.content.read(_PIECE):
+        while piece := packed.content.read(_ARCHIVE_PIECE_BYTES):
             file.write(piece)
-        return hand_in(errand, file)
+        return accept_submission(errand, file)
     finally:
         file.close()
 
 
-def _about(member: Member, name: str) -> tuple[str, str, int]:
+def _parse_attack_name(member: Member, name: str) -> tuple[str, str, int]:
     """Return kind, target and data set that an official name says; the attacker must be who is logged in."""
     example = f"etable_team{member.team.number}-002_data01_IDP.csv"
     try:
         official = PwsName.parse(PurePosixPath(name))
     except ValueError:
         said = gettext("This is not the name of an attack; it must be like %(example)s.")
-        raise Refused(400, "name", said % {"example": example}) from None
+        raise RequestRefused(400, "name", said % {"example": example}) from None
     if official.attacker is None:
-        raise Refused(
+        raise RequestRefused(
             400, "name", gettext("This is no attack: only etable and etraces files are taken here.")
         )
     if f"{official.attacker:03d}" != member.team.number:
         said = gettext("The name says that team %(other)s attacks; you are logged in as team %(own)s.")
-        raise Refused(
+        raise RequestRefused(
             403, "attacker", said % {"other": f"{official.attacker:03d}", "own": member.team.number}
         )
-    return _KINDS[official.kind], f"{official.team:03d}", DATA_SETS[official.purpose]
+    return _UPLOAD_KINDS[official.kind], f"{official.team:03d}", DATA_SETS[official.purpose]
 
 
-def _said(error: FileError) -> str:
+def _format_faults(error: FileError) -> str:
     """Return what is wrong with an archive or a file in it, without the name that stands beside it."""
     return "; ".join(str(fault) for fault in error.faults)
 
@@ -468,16 +474,16 @@ def _said(error: FileError) -> str:
 
 
 STEPS = (
-    marked("received"),
-    marked("checked"),
-    marked("scored"),
-    marked("published"),
+    mark_for_translation("received"),
+    mark_for_translation("checked"),
+    mark_for_translation("scored"),
+    mark_for_translation("published"),
 )
-_REACHED = {State.RECEIVED: 1, State.CHECKED: 2, State.SCORED: 3, State.PUBLISHED: 4}
-_BROKEN_OFF = {State.LATE: 1, State.REFUSED: 2, State.ERROR: 2}
+_STEPS_DONE = {State.RECEIVED: 1, State.CHECKED: 2, State.SCORED: 3, State.PUBLISHED: 4}
+_STEPS_BEFORE_END = {State.LATE: 1, State.REFUSED: 2, State.ERROR: 2}
 
 
-class Look(StrEnum):
+class StepState(StrEnum):
     """What there is to say of a step."""
 
     DONE = "done"
@@ -487,15 +493,15 @@ class Look(StrEnum):
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgressStep:
     """One step of a strip: what it is called, and how it stands."""
 
     name: str
-    look: Look
+    look: StepState
     said: str
 
 
-def strip(submission: Submission, *, published: bool) -> list[Step]:
+def list_progress_steps(submission: Submission, *, published: bool) -> list[ProgressStep]:
     """Return the steps of an upload.
 
     Parameters
@@ -507,38 +513,41 @@ def strip(submission: Submission, *, published: bool) -> list[Step]:
     -----
     Nothing in it depends on whether an attack is right.
     """
-    if submission.state in _BROKEN_OFF:
-        return _broken_off(submission)
-    reached = _REACHED[State(submission.state)]
+    if submission.state in _STEPS_BEFORE_END:
+        return _list_failure_steps(submission)
+    reached = _STEPS_DONE[State(submission.state)]
     if published and reached == 3 and submission.kind != UploadKind.OBFUSCATED:
         reached = 4
-    looks = [Look.DONE if i < reached else Look.NEXT if i == reached else Look.LATER for i in range(4)]
-    steps = [_step(name, look) for name, look in zip(STEPS, looks, strict=True)]
-    instead = _never_published(submission)
-    return [*steps[:3], Step(instead, Look.BROKEN, gettext("ended here"))] if instead else steps
+    looks = [
+        StepState.DONE if i < reached else StepState.NEXT if i == reached else StepState.LATER
+        for i in range(4)
+    ]
+    steps = [_make_step(name, look) for name, look in zip(STEPS, looks, strict=True)]
+    instead = _explain_unpublished(submission)
+    return [*steps[:3], ProgressStep(instead, StepState.BROKEN, gettext("ended here"))] if instead else steps
 
 
-def is_settled(submission: Submission) -> bool:
+def is_final(submission: Submission) -> bool:
     """Whether nothing becomes of an upload before its phase is over."""
     if submission.kind == UploadKind.OBFUSCATED:
         return submission.state not in (State.RECEIVED, State.CHECKED)
     return submission.state != State.RECEIVED
 
 
-def _broken_off(submission: Submission) -> list[Step]:
-    at = _BROKEN_OFF[State(submission.state)]
+def _list_failure_steps(submission: Submission) -> list[ProgressStep]:
+    at = _STEPS_BEFORE_END[State(submission.state)]
     words = {
         State.LATE: gettext("late: it is kept and does not count"),
         State.REFUSED: gettext("refused"),
         State.ERROR: gettext("judge error: it costs no upload"),
     }
-    done = [_step(name, Look.DONE) for name in STEPS[:at]]
+    done = [_make_step(name, StepState.DONE) for name in STEPS[:at]]
     # What was refused was looked at: the broken step is the check itself.
     kept = done if submission.state == State.LATE else done[:-1]
-    return [*kept, Step(words[State(submission.state)], Look.BROKEN, gettext("ended here"))]
+    return [*kept, ProgressStep(words[State(submission.state)], StepState.BROKEN, gettext("ended here"))]
 
 
-def _never_published(submission: Submission) -> str:
+def _explain_unpublished(submission: Submission) -> str:
     """Return why scored traces of one's own are not the ones that are published, if so."""
     own = submission.data_set
     if submission.kind != UploadKind.OBFUSCATED or submission.state != State.SCORED:
@@ -548,6 +557,10 @@ def _never_published(submission: Submission) -> str:
     return gettext("not valid, not published") if own.closed_at is not None and not own.released_at else ""
 
 
-def _step(name: str, look: Look) -> Step:
-    words = {Look.DONE: gettext("done"), Look.NEXT: gettext("comes next"), Look.LATER: gettext("not yet")}
-    return Step(gettext(name), look, words[look])
+def _make_step(name: str, look: StepState) -> ProgressStep:
+    words = {
+        StepState.DONE: gettext("done"),
+        StepState.NEXT: gettext("comes next"),
+        StepState.LATER: gettext("not yet"),
+    }
+    return ProgressStep(gettext(name), look, words[look])

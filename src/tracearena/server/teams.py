@@ -12,18 +12,18 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
-from tracearena.contest import Charter, Role, Roster, Rules
+from tracearena.contest import ContestFile, Role, Roster, Rules
 from tracearena.errors import DataError, ParameterError
-from tracearena.pages.team_styles import TeamStyle, team_styles
+from tracearena.pages.team_styles import TeamStyle, assign_team_styles
 from tracearena.server import accounts, clock, errors
-from tracearena.server.models import Link, Member, Team, Token, folded
-from tracearena.server.store.audit_log import log
+from tracearena.server.models import Link, Member, Team, Token, fold_name
+from tracearena.server.store.audit_log import log_act
 from tracearena.server.store.crypto import unseal
 
 _ACTOR = "command line"
 
 
-def listed() -> list[dict[str, Any]]:
+def describe_teams() -> list[dict[str, Any]]:
     """Return every team, with who has come in and what it handed in."""
     now = clock.now()
     return [
@@ -43,22 +43,22 @@ def listed() -> list[dict[str, Any]]:
     ]
 
 
-def add(name: str, judge_key: bytes) -> tuple[Team, str]:
+def add_team(name: str, judge_key: bytes) -> tuple[Team, str]:
     """Give the next free place a name; return the team and the secret of its new link."""
     with transaction.atomic():
-        team = _named(name, _ACTOR)
-        return team, _new_link(team, judge_key)
+        team = _name_next_team(name, _ACTOR)
+        return team, _renew_link(team, judge_key)
 
 
-def add_by_judge(name: str, actor: str) -> tuple[Team, str]:
+def add_team_without_key(name: str, actor: str) -> tuple[Team, str]:
     """Do the same without the judge's key: the judge makes the link ready."""
     with transaction.atomic():
-        team = _named(name, actor)
-        accounts.withdraw(team=team)
-        return team, accounts.invitation_by_judge(team)
+        team = _name_next_team(name, actor)
+        accounts.withdraw_links(team=team)
+        return team, accounts.request_invitation(team)
 
 
-def reset(number: str, judge_key: bytes, *, everything: bool) -> tuple[Team, str]:
+def reset_team(number: str, judge_key: bytes, *, everything: bool) -> tuple[Team, str]:
     """Withdraw the open links of a team and make a new one; return the team and the link's secret.
 
     Parameters
@@ -71,24 +71,24 @@ def reset(number: str, judge_key: bytes, *, everything: bool) -> tuple[Team, str
         Whether members and tokens lose their access too, for a team whose secrets were stolen.
     """
     with transaction.atomic():
-        team = _places().filter(number=number).first()
+        team = _find_teams().filter(number=number).first()
         if team is None:
-            numbers = ", ".join(_places().values_list("number", flat=True))
+            numbers = ", ".join(_find_teams().values_list("number", flat=True))
             raise ParameterError.of("team", number, f"one of {numbers}")
         if everything:
             Member.objects.filter(team=team).update(is_active=False, wrapped_key=None)
             Token.objects.filter(team=team, revoked_at__isnull=True).update(revoked_at=clock.now())
-        secret = _new_link(team, judge_key)
-        log(_ACTOR, "team reset", team=team.number, members=everything)
+        secret = _renew_link(team, judge_key)
+        log_act(_ACTOR, "team reset", team=team.number, members=everything)
     return team, secret
 
 
-def _places() -> Any:
+def _find_teams() -> Any:
     return Team.objects.filter(role="team").order_by("number")
 
 
-def _named(name: str, actor: str) -> Team:
-    free = _places().filter(members__isnull=True).select_for_update(of=("self",))
+def _name_next_team(name: str, actor: str) -> Team:
+    free = _find_teams().filter(members__isnull=True).select_for_update(of=("self",))
     team = next((one for one in free if one.name == one.number), None)
     if team is None:
         raise DataError(
@@ -100,41 +100,42 @@ def _named(name: str, actor: str) -> Team:
     _require_new_name(name, team)
     team.name = name
     team.save(update_fields=["name"])
-    log(actor, "team added", team=team.number, name=name)
+    log_act(actor, "team added", team=team.number, name=name)
     return team
 
 
-def _new_link(team: Team, judge_key: bytes) -> str:
+def _renew_link(team: Team, judge_key: bytes) -> str:
     Link.objects.filter(team=team, withdrawn_at__isnull=True).update(withdrawn_at=clock.now())
-    return accounts.invitation(team, unseal(judge_key, bytes(team.escrow)))
+    return accounts.make_invitation(team, unseal(judge_key, bytes(team.escrow)))
 
 
 def _require_new_name(name: str, team: Team) -> None:
     """Refuse a name that the contest's file could not hold, or that another team has."""
-    Charter(teams=int(team.number), names={team.number: name})
-    if folded(name) in map(folded, Team.objects.exclude(pk=team.pk).values_list("name", flat=True)):
+    ContestFile(teams=int(team.number), names={team.number: name})
+    if fold_name(name) in map(fold_name, Team.objects.exclude(pk=team.pk).values_list("name", flat=True)):
         raise ParameterError(gettext("a team is called %(name)s already") % {"name": repr(name)})
 
 
 # What the parties of a contest are called on pages, and how they look in every picture.
 
 
-def label(number: str, name: str, role: str) -> str:
+def format_label(number: str, name: str, role: str) -> str:
     """Return how a party is called: by its number, which nobody else has, and its name if it has one.
 
-    >>> label("001", "Fog Bank", "team"), label("002", "002", "team"), label("000", "000", "pseudonymised")
+    >>> format_label("001", "Fog Bank", "team"), format_label("002", "002", "team"), format_label("000",
+    "000", "pseudonymised")
     ('001 Fog Bank', '002', '000 pseudonymised')
     """
-    known = errors.role(role) if role != Role.TEAM and name == number else name
+    known = errors.translate_role(role) if role != Role.TEAM and name == number else name
     return number if known == number else f"{number} {known}"
 
 
-def labels(names: Sequence[dict[str, Any]]) -> dict[str, str]:
+def label_parties(names: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Return what each number is called; `names` as `boards.shown` gives them."""
-    return {one["team"]: label(one["team"], one["name"], one["role"]) for one in names}
+    return {one["team"]: format_label(one["team"], one["name"], one["role"]) for one in names}
 
 
-def roster(names: Sequence[dict[str, Any]], rules: Rules) -> Roster:
+def build_roster(names: Sequence[dict[str, Any]], rules: Rules) -> Roster:
     """Return everybody who can be on a board, by number."""
     by_role = {role: [one["team"] for one in names if one["role"] == role] for role in Role}
     extra = by_role[Role.PSEUDONYMISED]
@@ -143,13 +144,13 @@ def roster(names: Sequence[dict[str, Any]], rules: Rules) -> Roster:
     )
 
 
-def styles() -> dict[str, TeamStyle]:
+def build_party_styles() -> dict[str, TeamStyle]:
     """Return colour and marker of every team and of the pseudonymised one, by their labels."""
-    called = {role: [label_of(team) for team in Team.objects.filter(role=role)] for role in Role}
+    called = {role: [label_party(team) for team in Team.objects.filter(role=role)] for role in Role}
     extra = called[Role.PSEUDONYMISED]
-    return team_styles(Roster(teams=called[Role.TEAM], pseudonymised=extra[0] if extra else None))
+    return assign_team_styles(Roster(teams=called[Role.TEAM], pseudonymised=extra[0] if extra else None))
 
 
-def label_of(team: Team) -> str:
+def label_party(team: Team) -> str:
     """Return how a party is called."""
-    return label(team.number, team.name, team.role)
+    return format_label(team.number, team.name, team.role)

@@ -21,11 +21,11 @@ from django.core.files.uploadhandler import FileUploadHandler, SkipFile, StopUpl
 from django.utils.translation import gettext
 
 from tracearena.server import clock
-from tracearena.server.errors import API, Refused, disk_full, is_disk_full, read_only, refusal
+from tracearena.server.errors import API, RequestRefused, disk_full, is_disk_full, read_only, render_refusal
 from tracearena.server.store.crypto import CHUNK_BYTES, Sealer
 from tracearena.server.store.folder import Folder
 
-_FORGOTTEN_S = 3600
+_STALE_S = 3600
 _MB = 2**20
 FORM_BYTES = 64 * 1024
 """What a form may bring, besides its file if it has one."""
@@ -33,7 +33,7 @@ GIVEN_UP = "tracearena.given_up"
 """Where the environment of a request says why its body was not read to the end: `too_slow`, `too_many`."""
 
 
-class Receiving:
+class UploadStream:
     """Takes a file in pieces; `keep` makes it the contest's, and without that nothing stays.
 
     Parameters
@@ -67,11 +67,11 @@ class Receiving:
         self._hash = hashlib.sha256()
         self._part = folder.incoming / secrets.token_hex(16)
         try:
-            self._file = open(self._part, "xb", opener=_for_the_group)  # noqa: SIM115
-            self._forget = weakref.finalize(self, _remove, self._file, self._part)
+            self._file = open(self._part, "xb", opener=_open_for_group)  # noqa: SIM115
+            self._forget = weakref.finalize(self, _remove_part, self._file, self._part)
             self._sealer = Sealer(public_key, self._file)
         except OSError as error:
-            raise _explained(error) from error
+            raise _explain_error(error) from error
 
     def write(self, chunk: bytes) -> None:
         """Take some more bytes."""
@@ -84,7 +84,7 @@ class Receiving:
             self._sealer.write(chunk)
         except OSError as error:
             self.close()
-            raise _explained(error) from error
+            raise _explain_error(error) from error
 
     def finish(self) -> None:
         """Take note of the time, and put the file on the disk for good, still under a name of its own."""
@@ -97,7 +97,7 @@ class Receiving:
             self._file.close()
         except OSError as error:
             self.close()
-            raise _explained(error) from error
+            raise _explain_error(error) from error
 
     def keep(self) -> None:
         """Give the finished file the name of its hash; it survives a power cut from here on."""
@@ -108,51 +108,51 @@ class Receiving:
             for folder in (place.parent, self._folder.uploads, self._folder.incoming):
                 _sync_folder(folder)
         except OSError as error:
-            raise _explained(error) from error
+            raise _explain_error(error) from error
 
     def close(self) -> None:
         """Leave nothing of it behind, unless it was kept."""
         self._forget()
 
 
-def receiving(most_mb: int) -> Receiving:
+def open_upload_stream(most_mb: int) -> UploadStream:
     """Begin to take in a file for the contest that is held."""
     folder = settings.CONTEST_FOLDER
-    sweep(folder)
-    return Receiving(folder, bytes.fromhex(settings.CONTEST_SECRETS.judge_public_key), most_mb * _MB)
+    remove_stale_uploads(folder)
+    return UploadStream(folder, bytes.fromhex(settings.CONTEST_SECRETS.judge_public_key), most_mb * _MB)
 
 
-def chunks_of(request: Any, most_mb: int) -> Iterator[bytes]:
+def read_body(request: Any, most_mb: int) -> Iterator[bytes]:
     """Yield the body of a request; one that breaks off is an error, not a short file."""
-    length = _length(request)
+    length = _parse_length(request)
     if length > most_mb * _MB:
         raise too_large(most_mb * _MB)
     come = 0
-    while chunk := _read(request):
+    while chunk := _read_chunk(request):
         come += len(chunk)
         yield chunk
     if come != length:
         raise cut_off()
 
 
-def too_large(most_bytes: int) -> Refused:
+def too_large(most_bytes: int) -> RequestRefused:
     """Say how large a file may be."""
     most_mb = most_bytes // _MB
     message = gettext("A file has at most %(most)s MB; this one is larger.") % {"most": most_mb}
-    return Refused(413, "too-large", message, most_mb=most_mb)
+    return RequestRefused(413, "too-large", message, most_mb=most_mb)
 
 
-def sweep(folder: Folder) -> None:
+def remove_stale_uploads(folder: Folder) -> None:
     """Remove what uploads left behind that were killed an hour ago or earlier."""
     for part in folder.incoming.iterdir():
         try:
-            if time.time() - part.stat().st_mtime > _FORGOTTEN_S:
+            if time.time() - part.stat().st_mtime > _STALE_S:
                 part.unlink()
         except FileNotFoundError:
             continue
 
 
-class Bodies:
+class BodyLimitMiddleware:
     """Decides by the header of a request whether its body is read: where to, how large, from whom.
 
     The API reads its bodies itself, and only those of uploads.
@@ -163,7 +163,7 @@ class Bodies:
 
     def __call__(self, request: Any) -> Any:
         why = request.environ.get(GIVEN_UP)
-        return self._get_response(request) if why is None else refusal(request, why())
+        return self._get_response(request) if why is None else render_refusal(request, why())
 
     def process_view(self, request: Any, *_: Any) -> Any:
         """Answer instead of the view where the body is not wanted."""
@@ -171,28 +171,30 @@ class Bodies:
             return None
         try:
             _check_form(request)
-        except Refused as refused:
-            return refusal(request, refused)
+        except RequestRefused as refused:
+            return render_refusal(request, refused)
         return None
 
 
 def _check_form(request: Any) -> None:
     is_empty = not request.META.get("CONTENT_LENGTH") and "HTTP_TRANSFER_ENCODING" not in request.META
-    length = 0 if is_empty else _length(request)
+    length = 0 if is_empty else _parse_length(request)
     if length <= FORM_BYTES:
         return
     if not getattr(request.resolver_match.func, "takes_a_file", False):
-        raise Refused(
+        raise RequestRefused(
             413, "too-large", gettext("A form without a file has at most 64 KB; this one is larger.")
         )
-    most_mb = _most_mb_of(request)
+    most_mb = _find_limit_mb(request)
     if most_mb is None:
-        raise Refused(403, "not-a-team", gettext("Files are taken from members of teams: log in first."))
+        raise RequestRefused(
+            403, "not-a-team", gettext("Files are taken from members of teams: log in first.")
+        )
     if length > most_mb * _MB + FORM_BYTES:
         raise too_large(most_mb * _MB)
 
 
-class Handler(FileUploadHandler):
+class SealingUploadHandler(FileUploadHandler):
     """Takes the file of a form in, by Django's way of handing it over.
 
     A form that takes no file, or somebody who may not upload, gets nothing onto the disk. Why a file was
@@ -201,19 +203,19 @@ class Handler(FileUploadHandler):
 
     def __init__(self, request: Any = None) -> None:
         super().__init__(request)
-        self._receiving: Receiving | None = None
+        self._receiving: UploadStream | None = None
         self._is_done = False
 
     def new_file(self, *args: Any, **named: Any) -> None:
         """Begin with a file."""
         super().new_file(*args, **named)
-        most_mb = _most_mb_of(self.request)
+        most_mb = _find_limit_mb(self.request)
         if most_mb is None or self._is_done:
             raise SkipFile
         self._is_done = True
         try:
-            self._receiving = receiving(most_mb)
-        except Refused as refusal:
+            self._receiving = open_upload_stream(most_mb)
+        except RequestRefused as refusal:
             self._stop(refusal)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
@@ -221,10 +223,10 @@ class Handler(FileUploadHandler):
         assert self._receiving is not None
         try:
             self._receiving.write(raw_data)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             self._stop(refusal)
 
-    def file_complete(self, file_size: int) -> Receiving | None:
+    def file_complete(self, file_size: int) -> UploadStream | None:
         """Hand over the file, not yet finished."""
         received, self._receiving = self._receiving, None
         if received is not None:
@@ -236,13 +238,13 @@ class Handler(FileUploadHandler):
         if self._receiving is not None:
             self._receiving.close()
 
-    def _stop(self, refusal: Refused) -> None:
+    def _stop(self, refusal: RequestRefused) -> None:
         self.request.refusal = refusal
         self.upload_interrupted()
         raise StopUpload(connection_reset=True)
 
 
-def _most_mb_of(request: Any) -> int | None:
+def _find_limit_mb(request: Any) -> int | None:
     """Return how large a file this request may bring, None if it may bring none."""
     from tracearena.server.models import Contest
 
@@ -252,51 +254,53 @@ def _most_mb_of(request: Any) -> int | None:
     return Contest.now_held().rules.largest_file_mb
 
 
-def _length(request: Any) -> int:
+def _parse_length(request: Any) -> int:
     try:
         # A body in chunks has no length that counts, whatever else its header says.
         return int("" if "HTTP_TRANSFER_ENCODING" in request.META else request.META["CONTENT_LENGTH"])
     except (KeyError, ValueError):
-        raise Refused(411, "no-length", gettext("The body has no length: send Content-Length.")) from None
+        raise RequestRefused(
+            411, "no-length", gettext("The body has no length: send Content-Length.")
+        ) from None
 
 
-def _read(stream: Any) -> bytes:
+def _read_chunk(stream: Any) -> bytes:
     try:
         return stream.read(CHUNK_BYTES)
     except OSError:
         raise cut_off() from None
 
 
-def cut_off() -> Refused:
+def cut_off() -> RequestRefused:
     """Say that a file did not come whole."""
     message = gettext("The file broke off before its end. Nothing was kept: send it again.")
-    return Refused(400, "cut-off", message)
+    return RequestRefused(400, "cut-off", message)
 
 
-def too_slow() -> Refused:
+def too_slow() -> RequestRefused:
     """Say that a body came too slowly to be waited for."""
     message = gettext("This came too slowly, under 16 KB a second. Nothing was kept: send it again.")
-    return Refused(408, "too-slow", message)
+    return RequestRefused(408, "too-slow", message)
 
 
-def too_many() -> Refused:
+def too_many() -> RequestRefused:
     """Say that a body waited too long for others to come in."""
     message = gettext("Too many files of your team, or of all, are coming in at once. Send it again later.")
-    return Refused(429, "too-many", message)
+    return RequestRefused(429, "too-many", message)
 
 
-def _explained(error: OSError) -> Exception:
+def _explain_error(error: OSError) -> Exception:
     if error.errno == errno.EROFS:
         return read_only()
     return disk_full() if is_disk_full(error) else error
 
 
-def _for_the_group(path: str, flags: int) -> int:
+def _open_for_group(path: str, flags: int) -> int:
     """Open a file that the folder's group may read: it is sealed, and the judge may be another user."""
     return os.open(path, flags, 0o640)
 
 
-def _remove(file: Any, part: Path) -> None:
+def _remove_part(file: Any, part: Path) -> None:
     try:
         file.close()
     except OSError:  # what is still in the buffer finds the disk as full as before

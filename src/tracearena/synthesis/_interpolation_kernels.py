@@ -19,7 +19,9 @@ Floats = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def reach(offsets: Ints, targets: Index, chances: Floats, steps: int, first: int, ends: int) -> Floats:
+def compute_reach(
+    offsets: Ints, targets: Index, chances: Floats, steps: int, first: int, ends: int
+) -> Floats:
     """Return ``out[m, i, e]``: the chance to be at place ``first + e`` after m steps from place ``i``."""
     n = len(offsets) - 1
     out = np.zeros((steps + 1, n, ends))
@@ -36,7 +38,7 @@ def reach(offsets: Ints, targets: Index, chances: Floats, steps: int, first: int
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def expected_steps(
+def add_expected_steps(
     offsets: Ints, targets: Index, chances: Floats, steps: int, first: int, ends: int, pair_offsets: Ints,
     pair_starts: Index, pair_counts: Floats, out: Floats,
 ) -> float:  # fmt: skip
@@ -46,7 +48,7 @@ def expected_steps(
     `pair_starts` and `pair_counts`. Returns their log-likelihood.
     """
     n = len(offsets) - 1
-    to_end = reach(offsets, targets, chances, steps, first, ends)
+    to_end = compute_reach(offsets, targets, chances, steps, first, ends)
     weight, later = np.zeros((n, ends)), np.empty((n, ends))
     likelihood = 0.0
     for e in range(ends):
@@ -78,7 +80,7 @@ def draw_bridges(
     end: Index, uniforms: Floats, out: Index,
 ) -> None:  # fmt: skip
     """Draw the places between ``starts[k]`` and place ``first + end[k]``, `steps` − 1 of them each."""
-    to_end = reach(offsets, targets, chances, steps, first, ends)
+    to_end = compute_reach(offsets, targets, chances, steps, first, ends)
     for k in range(len(starts)):
         i = starts[k]
         for m in range(1, steps):

@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def chain_walk(  # type: ignore[no-untyped-def]
+def draw_chain_walks(  # type: ignore[no-untyped-def]
     rows, offsets, targets, cumulative, first_cumulative, slot_of, n_places, copied, uniforms, out
 ):
     """Draw traces from one Markov chain whose matrices differ by slot: users × days × instants.

@@ -37,7 +37,7 @@ class Uniform(Synthesizer):
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Learn only which users, places and instants there are."""
-        trainable(self, traces)
+        check_trainable(self, traces)
         self.user_ids_, self.places_, self.clock_ = traces.user_ids, traces.places, traces.clock
         return self
 
@@ -47,7 +47,7 @@ class Uniform(Synthesizer):
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
         shape = (len(self.user_ids_), traces_per_user, self.clock_.instants_per_day)
         table = generator(seed).integers(0, len(self.places_), size=shape, dtype=np.int32)
-        return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
+        return build_day_traces(table, self.places_, self.clock_, self.user_ids_)
 
 
 @dataclass(kw_only=True)
@@ -67,7 +67,7 @@ class Training(Synthesizer):
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Keep the traces."""
-        self.traces_ = trainable(self, traces)
+        self.traces_ = check_trainable(self, traces)
         return self
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
@@ -91,7 +91,7 @@ class Training(Synthesizer):
 # Whole days in, whole days out: what every synthesizer is given and makes.
 
 
-def trainable(synthesizer: Synthesizer, traces: Traces) -> Traces:
+def check_trainable(synthesizer: Synthesizer, traces: Traces) -> Traces:
     """Refuse what is not traces, and traces from which nothing can be learned."""
     require_kind(synthesizer, traces, Traces)
     if traces.n_users == 0 or traces.n_events == 0:
@@ -99,7 +99,7 @@ def trainable(synthesizer: Synthesizer, traces: Traces) -> Traces:
     return traces
 
 
-def traces_of_days(
+def build_day_traces(
     table: NDArray[np.int32], places: Places, clock: Clock, user_ids: NDArray[np.generic]
 ) -> Traces:
     """Turn users × days × instants of a day into traces whose days are numbers, not dates."""
@@ -156,7 +156,7 @@ class SGD(Synthesizer):
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Count; nothing is random here."""
-        trainable(self, traces)
+        check_trainable(self, traces)
         clock, place, n = traces.clock, traces.place_index, len(traces.places)
         require_whole("copied", self.copied, at_least=0, at_most=clock.instants_per_day)
         start = departures(traces)
@@ -166,17 +166,17 @@ class SGD(Synthesizer):
         self.rows_, first = np.unique(row, return_index=True)
         self.offsets_ = np.append(first, len(cells)).astype(np.int64)
         self.targets_ = target.astype(np.int64)
-        self.cumulative_ = _running(counts, self.offsets_)
+        self.cumulative_ = _sum_cumulatively(counts, self.offsets_)
         opening = clock.time_of_day(traces.instants) == 0
         visits = np.bincount(place[opening] if opening.any() else place, minlength=n)
         self.first_cumulative_ = np.cumsum(visits).astype(np.float64)
-        self.beginnings_ = _beginnings(traces, self.copied)
+        self.beginnings_ = _find_start_places(traces, self.copied)
         self.user_ids_, self.places_, self.clock_ = traces.user_ids, traces.places, traces.clock
         return self
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
-        from tracearena.synthesis._kernels import chain_walk
+        from tracearena.synthesis._kernels import draw_chain_walks
 
         require_fitted(self, "rows_")
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
@@ -190,7 +190,7 @@ class SGD(Synthesizer):
             for day, slot_of in enumerate(slots_of_days):
                 mine = slice(day, None, len(slots_of_days))
                 walked = table[first:stop, mine]
-                chain_walk(
+                draw_chain_walks(
                     self.rows_,
                     self.offsets_,
                     self.targets_,
@@ -204,17 +204,17 @@ class SGD(Synthesizer):
                 )
 
         run_blocks(work, block_ranges(len(table), _USERS_PER_BLOCK))
-        return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
+        return build_day_traces(table, self.places_, self.clock_, self.user_ids_)
 
 
-def _running(counts: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def _sum_cumulatively(counts: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
     """Running sums of the counts, starting anew at each offset."""
     total = np.concatenate([[0], np.cumsum(counts)])
     before = np.repeat(total[offsets[:-1]], np.diff(offsets))
     return np.asarray(total[1:] - before, np.float64)
 
 
-def _beginnings(traces: Traces, copied: int) -> NDArray[np.int32]:
+def _find_start_places(traces: Traces, copied: int) -> NDArray[np.int32]:
     """The place of each user at the first `copied` instants of a day, -1 where she has no event."""
     table = np.full((traces.n_users, copied), -1, np.int32)
     time = traces.clock.time_of_day(traces.instants)

@@ -75,7 +75,7 @@ class ShortSteps:
         """
         require_whole("steps", steps, at_least=1, at_most=MOST_STEPS)
         pairs = _LongSteps.of(traces)
-        chain = _first_guess(pairs, steps)
+        chain = _estimate_initial_chain(pairs, steps)
         history: list[float] = []
         while len(history) < MOST_ITERATIONS:
             expected, likelihood = chain._expected(pairs)
@@ -83,7 +83,7 @@ class ShortSteps:
             report(len(history), MOST_ITERATIONS)
             if steps == 1 or (len(history) > 1 and history[-1] - history[-2] < SETTLED_BELOW):
                 break
-            chain = replace(chain, chances=_normalised(expected, chain.offsets, chain.chances))
+            chain = replace(chain, chances=_normalise_rows(expected, chain.offsets, chain.chances))
         report(MOST_ITERATIONS, MOST_ITERATIONS)
         return replace(chain, log_likelihood=tuple(history))
 
@@ -128,10 +128,10 @@ class ShortSteps:
 
     def _expected(self, pairs: _LongSteps) -> tuple[NDArray[np.float64], float]:
         def work(_block: int, first: int, stop: int) -> tuple[NDArray[np.float64], float]:
-            from tracearena.synthesis._interpolation_kernels import expected_steps
+            from tracearena.synthesis._interpolation_kernels import add_expected_steps
 
             out = np.zeros(len(self.chances))
-            likelihood = expected_steps(
+            likelihood = add_expected_steps(
                 self.offsets, self.targets, self.chances, self.steps, first, stop - first,
                 pairs.offsets[first : stop + 1], pairs.starts, pairs.counts, out,
             )  # fmt: skip
@@ -194,7 +194,7 @@ class _LongSteps:
         return float(self.counts.sum())
 
 
-def _first_guess(pairs: _LongSteps, steps: int) -> ShortSteps:
+def _estimate_initial_chain(pairs: _LongSteps, steps: int) -> ShortSteps:
     """Leave a place at the constant rate that makes its observed share of stays; go where people went.
 
     Half a stay and half a move are added to those observed, so that no place is left for sure, or never.
@@ -218,7 +218,7 @@ def _first_guess(pairs: _LongSteps, steps: int) -> ShortSteps:
     )
 
 
-def _normalised(
+def _normalise_rows(
     expected: NDArray[np.float64], offsets: NDArray[np.int64], before: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Turn expected counts into probabilities; a place that nobody passes keeps those it had."""

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from tracearena.errors import DataError
 
 
-def frozen(values: Any, dtype: DTypeLike, name: str, *, dimensions: int = 1) -> NDArray[Any]:
+def to_readonly_array(values: Any, dtype: DTypeLike, name: str, *, dimensions: int = 1) -> NDArray[Any]:
     """Return the values as a read-only array of the given type; copy what a caller could change.
 
     Conversions that would change a value (fractions to integers, out of range) are refused.
@@ -27,16 +27,16 @@ def frozen(values: Any, dtype: DTypeLike, name: str, *, dimensions: int = 1) -> 
         if array is given or np.shares_memory(array, given):
             array = array.copy() if given.flags.writeable or given.base is not None else array
     else:
-        array = _converted(given, dtype, name)
+        array = _convert_dtype(given, dtype, name)
     array.flags.writeable = False
     return array
 
 
-def _converted(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDArray[Any]:
+def _convert_dtype(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDArray[Any]:
     if given.size == 0:
         return np.zeros(given.shape, dtype)
     if given.dtype.kind not in "iufb" or (dtype.kind in "ib" and given.dtype.kind == "f"):
-        kept = _as_whole_numbers(given, dtype, name)
+        kept = _convert_to_whole_numbers(given, dtype, name)
         if kept is not None:
             return kept
     if dtype.kind == "i":
@@ -46,7 +46,7 @@ def _converted(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDArray[
     return given.astype(dtype)
 
 
-def _as_whole_numbers(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDArray[Any] | None:
+def _convert_to_whole_numbers(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDArray[Any] | None:
     if given.dtype.kind == "f" and dtype.kind in "ib":
         if not np.array_equal(given, np.trunc(given)):
             raise DataError(f"{name} holds fractions or NaN; it must hold whole numbers")
@@ -57,11 +57,11 @@ def _as_whole_numbers(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> N
         raise DataError(f"{name} cannot be read as {dtype}: {error}") from None
 
 
-def identifiers(values: Any, name: str) -> NDArray[Any]:
+def to_id_array(values: Any, name: str) -> NDArray[Any]:
     """Return external ids as a read-only array of int64 or of text."""
     given = np.asarray(values)
     if given.dtype.kind in "iub" or (given.dtype.kind == "f" and given.size == 0):
-        return frozen(given, np.int64, name)
+        return to_readonly_array(given, np.int64, name)
     array = given.astype(np.str_)
     if array.ndim != 1:
         raise DataError(f"{name} must be a list")
@@ -69,7 +69,7 @@ def identifiers(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def checked(
+def check_values(
     array: NDArray[Any], valid: Callable[[NDArray[Any]], NDArray[np.bool_]], name: str, allowed: str
 ) -> None:
     """Raise with the first value that is not allowed."""
@@ -80,13 +80,13 @@ def checked(
         raise DataError(f"{name}[{at}] = {array[at]} is not allowed; it must be {allowed}{more}")
 
 
-def trusted(array: NDArray[Any]) -> NDArray[Any]:
+def mark_readonly(array: NDArray[Any]) -> NDArray[Any]:
     """Freeze an array that only we hold."""
     array.flags.writeable = False
     return array
 
 
-def same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+def are_equal_arrays(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     """Whether two arrays that may be absent are equal."""
     if a is None or b is None:
         return a is b
@@ -96,23 +96,23 @@ def same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
 # Different values, by sorting.
 
 
-def different(values: NDArray[Any]) -> NDArray[Any]:
+def unique_values(values: NDArray[Any]) -> NDArray[Any]:
     """Return the different values of a flat array, ascending.
 
     `numpy.unique` gives the same, but puts whole numbers into a hash table first, which takes a hundred
     times as long for a million different ones.
 
-    >>> different(np.array([3, 1, 3])).tolist()
+    >>> unique_values(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
     ordered = np.sort(values)
-    return ordered[begins(ordered)]
+    return ordered[mark_run_starts(ordered)]
 
 
-def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+def mark_run_starts(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where a row differs from the one before it in any of the columns, and the first.
 
-    >>> begins(np.array([1, 1, 2, 2]), np.array([5, 5, 5, 6])).tolist()
+    >>> mark_run_starts(np.array([1, 1, 2, 2]), np.array([5, 5, 5, 6])).tolist()
     [True, False, True, True]
     """
     fresh = np.ones(len(columns[0]), bool)
@@ -124,12 +124,12 @@ def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
 # Ids of two files beside each other: those that are written alike are alike.
 
 
-def comparable(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def to_comparable_ids(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return ids of two files so that they can be compared: as text, unless both are numbers.
 
     A file's ids are numbers only if all of them are, so that one odd id makes text of the others.
 
-    >>> comparable(np.array([1, 2]), np.array(["1", "unknown"]))[0].tolist()
+    >>> to_comparable_ids(np.array([1, 2]), np.array(["1", "unknown"]))[0].tolist()
     ['1', '2']
     """
     if first.dtype.kind == second.dtype.kind:
@@ -137,13 +137,13 @@ def comparable(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any],
     return first.astype(np.str_), second.astype(np.str_)
 
 
-def positions(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
+def find_positions(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
     """Return where each wanted id stands among the known ones, -1 for one that is not there.
 
-    >>> positions(np.array([2, 7]), np.array(["unknown", "2"])).tolist()
+    >>> find_positions(np.array([2, 7]), np.array(["unknown", "2"])).tolist()
     [1, -1]
     """
-    wanted, known = comparable(wanted, known)
+    wanted, known = to_comparable_ids(wanted, known)
     at = {user: place for place, user in enumerate(known.tolist())}
     return np.array([at.get(user, -1) for user in wanted.tolist()], np.int64)
 

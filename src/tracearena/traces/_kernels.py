@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def find_stays(
+def find_stay_ranges(
     xyz: Any, time_ms: Any, offsets: Any, radius_m: float, min_duration_ms: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return first and one-past-last point of each stay."""
@@ -38,7 +38,7 @@ def find_stays(
 
 
 @njit(cache=True, nogil=True)
-def piece_starts(time_ms: Any, offsets: Any, window_ms: float) -> NDArray[np.int64]:
+def scan_piece_starts(time_ms: Any, offsets: Any, window_ms: float) -> NDArray[np.int64]:
     """For each point (ordered by trajectory and time), the first point of its piece.
 
     A piece is a run of consecutive points of one trajectory that lasts less than the window.
@@ -90,7 +90,7 @@ def _slopes(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def rounded_steps(steps: Any, scale: float, out_latitude: Any, out_longitude: Any, unsure: Any) -> int:
+def round_geodesic_steps(steps: Any, scale: float, out_latitude: Any, out_longitude: Any, unsure: Any) -> int:
     """Fill in where each step leads, in degrees rounded to 1 / `scale`; count the unsure.
 
     `steps` are latitudes and longitudes, azimuths in degrees and distances in metres. `unsure` is set where

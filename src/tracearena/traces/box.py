@@ -14,7 +14,7 @@ from tracearena.errors import DataError, ParameterError
 _EXAMPLE = "south,west,north,east in degrees, such as 40.5,-74.28,41.0,-73.68"
 
 
-class _Located(Protocol):
+class _HasCoordinates(Protocol):
     """Places or GPS traces: anything with coordinates."""
 
     @property
@@ -59,7 +59,7 @@ class Box:
             )
 
     @classmethod
-    def of(cls, what: _Located) -> Box:
+    def of(cls, what: _HasCoordinates) -> Box:
         """Return the box of the grid whose cells places are, else the smallest that holds all points.
 
         >>> from tracearena.traces import Places

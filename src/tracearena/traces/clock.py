@@ -188,15 +188,15 @@ class SlotPlan:
     def parse(cls, text: str) -> Self:
         """Read a plan: spans of hours, for kinds of days, or sets of instants counted from 1."""
         if text.strip().startswith("{"):
-            return cls(instants=_sets(text))
+            return cls(instants=_parse_sets(text))
         by_day: dict[str, tuple[tuple[int, tuple[Span, ...]], ...]] = {}
         first = 0
         for part in text.split(";"):
             words = re.fullmatch(r"\s*((?:[a-z]+\s*\+\s*)*[a-z]+\s+)?([^a-z]+?)\s*", part)
             if words is None:
                 raise ParameterError.of("slots", text, _ADVICE)
-            days = _days(words[1] or "day", text)
-            spans = [_spans(one, text) for one in words[2].split(",")]
+            days = _parse_days(words[1] or "day", text)
+            spans = [_parse_spans(one, text) for one in words[2].split(",")]
             numbered = tuple(enumerate(spans, first))
             first += len(spans)
             for day in days:
@@ -252,7 +252,7 @@ class SlotPlan:
         return found[0]
 
 
-def _days(words: str, text: str) -> list[str]:
+def _parse_days(words: str, text: str) -> list[str]:
     names = [word.strip() for word in words.split("+")]
     unknown = [name for name in names if name not in _NAMES]
     if unknown:
@@ -260,7 +260,7 @@ def _days(words: str, text: str) -> list[str]:
     return [day for name in names for day in _NAMES[name]]
 
 
-def _spans(words: str, text: str) -> tuple[Span, ...]:
+def _parse_spans(words: str, text: str) -> tuple[Span, ...]:
     found = []
     for word in words.split("+"):
         match = re.fullmatch(r"\s*(\d{1,2})(?::(\d\d))?\s*-\s*(\d{1,2})(?::(\d\d))?\s*", word)
@@ -273,7 +273,7 @@ def _spans(words: str, text: str) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def _sets(text: str) -> tuple[tuple[int, ...], ...]:
+def _parse_sets(text: str) -> tuple[tuple[int, ...], ...]:
     if re.fullmatch(r"\s*\{[\d,\s]+\}(\s*,\s*\{[\d,\s]+\})*\s*", text) is None:
         raise ParameterError.of("slots", text, _ADVICE)
     sets = []

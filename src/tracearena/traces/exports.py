@@ -17,10 +17,10 @@ from tracearena.traces.places import Places
 from tracearena.traces.row_table import EventTable
 from tracearena.traces.time import exact_local_seconds, offset_minutes, utc_seconds
 from tracearena.traces.traces import Traces
-from tracearena.traces.zones import from_zone, in_zone
+from tracearena.traces.zones import utc_to_zone, zone_to_utc
 
 
-def of_events(traces: Traces) -> pl.DataFrame:
+def build_event_frame(traces: Traces) -> pl.DataFrame:
     """Return one row an event: user, time, place, coordinates, and the category where there is one.
 
     Times are UTC, with the minutes to local time beside them, where the traces have timestamps;
@@ -28,44 +28,48 @@ def of_events(traces: Traces) -> pl.DataFrame:
     (``time_id``).
     """
     places, at = traces.places, traces.place_index
-    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | times_of(traces)
+    columns = {"user_id": _repeat_ids(traces.user_ids, traces.user_index)} | build_time_columns(traces)
     columns |= {
-        "place": _spread(places.ids, at),
+        "place": _repeat_ids(places.ids, at),
         "lat": pl.Series(places.latitude[at]),
         "lng": pl.Series(places.longitude[at]),
     }
     if places.categories is not None:
-        columns["category"] = _spread(places.categories, at)
+        columns["category"] = _repeat_ids(places.categories, at)
     return pl.DataFrame(columns)
 
 
-def of_released(traces: ObfuscatedTraces) -> pl.DataFrame:
+def build_released_frame(traces: ObfuscatedTraces) -> pl.DataFrame:
     """Return one row an event: user, time, and lists of places, lat, lng, and category where there is one.
 
     The lists are empty where the event was deleted, and have several entries where it is a set.
     """
-    columns = {"user_id": _spread(traces.user_ids, traces.user_index)} | released_times_of(traces)
+    columns = {"user_id": _repeat_ids(traces.user_ids, traces.user_index)} | build_released_time_columns(
+        traces
+    )
     places = traces.places
     lists = {"places": places.ids, "lat": places.latitude, "lng": places.longitude}
     if places.categories is not None:
         lists["category"] = places.categories
-    return pl.DataFrame(columns | {name: _lists(traces, values) for name, values in lists.items()})
+    return pl.DataFrame(
+        columns | {name: _list_place_values(traces, values) for name, values in lists.items()}
+    )
 
 
-def of_points(traces: GpsTraces) -> pl.DataFrame:
+def build_point_frame(traces: GpsTraces) -> pl.DataFrame:
     """Return one row a point: user_id, time (UTC), latitude, longitude, traj."""
     return pl.DataFrame(
         {
-            "user_id": _spread(traces.user_ids, traces.user_index),
+            "user_id": _repeat_ids(traces.user_ids, traces.user_index),
             "time": pl.Series(traces.time_ms).cast(pl.Datetime("ms", "UTC")),
             "latitude": traces.latitude,
             "longitude": traces.longitude,
-            "traj": _spread(traces.trajectory_ids, traces.trajectory),
+            "traj": _repeat_ids(traces.trajectory_ids, traces.trajectory),
         }
     )
 
 
-def of_places(places: Places) -> pl.DataFrame:
+def build_place_frame(places: Places) -> pl.DataFrame:
     """Return one row a place: id, coordinates, the category where there is one, and whether it is sensitive.
 
     Cells of a grid have their row and column too, counted from 1 in the south-west.
@@ -80,20 +84,20 @@ def of_places(places: Places) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def of_id_table(table: IdTable) -> pl.DataFrame:
+def build_id_table_frame(table: IdTable) -> pl.DataFrame:
     """Return one row a pseudonym, with the user behind it."""
     return pl.DataFrame({"pse_id": table.pseudonyms, "user_id": table.user_ids})
 
 
-def times_of(traces: Traces) -> dict[str, pl.Series]:
+def build_time_columns(traces: Traces) -> dict[str, pl.Series]:
     """Return the columns that say when each event was, with the offset from UTC where that is known."""
     if traces.timestamps is not None:
-        moments = _microseconds(utc_seconds(traces)).dt.replace_time_zone("UTC")
+        moments = _to_microseconds(utc_seconds(traces)).dt.replace_time_zone("UTC")
         return {"time": moments, "utc_offset_min": pl.Series(offset_minutes(traces))}
-    return local_times_of(traces)
+    return build_local_time_columns(traces)
 
 
-def released_times_of(traces: ObfuscatedTraces) -> dict[str, pl.Series]:
+def build_released_time_columns(traces: ObfuscatedTraces) -> dict[str, pl.Series]:
     """Return the columns that say when each released event is: UTC with the offset, of a known zone.
 
     The offset is that of the released local time in the zone, whatever the event was before a defence of
@@ -101,36 +105,36 @@ def released_times_of(traces: ObfuscatedTraces) -> dict[str, pl.Series]:
     """
     clock = traces.clock
     if clock.timezone is None or clock.first_day is None:
-        return local_times_of(traces)
+        return build_local_time_columns(traces)
     local = pl.Series(exact_local_seconds(traces))
-    utc = from_zone(local, clock.timezone)
+    utc = zone_to_utc(local, clock.timezone)
     if traces.timestamps is not None:
         # Of an hour that clocks show twice the timestamp tells which is meant.
         known = pl.Series(traces.timestamps)
-        utc = known.zip_with(in_zone(known, clock.timezone) == local, utc)
-    moments = _microseconds(utc.to_numpy()).dt.replace_time_zone("UTC")
+        utc = known.zip_with(utc_to_zone(known, clock.timezone) == local, utc)
+    moments = _to_microseconds(utc.to_numpy()).dt.replace_time_zone("UTC")
     return {"time": moments, "utc_offset_min": (local - utc) // 60}
 
 
-def local_times_of(traces: EventTable) -> dict[str, pl.Series]:
+def build_local_time_columns(traces: EventTable) -> dict[str, pl.Series]:
     """Return the column that says when each event was on the wall clock, or which instant it was."""
     if traces.clock.first_day is not None:
-        return {"time": _microseconds(exact_local_seconds(traces))}
+        return {"time": _to_microseconds(exact_local_seconds(traces))}
     return {"time_id": pl.Series(traces.instants + 1)}
 
 
-def _microseconds(seconds: NDArray[np.int64]) -> pl.Series:
+def _to_microseconds(seconds: NDArray[np.int64]) -> pl.Series:
     return pl.Series(seconds * 1_000_000).cast(pl.Datetime("us"))
 
 
-def _spread(ids: NDArray[Any], index: NDArray[np.int32]) -> pl.Series:
+def _repeat_ids(ids: NDArray[Any], index: NDArray[np.int32]) -> pl.Series:
     """Return the id of each row; text is made once for each id, not once for each row."""
     if ids.dtype.kind in "if":
         return pl.Series(ids[index])
     return pl.Series(ids.tolist(), dtype=pl.String).gather(index)
 
 
-def _lists(traces: ObfuscatedTraces, values: NDArray[Any]) -> pl.Series:
+def _list_place_values(traces: ObfuscatedTraces, values: NDArray[Any]) -> pl.Series:
     """Return what the places of each event have, from what each place has.
 
     There is one list for each place, each set and the deleted, whatever the number of events.
@@ -139,7 +143,7 @@ def _lists(traces: ObfuscatedTraces, values: NDArray[Any]) -> pl.Series:
     members = np.concatenate([np.arange(n), sets.members]).astype(np.int32)
     owner = np.repeat(np.arange(n + len(sets)), np.concatenate([np.ones(n, np.int64), sets.sizes]))
     lists = (
-        pl.DataFrame({"list": owner, "values": _spread(values, members)})
+        pl.DataFrame({"list": owner, "values": _repeat_ids(values, members)})
         .group_by("list", maintain_order=True)
         .agg("values")
         .get_column("values")

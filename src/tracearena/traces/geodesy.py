@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from pyproj import Geod
 
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -39,7 +40,7 @@ def _geod() -> Geod:
     return Geod(ellps="WGS84")
 
 
-def _columns(*values: Any) -> list[Floats]:
+def _copy_columns(*values: Any) -> list[Floats]:
     """Copy to arrays of one length that pyproj may overwrite."""
     return [np.array(a, np.float64) for a in np.broadcast_arrays(*(np.atleast_1d(v) for v in values))]
 
@@ -53,7 +54,7 @@ def forward(latitude: Any, longitude: Any, azimuth: Any, distance_m: Any) -> tup
     >>> round(float(longitude[0]), 4)
     -179.9992
     """
-    lat, lon, turn, step = _columns(latitude, longitude, azimuth, distance_m)
+    lat, lon, turn, step = _copy_columns(latitude, longitude, azimuth, distance_m)
     _geod().fwd(lon, lat, turn, step, inplace=True, return_back_azimuth=False)
     return lat, lon
 
@@ -70,17 +71,17 @@ def forward_rounded(
     >>> float(latitude[0]), float(longitude[0])
     (40.000637, 116.300828)
     """
-    from tracearena.traces._kernels import rounded_steps
+    from tracearena.traces._kernels import round_geodesic_steps
 
     given = tuple(np.ascontiguousarray(one, np.float64) for one in (latitude, longitude, azimuth, distance_m))
     lat, lon, unsure = np.empty(len(latitude)), np.empty(len(latitude)), np.empty(len(latitude), bool)
-    if rounded_steps(given, 10.0**digits, lat, lon, unsure):
+    if round_geodesic_steps(given, 10.0**digits, lat, lon, unsure):
         exact = forward(*(one[unsure] for one in given))
-        lat[unsure], lon[unsure] = (rounded_degrees(one, digits) for one in exact)
+        lat[unsure], lon[unsure] = (round_degrees(one, digits) for one in exact)
     return lat, lon
 
 
-def rounded_degrees(degrees: Floats, digits: int) -> Floats:
+def round_degrees(degrees: Floats, digits: int) -> Floats:
     """Return degrees with so many decimals."""
     # Whole numbers divided by a power of ten: the double that the decimals mean, and no negative zero.
     return np.rint(degrees * 10.0**digits) / 10.0**digits + 0.0
@@ -92,16 +93,16 @@ def distance_m(latitude_a: Any, longitude_a: Any, latitude_b: Any, longitude_b: 
     >>> int(distance_m([0.0], [0.0], [0.0], [1.0])[0])
     111319
     """
-    lon_a, lat_a, lon_b, lat_b = _columns(longitude_a, latitude_a, longitude_b, latitude_b)
+    lon_a, lat_a, lon_b, lat_b = _copy_columns(longitude_a, latitude_a, longitude_b, latitude_b)
     _geod().inv(lon_a, lat_a, lon_b, lat_b, inplace=True, return_back_azimuth=False)
     return lon_b  # overwritten with the distance
 
 
-def between(
+def interpolate_geodesic(
     latitude_a: Any, longitude_a: Any, latitude_b: Any, longitude_b: Any, share: Any
 ) -> tuple[Floats, Floats]:
     """Return the point at `share` (0..1) of the geodesic from each `a` to its `b`."""
-    azimuth, back, length, lat_b = _columns(longitude_a, latitude_a, longitude_b, latitude_b)
+    azimuth, back, length, lat_b = _copy_columns(longitude_a, latitude_a, longitude_b, latitude_b)
     _geod().inv(azimuth, back, length, lat_b, inplace=True)
     return forward(latitude_a, longitude_a, azimuth, length * np.asarray(share))
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
-from tracearena.traces._arrays import checked, frozen, identifiers, trusted
+from tracearena.traces._arrays import check_values, mark_readonly, to_id_array, to_readonly_array
 from tracearena.traces.box import Box
-from tracearena.traces.row_table import RowTable, arranged, distinct
+from tracearena.traces.row_table import RowTable, arrange_rows, unique_inverse
 
 
 class GpsTraces(RowTable):
@@ -66,10 +66,10 @@ class GpsTraces(RowTable):
     ) -> None:
         self._set_users(user_ids, offsets)
         self._set(
-            time_ms=frozen(time_ms, np.int64, "time_ms"),
-            latitude=frozen(latitude, np.float64, "latitude"),
-            longitude=frozen(longitude, np.float64, "longitude"),
-            trajectory=None if trajectory is None else frozen(trajectory, np.int32, "trajectory"),
+            time_ms=to_readonly_array(time_ms, np.int64, "time_ms"),
+            latitude=to_readonly_array(latitude, np.float64, "latitude"),
+            longitude=to_readonly_array(longitude, np.float64, "longitude"),
+            trajectory=None if trajectory is None else to_readonly_array(trajectory, np.int32, "trajectory"),
         )
         self._check_rows()
         if trajectory is None:
@@ -77,21 +77,21 @@ class GpsTraces(RowTable):
         else:
             count = int(self.trajectory.max(initial=-1)) + 1
             ids = np.arange(count) if trajectory_ids is None else trajectory_ids
-            self._set(trajectory_ids=identifiers(ids, "trajectory_ids"))
+            self._set(trajectory_ids=to_id_array(ids, "trajectory_ids"))
         self._check_points()
 
     def _set_one_trajectory_a_user(self) -> None:
         occupied = np.diff(self.offsets) > 0
         number = (np.cumsum(occupied) - 1).astype(np.int32)
         self._set(
-            trajectory=trusted(np.repeat(number, np.diff(self.offsets))),
-            trajectory_ids=identifiers(np.arange(int(occupied.sum())), "trajectory_ids"),
+            trajectory=mark_readonly(np.repeat(number, np.diff(self.offsets))),
+            trajectory_ids=to_id_array(np.arange(int(occupied.sum())), "trajectory_ids"),
         )
 
     def _check_points(self) -> None:
         _check_positions(self.latitude, self.longitude)
         top = len(self.trajectory_ids) - 1
-        checked(self.trajectory, lambda a: (a >= 0) & (a <= top), "trajectory", f"from 0 to {top}")
+        check_values(self.trajectory, lambda a: (a >= 0) & (a <= top), "trajectory", f"from 0 to {top}")
         if not np.array_equal(self.trajectory_user[self.trajectory], self.user_index):
             raise DataError("a trajectory must belong to one user")
 
@@ -110,12 +110,16 @@ class GpsTraces(RowTable):
         """Build from columns that only we hold, and that a reader has checked and sorted already."""
         made = object.__new__(cls)
         made._set_users(user_ids, offsets)
-        made._set(time_ms=trusted(time_ms), latitude=trusted(latitude), longitude=trusted(longitude))
+        made._set(
+            time_ms=mark_readonly(time_ms),
+            latitude=mark_readonly(latitude),
+            longitude=mark_readonly(longitude),
+        )
         if trajectory is None:
             made._set_one_trajectory_a_user()
         else:
-            ids = identifiers(trajectory_ids, "trajectory_ids")
-            made._set(trajectory=trusted(trajectory), trajectory_ids=ids)
+            ids = to_id_array(trajectory_ids, "trajectory_ids")
+            made._set(trajectory=mark_readonly(trajectory), trajectory_ids=ids)
         return made
 
     @classmethod
@@ -141,10 +145,10 @@ class GpsTraces(RowTable):
             All users, where some have no points; by default those of the points, sorted.
         """
         moments = np.asarray(time_ms)
-        rows = arranged(users, [moments], user_ids)
+        rows = arrange_rows(users, [moments], user_ids)
         trajectory, trajectory_ids = None, None
         if trajectories is not None:
-            trajectory, trajectory_ids = numbered_trajectories(
+            trajectory, trajectory_ids = number_trajectories(
                 rows.users[rows.order], np.asarray(trajectories)[rows.order]
             )
         return cls(
@@ -167,8 +171,8 @@ class GpsTraces(RowTable):
         if not parts:
             raise DataError("there are no traces to join")
         # Ids are numbered once per user and trajectory: as text they would take more room than the points.
-        user_ids, user = distinct(np.concatenate([part.user_ids for part in parts]))
-        names, name = distinct(np.concatenate([part.trajectory_ids for part in parts]))
+        user_ids, user = unique_inverse(np.concatenate([part.user_ids for part in parts]))
+        names, name = unique_inverse(np.concatenate([part.trajectory_ids for part in parts]))
         last_user = np.cumsum([part.n_users for part in parts])[:-1]
         last_name = np.cumsum([part.n_trajectories for part in parts])[:-1]
         users = [
@@ -206,26 +210,26 @@ class GpsTraces(RowTable):
         Trajectory ``j`` is ``trajectory_order[trajectory_offsets[j]:trajectory_offsets[j + 1]]``.
         """
         if (np.diff(self.trajectory) >= 0).all():
-            return trusted(np.arange(self.n_points))
-        return trusted(np.argsort(self.trajectory, kind="stable"))
+            return mark_readonly(np.arange(self.n_points))
+        return mark_readonly(np.argsort(self.trajectory, kind="stable"))
 
     @cached_property
     def trajectory_offsets(self) -> NDArray[np.int64]:
         """Where each trajectory begins in `trajectory_order`, with the end as last value."""
         counts = np.bincount(self.trajectory, minlength=self.n_trajectories)
-        return trusted(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+        return mark_readonly(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
 
     @cached_property
     def trajectory_user(self) -> NDArray[np.int32]:
         """User of each trajectory; -1 for one without points."""
         owner = np.full(self.n_trajectories, -1, np.int32)
         owner[self.trajectory] = self.user_index
-        return trusted(owner)
+        return mark_readonly(owner)
 
     def moved(self, latitude: Any, longitude: Any) -> GpsTraces:
         """Return the same points at other positions."""
-        latitude = frozen(latitude, np.float64, "latitude")
-        longitude = frozen(longitude, np.float64, "longitude")
+        latitude = to_readonly_array(latitude, np.float64, "latitude")
+        longitude = to_readonly_array(longitude, np.float64, "longitude")
         if len(latitude) != len(self) or len(longitude) != len(self):
             raise DataError(f"{len(self)} points need as many positions, not {len(latitude)}")
         _check_positions(latitude, longitude)
@@ -260,7 +264,7 @@ class GpsTraces(RowTable):
 
     def with_trajectory_ids(self, trajectory_ids: Any) -> GpsTraces:
         """Return the same points in trajectories under other ids."""
-        ids = identifiers(trajectory_ids, "trajectory_ids")
+        ids = to_id_array(trajectory_ids, "trajectory_ids")
         if len(ids) != self.n_trajectories:
             raise DataError(f"{self.n_trajectories} trajectories need as many ids, not {len(ids)}")
         return self._with(trajectory_ids=ids)
@@ -274,10 +278,10 @@ class GpsTraces(RowTable):
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
         in the place of the coordinates.
         """
-        from tracearena.dataframes import handed_out
-        from tracearena.traces.exports import of_points
+        from tracearena.dataframes import export_frame
+        from tracearena.traces.exports import build_point_frame
 
-        return handed_out(of_points(self), library, position=("latitude", "longitude"))
+        return export_frame(build_point_frame(self), library, position=("latitude", "longitude"))
 
     def _equals(self, other: Self) -> bool:
         return super()._equals(other) and np.array_equal(self.trajectory_ids, other.trajectory_ids)
@@ -292,14 +296,14 @@ class GpsTraces(RowTable):
 
 
 def _check_positions(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> None:
-    checked(latitude, lambda a: np.abs(a) <= 90, "latitude", "from -90 to 90")
-    checked(longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
+    check_values(latitude, lambda a: np.abs(a) <= 90, "latitude", "from -90 to 90")
+    check_values(longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
 
 
-def numbered_trajectories(user: NDArray[Any], names: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def number_trajectories(user: NDArray[Any], names: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Number the (user, name) pairs by user and first point; return each point's number, and the names."""
-    known, name = distinct(names)
-    pairs, index = distinct(user.astype(np.int64) * max(len(known), 1) + name)
+    known, name = unique_inverse(names)
+    pairs, index = unique_inverse(user.astype(np.int64) * max(len(known), 1) + name)
     first = np.empty(len(pairs), np.int64)
     first[index[::-1]] = np.arange(len(index))[::-1]  # the last to be written is the first point
     by_start = np.argsort(first, kind="stable")

@@ -17,17 +17,17 @@ from tracearena.checks import require_choice, require_number
 from tracearena.errors import DataError
 from tracearena.traces.box import Box
 from tracearena.traces.clock import DAY_S, Clock
-from tracearena.traces.geodesy import between, metres_per_degree
+from tracearena.traces.geodesy import interpolate_geodesic, metres_per_degree
 from tracearena.traces.gps import GpsTraces
 from tracearena.traces.places import Grid, Places
-from tracearena.traces.spread import Spread, starting_with
+from tracearena.traces.spread import ExactQuantiles, select_starting_with
 from tracearena.traces.time import EPOCH, local_seconds, utc_ms
 from tracearena.traces.traces import Traces
 
 Method = Literal["last", "nearest", "interpolate"]
 
 
-def gridded(traces: GpsTraces, places: Places, clock: Clock, *, timezone: str = "UTC") -> Traces:
+def grid_points(traces: GpsTraces, places: Places, clock: Clock, *, timezone: str = "UTC") -> Traces:
     """Make an event of every point: its cell, its instant, and its second as timestamp.
 
     Points outside the grid or outside the hours of the clock have no event; the difference
@@ -42,10 +42,10 @@ def gridded(traces: GpsTraces, places: Places, clock: Clock, *, timezone: str = 
     timezone
         Zone of the clock's hours, such as ``Asia/Shanghai``.
     """
-    cell = _cells(traces.latitude, traces.longitude, places)
+    cell = _find_cells(traces.latitude, traces.longitude, places)
     local = local_seconds(traces.time_ms, timezone)
-    clock = _dated(clock, local)
-    instant = _instants(local, clock)
+    clock = _set_first_day(clock, local)
+    instant = _find_instants(local, clock)
     kept = np.flatnonzero((cell >= 0) & (instant >= 0))
     return Traces.from_events(
         traces.user_index[kept],
@@ -58,7 +58,7 @@ def gridded(traces: GpsTraces, places: Places, clock: Clock, *, timezone: str = 
     ).with_user_ids(traces.user_ids)
 
 
-def resampled(
+def resample_points(
     traces: GpsTraces,
     places: Places,
     clock: Clock,
@@ -80,15 +80,15 @@ def resampled(
     """
     require_choice("method", method, ("last", "nearest", "interpolate"))
     limit_ms = (clock.interval_s if max_gap_s is None else max_gap_s) * 1000
-    clock = _dated(clock, local_seconds(traces.time_ms, timezone))
-    instants, moments = _ticks(traces, clock, timezone)
+    clock = _set_first_day(clock, local_seconds(traces.time_ms, timezone))
+    instants, moments = _list_instants(traces, clock, timezone)
     parts = [
         _user_positions(traces, user, moments, method, limit_ms)
         for user in range(traces.n_users)
     ]  # fmt: skip
     user = np.repeat(np.arange(traces.n_users), [len(part[0]) for part in parts])
     tick, latitude, longitude = (np.concatenate(column) for column in zip(*parts, strict=True))
-    cell = _cells(latitude, longitude, places)
+    cell = _find_cells(latitude, longitude, places)
     kept = cell >= 0
     return Traces.from_events(
         user[kept],
@@ -135,7 +135,7 @@ def split_by_gap(traces: GpsTraces, max_gap_s: float) -> GpsTraces:
     return traces.with_trajectories(trajectory)
 
 
-def _cells(
+def _find_cells(
     latitude: NDArray[np.float64], longitude: NDArray[np.float64], places: Places
 ) -> NDArray[np.int32]:
     if places.grid is None:
@@ -143,7 +143,7 @@ def _cells(
     return places.grid.cell_of(latitude, longitude)
 
 
-def _dated(clock: Clock, local: NDArray[np.int64]) -> Clock:
+def _set_first_day(clock: Clock, local: NDArray[np.int64]) -> Clock:
     """Give the clock a first day: that of the earliest point."""
     if clock.first_day is not None or not local.size:
         return clock
@@ -156,7 +156,7 @@ def _first_day(clock: Clock) -> int:
     return (day - EPOCH).days
 
 
-def _instants(local: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
+def _find_instants(local: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     """Return the instant of each local second, -1 outside the clock's days and hours."""
     day = local // DAY_S - _first_day(clock)
     number = (local % DAY_S - clock.start_s) // clock.interval_s
@@ -164,7 +164,9 @@ def _instants(local: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     return np.where(inside, day * clock.instants_per_day + number, -1)
 
 
-def _ticks(traces: GpsTraces, clock: Clock, timezone: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _list_instants(
+    traces: GpsTraces, clock: Clock, timezone: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return all instants from the first point to the last, and their times."""
     if not len(traces):
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -200,7 +202,7 @@ def _user_positions(
     ticks = np.flatnonzero(has_before & has_after & (times[after] - times[before] <= limit_ms))
     a, b = before[ticks], after[ticks]
     share = age[ticks] / np.maximum(times[b] - times[a], 1)
-    return ticks, *between(latitude[a], longitude[a], latitude[b], longitude[b], share)
+    return ticks, *interpolate_geodesic(latitude[a], longitude[a], latitude[b], longitude[b], share)
 
 
 # The area that is looked at, and its cut into square cells.
@@ -237,38 +239,38 @@ def default_area(traces: GpsTraces, side_m: float) -> Box:
     to about 1 km. The margin gives noise a place to go: without it, what leaves the box piles up
     at its border.
     """
-    return area_of(lambda work: [work(traces)], side_m)
+    return find_default_area(lambda work: [work(traces)], side_m)
 
 
-def area_of(visit: Visit, side_m: float) -> Box:
+def find_default_area(visit: Visit, side_m: float) -> Box:
     """Return the `default_area` of points that are visited some users after the others."""
-    tight = _box_of(visit(_box))
+    tight = _merge_boxes(visit(_find_box))
     degree_north, degree_east = (float(m) for m in metres_per_degree(tight.middle[0]))
     whole = tight.expanded(MARGIN_KM * 1000 / degree_north, MARGIN_KM * 1000 / max(degree_east, 1.0))
     height, width = whole.size_m()
-    return whole if height * width / side_m**2 <= MOST_CELLS else _densest(visit)
+    return whole if height * width / side_m**2 <= MOST_CELLS else _find_densest_box(visit)
 
 
-def _box(traces: GpsTraces) -> Box | None:
+def _find_box(traces: GpsTraces) -> Box | None:
     return Box.of(traces) if len(traces) else None
 
 
-def _box_of(boxes: list[Box | None]) -> Box:
+def _merge_boxes(boxes: list[Box | None]) -> Box:
     known = np.array([[*box] for box in boxes if box is not None])
     if not len(known):
         raise DataError("there are no points, and so no box around them")
     return Box(*known[:, :2].min(axis=0).tolist(), *known[:, 2:].max(axis=0).tolist())
 
 
-def _densest(visit: Visit) -> Box:
-    row, column = _mode(visit)
+def _find_densest_box(visit: Visit) -> Box:
+    row, column = _find_densest_fifth(visit)
 
     def near(traces: GpsTraces) -> GpsTraces:
-        rows, columns = _fifths(traces)
+        rows, columns = _to_degree_fifths(traces)
         return traces.keep((np.abs(rows - row) <= 2) & (np.abs(columns - column) <= 2))
 
-    around = _box_of(visit(lambda traces: _box(near(traces))))
-    degree_north, degree_east = metres_per_degree(_middle(visit, near))
+    around = _merge_boxes(visit(lambda traces: _find_box(near(traces))))
+    degree_north, degree_east = metres_per_degree(_find_median_latitude(visit, near))
     size = np.array([CITY_KM * 1000 / float(degree_north), CITY_KM * 1000 / float(degree_east)])
     steps = max(1, round(CITY_KM))
     corner = np.array([around.south, around.west])
@@ -292,19 +294,19 @@ def _densest(visit: Visit) -> Box:
     return Box(float(south), float(west), float(south + size[0]), float(west + size[1]))
 
 
-def _middle(visit: Visit, near: Callable[[GpsTraces], GpsTraces]) -> float:
+def _find_median_latitude(visit: Visit, near: Callable[[GpsTraces], GpsTraces]) -> float:
     """Return the median latitude."""
-    spread = reduce(add, visit(lambda traces: Spread.of(near(traces).latitude)))
+    spread = reduce(add, visit(lambda traces: ExactQuantiles.of(near(traces).latitude)))
     keys = spread.keys_of([0.5])
-    again = visit(lambda traces: starting_with(near(traces).latitude, keys))
+    again = visit(lambda traces: select_starting_with(near(traces).latitude, keys))
     return float(spread.quantiles([0.5], again)[0])
 
 
-def _mode(visit: Visit) -> tuple[int, int]:
+def _find_densest_fifth(visit: Visit) -> tuple[int, int]:
     """Return the fifth of a degree where most points are; the most southern and western of several."""
 
     def counted(traces: GpsTraces) -> Counter[int]:
-        rows, columns = _fifths(traces)
+        rows, columns = _to_degree_fifths(traces)
         cells, counts = np.unique(rows * _FIFTHS + columns + _FIFTHS // 2, return_counts=True)
         return Counter(dict(zip(cells.tolist(), counts.tolist(), strict=True)))
 
@@ -313,7 +315,7 @@ def _mode(visit: Visit) -> tuple[int, int]:
     return row, column - _FIFTHS // 2
 
 
-def _fifths(traces: GpsTraces) -> tuple[Ints, Ints]:
+def _to_degree_fifths(traces: GpsTraces) -> tuple[Ints, Ints]:
     return (
         np.floor(traces.latitude * 5).astype(np.int64),
         np.floor(traces.longitude * 5).astype(np.int64),

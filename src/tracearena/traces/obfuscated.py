@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
-from tracearena.traces._arrays import checked, different, frozen, identifiers
+from tracearena.traces._arrays import check_values, to_id_array, to_readonly_array, unique_values
 from tracearena.traces.clock import Clock
 from tracearena.traces.places import Places
-from tracearena.traces.row_table import EventTable, arranged, common_span, users_of_all
+from tracearena.traces.row_table import EventTable, arrange_rows, common_span, concat_user_ids
 from tracearena.traces.traces import Traces
 
 DELETED = -1
@@ -34,11 +34,11 @@ class PlaceSets:
     members: NDArray[np.int32]
 
     def __init__(self, offsets: Any, members: Any) -> None:
-        self.offsets = frozen(offsets, np.int64, "offsets")
-        self.members = frozen(members, np.int32, "members")
+        self.offsets = to_readonly_array(offsets, np.int64, "offsets")
+        self.members = to_readonly_array(members, np.int32, "members")
         if not len(self.offsets) or self.offsets[0] != 0 or self.offsets[-1] != len(self.members):
             raise DataError("offsets of place sets must run from 0 to the number of members")
-        checked(np.diff(self.offsets), lambda n: n >= 1, "size of place set", "at least 1")
+        check_values(np.diff(self.offsets), lambda n: n >= 1, "size of place set", "at least 1")
 
     @classmethod
     def of(cls, sets: Any) -> PlaceSets:
@@ -137,7 +137,7 @@ class ObfuscatedTraces(EventTable):
         self._check_frame()
 
     def _set_codes(self, codes: Any, sets: PlaceSets | None) -> None:
-        self._set(codes=frozen(codes, np.int32, "codes"), sets=_NO_SETS if sets is None else sets)
+        self._set(codes=to_readonly_array(codes, np.int32, "codes"), sets=_NO_SETS if sets is None else sets)
         if len(self.codes) != self.n_events:
             raise DataError(f"{self.n_events} events need as many codes, not {len(self.codes)}")
         self._check_place_indices(self.codes, "codes", lowest=_FIRST_SET + 1 - len(self.sets))
@@ -163,13 +163,13 @@ class ObfuscatedTraces(EventTable):
 
         Events of users with the same id become one user's, such as the days of a release.
         """
-        users, user_ids = users_of_all(parts)
+        users, user_ids = concat_user_ids(parts)
         instants = np.concatenate([part.instants for part in parts])
         times = [instants]
         stamps = [part.timestamps for part in parts if part.timestamps is not None]
         if len(stamps) == len(parts):
             times.append(np.concatenate(stamps))
-        rows = arranged(users, times, user_ids)
+        rows = arrange_rows(users, times, user_ids)
         shifts = np.cumsum([0, *(len(part.sets) for part in parts)])
         codes = [
             np.where(part.is_set, part.codes - shift, part.codes)
@@ -250,10 +250,10 @@ class ObfuscatedTraces(EventTable):
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused: an event
         may have no place, or several).
         """
-        from tracearena.dataframes import handed_out
-        from tracearena.traces.exports import of_released
+        from tracearena.dataframes import export_frame
+        from tracearena.traces.exports import build_released_frame
 
-        return handed_out(of_released(self), library)
+        return export_frame(build_released_frame(self), library)
 
     def _same_column(self, name: str, other: Self) -> bool:
         return self._releases_as(other) if name == "codes" else super()._same_column(name, other)
@@ -294,8 +294,8 @@ class IdTable:
     user_ids: NDArray[Any]
 
     def __init__(self, pseudonyms: Any, user_ids: Any) -> None:
-        self.pseudonyms = identifiers(pseudonyms, "pseudonyms")
-        self.user_ids = identifiers(user_ids, "user_ids")
+        self.pseudonyms = to_id_array(pseudonyms, "pseudonyms")
+        self.user_ids = to_id_array(user_ids, "user_ids")
         if len(self.pseudonyms) != len(self.user_ids):
             raise DataError(f"{len(self.pseudonyms)} pseudonyms but {len(self.user_ids)} user ids")
         if len(self.pseudonyms) > 1 and not (self.pseudonyms[:-1] < self.pseudonyms[1:]).all():
@@ -324,18 +324,18 @@ class IdTable:
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused:
         there are no points).
         """
-        from tracearena.dataframes import handed_out
-        from tracearena.traces.exports import of_id_table
+        from tracearena.dataframes import export_frame
+        from tracearena.traces.exports import build_id_table_frame
 
-        return handed_out(of_id_table(self), library)
+        return export_frame(build_id_table_frame(self), library)
 
     def _repr_html_(self) -> str:
-        from tracearena.dataframes import view
+        from tracearena.dataframes import load_view
 
-        html: str = view("id_table_html")(self)
+        html: str = load_view("id_table_html")(self)
         return html
 
     @property
     def is_one_to_one(self) -> bool:
         """Whether no user is named twice."""
-        return len(different(self.user_ids)) == len(self.user_ids)
+        return len(unique_values(self.user_ids)) == len(self.user_ids)

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.traces._arrays import checked, frozen, identifiers, same, trusted
+from tracearena.traces._arrays import (
+    are_equal_arrays,
+    check_values,
+    mark_readonly,
+    to_id_array,
+    to_readonly_array,
+)
 
 if TYPE_CHECKING:
     from tracearena.traces.box import Box
@@ -128,13 +134,15 @@ class Places:
         grid: Grid | None = None,
         km_per_degree: tuple[float, float] | None = None,
     ) -> None:
-        self.latitude = frozen(latitude, np.float64, "latitude")
-        self.longitude = frozen(longitude, np.float64, "longitude")
+        self.latitude = to_readonly_array(latitude, np.float64, "latitude")
+        self.longitude = to_readonly_array(longitude, np.float64, "longitude")
         n = len(self.latitude)
-        self.ids = identifiers(np.arange(n) if ids is None else ids, "ids")
-        self.sensitive = frozen(np.zeros(n, bool) if sensitive is None else sensitive, np.bool_, "sensitive")
+        self.ids = to_id_array(np.arange(n) if ids is None else ids, "ids")
+        self.sensitive = to_readonly_array(
+            np.zeros(n, bool) if sensitive is None else sensitive, np.bool_, "sensitive"
+        )
         self.categories = (
-            None if categories is None else identifiers(np.asarray(categories, np.str_), "categories")
+            None if categories is None else to_id_array(np.asarray(categories, np.str_), "categories")
         )
         self.grid = grid
         self.km_per_degree = (
@@ -148,8 +156,8 @@ class Places:
             array = getattr(self, name)
             if array is not None and len(array) != n:
                 raise DataError(f"{n} latitudes but {len(array)} values in {name}")
-        checked(self.latitude, lambda a: np.abs(a) <= 90, "latitude", "from -90 to 90")
-        checked(self.longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
+        check_values(self.latitude, lambda a: np.abs(a) <= 90, "latitude", "from -90 to 90")
+        check_values(self.longitude, lambda a: np.abs(a) <= 180, "longitude", "from -180 to 180")
         # Ids of a grid ascend: nothing is sorted then, nor hashed, which takes a minute for 16 million.
         ids = self.ids if (self.ids[:-1] < self.ids[1:]).all() else np.sort(self.ids)
         if (ids[:-1] == ids[1:]).any():
@@ -191,7 +199,7 @@ class Places:
             self.grid == other.grid
             and self.km_per_degree == other.km_per_degree
             and all(
-                same(getattr(self, name), getattr(other, name))
+                are_equal_arrays(getattr(self, name), getattr(other, name))
                 for name in ("latitude", "longitude", "ids", "sensitive", "categories")
             )
         )
@@ -223,15 +231,15 @@ class Places:
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
         in the place of ``lat`` and ``lng``.
         """
-        from tracearena.dataframes import handed_out
-        from tracearena.traces.exports import of_places
+        from tracearena.dataframes import export_frame
+        from tracearena.traces.exports import build_place_frame
 
-        return handed_out(of_places(self), library, position=("lat", "lng"))
+        return export_frame(build_place_frame(self), library, position=("lat", "lng"))
 
     def _repr_html_(self) -> str:
-        from tracearena.dataframes import view
+        from tracearena.dataframes import load_view
 
-        html: str = view("places_html")(self)
+        html: str = load_view("places_html")(self)
         return html
 
     @cached_property
@@ -244,14 +252,16 @@ class Places:
         if self.km_per_degree is None:
             lat, lon = np.radians(self.latitude), np.radians(self.longitude)
             xyz = np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
-            return trusted(EARTH_RADIUS_KM * xyz)
+            return mark_readonly(EARTH_RADIUS_KM * xyz)
         per_latitude, per_longitude = self.km_per_degree
         if self.grid is None:
-            return trusted(np.column_stack([self.longitude * per_longitude, self.latitude * per_latitude]))
+            return mark_readonly(
+                np.column_stack([self.longitude * per_longitude, self.latitude * per_latitude])
+            )
         # From row and column numbers, so that equal displacements have equal distances to the last bit.
         row, column = np.divmod(np.arange(len(self)), self.grid.columns)
         width, height = self.grid.cell_width * per_longitude, self.grid.cell_height * per_latitude
-        return trusted(np.column_stack([column * width, row * height]))
+        return mark_readonly(np.column_stack([column * width, row * height]))
 
     def distance_km(self, a: Any, b: Any) -> NDArray[np.float64]:
         """Return the distance between places `a` and `b`, element by element.
@@ -267,7 +277,7 @@ class Places:
     def distance_table_km(self) -> NDArray[np.float64]:
         """All distances, places × places; for at most a few thousand places."""
         everywhere = np.arange(len(self))
-        return trusted(self.distance_km(everywhere[:, None], everywhere[None, :]))
+        return mark_readonly(self.distance_km(everywhere[:, None], everywhere[None, :]))
 
     def index_of(self, ids: Any) -> NDArray[np.int32]:
         """Return the index of each id, -1 where there is no such place."""
@@ -282,4 +292,4 @@ class Places:
 
     @cached_property
     def _id_order(self) -> NDArray[np.int64]:
-        return trusted(np.argsort(self.ids, kind="stable"))
+        return mark_readonly(np.argsort(self.ids, kind="stable"))

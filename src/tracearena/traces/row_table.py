@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
-from tracearena.traces._arrays import checked, different, frozen, identifiers, same, trusted
+from tracearena.traces._arrays import (
+    are_equal_arrays,
+    check_values,
+    mark_readonly,
+    to_id_array,
+    to_readonly_array,
+    unique_values,
+)
 from tracearena.traces.clock import Clock
 from tracearena.traces.places import Places
 
@@ -44,7 +51,10 @@ class RowTable:
         cls._derived = frozenset(name for name, value in named if isinstance(value, cached_property))
 
     def _set_users(self, user_ids: Any, offsets: Any) -> None:
-        self._set(user_ids=identifiers(user_ids, "user_ids"), offsets=frozen(offsets, np.int64, "offsets"))
+        self._set(
+            user_ids=to_id_array(user_ids, "user_ids"),
+            offsets=to_readonly_array(offsets, np.int64, "offsets"),
+        )
 
     def _set(self, **values: Any) -> None:
         self.__dict__.update(values)
@@ -58,7 +68,7 @@ class RowTable:
             raise DataError(f"{self.n_users} users need {self.n_users + 1} offsets, not {len(offsets)}")
         if offsets[0] != 0 or offsets[-1] != n or (np.diff(offsets) < 0).any():
             raise DataError(f"offsets must rise from 0 to the number of {rows}, {n}")
-        if len(different(self.user_ids)) != self.n_users:
+        if len(unique_values(self.user_ids)) != self.n_users:
             raise DataError("two users have the same id")
         for name in self._known_columns():
             if len(getattr(self, name)) != n:
@@ -80,7 +90,7 @@ class RowTable:
         other = object.__new__(type(self))
         other._set(**{name: value for name, value in self.__dict__.items() if name not in self._derived})
         for name, value in changed.items():
-            other.__dict__[name] = trusted(value) if isinstance(value, np.ndarray) else value
+            other.__dict__[name] = mark_readonly(value) if isinstance(value, np.ndarray) else value
         return other
 
     def __len__(self) -> int:
@@ -94,7 +104,7 @@ class RowTable:
     @cached_property
     def user_index(self) -> NDArray[np.int32]:
         """User (0..n_users-1) of each row."""
-        return trusted(np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.offsets)))
+        return mark_readonly(np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.offsets)))
 
     def take_users(self, users: Any) -> Self:
         """Return the traces of some users, by index or mask, in the order given.
@@ -142,8 +152,8 @@ class RowTable:
 
     def with_user_ids(self, user_ids: Any) -> Self:
         """Return the same traces under other ids."""
-        ids = identifiers(user_ids, "user_ids")
-        if len(ids) != self.n_users or len(different(ids)) != len(ids):
+        ids = to_id_array(user_ids, "user_ids")
+        if len(ids) != self.n_users or len(unique_values(ids)) != len(ids):
             raise DataError(f"{self.n_users} users need as many different ids")
         return self._with(user_ids=ids)
 
@@ -178,14 +188,14 @@ class RowTable:
         interactive
             Return a Plotly figure to move about in, not one of Matplotlib.
         """
-        from tracearena.dataframes import view
+        from tracearena.dataframes import load_view
 
-        return view("traces_picture")(self, kind, user=user, timezone=timezone, interactive=interactive)
+        return load_view("traces_picture")(self, kind, user=user, timezone=timezone, interactive=interactive)
 
     def _repr_html_(self) -> str:
-        from tracearena.dataframes import view
+        from tracearena.dataframes import load_view
 
-        html: str = view("traces_html")(self)
+        html: str = load_view("traces_html")(self)
         return html
 
     def __eq__(self, other: object) -> bool:
@@ -201,12 +211,12 @@ class RowTable:
         )
 
     def _same_column(self, name: str, other: Self) -> bool:
-        return same(getattr(self, name), getattr(other, name))
+        return are_equal_arrays(getattr(self, name), getattr(other, name))
 
     __hash__ = None  # type: ignore[assignment]
 
 
-class Arrangement(NamedTuple):
+class RowOrder(NamedTuple):
     """How rows in any order become a table.
 
     Attributes
@@ -225,12 +235,12 @@ class Arrangement(NamedTuple):
     order: Any
 
 
-def arranged(users: Any, times: Sequence[NDArray[Any]], user_ids: Any = None) -> Arrangement:
+def arrange_rows(users: Any, times: Sequence[NDArray[Any]], user_ids: Any = None) -> RowOrder:
     """Arrange rows by user, then by the first of the times, then by the next; ties keep their order.
 
     Users are sorted by id unless `user_ids` lists them (which also admits users without rows).
     """
-    known, index = distinct(np.asarray(users))
+    known, index = unique_inverse(np.asarray(users))
     if user_ids is not None:
         listed = np.asarray(user_ids)
         position = {value: at for at, value in enumerate(listed.tolist())}
@@ -241,20 +251,20 @@ def arranged(users: Any, times: Sequence[NDArray[Any]], user_ids: Any = None) ->
         known, index = listed, places[index] if len(known) else index.astype(np.int64)
     counts = np.bincount(index, minlength=len(known))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Arrangement(known, offsets, index, _order([index, *times]))
+    return RowOrder(known, offsets, index, _find_row_order([index, *times]))
 
 
-def _order(keys: Sequence[NDArray[Any]]) -> Any:
+def _find_row_order(keys: Sequence[NDArray[Any]]) -> Any:
     """Return what sorts by the first key, then by the next; large data is mostly sorted already."""
     tied = np.ones(max(len(keys[0]) - 1, 0), bool)
     for key in keys:
         if (tied & (key[1:] < key[:-1])).any():
-            return _sorting(keys)
+            return _argsort_rows(keys)
         tied &= key[1:] == key[:-1]
     return slice(None)
 
 
-def _sorting(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+def _argsort_rows(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     """Return the rows by the keys; ties keep their order.
 
     Whole numbers that fit into 63 bits together are sorted as one, with the number of the row in
@@ -276,7 +286,7 @@ def _sorting(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     return packed & (1 << row_bits) - 1
 
 
-def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def unique_inverse(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the sorted distinct values and the index of each; without sorting where they are dense."""
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
@@ -290,12 +300,12 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return known, index
 
 
-def users_of_all(parts: Sequence[RowTable]) -> tuple[NDArray[Any], NDArray[Any]]:
+def concat_user_ids(parts: Sequence[RowTable]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the user id of each row of several tables in turn, and the ids of all their users, sorted."""
     if not parts:
         raise DataError("there are no traces to join")
     rows = np.concatenate([part.user_ids[part.user_index] for part in parts])
-    return rows, different(np.concatenate([part.user_ids for part in parts]))
+    return rows, unique_values(np.concatenate([part.user_ids for part in parts]))
 
 
 # What original and obfuscated traces share: a table of events at places and instants.
@@ -339,8 +349,8 @@ class EventTable(RowTable):
         self._set(
             places=places,
             clock=clock,
-            instants=frozen(instants, np.int32, "instants"),
-            timestamps=None if timestamps is None else frozen(timestamps, np.int64, "timestamps"),
+            instants=to_readonly_array(instants, np.int32, "instants"),
+            timestamps=None if timestamps is None else to_readonly_array(timestamps, np.int64, "timestamps"),
         )
         if span is None:
             span = (int(self.instants.min()), int(self.instants.max()) + 1) if self.instants.size else (0, 0)
@@ -351,11 +361,13 @@ class EventTable(RowTable):
         first, stop = self.span
         if not 0 <= first <= stop:
             raise DataError(f"span {self.span} is not a range of instants")
-        checked(self.instants, lambda a: (a >= first) & (a < stop), "instants", f"from {first} to {stop - 1}")
+        check_values(
+            self.instants, lambda a: (a >= first) & (a < stop), "instants", f"from {first} to {stop - 1}"
+        )
 
     def _check_place_indices(self, indices: NDArray[np.int32], name: str, lowest: int = 0) -> None:
         top = len(self.places) - 1
-        checked(indices, lambda a: (a >= lowest) & (a <= top), name, f"from {lowest} to {top}")
+        check_values(indices, lambda a: (a >= lowest) & (a <= top), name, f"from {lowest} to {top}")
 
     @property
     def n_events(self) -> int:
@@ -398,7 +410,7 @@ class EventTable(RowTable):
 
     def with_timestamps(self, timestamps: Any) -> Self:
         """Return the same events with the second (UTC) of each."""
-        moments = frozen(timestamps, np.int64, "timestamps")
+        moments = to_readonly_array(timestamps, np.int64, "timestamps")
         if len(moments) != self.n_events:
             raise DataError(f"{self.n_events} events need as many timestamps, not {len(moments)}")
         return self._with(timestamps=moments)

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.traces._arrays import ExactSum, begins
+from tracearena.traces._arrays import ExactSum, mark_run_starts
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -21,14 +21,14 @@ Floats = NDArray[np.float64]
 _OTHER_BITS = 36
 
 
-class Tied(NamedTuple):
+class UniqueCounts(NamedTuple):
     """Different numbers, ascending, and how often each is there."""
 
     numbers: Floats
     counts: Ints
 
     @classmethod
-    def of(cls, parts: Sequence[Tied]) -> Self:
+    def of(cls, parts: Sequence[UniqueCounts]) -> Self:
         """Put numbers together."""
         numbers, index = np.unique(np.concatenate([part.numbers for part in parts]), return_inverse=True)
         counts = np.bincount(index, np.concatenate([part.counts for part in parts]), len(numbers))
@@ -36,7 +36,7 @@ class Tied(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Spread:
+class ExactQuantiles:
     """The sum of numbers that have passed, without any rounding, the largest, and their first bits.
 
     Sums of it do not depend on the order of the additions.
@@ -49,8 +49,8 @@ class Spread:
     Examples
     --------
     >>> here, there = np.array([0.1, 5.0, 7.0]), np.array([2.0, -1.0])
-    >>> spread = Spread.of(here) + Spread.of(there)
-    >>> again = [starting_with(one, spread.keys_of([0.5])) for one in (here, there)]
+    >>> spread = ExactQuantiles.of(here) + ExactQuantiles.of(there)
+    >>> again = [select_starting_with(one, spread.keys_of([0.5])) for one in (here, there)]
     >>> spread.mean, spread.quantiles([0.5], again)
     (2.62, [2.0])
     """
@@ -64,7 +64,7 @@ class Spread:
     def of(cls, numbers: Floats) -> Self:
         """Count some numbers."""
         keys = np.sort(_first_bits(numbers))
-        first = np.flatnonzero(begins(keys))
+        first = np.flatnonzero(mark_run_starts(keys))
         return cls(
             ExactSum.of(numbers),
             float(numbers.max(initial=-np.inf)),
@@ -72,10 +72,10 @@ class Spread:
             np.diff(np.append(first, len(keys))),
         )
 
-    def __add__(self, other: Spread) -> Spread:
+    def __add__(self, other: ExactQuantiles) -> ExactQuantiles:
         keys, index = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         counts = np.bincount(index, np.concatenate([self.counts, other.counts]), len(keys))
-        return Spread(
+        return ExactQuantiles(
             self.sums + other.sums,
             max(self.largest, other.largest),
             keys,
@@ -97,9 +97,9 @@ class Spread:
         ranks = np.concatenate([_ranks(share, self.count) for share in shares])
         return np.unique(self.keys[self._places(ranks)])
 
-    def quantiles(self, shares: Sequence[float], again: Sequence[Tied]) -> list[float]:
+    def quantiles(self, shares: Sequence[float], again: Sequence[UniqueCounts]) -> list[float]:
         """Return what ``numpy.quantile`` returns of all numbers, given those that begin as `keys_of` says."""
-        numbers, counts = Tied.of(again)
+        numbers, counts = UniqueCounts.of(again)
         keys, stops = _first_bits(numbers), np.cumsum(counts)
         before, starts = np.cumsum(self.counts) - self.counts, stops - counts
         found = []
@@ -116,17 +116,17 @@ class Spread:
         return np.searchsorted(np.cumsum(self.counts), ranks, side="right")
 
 
-def starting_with(numbers: Floats, keys: Ints) -> Tied:
+def select_starting_with(numbers: Floats, keys: Ints) -> UniqueCounts:
     """Return the numbers that begin with some first bits: few, however many are the same."""
     own = _first_bits(numbers)
     at = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
-    return Tied(*np.unique(numbers[keys[at] == own], return_counts=True))
+    return UniqueCounts(*np.unique(numbers[keys[at] == own], return_counts=True))
 
 
 def may_start_with(low: Floats, high: Floats, keys: Ints) -> NDArray[np.bool_]:
     """Return which numbers, known to lie between two others, may begin with some first bits.
 
-    >>> keys = Spread.of(np.array([2.0])).keys
+    >>> keys = ExactQuantiles.of(np.array([2.0])).keys
     >>> may_start_with(np.array([1.0, 1.0, 3.0]), np.array([1.5, 2.5, 4.0]), keys).tolist()
     [False, True, False]
     """

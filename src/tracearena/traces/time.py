@@ -17,7 +17,7 @@ from tracearena.checks import require_number
 from tracearena.errors import ParameterError, shorten
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.gps import GpsTraces
-from tracearena.traces.row_table import EventTable, distinct
+from tracearena.traces.row_table import EventTable, unique_inverse
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,14 +57,14 @@ def require_zone(name: str, parameter: str = "timezone") -> str:
     """
     if isinstance(name, str) and name in zone_names():
         return name
-    near = _nearest(name) if isinstance(name, str) and len(name) <= _MOST_LETTERS else None
+    near = _suggest_zone(name) if isinstance(name, str) and len(name) <= _MOST_LETTERS else None
     advice = f" (perhaps {near})" if near else ""
     shown = shorten(name) if isinstance(name, str) else repr(name)
     allowed = f"it must be a name such as America/New_York, Asia/Shanghai or UTC{advice}"
     raise ParameterError(f"{parameter} = {shown} is not allowed; {allowed}")
 
 
-def _nearest(name: str) -> str | None:
+def _suggest_zone(name: str) -> str | None:
     offset = re.fullmatch(r"\s*(?:UTC|GMT)\s*([+-])\s*0?(\d{1,2})(?::?00)?\s*", name, re.I)
     if offset is not None:
         # Names of fixed offsets count the other way: Etc/GMT-9 is nine hours ahead of UTC.
@@ -89,24 +89,24 @@ def guess_zone(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) ->
     >>> guess_zone(np.array([40.7, 40.8, 35.7]), np.array([-74.0, -73.9, 139.7]))
     ZoneGuess(name='America/New_York', share=0.6666666666666666)
     """
-    return zone_of_cells(zone_cells(latitude, longitude))
+    return find_zone_of_cells(count_zone_cells(latitude, longitude))
 
 
-def zone_cells(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
+def count_zone_cells(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a row for each tenth of a degree with points: its number, the first of them, and how many."""
     on_earth = (np.abs(latitude) <= 90) & (np.abs(longitude) <= 180)
     if not on_earth.all():
         latitude, longitude = latitude[on_earth], longitude[on_earth]
     row = np.floor(latitude * _CELLS_PER_DEGREE).astype(np.int64)
     column = np.floor(longitude * _CELLS_PER_DEGREE).astype(np.int64)
-    cells, index = distinct(row * 10_000 + column)
+    cells, index = unique_inverse(row * 10_000 + column)
     first = np.zeros(len(cells), np.int64)
     first[index[::-1]] = np.arange(len(index))[::-1]  # the last to be written is the first point
     counts = np.bincount(index, minlength=len(cells))
     return np.column_stack([cells, latitude[first], longitude[first], counts])
 
 
-def joined_cells(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
+def merge_zone_cells(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
     """Add the points of cells; a cell's first point is that of the cells that come first."""
     both = np.concatenate([here, there])
     known, first, index = np.unique(both[:, 0], return_index=True, return_inverse=True)
@@ -114,8 +114,8 @@ def joined_cells(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArr
     return np.column_stack([both[first, :3], counts])
 
 
-def zone_of_cells(cells: NDArray[np.float64]) -> ZoneGuess | None:
-    """Return the zone in which most of the points of some cells lie (`zone_cells`)."""
+def find_zone_of_cells(cells: NDArray[np.float64]) -> ZoneGuess | None:
+    """Return the zone in which most of the points of some cells lie (`count_zone_cells`)."""
     from tzfpy import get_tz
 
     totals: dict[str, int] = {}
@@ -205,9 +205,11 @@ def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
     if traces.clock.timezone is not None and traces.timestamps is not None:
         import polars as pl
 
-        from tracearena.traces.zones import in_zone
+        from tracearena.traces.zones import utc_to_zone
 
-        known = in_zone(pl.Series(traces.timestamps), traces.clock.timezone).to_numpy() - traces.timestamps
+        known = (
+            utc_to_zone(pl.Series(traces.timestamps), traces.clock.timezone).to_numpy() - traces.timestamps
+        )
         offset = np.where((least <= known) & (known < beyond), known // 60, offset)
     return np.asarray(offset, np.int64)
 
@@ -229,18 +231,18 @@ LONGEST_S = 3.2e9
 """A hundred years: no recording is longer."""
 
 
-def piece_starts(traces: GpsTraces, window_s: float) -> NDArray[np.int64]:
+def find_piece_starts(traces: GpsTraces, window_s: float) -> NDArray[np.int64]:
     """Return, for each point, the point that begins its piece.
 
     A trajectory's first point begins a piece; so does each first point that is `window_s` seconds
     or more after the beginning of the piece before it.
 
     >>> traces = GpsTraces.from_points([1] * 5, [0, 30_000, 60_000, 200_000, 210_000], [0] * 5, [0] * 5)
-    >>> piece_starts(traces, 60).tolist()
+    >>> find_piece_starts(traces, 60).tolist()
     [0, 0, 2, 3, 3]
     """
     require_number("window", window_s, above=0, at_most=LONGEST_S)
-    from tracearena.traces._kernels import piece_starts as kernel
+    from tracearena.traces._kernels import scan_piece_starts as kernel
 
     order = traces.trajectory_order
     starts = np.empty(len(order), np.int64)
@@ -289,22 +291,24 @@ IN_UTC = LocalTime("UTC", "times are UTC, as asked for", was_asked_for=True)
 UNKNOWN = LocalTime("UTC", "times are UTC: no zone can be told from the coordinates; --timezone names one")
 
 
-def asked_for(zone: str) -> LocalTime:
+def build_chosen_local_time(zone: str) -> LocalTime:
     """Return the local time of a zone that the caller named."""
     return LocalTime(zone, f"times are local to {zone}, as asked for", was_asked_for=True)
 
 
-def guessed(latitude: NDArray[np.float64], longitude: NDArray[np.float64], what: str = "points") -> LocalTime:
+def guess_local_time(
+    latitude: NDArray[np.float64], longitude: NDArray[np.float64], what: str = "points"
+) -> LocalTime:
     """Return the local time where most of the points (or other things, by `what`) lie.
 
-    >>> print(guessed(np.array([40.7, 35.7, 35.7]), np.array([-74.0, 139.7, 139.7])))
+    >>> print(guess_local_time(np.array([40.7, 35.7, 35.7]), np.array([-74.0, 139.7, 139.7])))
     times are local to Asia/Tokyo, where 66.6 % of the points lie, guessed from the coordinates; --timezone
     says otherwise
     """
-    return by_guess(guess_zone(latitude, longitude), what)
+    return build_guessed_local_time(guess_zone(latitude, longitude), what)
 
 
-def by_guess(guess: ZoneGuess | None, what: str = "points") -> LocalTime:
+def build_guessed_local_time(guess: ZoneGuess | None, what: str = "points") -> LocalTime:
     """Return the local time of a zone that was guessed."""
     if guess is None:
         return UNKNOWN

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
-from tracearena.traces._arrays import frozen
+from tracearena.traces._arrays import to_readonly_array
 from tracearena.traces.clock import Clock
 from tracearena.traces.places import Places
-from tracearena.traces.row_table import EventTable, arranged, common_span, users_of_all
+from tracearena.traces.row_table import EventTable, arrange_rows, common_span, concat_user_ids
 
 if TYPE_CHECKING:
     from tracearena.traces.clock import SlotPlan
@@ -72,7 +72,7 @@ class Traces(EventTable):
         span: tuple[int, int] | None = None,
     ) -> None:
         self._set_frame(places, clock, user_ids, offsets, instants, timestamps, span)
-        self._set(place_index=frozen(place_index, np.int32, "place_index"))
+        self._set(place_index=to_readonly_array(place_index, np.int32, "place_index"))
         self._check_frame()
         self._check_place_indices(self.place_index, "place_index")
 
@@ -97,7 +97,7 @@ class Traces(EventTable):
         """
         moments = np.asarray(instants)
         times = [moments] if timestamps is None else [moments, np.asarray(timestamps)]
-        rows = arranged(users, times, user_ids)
+        rows = arrange_rows(users, times, user_ids)
         return cls(
             places,
             clock,
@@ -138,7 +138,7 @@ class Traces(EventTable):
 
         Events of users with the same id become one user's, such as reference and original traces.
         """
-        users, user_ids = users_of_all(parts)
+        users, user_ids = concat_user_ids(parts)
         stamped = all(part.timestamps is not None for part in parts)
         return cls.from_events(
             users,
@@ -153,7 +153,7 @@ class Traces(EventTable):
 
     def with_places(self, place_index: Any) -> Traces:
         """Return the same events at other places."""
-        index = frozen(place_index, np.int32, "place_index")
+        index = to_readonly_array(place_index, np.int32, "place_index")
         if len(index) != self.n_events:
             raise DataError(f"{self.n_events} events need as many places, not {len(index)}")
         self._check_place_indices(index, "place_index")
@@ -162,7 +162,7 @@ class Traces(EventTable):
     def onto(self, places: Places, new: Any = None) -> Traces:
         """Return the same events on other places: at ``new[p]`` what was at p, or at p without `new`."""
         index = self.place_index if new is None else np.asarray(new)[self.place_index]
-        moved = self._with(places=places, place_index=frozen(index, np.int32, "place_index"))
+        moved = self._with(places=places, place_index=to_readonly_array(index, np.int32, "place_index"))
         moved._check_place_indices(moved.place_index, "place_index")
         return moved
 
@@ -194,10 +194,10 @@ class Traces(EventTable):
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
         in the place of ``lat`` and ``lng``.
         """
-        from tracearena.dataframes import handed_out
-        from tracearena.traces.exports import of_events
+        from tracearena.dataframes import export_frame
+        from tracearena.traces.exports import build_event_frame
 
-        return handed_out(of_events(self), library, position=("lat", "lng"))
+        return export_frame(build_event_frame(self), library, position=("lat", "lng"))
 
     def visit_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """Count the visits of each user to each place, as rows of a sparse table.

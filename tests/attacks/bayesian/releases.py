@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian.emission import Emission
+from tracearena.attacks.bayesian.emission import Channel
 from tracearena.traces import ObfuscatedTraces, Traces
 
 DEFENCES = ["No", "PL(4,1)", "RR(3)", "MRLH(1,1,0.3)"]
@@ -24,7 +24,7 @@ def in_another_order(release: ObfuscatedTraces, seed: int = 5) -> tuple[Obfuscat
     return release.take_users(whose).with_user_ids(np.arange(1001, 1001 + release.n_users)), whose
 
 
-def spelled_out(emission: Emission, n_places: int) -> NDArray[np.float64]:
+def spelled_out(emission: Channel, n_places: int) -> NDArray[np.float64]:
     """Return E(y|x) as a table, symbols × places."""
     table = np.repeat(emission.floor[:, None], n_places, axis=1)
     for y in range(len(emission.floor)):

@@ -9,19 +9,19 @@ import pytest
 from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian import assignment
-from tracearena.attacks.bayesian.assignment import assign, certainty
-from tracearena.attacks.bayesian.candidates import Pairs, everybody
+from tracearena.attacks.bayesian.assignment import assign_users, compute_posteriors
+from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs
 
 Floats = NDArray[np.float64]
 
 
-def some_pairs(n_traces: int, n_users: int, share: float, seed: int) -> Pairs:
+def some_pairs(n_traces: int, n_users: int, share: float, seed: int) -> CandidatePairs:
     rng = np.random.default_rng(seed)
     trace, user = np.nonzero(rng.random((n_traces, n_users)) < share)
-    return Pairs.of(trace, user, n_traces, n_users)
+    return CandidatePairs.of(trace, user, n_traces, n_users)
 
 
-def largest_sum(pairs: Pairs, scores: Floats) -> tuple[int, float]:
+def largest_sum(pairs: CandidatePairs, scores: Floats) -> tuple[int, float]:
     """Return how many traces can have a user, and the largest sum with that many, by trying all."""
     n_traces, n_users = len(pairs.offsets) - 1, pairs.n_users
     known = dict(zip(zip(pairs.traces.tolist(), pairs.users.tolist(), strict=True), scores, strict=True))
@@ -53,14 +53,14 @@ def test_the_sum_is_the_largest(n_traces: int, n_users: int, share: float, solve
 def test_it_is_the_same_on_the_pairs_alone(n_traces: int, n_users: int) -> None:
     pairs = some_pairs(n_traces, n_users, 0.3, 1)
     scores = np.random.default_rng(2).normal(0, 50, len(pairs.users))
-    found = [solve(pairs, scores) for solve in (assignment._on_table, assignment._on_pairs)]
+    found = [solve(pairs, scores) for solve in (assignment._assign_on_table, assignment._assign_on_pairs)]
     assert np.array_equal(found[0], found[1])
 
 
 @pytest.mark.parametrize(("n_traces", "n_users"), [(6, 6), (4, 9), (9, 4), (5, 0), (0, 5)])
 def test_what_is_left_takes_what_is_free(n_traces: int, n_users: int) -> None:
     pairs = some_pairs(n_traces, n_users, 0.2, 0)
-    chosen = assign(pairs, np.zeros(len(pairs.users)))
+    chosen = assign_users(pairs, np.zeros(len(pairs.users)))
     given = chosen[chosen >= 0]
     assert len(given) == min(n_traces, n_users)
     assert len(np.unique(given)) == len(given)
@@ -79,7 +79,7 @@ def slow_sinkhorn(scores: Floats, elsewhere: float) -> Floats:
 @pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
 def test_certainty_is_shared_out_among_traces_and_users(scale: float) -> None:
     scores = np.random.default_rng(1).normal(0, scale, (7, 7))
-    found = certainty(everybody(7, 7), scores.ravel()).reshape(7, 7)
+    found = compute_posteriors(build_all_pairs(7, 7), scores.ravel()).reshape(7, 7)
     assert found == pytest.approx(slow_sinkhorn(scores, 7.0), abs=1e-12)
     assert found.sum(axis=0) == pytest.approx(1)
     assert found.sum(axis=1) == pytest.approx(1, abs=0.05)
@@ -91,11 +91,13 @@ def test_some_pairs_are_as_certain_as_when_the_others_are_impossible() -> None:
     table = np.full((8, 8), -np.inf)
     table[pairs.traces, pairs.users] = scores
     assert (np.isfinite(table).any(axis=0) & np.isfinite(table).any(axis=1)).all()
-    assert certainty(pairs, scores) == pytest.approx(slow_sinkhorn(table, 7.0)[pairs.traces, pairs.users])
+    assert compute_posteriors(pairs, scores) == pytest.approx(
+        slow_sinkhorn(table, 7.0)[pairs.traces, pairs.users]
+    )
 
 
 def test_scores_far_apart_leave_no_doubt() -> None:
     scores = np.array([[0.0, -1e6, -1e6], [-1e6, 0.0, -50.0], [-1e6, -1e6, -1e6]])
-    found = certainty(everybody(3, 3), scores.ravel()).reshape(3, 3)
+    found = compute_posteriors(build_all_pairs(3, 3), scores.ravel()).reshape(3, 3)
     assert np.isfinite(found).all()
     assert found == pytest.approx(np.eye(3), abs=0.02)

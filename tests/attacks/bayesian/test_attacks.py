@@ -38,8 +38,8 @@ class NextDoor(Obfuscator):
 
 def answered(attack: Any, reference: Traces, anonymized: ObfuscatedTraces, seed: int = 1) -> Any:
     """Let an attack do its work; `answers` refuses what is not asked of its kind."""
-    validation.fitted(attack, reference)
-    asked = validation.identified if attack.kind == "reidentification" else validation.inferred
+    validation.run_fit(attack, reference)
+    asked = validation.run_identify if attack.kind == "reidentification" else validation.run_infer
     return asked(attack, anonymized, reference, seed=seed)
 
 

@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.attacks.bayesian.releases import in_another_order, released, spelled_out
 
-from tracearena.attacks.bayesian.estimation import estimated
-from tracearena.attacks.bayesian.habits import Habits
-from tracearena.attacks.bayesian.rehearsal import Rehearsal
-from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.estimation import estimate_mechanism
+from tracearena.attacks.bayesian.habits import TimeProfiles
+from tracearena.attacks.bayesian.rehearsal import SimulatedRelease
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
 from tracearena.cities import simulate
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 
@@ -22,11 +22,13 @@ def people() -> tuple[Traces, Traces]:
     return before, after
 
 
-def found(people: tuple[Traces, Traces], release: ObfuscatedTraces) -> Rehearsal:
+def found(people: tuple[Traces, Traces], release: ObfuscatedTraces) -> SimulatedRelease:
     reference, _ = people
-    around = Surroundings.of(reference.places, 2.0)
+    around = Neighbourhoods.of(reference.places, 2.0)
     anonymized, _ = in_another_order(release)
-    return estimated(reference, anonymized, around, Habits.of(reference, around), np.random.SeedSequence(1))
+    return estimate_mechanism(
+        reference, anonymized, around, TimeProfiles.of(reference, around), np.random.SeedSequence(1)
+    )
 
 
 def believed(people: tuple[Traces, Traces], defence: str) -> NDArray[np.float64]:

@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 from tests.attacks.bayesian.releases import released
 
 from tracearena.attacks.bayesian import HabitsInference
-from tracearena.attacks.bayesian.habits import NEARBY, NEARBY_KM, OTHERS, Habits
-from tracearena.attacks.bayesian.rhythm import CLEARLY, RHYTHMS, in_time, rhythm_of
-from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.habits import NEARBY, NEARBY_KM, OTHERS, TimeProfiles
+from tracearena.attacks.bayesian.rhythm import (
+    CLEARLY,
+    TEMPORAL_KERNELS,
+    build_temporal_kernel,
+    fit_temporal_kernel,
+)
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
 from tracearena.metrics.contest_scores import trace_inference_score
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
@@ -23,7 +28,7 @@ LIMIT_KM = 2.0
 def slow_profiles(visits: Floats, places: Places, clock: Clock) -> Floats:
     """Return users × places × times of day from visits of the same shape."""
     hours = np.arange(clock.instants_per_day) * clock.interval_s / 3600
-    tau, any_time = RHYTHMS[0]
+    tau, any_time = TEMPORAL_KERNELS[0]
     near_in_time = np.exp(-np.abs(hours[:, None] - hours) / tau)
     in_time = any_time / len(hours) + (1 - any_time) * near_in_time / near_in_time.sum(axis=0)
     m = len(places)
@@ -55,7 +60,7 @@ def counted(traces: Traces) -> Floats:
 def test_a_profile_is_what_the_formula_says(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=5, days=3, missing=0.3)
     walks = walks.keep(walks.user_index != 2)
-    habits = Habits.of(walks, Surroundings.of(walks.places, LIMIT_KM))
+    habits = TimeProfiles.of(walks, Neighbourhoods.of(walks.places, LIMIT_KM))
     expected = slow_profiles(counted(walks), walks.places, walks.clock)
     for user in range(5):
         found = habits.of_user(user)
@@ -66,7 +71,7 @@ def test_a_profile_is_what_the_formula_says(make_walks: Callable[..., Traces]) -
 
 def test_check_ins_at_venues_have_habits_too(make_check_ins: Callable[..., Traces]) -> None:
     people = make_check_ins(users=4, events=60)
-    habits = Habits.of(people, Surroundings.of(people.places, LIMIT_KM))
+    habits = TimeProfiles.of(people, Neighbourhoods.of(people.places, LIMIT_KM))
     expected = slow_profiles(counted(people), people.places, people.clock)
     for user in range(4):
         assert habits.of_user(user) == pytest.approx(expected[user], abs=1e-9)
@@ -79,7 +84,7 @@ def test_each_place_of_a_set_is_a_part_of_a_visit(make_walks: Callable[..., Trac
     release = ObfuscatedTraces.like(walks, codes, PlaceSets.of([[0, 1, 2, 3]]))
     visits = np.zeros((1, 9, 20))
     visits[0, :4, 3], visits[0, 5, 7] = 0.25, 1
-    habits = Habits.of(release, Surroundings.of(walks.places, LIMIT_KM))
+    habits = TimeProfiles.of(release, Neighbourhoods.of(walks.places, LIMIT_KM))
     expected = slow_profiles(visits, walks.places, walks.clock)
     assert habits.of_user(0) == pytest.approx(expected[0], abs=1e-12)
 
@@ -92,7 +97,7 @@ def test_the_answer_costs_least(
     reference, original = make_walks(users=6, days=4, side=6).split_days(2)
     attack = HabitsInference(sensitive_weight=sensitive_weight, limit_km=limit_km).fit(reference)
     places, m = reference.places, len(reference.places)
-    habits = Habits.in_rhythm(reference, Surroundings.of(places, limit_km))
+    habits = TimeProfiles.in_rhythm(reference, Neighbourhoods.of(places, limit_km))
     weight = np.where(places.sensitive, sensitive_weight, 1.0)
     distance = np.array([places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
     lost = np.minimum(distance / limit_km, 1)
@@ -131,30 +136,30 @@ def people_who_move(days: int, *, regular: bool, n_places: int = 8) -> Traces:
 
 
 def found_rhythm(people: Traces) -> Floats:
-    population = Habits.of(people, Surroundings.of(people.places, LIMIT_KM)).population
-    return rhythm_of(people, population, OTHERS)
+    population = TimeProfiles.of(people, Neighbourhoods.of(people.places, LIMIT_KM)).population
+    return fit_temporal_kernel(people, population, OTHERS)
 
 
 def test_visits_of_people_who_keep_to_their_times_count_for_those_times() -> None:
     people = people_who_move(4, regular=True)
-    assert np.array_equal(found_rhythm(people), in_time(people.clock, 0.5, 0.2))
+    assert np.array_equal(found_rhythm(people), build_temporal_kernel(people.clock, 0.5, 0.2))
 
 
 @pytest.mark.parametrize("days", [4, 1])
 def test_visits_of_people_who_do_not_or_may_not_count_as_usual(days: int) -> None:
     people = people_who_move(days, regular=days == 1)
-    usual = in_time(people.clock, *RHYTHMS[0])
+    usual = build_temporal_kernel(people.clock, *TEMPORAL_KERNELS[0])
     rhythm = found_rhythm(people)
     assert np.array_equal(rhythm, usual) or rhythm[0, 0] < usual[0, 0]
 
 
 def test_a_rhythm_is_that_of_every_visit_foretold_by_other_days(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=4, days=3, missing=0.3)
-    population = Habits.of(walks, Surroundings.of(walks.places, LIMIT_KM)).population
+    population = TimeProfiles.of(walks, Neighbourhoods.of(walks.places, LIMIT_KM)).population
     time, day = walks.clock.time_of_day(walks.instants), walks.clock.day_of(walks.instants)
-    likely = np.zeros(len(RHYTHMS))
-    for number, one in enumerate(RHYTHMS):
-        counts = in_time(walks.clock, *one)
+    likely = np.zeros(len(TEMPORAL_KERNELS))
+    for number, one in enumerate(TEMPORAL_KERNELS):
+        counts = build_temporal_kernel(walks.clock, *one)
         logs = []
         for e in range(walks.n_events):
             other = (walks.user_index == walks.user_index[e]) & (day != day[e])
@@ -164,5 +169,7 @@ def test_a_rhythm_is_that_of_every_visit_foretold_by_other_days(make_walks: Call
             if len(weights):
                 logs.append(np.log((own / weights.sum() + OTHERS * everybody) / (1 + OTHERS)))
         likely[number] = np.mean(logs)
-    best = RHYTHMS[int(likely.argmax())] if likely.max() - likely[0] > CLEARLY else RHYTHMS[0]
-    assert np.array_equal(found_rhythm(walks), in_time(walks.clock, *best))
+    best = (
+        TEMPORAL_KERNELS[int(likely.argmax())] if likely.max() - likely[0] > CLEARLY else TEMPORAL_KERNELS[0]
+    )
+    assert np.array_equal(found_rhythm(walks), build_temporal_kernel(walks.clock, *best))

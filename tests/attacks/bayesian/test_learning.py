@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.attacks.bayesian.assignment import certainty
-from tracearena.attacks.bayesian.candidates import Pairs, everybody
-from tracearena.attacks.bayesian.learning import centred, learn_weights, scale_when_doubled
+from tracearena.attacks.bayesian.assignment import compute_posteriors
+from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs
+from tracearena.attacks.bayesian.learning import double_centre, estimate_length_scale, learn_weights
 
 
-def a_lesson(n: int = 40, noise: int = 2, seed: int = 0) -> tuple[Pairs, np.ndarray, np.ndarray]:
+def a_lesson(n: int = 40, noise: int = 2, seed: int = 0) -> tuple[CandidatePairs, np.ndarray, np.ndarray]:
     """All pairs of n traces and users; the first column tells, the others are noise."""
     rng = np.random.default_rng(seed)
     truth = rng.permutation(n)
-    pairs = everybody(n, n)
+    pairs = build_all_pairs(n, n)
     table = rng.normal(size=(n * n, 1 + noise))
     table[:, 0] += 4 * (pairs.users == truth[pairs.traces])
     table[:, 1:] *= 10
@@ -36,7 +36,7 @@ def test_the_scale_makes_as_certain_as_one_may_be() -> None:
     sure = {}
     for factor in (0.5, 1.0, 4.0):
         weights = learn_weights(pairs, factor * table, truth, np.full((1, 1), 0.5))
-        sure[factor] = certainty(pairs, factor * table @ weights)[right].mean()
+        sure[factor] = compute_posteriors(pairs, factor * table @ weights)[right].mean()
     # However the evidence is scaled, the truth ends about as certain: neither a guess nor beyond doubt.
     assert max(sure.values()) - min(sure.values()) < 0.1
     assert min(sure.values()) > 0.2
@@ -47,12 +47,12 @@ def test_the_scale_makes_as_certain_as_one_may_be() -> None:
 def test_evidence_that_only_grows_with_length_is_weighed_less(of_half: float, expected: float) -> None:
     pairs, table, truth = a_lesson(n=200, noise=0)
     scores = table @ learn_weights(pairs, table, truth, np.full((1, 1), 0.5))
-    found = scale_when_doubled((pairs, scores), (pairs, of_half * scores), truth)
+    found = estimate_length_scale((pairs, scores), (pairs, of_half * scores), truth)
     assert found == pytest.approx(expected, rel=0.45)
 
 
 def test_nothing_to_learn_from_is_no_mistake() -> None:
-    pairs = everybody(3, 3)
+    pairs = build_all_pairs(3, 3)
     truth = np.array([-1, -1, -1])
     weights = learn_weights(pairs, np.zeros((9, 2)), truth, np.full((1, 2), 0.1))
     assert np.isfinite(weights).all()
@@ -62,6 +62,6 @@ def test_nothing_to_learn_from_is_no_mistake() -> None:
 def test_what_speaks_for_anybody_is_taken_away() -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(6, 8)) + 100 * rng.normal(size=(6, 1)) + 100 * rng.normal(size=(1, 8))
-    found = centred(everybody(6, 8), scores.reshape(-1, 1)).reshape(6, 8)
+    found = double_centre(build_all_pairs(6, 8), scores.reshape(-1, 1)).reshape(6, 8)
     expected = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
     assert found == pytest.approx(expected)

@@ -14,10 +14,10 @@ from tests.attacks.bayesian.releases import DEFENCES, in_another_order, released
 from tracearena.algorithms import catalogue
 from tracearena.attacks.bayesian import rehearsal
 from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.habits import Habits
-from tracearena.attacks.bayesian.markov import SHARE, WEIGHT, Steps
-from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.attacks.bayesian.symbols import Symbols
+from tracearena.attacks.bayesian.habits import TimeProfiles
+from tracearena.attacks.bayesian.markov import SHARE, WEIGHT, ObservationSteps
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.symbols import ObservationAlphabet
 from tracearena.traces import ObfuscatedTraces, Traces
 
 Step = tuple[int, int, int]
@@ -44,7 +44,7 @@ def slow_scores(
     everybody: list[list[Step]],
     profiles: list[NDArray[np.float64]],
     population: NDArray[np.float64],
-    symbols: Symbols,
+    symbols: ObservationAlphabet,
 ) -> NDArray[np.float64]:
     """Return rows × users of Σ log P_u(y|x,t) / P(y|x,t)."""
     moves = Counter((x, y) for steps in everybody for x, y, _ in steps if x >= 0)
@@ -72,12 +72,12 @@ def test_steps_speak_for_a_user_in_both_directions(make_walks: Callable[..., Tra
     reference, original = make_walks(users=5, days=4, side=4, missing=0.15).split_days(2)
     anonymized, _ = in_another_order(released(original, defence))
     anonymized = anonymized.take_users(np.arange(4))
-    made = rehearsal.of_mechanism(catalogue.create(defence), reference, anonymized, 1)
-    around = Surroundings.of(reference.places, 2.0)
-    habits = Habits.of(reference, around)
+    made = rehearsal.simulate_mechanism(catalogue.create(defence), reference, anonymized, 1)
+    around = Neighbourhoods.of(reference.places, 2.0)
+    habits = TimeProfiles.of(reference, around)
     evidence = Evidence(reference, anonymized, made, around, habits)
     known, seen = slow_steps(reference, made.rehearsed[0]), slow_steps(anonymized, made.said)
-    turned = Habits.of(anonymized, around)
+    turned = TimeProfiles.of(anonymized, around)
     forth = slow_scores(
         seen, known, known, [habits.of_user(u) for u in range(5)], habits.population, made.symbols
     )
@@ -92,7 +92,7 @@ def test_a_gap_a_deletion_and_midnight_break_the_chain(make_walks: Callable[...,
     walks = make_walks(users=3, days=2, missing=0.3)
     said = walks.place_index.copy()
     said[::7] = -1
-    steps = Steps.of(walks.user_index, walks.instants, said, walks.clock, walks.n_users)
+    steps = ObservationSteps.of(walks.user_index, walks.instants, said, walks.clock, walks.n_users)
     found = [
         list(zip(*(column[a:b].tolist() for column in steps[1:]), strict=True))
         for a, b in zip(steps.offsets[:-1], steps.offsets[1:], strict=True)

@@ -13,26 +13,30 @@ from tests.threads import on_threads
 
 from tracearena.algorithms import catalogue
 from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.candidates import Pairs, best_pairs, everybody
-from tracearena.attacks.bayesian.polya import ALPHA, Bags, PolyaModel
-from tracearena.attacks.bayesian.symbols import Symbols
+from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs, find_best_pairs
+from tracearena.attacks.bayesian.polya import ALPHA, ObservationCounts, PolyaModel
+from tracearena.attacks.bayesian.symbols import ObservationAlphabet
 from tracearena.traces import ObfuscatedTraces, Traces
 
 Floats = NDArray[np.float64]
 
 
-def made(reference: Traces, release: ObfuscatedTraces, defence: str) -> tuple[PolyaModel, Bags, Floats]:
+def made(
+    reference: Traces, release: ObfuscatedTraces, defence: str
+) -> tuple[PolyaModel, ObservationCounts, Floats]:
     """Return the model, what the traces say, and E(y|x) spelled out."""
-    symbols, (said,) = Symbols.of([release])
-    emission = emissions.known(catalogue.create(defence), symbols, reference.places)
+    symbols, (said,) = ObservationAlphabet.of([release])
+    emission = emissions.derive_channel(catalogue.create(defence), symbols, reference.places)
     assert emission is not None
-    visits = Bags.of(reference.user_index, reference.place_index, reference.n_users, len(reference.places))
-    bags = Bags.of(release.user_index, said, release.n_users, len(symbols))
+    visits = ObservationCounts.of(
+        reference.user_index, reference.place_index, reference.n_users, len(reference.places)
+    )
+    bags = ObservationCounts.of(release.user_index, said, release.n_users, len(symbols))
     model = PolyaModel.through(visits, emission, len(reference.places))
     return model, bags, spelled_out(emission, len(reference.places))
 
 
-def counted(bags: Bags, n_symbols: int) -> NDArray[np.int64]:
+def counted(bags: ObservationCounts, n_symbols: int) -> NDArray[np.int64]:
     table = np.zeros((len(bags.offsets) - 1, n_symbols), np.int64)
     for p in range(len(table)):
         for k in range(bags.offsets[p], bags.offsets[p + 1]):
@@ -46,7 +50,7 @@ def likelihood(prior: Floats, total: float, said: NDArray[np.int64]) -> float:
     return found - math.lgamma(total + said.sum()) + math.lgamma(total)
 
 
-def slow_scores(reference: Traces, bags: Bags, table: Floats) -> Floats:
+def slow_scores(reference: Traces, bags: ObservationCounts, table: Floats) -> Floats:
     """Return traces × users from the formula."""
     visits = np.zeros((reference.n_users, len(reference.places)))
     np.add.at(visits, (reference.user_index, reference.place_index), 1)
@@ -73,7 +77,7 @@ def test_scores_are_the_double_sum(make_walks: Callable[..., Traces], defence: s
     reference, original = make_walks(users=9, days=4, side=5, missing=0.2).split_days(2)
     model, bags, table = made(reference, released(original, defence), defence)
     expected = slow_scores(reference, bags, table)
-    every = everybody(original.n_users, reference.n_users)
+    every = build_all_pairs(original.n_users, reference.n_users)
     assert model.scores(bags, every).reshape(expected.shape) == pytest.approx(expected, abs=1e-8)
     assert model.table(bags)(0, 9) == pytest.approx(expected, abs=1e-8)
     assert model.table(bags)(4, 7) == pytest.approx(expected[:, 4:7], abs=1e-8)
@@ -84,7 +88,7 @@ def test_some_pairs_score_as_they_do_among_all(make_walks: Callable[..., Traces]
     reference, original = make_walks(users=9, days=4, side=5).split_days(2)
     model, bags, table = made(reference, released(original.take_users(np.arange(6)), "No"), "No")
     expected = slow_scores(reference, bags, table)
-    some = Pairs.of(np.array([5, 0, 0, 3]), np.array([8, 2, 1, 0]), 6, 9)
+    some = CandidatePairs.of(np.array([5, 0, 0, 3]), np.array([8, 2, 1, 0]), 6, 9)
     found = model.scores(bags, some)
     assert found == pytest.approx(expected[some.traces, some.users], abs=1e-8)
     assert some.traces.tolist() == [0, 0, 3, 5]
@@ -95,7 +99,7 @@ def test_a_trace_that_says_nothing_speaks_for_nobody(make_walks: Callable[..., T
     reference, original = make_walks(users=4, days=2, side=4).split_days(1)
     nothing = ObfuscatedTraces.like(original, np.full(original.n_events, -1))
     model, bags, _ = made(reference, nothing, "No")
-    assert model.scores(bags, everybody(4, 4)) == pytest.approx(0)
+    assert model.scores(bags, build_all_pairs(4, 4)) == pytest.approx(0)
     assert model.table(bags)(0, 4) == pytest.approx(0)
 
 
@@ -122,7 +126,8 @@ def test_candidates_are_the_best_of_the_whole_table(
         return half[:, first:stop].copy()
 
     looked = [
-        on_threads(count, lambda: best_pairs([columns, columns], n_traces, n_users, keep)) for count in (1, 3)
+        on_threads(count, lambda: find_best_pairs([columns, columns], n_traces, n_users, keep))
+        for count in (1, 3)
     ]
     found = [pairs for pairs, _ in looked]
     for pairs, kept in looked:

@@ -10,8 +10,8 @@ from tests.attacks.bayesian.releases import released
 
 from tracearena.algorithms import catalogue
 from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.rehearsal import RUNS, drawn, of_mechanism, spoken
-from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
+from tracearena.attacks.bayesian.rehearsal import RUNS, build_release, draw_observations, simulate_mechanism
+from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
 
@@ -21,10 +21,10 @@ def test_what_is_drawn_is_like_what_the_mechanism_makes(
 ) -> None:
     walks = make_walks(users=1000, days=4, side=5)
     release = released(walks, defence)
-    symbols, (said,) = Symbols.of([release])
-    emission = emissions.known(catalogue.create(defence), symbols, walks.places)
+    symbols, (said,) = ObservationAlphabet.of([release])
+    emission = emissions.derive_channel(catalogue.create(defence), symbols, walks.places)
     assert emission is not None
-    found = drawn(walks, emission, said, 1)
+    found = draw_observations(walks, emission, said, 1)
     for x in (0, 12, 24):
         real, made = (
             np.bincount(one[walks.place_index == x], minlength=25) / (walks.place_index == x).sum()
@@ -39,20 +39,20 @@ def test_sets_are_drawn_as_often_as_they_are_said(make_walks: Callable[..., Trac
     chance = np.random.default_rng(0).random(walks.n_events)
     codes = np.where(chance < 0.3, -2, np.where(chance < 0.5, -1, walks.place_index))
     release = ObfuscatedTraces.like(walks, codes, PlaceSets.of([range(9), [0, 1]]))
-    symbols, (said,) = Symbols.of([release])
-    found = drawn(walks, emissions.truthful(symbols), said, 1)
+    symbols, (said,) = ObservationAlphabet.of([release])
+    found = draw_observations(walks, emissions.build_truthful_channel(symbols), said, 1)
     assert (found == NOTHING).mean() == pytest.approx(0.2, abs=0.02)
     assert (found == 9).mean() == pytest.approx(0.3, abs=0.02)
     single = (found != NOTHING) & (found < 9)
     assert np.array_equal(found[single], walks.place_index[single])
-    again = spoken(walks, found, symbols)
-    assert np.array_equal(Symbols.of([again])[1][0], found)
+    again = build_release(walks, found, symbols)
+    assert np.array_equal(ObservationAlphabet.of([again])[1][0], found)
 
 
 def test_what_treats_whole_traces_is_run_several_times(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(users=20, days=4, side=5).split_days(2)
     for defence, runs in (("Decoy(0.7)", RUNS), ("PL(4,1)", 1)):
-        made = of_mechanism(catalogue.create(defence), reference, released(original, defence), 1)
+        made = simulate_mechanism(catalogue.create(defence), reference, released(original, defence), 1)
         assert len(made.rehearsed) == runs
         assert made.by_event == (runs == 1)
         assert len({one.tobytes() for one in made.rehearsed}) == runs

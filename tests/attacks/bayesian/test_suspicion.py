@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from tests.attacks.bayesian.releases import in_another_order, released
 
-from tracearena.attacks.bayesian.estimation import estimated
-from tracearena.attacks.bayesian.habits import Habits
-from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.attacks.bayesian.suspicion import FEWEST_USERS, looks, suspected, unlike
+from tracearena.attacks.bayesian.estimation import estimate_mechanism
+from tracearena.attacks.bayesian.habits import TimeProfiles
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.suspicion import (
+    FEWEST_USERS,
+    compute_signature,
+    detect_mechanism,
+    measure_difference,
+)
 from tracearena.cities import simulate
 from tracearena.traces import ObfuscatedTraces, Traces
 
@@ -23,10 +28,12 @@ def people() -> tuple[Traces, Traces]:
 
 def suspect(people: tuple[Traces, Traces], release: ObfuscatedTraces) -> str:
     reference, _ = people
-    around = Surroundings.of(reference.places, 2.0)
+    around = Neighbourhoods.of(reference.places, 2.0)
     anonymized, _ = in_another_order(release)
-    made = estimated(reference, anonymized, around, Habits.of(reference, around), np.random.SeedSequence(1))
-    return str(suspected(reference, anonymized, made, 1))
+    made = estimate_mechanism(
+        reference, anonymized, around, TimeProfiles.of(reference, around), np.random.SeedSequence(1)
+    )
+    return str(detect_mechanism(reference, anonymized, made, 1))
 
 
 def test_a_defence_of_whole_traces_is_found_out(people: tuple[Traces, Traces]) -> None:
@@ -50,5 +57,7 @@ def test_few_people_look_like_anybody(people: tuple[Traces, Traces]) -> None:
 def test_looks_do_not_depend_on_who_is_who(people: tuple[Traces, Traces]) -> None:
     release = released(people[1], "PL(4,1)")
     other, _ = in_another_order(release)
-    assert unlike(looks(release), looks(other)) == pytest.approx(0, abs=1e-12)
-    assert unlike(looks(release), looks(released(people[1], "No"))) > 0.1
+    assert measure_difference(compute_signature(release), compute_signature(other)) == pytest.approx(
+        0, abs=1e-12
+    )
+    assert measure_difference(compute_signature(release), compute_signature(released(people[1], "No"))) > 0.1

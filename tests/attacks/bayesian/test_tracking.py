@@ -15,12 +15,12 @@ from tracearena.algorithms import catalogue
 from tracearena.attacks.bayesian import emission as emissions
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE, _backward, _forward
-from tracearena.attacks.bayesian.candidates import everybody
-from tracearena.attacks.bayesian.emission import Emission
-from tracearena.attacks.bayesian.habits import Habits
-from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
-from tracearena.attacks.bayesian.tracking import REST, Followed, Movement
+from tracearena.attacks.bayesian.candidates import build_all_pairs
+from tracearena.attacks.bayesian.emission import Channel
+from tracearena.attacks.bayesian.habits import TimeProfiles
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
+from tracearena.attacks.bayesian.tracking import REST, CandidateTraces, PopulationMovement
 from tracearena.traces import ObfuscatedTraces, Traces
 
 Floats = NDArray[np.float64]
@@ -32,13 +32,13 @@ class World:
 
     def __init__(self, reference: Traces, anonymized: ObfuscatedTraces, defence: str, seed: int = 0) -> None:
         self.reference, self.anonymized = reference, anonymized
-        self.symbols, (self.said,) = Symbols.of([anonymized])
-        found = emissions.known(catalogue.create(defence), self.symbols, reference.places)
+        self.symbols, (self.said,) = ObservationAlphabet.of([anonymized])
+        found = emissions.derive_channel(catalogue.create(defence), self.symbols, reference.places)
         assert found is not None
-        self.emission: Emission = found
-        self.around = Surroundings.of(reference.places, LIMIT_KM)
-        self.habits = Habits.of(reference, self.around)
-        self.movement = Movement.of(reference)
+        self.emission: Channel = found
+        self.around = Neighbourhoods.of(reference.places, LIMIT_KM)
+        self.habits = TimeProfiles.of(reference, self.around)
+        self.movement = PopulationMovement.of(reference)
         self.sensitive = np.where(reference.places.sensitive, 10.0, 1.0)
         rng = np.random.default_rng(seed)
         # Of each user some traces, with weights that do not sum to 1; the last user has none.
@@ -46,10 +46,10 @@ class World:
         chosen[-1] = chosen[-1][:0]
         offsets = np.concatenate([[0], np.cumsum([len(one) for one in chosen])]).astype(np.int64)
         weights = rng.uniform(0.1, 0.49, offsets[-1])
-        self.followed = Followed(offsets, np.concatenate(chosen).astype(np.int64), weights)
+        self.followed = CandidateTraces(offsets, np.concatenate(chosen).astype(np.int64), weights)
 
     def answers(self, **options: float) -> NDArray[np.int32]:
-        return tracking.infer(
+        return tracking.infer_places(
             self.anonymized, self.said, self.emission, self.habits, self.around, self.movement,
             self.followed, self.sensitive, LIMIT_KM, **options,
         )  # fmt: skip
@@ -178,7 +178,7 @@ def believed(world: World, said: NDArray[np.int32], user: int, share: float) -> 
     return table
 
 
-def without_negligible(emission: Emission) -> Emission:
+def without_negligible(emission: Channel) -> Channel:
     """Leave out the floors that are too low for the kernels to look at more than the places listed."""
     low = emission.floor <= NEGLIGIBLE
     symbol = np.repeat(np.arange(len(low)), np.diff(emission.offsets))
@@ -195,17 +195,17 @@ def test_the_beam_changes_little_and_threads_nothing(make_walks: Callable[..., T
 
 
 def test_of_a_users_traces_the_likeliest_are_followed() -> None:
-    pairs = everybody(4, 3)
+    pairs = build_all_pairs(4, 3)
     weights = np.array([[0.6, 0.0, 0.1], [0.38, 0.0005, 0.5], [0.02, 0.0, 0.2], [0.0, 0.0, 0.2]])
-    followed = tracking.likeliest(pairs, weights.ravel(), 1)
+    followed = tracking.keep_likeliest_traces(pairs, weights.ravel(), 1)
     assert followed.offsets.tolist() == [0, 2, 2, 6]
     assert followed.traces.tolist() == [0, 1, 1, 2, 3, 0]
     assert followed.weights == pytest.approx([0.6, 0.38, 0.5, 0.2, 0.2, 0.1])
 
 
 def test_of_traces_that_are_disguised_as_a_whole_few_are_followed() -> None:
-    pairs = everybody(6, 1)
+    pairs = build_all_pairs(6, 1)
     weights = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1])
-    assert len(tracking.likeliest(pairs, weights, 1).traces) == 6
-    few = tracking.likeliest(pairs, weights, 1, few=True)
+    assert len(tracking.keep_likeliest_traces(pairs, weights, 1).traces) == 6
+    few = tracking.keep_likeliest_traces(pairs, weights, 1, few=True)
     assert few.traces.tolist() == list(range(tracking.DISGUISED))

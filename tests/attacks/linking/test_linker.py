@@ -19,7 +19,7 @@ from tests.attacks.linking.cases import (
 from tracearena.algorithms import catalogue
 from tracearena.arena import Ensemble
 from tracearena.attacks.linking import EVIDENCE, Linker, Observations, histogram
-from tracearena.attacks.linking.observations import thinned
+from tracearena.attacks.linking.observations import thin_points
 from tracearena.audit.settings import clopper_pearson
 from tracearena.cities import simulate
 from tracearena.engine import use
@@ -182,14 +182,14 @@ def test_points_and_events_are_not_compared(small_city: tuple[Traces, Traces]) -
 def test_of_many_points_some_whole_days_are_compared() -> None:
     points, _ = vehicles(50)
     days = 24 * 3600 * 1000
-    assert thinned(points, np.random.default_rng(1), most=len(points)) is points
+    assert thin_points(points, np.random.default_rng(1), most=len(points)) is points
     week = GpsTraces.from_points(
         np.tile(points.user_index, 7),
         np.concatenate([points.time_ms + 2 * day * days for day in range(7)]),
         np.tile(points.latitude, 7),
         np.tile(points.longitude, 7),
     )
-    few = thinned(week, np.random.default_rng(1), most=len(week) // 3)
+    few = thin_points(week, np.random.default_rng(1), most=len(week) // 3)
     assert len(week) / 4 < len(few) < len(week) / 1.6
     before, after = (
         Counter(zip(one.user_index.tolist(), (one.time_ms - 5 * 3_600_000) // days, strict=True))

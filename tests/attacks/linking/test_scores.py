@@ -10,13 +10,13 @@ from scipy.special import gammaln
 from scipy.stats import multivariate_normal, norm, rankdata
 from tests.attacks.linking.cases import halved
 
-from tracearena.attacks.bayesian.candidates import everybody
+from tracearena.attacks.bayesian.candidates import build_all_pairs
 from tracearena.attacks.linking import EVIDENCE, Histogram, Observations, Scalar
 from tracearena.attacks.linking.scoring import (
     PRIOR,
     SATURATION,
     Comparison,
-    Side,
+    ComparisonSide,
     correlation_of,
     normal_scores,
     scalar_scores,
@@ -25,8 +25,8 @@ from tracearena.traces import Traces
 
 
 def compared(known: Traces, seen: Traces) -> Comparison:
-    sides = [Side((Observations.of(one),)) for one in (seen, known)]
-    return Comparison(sides[0], sides[1], everybody(seen.n_users, known.n_users))
+    sides = [ComparisonSide((Observations.of(one),)) for one in (seen, known)]
+    return Comparison(sides[0], sides[1], build_all_pairs(seen.n_users, known.n_users))
 
 
 @pytest.mark.parametrize("name", ["hour of week", "venue", "cell of 1 km", "events per day"])
@@ -36,7 +36,7 @@ def test_histograms_are_compared_by_the_polya_formula(
     known, seen = halved(make_check_ins(users=12, events=900, seed=4))
     kind = EVIDENCE[name]
     assert isinstance(kind, Histogram)
-    pairs = everybody(seen.n_users, known.n_users)
+    pairs = build_all_pairs(seen.n_users, known.n_users)
     scores = compared(known, seen).scores(kind, 0.0)
 
     counts = []
@@ -98,7 +98,7 @@ def test_a_missing_number_speaks_for_nobody() -> None:
 
 def test_numbers_that_persist_correlate(make_check_ins: Callable[..., Traces]) -> None:
     known, seen = halved(make_check_ins(users=40, events=4000, seed=4))
-    sides = [Side((Observations.of(one),)) for one in (known, seen)]
+    sides = [ComparisonSide((Observations.of(one),)) for one in (known, seen)]
     own = np.random.default_rng(2).normal(size=known.n_users)
     steady = Scalar("steady", "any", lambda rows: own)
     assert correlation_of(steady, *sides) == pytest.approx(1.0)

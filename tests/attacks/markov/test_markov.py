@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from tracearena.attacks import MarkovIdentification, MembershipInference
+from tracearena.attacks import MembershipInference, SyntheticIdentification
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Clock, Places, Traces
 
@@ -52,7 +52,7 @@ def floored_log(p: float) -> float:
 def test_the_answer_is_the_first_of_the_most_likely_users(seed: int, n_days: int) -> None:
     training, synthetic = random_traces(seed, 5, 2), random_traces(seed + 1, 5, n_days)
     matrices = [slow_matrix(seen(row)) for row in training.dense()]
-    found = MarkovIdentification().fit(training).identify(synthetic)
+    found = SyntheticIdentification().fit(training).identify(synthetic)
     guesses = np.full((5, n_days), -1)
     guesses[found.users, found.days] = found.answers
     for user, row in enumerate(synthetic.dense()):
@@ -156,7 +156,7 @@ def test_copies_of_distinctive_traces_are_found_and_betray_membership(
 ) -> None:
     people = make_walks(users=40, days=2, seed=3)
     training, testing = people.take_users(np.arange(20)), people.take_users(np.arange(20, 40))
-    assert MarkovIdentification().fit(training).rate(training) > 0.9
+    assert SyntheticIdentification().fit(training).rate(training) > 0.9
     assert MembershipInference().fit(training, testing).evaluate(training).advantage > 0.9
 
 
@@ -168,7 +168,7 @@ def test_attacks_do_not_depend_on_threads(
     answers = []
     for threads in ("1", "2"):
         monkeypatch.setenv("TRACEARENA_THREADS", threads)
-        guesses = MarkovIdentification().fit(training).identify(people)
+        guesses = SyntheticIdentification().fit(training).identify(people)
         statistics = MembershipInference().fit(training, testing).statistics(people)
         answers.append((guesses.answers.tobytes(), statistics.tobytes()))
     assert answers[0] == answers[1]
@@ -176,7 +176,7 @@ def test_attacks_do_not_depend_on_threads(
 
 def test_users_with_one_event_are_candidates_like_others() -> None:
     single = Traces.from_dense([[0, -1, -1], [1, 1, 1]], PLACES, CLOCK)
-    assert MarkovIdentification().fit(single).identify(single).answers.tolist() == [0, 1]
+    assert SyntheticIdentification().fit(single).identify(single).answers.tolist() == [0, 1]
     assert MembershipInference().fit(single, single).statistics(single).shape == (1, 4)
 
 
@@ -185,15 +185,15 @@ def test_what_cannot_be_attacked_is_refused() -> None:
     none = some.keep(np.zeros(some.n_events, bool))
     nobody = some.take_users([])
     with pytest.raises(DataError, match="no users"):
-        MarkovIdentification().fit(nobody)
+        SyntheticIdentification().fit(nobody)
     with pytest.raises(DataError, match="no synthetic traces"):
-        MarkovIdentification().fit(some).rate(none)
+        SyntheticIdentification().fit(some).rate(none)
     with pytest.raises(DataError, match="testing users"):
         MembershipInference().fit(some, nobody)
     with pytest.raises(DataError, match="no synthetic traces"):
         MembershipInference().fit(some, some).evaluate(none)
     with pytest.raises(ParameterError, match="unseen = 0"):
-        MarkovIdentification(unseen=0)
+        SyntheticIdentification(unseen=0)
     with pytest.raises(ParameterError, match="thresholds = 0"):
         MembershipInference(thresholds=0)
     with pytest.raises(DataError, match="4 and of 1 places"):

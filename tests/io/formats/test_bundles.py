@@ -355,9 +355,9 @@ class TestHostile:
 
     def test_too_many_files_are_refused(self, tmp_path: Path) -> None:
         path = packed(tmp_path, "a.zip", {f"{i}.json": RECORDS for i in range(4)})
-        assert len(list(archives.members(path, most_files=4))) == 4
+        assert len(list(archives.iter_members(path, most_files=4))) == 4
         with pytest.raises(FileError, match="more than 3 files"):
-            list(archives.members(path, most_files=3))
+            list(archives.iter_members(path, most_files=3))
 
 
 class TestTablesWithoutUsers:

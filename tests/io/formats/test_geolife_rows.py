@@ -26,7 +26,7 @@ def quickly(line: bytes) -> tuple[float, float, int] | None:
     text = np.frombuffer(line, np.uint8)
     latitude, longitude, time_ms = np.empty(1), np.empty(1), np.empty(1, np.int64)
     known = np.full(2, -1, np.int64)
-    following = kernels.quick_row(text, 0, len(line) - 1, known, latitude, longitude, time_ms, 0)
+    following = kernels.parse_row_quickly(text, 0, len(line) - 1, known, latitude, longitude, time_ms, 0)
     if following < 0:
         return None
     assert following == len(line)
@@ -38,7 +38,7 @@ def carefully(line: bytes) -> tuple[float, float, int] | None:
     text = np.frombuffer(line.rstrip(b"\r\n "), np.uint8)
     latitude, longitude, time_ms = np.empty(1), np.empty(1), np.empty(1, np.int64)
     commas = np.empty(6, np.int64)
-    state = kernels.careful_row(text, 0, len(text), commas, latitude, longitude, time_ms, 0)
+    state = kernels.parse_row_carefully(text, 0, len(text), commas, latitude, longitude, time_ms, 0)
     return (float(latitude[0]), float(longitude[0]), int(time_ms[0])) if state == kernels.GOOD else None
 
 
@@ -129,7 +129,7 @@ def test_files_parsed_together_do_not_touch_each_other(together: int) -> None:
     found = []
     for size in (together, 4 * 2**20):
         report = Report("geolife", "geolife", header_lines=6)
-        recordings = geolife.parsed(NEIGHBOURS.items(), report, bytes_at_a_time=size)
+        recordings = geolife.parse_recordings(NEIGHBOURS.items(), report, bytes_at_a_time=size)
         columns = [
             (one.user, one.name, *map(np.ndarray.tolist, (one.time_ms, one.latitude, one.longitude)))
             for one in recordings

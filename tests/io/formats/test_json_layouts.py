@@ -16,7 +16,7 @@ from tests.io.formats.json_layouts import LAYOUTS, Layout
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
 from tracearena.io import recognise
-from tracearena.io.formats.json_text import TWICE, line_of
+from tracearena.io.formats.json_text import TWICE, parse_json_line
 
 
 def written(folder: Path, name: str, content: Any) -> Path:
@@ -280,7 +280,7 @@ class TestOwnTracks:
 def test_a_repeated_key_among_many_is_found_in_one_pass() -> None:
     keys = [f'"{number}": 1' for number in range(40_000)]
     begin = time.process_time()
-    found = line_of("{" + ", ".join([*keys, keys[-1]]) + "}")
+    found = parse_json_line("{" + ", ".join([*keys, keys[-1]]) + "}")
     assert found[TWICE] == "39999"
     assert time.process_time() - begin < 2
 

@@ -14,7 +14,7 @@ from tracearena.io.tables import list_parquet_files
 
 def test_what_is_written_is_read_again(make_check_ins, tmp_path):
     traces = make_check_ins(20, 400)
-    checkins.write(traces, tmp_path / "parts", users_per_file=6)
+    checkins.write_partitions(traces, tmp_path / "parts", users_per_file=6)
     files = [file.name for file in list_parquet_files(tmp_path / "parts")]
     assert files == ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet", "part-00003.parquet"]
     again, report = io.read(tmp_path / "parts", places=traces.places)
@@ -58,10 +58,10 @@ def test_a_folder_with_something_in_it_is_never_replaced(make_check_ins, tmp_pat
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "thesis.txt").write_text("years of work")
     with pytest.raises(FileError, match="not an empty folder"):
-        checkins.write(make_check_ins(), tmp_path / "parts")
+        checkins.write_partitions(make_check_ins(), tmp_path / "parts")
     assert [path.name for path in tmp_path.rglob("*")] == ["parts", "thesis.txt"]
 
 
 def test_an_empty_folder_holds_no_traces(tmp_path):
     with pytest.raises(FileError, match=r"holds no \.parquet files"):
-        checkins.read(tmp_path)
+        checkins.read_partitions(tmp_path)

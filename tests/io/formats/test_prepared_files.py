@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import FileError, ParameterError
-from tracearena.io import fitted, read, read_places, recognise, write
+from tracearena.io import fit_to_format, read, read_places, recognise, write
 from tracearena.io.formats import peopleflow
 from tracearena.traces import Traces
 
@@ -168,7 +168,7 @@ def test_what_a_contest_file_cannot_hold_is_left_out_and_reported(
 ) -> None:
     write(make_check_ins(events=3000), tmp_path / "t.csv")
     traces, report = read(tmp_path / "t.csv", grid="4x4")
-    held = fitted(traces.with_user_ids([f"u{i}" for i in traces.user_ids]), "pwscup", report)
+    held = fit_to_format(traces.with_user_ids([f"u{i}" for i in traces.user_ids]), "pwscup", report)
     assert held.is_regular
     assert held.user_ids.tolist() == list(range(1, 21))
     assert list(report.dropped)[-1] == "second event at an instant"

@@ -275,5 +275,5 @@ def test_times_outside_the_day_of_a_clock_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_layout_is_known_by_its_columns_alone() -> None:
-    assert released_table.is_layout(["places", "user_id", "lat", "lng", "time_id"])
-    assert not released_table.is_layout(["user_id", "time", "places", "lat", "lng", "speed"])
+    assert released_table.has_released_columns(["places", "user_id", "lat", "lng", "time_id"])
+    assert not released_table.has_released_columns(["user_id", "time", "places", "lat", "lng", "speed"])

@@ -13,7 +13,7 @@ import pytest
 from tests.io.formats.travellers import ABROAD, CITIES, USERS, write_travellers
 
 import tracearena as ta
-from tracearena.io.fields.coordinates import local_time
+from tracearena.io.fields.coordinates import find_local_time
 
 POINTS = 200_000
 POINTS_OF_GEOLIFE = 24_657_817
@@ -40,7 +40,7 @@ def test_no_zone_and_no_format_loses_a_point(
     assert traces.user_ids.tolist() == list(range(USERS))
     assert np.diff(traces.offsets).tolist() == points_of_each(travellers)
     assert (report.rows, report.dropped) == (POINTS, {})
-    zone = local_time(traces, report)
+    zone = find_local_time(traces, report)
     assert zone.zone == (timezone or "Asia/Shanghai")
     assert timezone or "guessed from the coordinates" in str(zone)
 

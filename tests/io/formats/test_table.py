@@ -283,8 +283,8 @@ def test_an_output_of_unknown_kind_is_refused(make_check_ins: Callable[..., Trac
 @pytest.mark.parametrize("name", ["places.csv", "places.parquet"])
 def test_places_come_back_equal(make_check_ins: Callable[..., Traces], tmp_path: Path, name: str) -> None:
     places = make_check_ins().places
-    place_table.write(places, tmp_path / name)
-    assert place_table.read(tmp_path / name) == places
+    place_table.write_place_table(places, tmp_path / name)
+    assert place_table.read_place_table(tmp_path / name) == places
 
 
 def test_choices_and_single_options_exclude_each_other(tmp_path: Path) -> None:
@@ -315,5 +315,5 @@ def test_an_endless_id_costs_its_row_and_no_memory(tmp_path: Path) -> None:
 def test_a_broken_file_of_places_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
     path = file_of(tmp_path, text, "places.csv")
     with pytest.raises(FileError, match=message) as error:
-        place_table.read(path)
+        place_table.read_place_table(path)
     assert str(path) in str(error.value)

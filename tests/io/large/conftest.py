@@ -9,7 +9,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.engine import Cluster, use
-from tracearena.io.large.checkpoint import Unfinished
+from tracearena.io.large.checkpoint import PartsCheckpoint
 from tracearena.jobs import transformation
 
 
@@ -77,7 +77,7 @@ def kill_at_the_end(run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) ->
 
     def command(*arguments: object) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(Unfinished, "finish", killed)
+            patch.setattr(PartsCheckpoint, "finish", killed)
             run(*arguments, status=130)
 
     return command

@@ -24,9 +24,9 @@ def both_ways(
     run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, portions_of_points: None
 ) -> Callable[..., dict[str, object]]:
     """Run an application on both ways; return the result if it is one."""
-    made, together = list[comparison.Together](), comparison.walk_together
+    made, together = list[comparison.TablePair](), comparison.pair_tables
 
-    def kept(*given: object, **options: object) -> comparison.Together:
+    def kept(*given: object, **options: object) -> comparison.TablePair:
         made.append(together(*given, **options))  # type: ignore[arg-type]
         return made[-1]
 
@@ -38,7 +38,7 @@ def both_ways(
         assert not made
         return dict(streamed)
 
-    monkeypatch.setattr("tracearena.jobs.comparison.walk_together", kept)
+    monkeypatch.setattr("tracearena.jobs.comparison.pair_tables", kept)
     return command
 
 

@@ -14,8 +14,8 @@ from tracearena.algorithms import catalogue
 from tracearena.engine import seed_sequence, use
 from tracearena.errors import FileError, ParameterError
 from tracearena.io import Choices, Reading, large, read, write
-from tracearena.io.large.checkpoint import Unfinished
-from tracearena.io.large.first_pass import EventSurvey
+from tracearena.io.large.checkpoint import PartsCheckpoint
+from tracearena.io.large.first_pass import EventFirstPass
 from tracearena.pages.describe import summarise
 from tracearena.traces import Traces
 
@@ -29,18 +29,18 @@ def whole(path: Path, layout: str) -> Reading[Traces]:
 
 def streamed(
     path: Path, layout: str, scratch: Path, chunk: int = 999
-) -> tuple[large.Table[Traces], EventSurvey]:
+) -> tuple[large.UserChunkTable[Traces], EventFirstPass]:
     choices = Choices.parse(**options_of(layout))
     with use(chunk_rows=700):
-        return large.event_table_of(path, scratch, choices=choices, chunk=chunk)
+        return large.open_event_chunks(path, scratch, choices=choices, chunk=chunk)
 
 
 class Laid(NamedTuple):
     """A table read by portions, and the events that it holds."""
 
     layout: str
-    table: large.Table[Traces]
-    found: EventSurvey
+    table: large.UserChunkTable[Traces]
+    found: EventFirstPass
     whole: Reading[Traces]
 
 
@@ -113,10 +113,10 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
     for number, (threads, chunk) in enumerate([(1, 999), (3, 1 << 20)]):
         with use(threads=threads):
             table, _ = streamed(path, layout, tmp_path, chunk)
-            change = jobs.obfuscating(table, defence, seed_sequence(7))
+            change = jobs.build_event_obfuscation(table, defence, seed_sequence(7))
             one = tmp_path / f"out{number}.parquet"
             counts = jobs.write_released(table, one, change)
-            parts = Unfinished(tmp_path / f"out{number}", "x")
+            parts = PartsCheckpoint(tmp_path / f"out{number}", "x")
             parts.begin(resume=False)
             jobs.write_released(table, parts.out, change, unfinished=parts)
             parts.finish()
@@ -154,7 +154,7 @@ def test_changed_times_are_written_as_on_the_whole(name: str, layout: str, tmp_p
     original = whole(path, layout).traces
     expected = defence.transform(original, seed=7)
     table, _ = streamed(path, layout, tmp_path)
-    change = jobs.obfuscating(table, defence, seed_sequence(7))
+    change = jobs.build_event_obfuscation(table, defence, seed_sequence(7))
     for out in ("x.parquet", "x.csv"):
         counts = jobs.write_released(table, tmp_path / out, change, keeps_times=False)
         write(expected, tmp_path / f"whole-{out}")
@@ -213,16 +213,16 @@ def test_a_part_of_other_columns_and_a_table_without_a_usable_row_are_refused(tm
     path = laid_out(tmp_path, "parts")
     frame_of("file").drop("place").head(5).write_parquet(path / "part-999.parquet")
     with pytest.raises(FileError, match=r"part-999.parquet.*has no column place, which part-000.parquet has"):
-        large.event_table_of(path, tmp_path)
+        large.open_event_chunks(path, tmp_path)
     nowhere = frame_of("file").with_columns(lat=pl.lit(None, pl.Float64))
     nowhere.write_parquet(tmp_path / "e.parquet")
     with pytest.raises(FileError, match="bad latitude"):
-        large.event_table_of(tmp_path / "e.parquet", tmp_path)
+        large.open_event_chunks(tmp_path / "e.parquet", tmp_path)
 
 
 def test_parts_for_training_hold_whole_blocks_of_users(tmp_path: Path) -> None:
     with use(chunk_rows=700):
-        table, _ = large.event_table_of(laid_out(tmp_path, "file"), tmp_path, users=8)
+        table, _ = large.open_event_chunks(laid_out(tmp_path, "file"), tmp_path, users=8)
     sizes = [one.stop_user - one.first_user for one in table.portions]
     assert sizes == [8, 8, 8, 8, 8]
     assert sum(map(len, table.portions)) == city().n_events

@@ -31,7 +31,7 @@ def require_same(path: Path, scratch: Path) -> dict[str, object]:
     expected, report = read(path)
     for chunk in (4_001, 1 << 20):
         with use(chunk_rows=9_000):
-            table, found = large.table_of(path, scratch, chunk=chunk)
+            table, found = large.open_point_chunks(path, scratch, chunk=chunk)
         assert len(table.portions) > 3
         for one in table.portions:
             own = expected.take_users(slice(one.first_user, one.stop_user))
@@ -67,9 +67,9 @@ def test_folders_may_say_whose_points_they_hold(tmp_path: Path) -> None:
         folder = tmp_path / "points" / f"uid={user}"
         folder.mkdir(parents=True)
         rows.drop("user_id").write_csv(folder / "data.csv")
-    assert large.folders_name_columns(tmp_path / "points")
+    assert large.has_partition_columns(tmp_path / "points")
     with use(chunk_rows=9_000):
-        table, found = large.table_of(tmp_path / "points", tmp_path)
+        table, found = large.open_point_chunks(tmp_path / "points", tmp_path)
     assert found.user_ids.tolist() == city().user_ids.tolist()
     for one in table.portions:
         own = city().take_users(slice(one.first_user, one.stop_user))
@@ -95,4 +95,4 @@ def test_what_lies_beside_is_named_where_parts_are_asked_for(tmp_path: Path, run
     (path / "at-0" / "notes.txt").write_text("x")
     assert "holds notes.txt beside CSV files" in run("obfuscate", "GeoInd(100m)", path, *out, status=2)
     (path / "at-0" / "notes.txt").rename(path / "at-0" / "notes.csv")
-    assert large.unstreamable(path, AS_NAMED) == "holds notes.csv, which is no table of points"
+    assert large.find_points_obstacle(path, AS_NAMED) == "holds notes.csv, which is no table of points"

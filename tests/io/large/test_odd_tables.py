@@ -15,8 +15,8 @@ from tracearena import jobs
 from tracearena.engine import seeding, use
 from tracearena.errors import ParameterError
 from tracearena.io import large, points
-from tracearena.io.large.checkpoint import Unfinished
-from tracearena.jobs.description import Tally
+from tracearena.io.large.checkpoint import PartsCheckpoint
+from tracearena.jobs.description import ValueCounts
 
 GEOIND = ("obfuscate", "GeoInd(100m)")
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
@@ -46,14 +46,14 @@ def test_a_folder_of_missing_users_has_none(tmp_path: Path) -> None:
     for folder in ("uid=7", "uid=__HIVE_DEFAULT_PARTITION__"):
         (tmp_path / "in" / folder).mkdir(parents=True)
         some(5).drop("user_id").write_parquet(tmp_path / "in" / folder / "x.parquet")
-    _, found = large.table_of(tmp_path / "in", tmp_path)
+    _, found = large.open_point_chunks(tmp_path / "in", tmp_path)
     assert found.users.to_list() == [7]
     assert sum(found.report.dropped.values()) == 5
 
 
 def test_a_missing_trajectory_among_numbers_is_a_number_too(tmp_path: Path) -> None:
     some(3, traj=["0", "1", None]).write_parquet(tmp_path / "p.parquet")
-    table, _ = large.table_of(tmp_path / "p.parquet", tmp_path)
+    table, _ = large.open_point_chunks(tmp_path / "p.parquet", tmp_path)
     assert table.traces(0) == points.read(tmp_path / "p.parquet").traces
 
 
@@ -61,7 +61,7 @@ def test_an_id_whose_rows_are_all_bad_still_makes_ids_text(tmp_path: Path) -> No
     (tmp_path / "in").mkdir()
     some(1, user_id=["x"], lat=[99.0]).write_parquet(tmp_path / "in" / "a.parquet")
     some(12, user_id=[str(n) for n in range(12)]).write_parquet(tmp_path / "in" / "b.parquet")
-    _, found = large.table_of(tmp_path / "in", tmp_path)
+    _, found = large.open_point_chunks(tmp_path / "in", tmp_path)
     expected = points.read(tmp_path / "in").traces
     assert found.users.to_list() == expected.user_ids.tolist()
 
@@ -77,7 +77,7 @@ def test_a_release_does_not_go_into_the_folder_it_is_made_from(
 
 
 def test_parts_wait_where_their_name_was_taken_meanwhile(tmp_path: Path) -> None:
-    parts = Unfinished(tmp_path / "out", "x")
+    parts = PartsCheckpoint(tmp_path / "out", "x")
     parts.begin(resume=False)
     parts.part(0).write_bytes(b"part")
     parts.add(0, {"points": 1})
@@ -86,14 +86,14 @@ def test_parts_wait_where_their_name_was_taken_meanwhile(tmp_path: Path) -> None
     with pytest.raises(OSError, match="out"):
         parts.finish()
     (tmp_path / "out" / "other").unlink()
-    again = Unfinished(tmp_path / "out", "x")
+    again = PartsCheckpoint(tmp_path / "out", "x")
     again.begin(resume=True)
     again.finish()
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["part-00000.parquet"]
 
 
 def test_a_run_whose_secret_root_is_gone_does_not_go_on_under_another(tmp_path: Path) -> None:
-    parts = Unfinished(tmp_path / "out", "x")
+    parts = PartsCheckpoint(tmp_path / "out", "x")
     parts.begin(resume=False)
     root = seeding.SecretRoot.of(bytes(32))
     parts.root(root, 2)
@@ -106,15 +106,15 @@ def test_a_run_whose_secret_root_is_gone_does_not_go_on_under_another(tmp_path: 
 
 def test_many_gaps_are_rounded_and_the_long_ones_counted_as_they_are(tmp_path: Path) -> None:
     four_hours = 4 * 3_600_000
-    rounded = Tally.of(np.array([5]), most_values=1) + Tally.of(np.array([four_hours + 1]))
+    rounded = ValueCounts.of(np.array([5]), most_values=1) + ValueCounts.of(np.array([four_hours + 1]))
     assert four_hours * (1 - 1 / 8_192) <= rounded.values.max() <= four_hours
     times = [BEGIN, BEGIN.replace(hour=1), BEGIN.replace(hour=5, second=1), BEGIN.replace(hour=6)]
     frame = pl.DataFrame({"user_id": [1, 1, 2, 2], "lat": [35.0] * 4, "lon": [139.0] * 4, "time": times})
     far = frame.with_columns(time=pl.when(pl.int_range(4) == 1).then(pl.lit(times[2])).otherwise("time"))
     far.write_parquet(tmp_path / "p.parquet")
     with use(chunk_rows=2):
-        table, found = large.table_of(tmp_path / "p.parquet", tmp_path)
-    summary = jobs.describe(table, found, most_gaps=1)
+        table, found = large.open_point_chunks(tmp_path / "p.parquet", tmp_path)
+    summary = jobs.describe_points(table, found, most_gaps=1)
     assert summary.gaps_over_4h == 1
     assert summary.gap_h["longest"] == pytest.approx(5 + 1 / 3600, abs=1e-3)
 
@@ -146,5 +146,5 @@ def test_one_user_has_all_points(tmp_path: Path, run: Callable[..., str]) -> Non
 def test_a_file_that_has_the_column_of_its_folder_is_believed(tmp_path: Path) -> None:
     (tmp_path / "in" / "user_id=x").mkdir(parents=True)
     some(5).write_parquet(tmp_path / "in" / "user_id=x" / "a.parquet")
-    _, found = large.table_of(tmp_path / "in", tmp_path)
+    _, found = large.open_point_chunks(tmp_path / "in", tmp_path)
     assert found.users.to_list() == [1]

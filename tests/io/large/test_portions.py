@@ -13,8 +13,8 @@ from tracearena import jobs
 from tracearena.engine import seed_sequence, use
 from tracearena.errors import FileError
 from tracearena.io import Report, large, points
-from tracearena.io.large.checkpoint import Unfinished
-from tracearena.io.large.first_pass import Survey
+from tracearena.io.large.checkpoint import PartsCheckpoint
+from tracearena.io.large.first_pass import FirstPass
 from tracearena.pages.describe import summarise
 from tracearena.traces import GpsTraces
 
@@ -23,8 +23,8 @@ class Streamed(NamedTuple):
     """A table read by portions, and the points that it holds."""
 
     layout: str
-    table: large.Table[GpsTraces]
-    found: Survey
+    table: large.UserChunkTable[GpsTraces]
+    found: FirstPass
     traces: GpsTraces
     report: Report
 
@@ -33,7 +33,7 @@ def streamed(layout: str, folder: Path, chunk: int = 4_001) -> Streamed:
     """Write a table and read it by portions and as a whole."""
     path = laid_out(city(), folder, layout)
     with use(chunk_rows=9_000):
-        table, found = large.table_of(path, folder, chunk=chunk)
+        table, found = large.open_point_chunks(path, folder, chunk=chunk)
     # the reader of whole folders does not know what folders are called
     traces, report = (city(), found.report) if layout == "hive" else points.read(path)
     return Streamed(layout, table, found, traces, report)
@@ -70,7 +70,7 @@ def test_so_are_those_of_one_large_chunk(layout: str, tmp_path: Path) -> None:
 
 
 def test_a_description_by_portions_is_that_of_the_whole(laid: Streamed) -> None:
-    summary = jobs.describe(laid.table, laid.found).to_dict()
+    summary = jobs.describe_points(laid.table, laid.found).to_dict()
     expected = summarise(laid.traces, laid.report).to_dict()
     if laid.layout == "hive":
         summary = {name: summary[name] for name in ("users", "events", "gap_h", "bounds", "trajectories")}
@@ -100,13 +100,13 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
     expected = defence.transform(points.read(path).traces, seed=7).to_frame()
     for number, (threads, chunk) in enumerate([(1, 4_001), (3, 1 << 20)]):
         with use(threads=threads, chunk_rows=9_000):
-            table, found = large.table_of(path, tmp_path, chunk=chunk)
-            change = jobs.obfuscation(table, defence, seed_sequence(7), 6)
+            table, found = large.open_point_chunks(path, tmp_path, chunk=chunk)
+            change = jobs.build_point_obfuscation(table, defence, seed_sequence(7), 6)
             one = tmp_path / f"out{number}.parquet"
-            written = jobs.write_changed(table, found, one, change)
-            parts = Unfinished(tmp_path / f"out{number}", "x")
+            written = jobs.write_changed_points(table, found, one, change)
+            parts = PartsCheckpoint(tmp_path / f"out{number}", "x")
             parts.begin(resume=False)
-            jobs.write_changed(table, found, parts.out, change, unfinished=parts)
+            jobs.write_changed_points(table, found, parts.out, change, unfinished=parts)
             parts.finish()
         assert pl.read_parquet(one).equals(expected)
         assert pl.read_parquet(parts.out / "*.parquet").equals(expected)
@@ -124,7 +124,7 @@ def test_a_row_that_cannot_be_used_is_named_with_its_file(tmp_path: Path) -> Non
     bad = pl.when(pl.int_range(pl.len()) == 16).then(95.0).otherwise(pl.col("latitude")).alias("latitude")
     frame.with_columns(bad).write_parquet(third)
     with use(chunk_rows=9_000):
-        table, found = large.table_of(path, tmp_path, chunk=4_000)
+        table, found = large.open_point_chunks(path, tmp_path, chunk=4_000)
     assert found.report.dropped == {"bad latitude": 1}
     (example,) = found.report.examples_of("bad latitude")
     assert (example.path, example.fault.row, example.fault.value) == (str(third), 17, "95.0")
@@ -138,16 +138,16 @@ def test_a_broken_part_and_one_of_other_columns_are_refused_by_name(tmp_path: Pa
     path = laid_out(city(3, 3), tmp_path, "parts")
     (path / "part-999.parquet").write_bytes(b"PAR1 but no more")
     with pytest.raises(FileError, match=r"part-999.parquet: is not a whole Parquet file"):
-        large.table_of(path, tmp_path)
+        large.open_point_chunks(path, tmp_path)
     pl.DataFrame({"user_id": ["a"], "time": [0], "latitude": [1.0], "longitude": [1.0]}).write_parquet(
         path / "part-999.parquet"
     )
     with pytest.raises(FileError, match=r"part-999.parquet.*in the column time.*part-000.parquet has"):
-        large.table_of(path, tmp_path)
+        large.open_point_chunks(path, tmp_path)
 
 
 def test_a_file_without_a_usable_row_is_refused(tmp_path: Path) -> None:
     frame = city(2, 2).to_frame().with_columns(latitude=pl.lit(None, pl.Float64))
     frame.write_parquet(tmp_path / "p.parquet")
     with pytest.raises(FileError, match="bad latitude"):
-        large.table_of(tmp_path / "p.parquet", tmp_path)
+        large.open_point_chunks(tmp_path / "p.parquet", tmp_path)

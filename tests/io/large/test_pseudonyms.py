@@ -32,9 +32,9 @@ def test_a_large_table_gets_the_pseudonyms_of_a_small_one(
     layout: str, name: str, tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = laid_out(city(), tmp_path, layout)
-    shuffled, made = user_chunks.shuffled, list[user_chunks.Table]()
+    shuffled, made = user_chunks.shuffle_users, list[user_chunks.UserChunkTable]()
 
-    def kept(*given: object, **options: object) -> user_chunks.Table:
+    def kept(*given: object, **options: object) -> user_chunks.UserChunkTable:
         made.append(shuffled(*given, **options))  # type: ignore[arg-type]
         return made[-1]
 
@@ -57,15 +57,15 @@ def test_a_run_that_is_stopped_leaves_no_release_and_no_secret(
     tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = laid_out(city(), tmp_path, "csv")
-    traces, seen = user_chunks.Table.traces, list[int]()
+    traces, seen = user_chunks.UserChunkTable.traces, list[int]()
 
-    def interrupted(table: user_chunks.Table, number: int) -> object:
+    def interrupted(table: user_chunks.UserChunkTable, number: int) -> object:
         seen.append(number)
         if len(seen) > 3:
             raise KeyboardInterrupt
         return traces(table, number)
 
-    monkeypatch.setattr(user_chunks.Table, "traces", interrupted)
+    monkeypatch.setattr(user_chunks.UserChunkTable, "traces", interrupted)
     run("pseudonymise", path, tmp_path / "out.parquet", "--id-table", tmp_path / "ids.csv", status=130)
     assert len(seen) > 3
     assert [one.name for one in tmp_path.iterdir()] == ["points.csv"]

@@ -14,9 +14,9 @@ import pytest
 from tracearena.engine import use
 from tracearena.errors import FileError
 from tracearena.io import read
-from tracearena.io.large import event_table_of, table_of, unstreamable
+from tracearena.io.large import find_points_obstacle, open_event_chunks, open_point_chunks
 from tracearena.io.options import AS_NAMED
-from tracearena.jobs.transformation import identity_of
+from tracearena.jobs.transformation import describe_algorithm
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 PARTS = ("--to", "partitions", "--seed", "1")
@@ -49,7 +49,7 @@ def test_points_of_a_folder_do_not_go_on_a_grid_as_if_they_were_events(
 
 def test_coordinates_are_judged_by_all_rows_of_all_parts(folder: Path, tmp_path: Path) -> None:
     points(3, 95.0, user="bob").with_columns(lon=pl.lit(10.0)).write_parquet(folder / "b.parquet")
-    _, found = table_of(folder, tmp_path / "scratch")
+    _, found = open_point_chunks(folder, tmp_path / "scratch")
     whole = read(folder).report
     assert found.report.dropped == whole.dropped == {"swapped": 3}
 
@@ -57,7 +57,7 @@ def test_coordinates_are_judged_by_all_rows_of_all_parts(folder: Path, tmp_path:
 def test_points_of_which_most_are_swapped_are_refused_with_the_first(folder: Path, tmp_path: Path) -> None:
     points(301, 95.0, user="bob").with_columns(lon=pl.lit(10.0)).write_parquet(folder / "b.parquet")
     with pytest.raises(FileError, match=r"b\.parquet.*95\.0, 10\.0.*look swapped") as refused:
-        table_of(folder, tmp_path / "scratch")
+        open_point_chunks(folder, tmp_path / "scratch")
     assert refused.value.faults[0].row == 1
 
 
@@ -66,7 +66,7 @@ def test_whole_degrees_in_one_part_are_no_cells(folder: Path, tmp_path: Path) ->
         frame = points(300, latitude, user=name).with_columns(lon=pl.lit(139.0))
         frame.rename({"lat": "y", "lon": "x"}).write_parquet(folder / f"{name}.parquet")
     with use(chunk_rows=100):
-        table, found = table_of(folder, tmp_path / "scratch")
+        table, found = open_point_chunks(folder, tmp_path / "scratch")
     assert found.counts.tolist() == [300, 300]
     assert sum(table.traces(one.number).n_points for one in table.portions) == 600
 
@@ -83,7 +83,7 @@ def test_a_column_of_utc_names_its_zone_where_the_first_times_are_missing(
     frame.with_columns(time=pl.when(first).then(missing).otherwise("time")).write_parquet(
         tmp_path / "e.parquet"
     )
-    table, _ = event_table_of(tmp_path / "e.parquet", tmp_path / "scratch")
+    table, _ = open_event_chunks(tmp_path / "e.parquet", tmp_path / "scratch")
     whole = read(tmp_path / "e.parquet").as_events().traces
     assert table.traces(0).clock == whole.clock
     assert table.traces(0).instants.tolist() == whole.instants.tolist()
@@ -93,7 +93,7 @@ def test_a_folder_of_one_text_file_has_the_trajectories_of_the_file(tmp_path: Pa
     (tmp_path / "texts").mkdir()
     frame = pl.concat([points(3), points(3, user="bob")])
     frame.write_csv(tmp_path / "texts" / "a.csv")
-    table, _ = table_of(tmp_path / "texts", tmp_path / "scratch")
+    table, _ = open_point_chunks(tmp_path / "texts", tmp_path / "scratch")
     whole = read(tmp_path / "texts").as_points().traces
     assert table.traces(0).trajectory_ids.tolist() == whole.trajectory_ids.tolist()
 
@@ -103,7 +103,7 @@ def test_a_folder_that_names_nobody_is_refused(tmp_path: Path) -> None:
         (tmp_path / "hive" / name).mkdir(parents=True)
         points(3).drop("user").write_csv(tmp_path / "hive" / name / "a.csv")
     with pytest.raises(FileError, match="names nobody: uid= must be followed by a user"):
-        unstreamable(tmp_path / "hive", AS_NAMED)
+        find_points_obstacle(tmp_path / "hive", AS_NAMED)
 
 
 def test_an_edited_class_is_another_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +113,9 @@ def test_an_edited_class_is_another_algorithm(tmp_path: Path, monkeypatch: pytes
         "from tracearena.obfuscation import RandomizedResponse\nclass Mine(RandomizedResponse):\n    pass\n"
     )
     mine = importlib.import_module("elsewhere_made").Mine
-    before = identity_of(mine(epsilon=1.0))
+    before = describe_algorithm(mine(epsilon=1.0))
     file.write_text(file.read_text() + "# another day\n")
-    assert identity_of(mine(epsilon=1.0)) != before
+    assert describe_algorithm(mine(epsilon=1.0)) != before
     del sys.modules["elsewhere_made"]
 
 

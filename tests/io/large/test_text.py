@@ -11,9 +11,9 @@ from tracearena.engine import use
 from tracearena.errors import FileError
 from tracearena.files.io import LONGEST_LINE
 from tracearena.io import large, points
-from tracearena.io.large.table_files import are_many, unstreamable
+from tracearena.io.large.table_files import find_points_obstacle, has_many_rows
 from tracearena.io.options import AS_NAMED, Layout
-from tracearena.io.text_rows import pieces
+from tracearena.io.text_rows import read_text_pieces
 
 HEADER = "uid,time,lat,lon,traj"
 
@@ -39,7 +39,7 @@ def require_same(path: Path, scratch: Path, layout: Layout = AS_NAMED) -> dict[s
     report.noticed.pop("same time", None)  # what is done with the portions tells
     for chunk in (40, 1 << 20):
         with use(chunk_rows=300):
-            table, found = large.table_of(path, scratch, chunk=chunk, layout=layout)
+            table, found = large.open_point_chunks(path, scratch, chunk=chunk, layout=layout)
         assert len(table.chunks) > 20 or chunk > 40
         for one in table.portions:
             own = expected.take_users(slice(one.first_user, one.stop_user))
@@ -130,7 +130,7 @@ def test_a_file_that_is_refused_as_a_whole_is_refused_in_the_same_words(
     with pytest.raises(FileError, match=problem) as whole:
         points.read(path)
     with pytest.raises(FileError) as streamed:
-        large.table_of(path, tmp_path, chunk=20)
+        large.open_point_chunks(path, tmp_path, chunk=20)
     assert str(streamed.value) == str(whole.value)
 
 
@@ -138,13 +138,13 @@ def test_a_quote_that_is_never_closed_is_named_with_its_line(tmp_path: Path) -> 
     rows = lines(40_000)
     rows[99] = f'"{rows[99]}'
     with pytest.raises(FileError, match=f"not closed within {LONGEST_LINE:,} bytes, in line 101"):
-        large.table_of(written(tmp_path, rows), tmp_path, chunk=1_000)
+        large.open_point_chunks(written(tmp_path, rows), tmp_path, chunk=1_000)
 
 
 def test_pieces_are_the_file_cut_where_rows_end(tmp_path: Path) -> None:
     rows = [f'"a\n{row[0]}"{row[1:]}' if row[0] == "3" else row for row in lines()]
     path = written(tmp_path, rows)
-    found = list(pieces(path, 500))
+    found = list(read_text_pieces(path, 500))
     assert b"".join(found) == path.read_bytes()
     assert len(found) > 50
     assert all(piece.count(b'"') % 2 == 0 and piece.endswith(b"\n") for piece in found)
@@ -152,9 +152,9 @@ def test_pieces_are_the_file_cut_where_rows_end(tmp_path: Path) -> None:
 
 def test_what_is_no_table_of_points_is_not_streamed(tmp_path: Path) -> None:
     path = written(tmp_path, lines())
-    assert unstreamable(path, AS_NAMED) is None
-    assert are_many(path, 1_000)
-    assert not are_many(path, 1_100)
+    assert find_points_obstacle(path, AS_NAMED) is None
+    assert has_many_rows(path, 1_000)
+    assert not has_many_rows(path, 1_100)
     for header in ("uid,time,venue,lat,lon", "uid,date,clock,lat,lon", "reg_id,a,b,c,d"):
-        there = unstreamable(written(tmp_path, lines(), header), AS_NAMED) is None
+        there = find_points_obstacle(written(tmp_path, lines(), header), AS_NAMED) is None
         assert there == (header == "uid,time,venue,lat,lon")

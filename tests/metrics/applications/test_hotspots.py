@@ -14,7 +14,7 @@ from tests.examples import examples
 from tracearena.errors import DataError, ParameterError
 from tracearena.io.formats import geolife
 from tracearena.metrics.applications import bayesian_update, hotspots
-from tracearena.metrics.applications.offloading import released_counts, served_share
+from tracearena.metrics.applications.offloading import count_released_points, share_served
 from tracearena.obfuscation import GeoInd, Thinning
 from tracearena.traces import Box, GpsTraces, default_area, tessellation
 
@@ -96,15 +96,15 @@ def test_the_original_serves_everybody() -> None:
 
 def test_ties_for_the_last_hotspots_are_shared() -> None:
     true = np.array([10, 6, 4, 0])
-    assert served_share(true, np.array([5, 1, 1, 0]), 2) == pytest.approx((10 + 5) / 20)
-    assert served_share(true, np.array([0, 0, 0, 0]), 2) == 0
-    assert served_share(true, np.array([0, 0, 3, 0]), 2) == pytest.approx(4 / 20)
+    assert share_served(true, np.array([5, 1, 1, 0]), 2) == pytest.approx((10 + 5) / 20)
+    assert share_served(true, np.array([0, 0, 0, 0]), 2) == 0
+    assert share_served(true, np.array([0, 0, 3, 0]), 2) == pytest.approx(4 / 20)
 
 
 def test_points_that_left_the_area_count_at_its_border() -> None:
     original = GpsTraces.from_points([1, 1], [0, 1], [39.9, 39.0], [116.3, 116.3])
     released = original.moved([41.0, 39.9], [116.3, 116.3])
-    counts = released_counts(original, released, tessellation(BEIJING, 1000.0))
+    counts = count_released_points(original, released, tessellation(BEIJING, 1000.0))
     assert counts.sum() == 1
     assert counts.reshape(22, 21)[-1].sum() == 1
 

@@ -151,14 +151,14 @@ def test_the_first_order_search_finds_the_best_of_all_permutations(table, seed):
 
 def test_the_first_order_search_finds_the_best_of_seven_places():
     from tracearena.metrics._similarity_kernels import first_order_value
-    from tracearena.metrics.similarity import _tables
+    from tracearena.metrics.similarity import _build_tables
 
     rng = np.random.default_rng(3)
     for seed in range(3):
         profiles = profiles_of(rng.integers(0, 7, (2, 48)))
         seven = np.arange(7, dtype=np.int32)
-        pi, p = _tables(profiles, 0, seven, 7)
-        _, q = _tables(profiles, 1, seven, 7)
+        pi, p = _build_tables(profiles, 0, seven, 7)
+        _, q = _build_tables(profiles, 1, seven, 7)
         values = [
             first_order_value(profiles.periods.pair_shares, pi, p, q, np.array([sigma]))
             for sigma in itertools.permutations(range(7))

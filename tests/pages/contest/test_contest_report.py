@@ -10,21 +10,21 @@ import pytest
 from tests.contest.residents import Residents
 
 from tracearena.contest import (
-    Account,
     AttackKind,
     AttackRecord,
     Refusal,
-    Rehearsal,
+    ReportData,
     Roster,
     Rules,
+    SimulatedContest,
     UtilityRecord,
-    account_of,
+    build_report_data,
     make_board,
-    rehearse,
+    simulate_contest,
 )
 from tracearena.pages.contest import contest_report
-from tracearena.pages.contest_data import tied
-from tracearena.pages.team_styles import team_styles
+from tracearena.pages.contest_data import find_tied_teams
+from tracearena.pages.team_styles import assign_team_styles
 
 SECTIONS = [
     "Who won",
@@ -40,8 +40,8 @@ SECTIONS = [
 ]
 
 
-def hold(teams: int) -> Rehearsal:
-    return rehearse(teams=teams, users=30, days=4, maker=Residents(), seed=5)
+def hold(teams: int) -> SimulatedContest:
+    return simulate_contest(teams=teams, users=30, days=4, maker=Residents(), seed=5)
 
 
 def figures(html: str) -> list[dict]:
@@ -50,12 +50,12 @@ def figures(html: str) -> list[dict]:
 
 
 @pytest.fixture(scope="module")
-def held() -> Rehearsal:
+def held() -> SimulatedContest:
     return hold(7)
 
 
 @pytest.fixture(scope="module")
-def html(held: Rehearsal) -> str:
+def html(held: SimulatedContest) -> str:
     return contest_report(held.account("tracearena demo --teams 7 --seed 5")).html()
 
 
@@ -78,7 +78,7 @@ def test_every_picture_says_something_and_has_its_numbers(html: str) -> None:
     assert html.count("Save as CSV") == len(captions) - 1
 
 
-def test_every_team_every_rule_and_the_command_are_told(held: Rehearsal, html: str) -> None:
+def test_every_team_every_rule_and_the_command_are_told(held: SimulatedContest, html: str) -> None:
     for one in held.entrants:
         assert one.name in html
     for rule in held.rules.explain():
@@ -88,11 +88,11 @@ def test_every_team_every_rule_and_the_command_are_told(held: Rehearsal, html: s
 
 def test_teams_keep_their_own_looks() -> None:
     held = hold(21)
-    given = team_styles(held.board.roster)
+    given = assign_team_styles(held.board.roster)
     assert len({(look.colour, look.marker) for look in given.values()}) == len(held.entrants)
 
 
-def test_the_matrix_frames_minima_and_hatches_what_is_missing(held: Rehearsal, html: str) -> None:
+def test_the_matrix_frames_minima_and_hatches_what_is_missing(held: SimulatedContest, html: str) -> None:
     who, where = (one for one in figures(html) if one["data"][0].get("texttemplate"))
     for figure, idle in ((who, "Vanishing Act"), (where, "Patchwork")):
         rows = figure["data"][0]["z"]
@@ -113,10 +113,10 @@ def test_the_slider_goes_through_the_whole_day(html: str) -> None:
         assert len(day["layout"]["sliders"][0]["steps"]) == 20
 
 
-def test_teams_within_the_margin_are_named(held: Rehearsal) -> None:
+def test_teams_within_the_margin_are_named(held: SimulatedContest) -> None:
     award = held.awards[0]
-    assert tied(award, 10.0) == [p.team for p in award.places if p.place > 1]
-    assert tied(award, 0.0) == []
+    assert find_tied_teams(award, 10.0) == [p.team for p in award.places if p.place > 1]
+    assert find_tied_teams(award, 0.0) == []
 
 
 @pytest.mark.parametrize("teams", [2, 21])
@@ -126,7 +126,7 @@ def test_any_number_of_teams_has_a_page(teams: int) -> None:
     assert len(figures(page)) >= 10
 
 
-def scored(*, data_sets: int, pseudonymised: bool = True) -> Account:
+def scored(*, data_sets: int, pseudonymised: bool = True) -> ReportData:
     """A contest of which there are scores only: c is below the threshold, d hands in nothing."""
     roster = Roster(teams="abcd", pseudonymised="000" if pseudonymised else None, samples=["VisitProb-T"])
     sets = range(1, data_sets + 1)
@@ -143,7 +143,7 @@ def scored(*, data_sets: int, pseudonymised: bool = True) -> Account:
     ]
     board = make_board(Rules(data_sets=data_sets), roster, utilities, attacks)
     refused = (Refusal("submissions/x.csv", "late", "came at noon; the phase ended <before> that"),)
-    return account_of(
+    return build_report_data(
         board, title="Friday & after", command="tracearena contest board friday", names={"a": "a <b>"},
         refused=refused,
     )  # fmt: skip
@@ -170,10 +170,12 @@ def test_a_board_of_scores_alone_has_a_page(data_sets: int, pseudonymised: bool)
 
 def test_a_contest_in_which_nobody_did_anything_has_a_page() -> None:
     board = make_board(Rules(), Roster(teams="ab"), [], [])
-    html = contest_report(account_of(board, title="Nothing", command="tracearena contest board x")).html()
+    html = contest_report(
+        build_report_data(board, title="Nothing", command="tracearena contest board x")
+    ).html()
     assert "Nobody defended best" in html
     assert "nobody" in html
 
 
-def test_the_same_contest_makes_the_same_page(held: Rehearsal, html: str) -> None:
+def test_the_same_contest_makes_the_same_page(held: SimulatedContest, html: str) -> None:
     assert contest_report(held.account("tracearena demo --teams 7 --seed 5")).html() == html

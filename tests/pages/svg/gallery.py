@@ -25,11 +25,11 @@ from tracearena.contest import (
     make_awards,
     make_board,
 )
-from tracearena.contest.report_data import margin
+from tracearena.contest.report_data import estimate_margin
 from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.pages import svg
 from tracearena.pages.svg import Picture
-from tracearena.pages.team_styles import team_styles
+from tracearena.pages.team_styles import assign_team_styles
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -92,7 +92,7 @@ def people() -> Traces:
 @cache
 def released(defence: str = "PL(4,1)") -> ObfuscatedTraces:
     """The same people, defended."""
-    return validation.transformed(catalogue.create(defence, "obfuscator"), people(), seed=1)
+    return validation.run_transform(catalogue.create(defence, "obfuscator"), people(), seed=1)
 
 
 @cache
@@ -107,7 +107,11 @@ def mixed() -> ObfuscatedTraces:
 def pictures(teams: tuple[str, ...] = PLAIN) -> dict[str, Picture]:
     """One picture of every kind, by the ids that they begin with."""
     shown = board(teams)
-    styles, awards, luck = team_styles(shown.roster), make_awards(shown), margin(shown.rules.users)
+    styles, awards, luck = (
+        assign_team_styles(shown.roster),
+        make_awards(shown),
+        estimate_margin(shown.rules.users),
+    )
     before, after = svg.crowd_pictures(people(), released())
     return {
         "timeline": svg.timeline_picture(SCHEDULE, NOW),

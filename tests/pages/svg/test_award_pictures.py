@@ -6,9 +6,9 @@ import pytest
 from tests.pages.svg.gallery import SVG, board, numbers, of_class, tree
 
 from tracearena.contest import Award, Standing, make_awards
-from tracearena.contest.report_data import margin
+from tracearena.contest.report_data import estimate_margin
 from tracearena.pages.svg import margins_picture, podium_picture
-from tracearena.pages.team_styles import TeamStyle, team_styles
+from tracearena.pages.team_styles import TeamStyle, assign_team_styles
 
 LOOKS = {name: TeamStyle("#0072B2", "circle") for name in "abcdefgh"}
 
@@ -20,7 +20,7 @@ def award(*values: float, name: str = "best-anonymization") -> Award:
 
 
 def test_bands_are_twice_the_margin_wide_around_the_score() -> None:
-    luck = margin(500)
+    luck = estimate_margin(500)
     picture = margins_picture(award(0.5, 0.4), luck, LOOKS)
     (tie,) = of_class(picture, "tie-band")
     bands = [(float(one.attrib["x"]), float(one.attrib["width"])) for one in of_class(picture, "margin")]
@@ -39,7 +39,7 @@ def test_whoever_luck_may_have_kept_from_winning_is_named(second: float, tied: b
 
 def test_sums_of_attackers_are_bars_without_luck() -> None:
     best = make_awards(board())[-1]
-    picture = margins_picture(best, 0.01, team_styles(board().roster))
+    picture = margins_picture(best, 0.01, assign_team_styles(board().roster))
     assert not of_class(picture, "margin")
     bars = [one for one in of_class(picture, "mark") if one.tag == f"{SVG}rect"]
     widths = [float(one.attrib["width"]) for one in bars]
@@ -53,7 +53,7 @@ def test_sums_of_attackers_are_bars_without_luck() -> None:
 
 def test_the_table_is_the_award() -> None:
     best = make_awards(board())[0]
-    rows = margins_picture(best, 0.01, team_styles(board().roster)).table_rows
+    rows = margins_picture(best, 0.01, assign_team_styles(board().roster)).table_rows
     assert rows == tuple((place.place, place.team, place.value) for place in best.places)
 
 

@@ -10,7 +10,7 @@ import pytest
 from defusedxml.ElementTree import fromstring
 from tests.pages.svg.gallery import NASTY, PLAIN, SVG, Picture, pictures, tree
 
-from tracearena.pages.svg import stylesheet
+from tracearena.pages.svg import read_stylesheet
 
 NAMES = {"plain": PLAIN, "nasty": NASTY}
 KINDS = list(pictures())
@@ -132,12 +132,12 @@ def test_every_class_of_the_pictures_that_needs_a_rule_has_one() -> None:
     styled = {"ink", "soft", "panel", "line", "grid", "hatch", "mark", "hollow", "halo", "strong", "number"}
     assert styled <= used
     for name in styled:
-        assert re.search(rf"\.{name}\b", stylesheet())
+        assert re.search(rf"\.{name}\b", read_stylesheet())
 
 
 def test_the_stylesheet_asks_for_nothing_from_elsewhere() -> None:
-    assert not re.search(r"url\(|@import", stylesheet())
-    assert stylesheet().count("{") == stylesheet().count("}")
+    assert not re.search(r"url\(|@import", read_stylesheet())
+    assert read_stylesheet().count("{") == read_stylesheet().count("}")
 
 
 def test_the_same_contest_makes_the_same_pictures() -> None:

@@ -16,9 +16,9 @@ from tracearena.contest import (
     attack_sums,
     make_board,
 )
-from tracearena.pages.contest_data import attack_table
+from tracearena.pages.contest_data import build_attack_table
 from tracearena.pages.svg import matrix_picture
-from tracearena.pages.svg.canvas import ink_on, viridis
+from tracearena.pages.svg.canvas import choose_ink, viridis
 
 KIND = AttackKind.TRACE_INFERENCE
 
@@ -47,7 +47,7 @@ def one_row(*scores: float | None, users: int = 2000) -> Picture:
 
 
 def test_every_cell_is_an_attack_of_the_board(shown: Board, picture: Picture) -> None:
-    table = attack_table(shown, KIND)
+    table = build_attack_table(shown, KIND)
     cells = of_class(picture, "cell")
     assert len(cells) == len(table.cells()) == 10 * 12 - 9
     for cell in cells:
@@ -64,7 +64,7 @@ def test_every_cell_is_an_attack_of_the_board(shown: Board, picture: Picture) ->
 
 
 def test_no_team_attacks_itself(shown: Board, picture: Picture) -> None:
-    table = attack_table(shown, KIND)
+    table = build_attack_table(shown, KIND)
     at = {
         (int(cell.attrib["data-row"]), int(cell.attrib["data-column"])) for cell in of_class(picture, "cell")
     }
@@ -74,7 +74,7 @@ def test_no_team_attacks_itself(shown: Board, picture: Picture) -> None:
 def test_the_strongest_attack_of_each_row_is_framed(shown: Board, picture: Picture) -> None:
     framed = of_class(picture, "strongest")
     least = {int(words.attrib["data-row"]): float(words.text) for words in of_class(picture, "least")}
-    rows = attack_table(shown, KIND).rows
+    rows = build_attack_table(shown, KIND).rows
     assert {int(cell.attrib["data-row"]) for cell in framed} == set(range(len(rows)))
     for cell in framed:
         assert float(cell.attrib["data-score"]) == pytest.approx(
@@ -91,7 +91,7 @@ def test_the_sums_stand_at_the_foot(shown: Board, picture: Picture) -> None:
 
 
 def test_an_attack_far_below_its_row_is_flagged_and_no_other(shown: Board, picture: Picture) -> None:
-    table = attack_table(shown, KIND)
+    table = build_attack_table(shown, KIND)
     flagged = of_class(picture, "far")
     assert len(flagged) == 1
     assert table.attackers[int(flagged[0].attrib["data-column"])] == "a"
@@ -128,14 +128,14 @@ def test_a_closed_matrix_marks_everything_that_a_ceremony_opens(shown: Board) ->
 
 
 def test_the_table_is_the_board(shown: Board, picture: Picture) -> None:
-    table = attack_table(shown, KIND)
+    table = build_attack_table(shown, KIND)
     *rows, foot = picture.table_rows
     assert [row[1:-1] for row in rows] == [tuple(row) for row in table.scores]
     assert foot[1:-1] == table.sums
 
 
 def test_the_caption_counts_attackers_and_targets(shown: Board, picture: Picture) -> None:
-    table = attack_table(shown, KIND)
+    table = build_attack_table(shown, KIND)
     framed = {column for row, column in table.cells() if table.is_least(row, column)}
     told = picture.caption.partition("counts 1. ")[2]
     assert numbers(told)[:3] == [len(framed), len(table.attackers), len(table.targets)]
@@ -164,7 +164,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("percent", range(101))
 def test_every_number_can_be_read_on_its_colour(percent: int) -> None:
     score = percent / 100
-    ink = {"on-bright": 0.0, "on-dark": 1.0}[ink_on(score)]
+    ink = {"on-bright": 0.0, "on-dark": 1.0}[choose_ink(score)]
     low, high = sorted((ink, luminance(viridis(score))))
     assert (high + 0.05) / (low + 0.05) >= 4.5
 

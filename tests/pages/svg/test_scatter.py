@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.pages.svg.gallery import PLAIN, SAMPLES, SVG, board, of_class, tree
 
-from tracearena.contest import Roster, Rules, compared, make_board
+from tracearena.contest import Roster, Rules, make_board, select_compared_rows
 from tracearena.pages.html import MARKERS
 from tracearena.pages.svg import privacy_picture, usefulness_picture
-from tracearena.pages.svg.canvas import SHAPES, marker
+from tracearena.pages.svg.canvas import SHAPES, draw_marker
 from tracearena.pages.svg.contest import _AREA
-from tracearena.pages.team_styles import team_styles
+from tracearena.pages.team_styles import assign_team_styles
 
 MANY = tuple(f"team {number}" for number in range(50))
 
@@ -29,7 +29,7 @@ def spot(element: object) -> tuple[float, float]:
 def test_markers_stand_at_the_scores_of_the_board() -> None:
     shown = board()
     marks = of_class(privacy_picture(shown), "mark")
-    expected = [(row.s_R_min, row.s_T_min) for row in compared(shown)]
+    expected = [(row.s_R_min, row.s_T_min) for row in select_compared_rows(shown)]
     assert [spot(one) for one in marks] == [pytest.approx(pair, abs=0.002) for pair in expected]
 
 
@@ -38,13 +38,13 @@ def test_no_two_teams_look_alike() -> None:
     marks = of_class(privacy_picture(shown), "mark")
     looks = {(one.tag, one.get("points"), one.get("fill"), one.get("class")) for one in marks}
     assert len(looks) == len(marks) == 50
-    assert {style.marker for style in team_styles(shown.roster).values()} <= {"circle", *SHAPES}
+    assert {style.marker for style in assign_team_styles(shown.roster).values()} <= {"circle", *SHAPES}
 
 
 def test_every_marker_of_the_house_has_a_shape() -> None:
     assert {one.plotly for one in MARKERS} == {"circle", *SHAPES} - {"x"}
     assert len(set(SHAPES.values())) == len(SHAPES)
-    assert 'fill="none"' not in marker(0, 0, "x", "var(--ink)")
+    assert 'fill="none"' not in draw_marker(0, 0, "x", "var(--ink)")
 
 
 def test_the_pseudonymised_team_is_a_cross_and_samples_are_grey_dots() -> None:

@@ -9,15 +9,15 @@ import pytest
 from tests.pages.svg.gallery import SVG, Picture, mixed, numbers, of_class, people, released, tree
 
 from tracearena.metrics import utility_score
-from tracearena.pages.contest_data import crowds_at_noon, displacements, losses_by_place
+from tracearena.pages.contest_data import count_noon_crowds, measure_displacements, sum_losses_by_place
 from tracearena.pages.svg import (
+    build_trace_data,
     crowd_pictures,
     day_picture,
     displacement_picture,
     losses_picture,
-    trace_data,
 )
-from tracearena.pages.svg.maps import Ground, true_day_picture
+from tracearena.pages.svg.maps import MapProjection, true_day_picture
 from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
 
 
@@ -28,19 +28,19 @@ def small(rows: int = 4, columns: int = 4) -> Places:
 
 
 def test_a_map_keeps_the_shape_of_the_ground_with_north_up() -> None:
-    ground = Ground(small())
+    ground = MapProjection(small())
     assert ground.height / ground.width == pytest.approx(1.0, abs=1e-3)
     assert ground.at(0)[1] > ground.at(12)[1]
     assert ground.at(0)[0] < ground.at(3)[0]
     tall = Grid(rows=9, columns=1, south=0.0, west=10.0, north=0.9, east=10.1)
-    narrow = Ground(Places.of_grid(tall))
+    narrow = MapProjection(Places.of_grid(tall))
     assert narrow.height / narrow.width == pytest.approx(9.0, abs=1e-3)
 
 
 def test_the_bar_has_the_length_that_it_says() -> None:
     places = people().places
     (bar,) = of_class(crowd_pictures(people(), released())[0], "scale")
-    ground = Ground(places)
+    ground = MapProjection(places)
     middle = np.radians(ground.box.middle[0])
     km_per_unit = (ground.box.east - ground.box.west) * 111.195 * np.cos(middle) / ground.width
     length = float(bar.attrib["x2"]) - float(bar.attrib["x1"])
@@ -48,7 +48,7 @@ def test_the_bar_has_the_length_that_it_says() -> None:
 
 
 def test_every_place_with_people_is_a_tile_and_no_other() -> None:
-    crowds = crowds_at_noon(people(), released())
+    crowds = count_noon_crowds(people(), released())
     for picture, amounts in zip(crowd_pictures(people(), released()), crowds[1:], strict=True):
         assert sum(path.attrib["d"].count("M") for path in of_class(picture, "tiles")) == (amounts > 0).sum()
         assert len(of_class(picture, "sensitive")) == 1
@@ -57,7 +57,7 @@ def test_every_place_with_people_is_a_tile_and_no_other() -> None:
 
 
 def test_the_captions_of_the_crowds_are_true() -> None:
-    crowds, sensitive = crowds_at_noon(people(), released()), people().places.sensitive
+    crowds, sensitive = count_noon_crowds(people(), released()), people().places.sensitive
     before, after = crowd_pictures(people(), released())
     assert crowds.before.sum() == people().n_users * 2
     assert crowds.after.sum() == pytest.approx(crowds.before.sum())
@@ -71,13 +71,13 @@ def test_the_captions_of_the_crowds_are_true() -> None:
 
 def test_nothing_is_lost_where_nothing_was_changed() -> None:
     same = ObfuscatedTraces.unchanged(people())
-    assert crowds_at_noon(people(), same).off == 0
+    assert count_noon_crowds(people(), same).off == 0
     assert losses_picture(people(), same, 2.0).caption.startswith("Where usefulness is lost: 0%")
 
 
 def test_losses_add_up_to_the_utility() -> None:
     utility = utility_score(people(), released(), limit_km=2.0).utility
-    assert losses_by_place(people(), released(), 2.0).total == pytest.approx(1 - utility)
+    assert sum_losses_by_place(people(), released(), 2.0).total == pytest.approx(1 - utility)
     picture = losses_picture(people(), released(), 2.0)
     assert numbers(picture.caption)[0] == pytest.approx(1 - utility, abs=6e-3)
     rows = picture.table_rows
@@ -104,7 +104,7 @@ def test_deleted_events_and_sets_stand_apart() -> None:
 
 
 def test_the_caption_of_the_distances_is_true() -> None:
-    found = displacements(people(), released(), 2.0)
+    found = measure_displacements(people(), released(), 2.0)
     far = people().places.distance_km(people().place_index, released().codes)
     told = numbers(displacement_picture(people(), released(), 2.0).caption)
     assert told[0] == pytest.approx((far == 0).mean(), abs=6e-4)
@@ -153,7 +153,7 @@ def test_a_day_without_events_has_a_picture() -> None:
 
 def test_data_of_a_viewer_are_the_traces() -> None:
     chosen = [3, 0, 17]
-    data = json.loads(json.dumps(trace_data(people(), mixed(), chosen)))
+    data = json.loads(json.dumps(build_trace_data(people(), mixed(), chosen)))
     cells = mixed().take_users(chosen).cells()
     before = people().take_users(chosen)
     events = [
@@ -169,7 +169,7 @@ def test_data_of_a_viewer_are_the_traces() -> None:
 
 
 def test_the_ground_of_a_viewer_has_the_distances_of_the_places() -> None:
-    ground = trace_data(people(), mixed(), [0])["map"]
+    ground = build_trace_data(people(), mixed(), [0])["map"]
     x, y = np.array(ground["x_km"]), np.array(ground["y_km"])
     straight = np.hypot(x[0] - x, y[0] - y)
     # The contest's own rule of 111 and 91 km a degree differs a little from the ground.
@@ -179,13 +179,13 @@ def test_the_ground_of_a_viewer_has_the_distances_of_the_places() -> None:
 
 def test_sets_that_nobody_chosen_has_are_left_out() -> None:
     original, after = three_events()
-    assert trace_data(original, after, [0])["sets"] == [[8, 9]]
-    assert trace_data(people(), released(), [0, 1])["sets"] == []
+    assert build_trace_data(original, after, [0])["sets"] == [[8, 9]]
+    assert build_trace_data(people(), released(), [0, 1])["sets"] == []
 
 
 def test_data_of_a_viewer_are_small() -> None:
-    one = json.dumps(trace_data(people(), released(), [0]), separators=(",", ":"))
-    ten = json.dumps(trace_data(people(), released(), range(10)), separators=(",", ":"))
+    one = json.dumps(build_trace_data(people(), released(), [0]), separators=(",", ":"))
+    ten = json.dumps(build_trace_data(people(), released(), range(10)), separators=(",", ":"))
     assert (len(ten) - len(one)) / 9 < 15 * people().n_events / people().n_users + 80
 
 

@@ -9,7 +9,7 @@ from tests.examples import examples
 
 from tracearena.mobility import SparseTensor, transition_counts, visit_counts
 from tracearena.synthesis.ppmtf._gibbs_kernels import sample_zeros
-from tracearena.synthesis.ppmtf.tensors import trimmed, truncated
+from tracearena.synthesis.ppmtf.tensors import trim_tensor, truncate_tensor
 from tracearena.traces import Clock, Places, Traces
 
 
@@ -57,12 +57,12 @@ def test_every_zero_cell_is_drawn_equally_often():
 
 def test_trimming_keeps_a_random_choice_with_full_counts(make_walks):
     tensor = visit_counts(make_walks(users=5, days=4))
-    fewer = trimmed(tensor, 10, seed=1)
+    fewer = trim_tensor(tensor, 10, seed=1)
     before, after = cells(tensor), cells(fewer)
     assert after.items() <= before.items()
     assert np.diff(fewer.offsets).tolist() == [min(10, n) for n in np.diff(tensor.offsets).tolist()]
-    assert cells(trimmed(tensor, 10, seed=1)) == after != cells(trimmed(tensor, 10, seed=2))
-    assert trimmed(tensor, 10_000, seed=1) is tensor
+    assert cells(trim_tensor(tensor, 10, seed=1)) == after != cells(trim_tensor(tensor, 10, seed=2))
+    assert trim_tensor(tensor, 10_000, seed=1) is tensor
 
 
 def test_truncation_cuts_counts_only():
@@ -70,4 +70,4 @@ def test_truncation_cuts_counts_only():
     traces = Traces.from_dense([[0] * 9, [1] * 9], places, clock)
     tensor = transition_counts(traces)
     assert tensor.counts.tolist() == [8, 8]
-    assert truncated(tensor, 5).counts.tolist() == [5, 5]
+    assert truncate_tensor(tensor, 5).counts.tolist() == [5, 5]

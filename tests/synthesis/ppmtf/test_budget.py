@@ -8,7 +8,7 @@ import pytest
 from tracearena.engine import use
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf import fit_bounded, measured_kappa, privacy_budget
+from tracearena.synthesis.ppmtf import fit_bounded, measure_kappa, privacy_budget
 from tracearena.traces import Traces
 
 SMALL = {"factors": 2, "alpha": 20, "iterations": 4, "zero_transitions": 20, "zero_visits": 20}
@@ -34,22 +34,22 @@ def test_kappa_is_how_far_reconstructed_counts_reach_out(checkins: Traces, share
         np.einsum("nk,ik,tk->nit", visits.users, visits.places, visits.slots),
     ]
     expected = max(max(0, -value.min(), value.max() - 10) for value in values)
-    assert measured_kappa(model) == pytest.approx(expected)
+    assert measure_kappa(model) == pytest.approx(expected)
     with use(threads=2):
-        assert privacy_budget(model).kappa == measured_kappa(model)
+        assert privacy_budget(model).kappa == measure_kappa(model)
 
 
 def test_training_is_repeated_until_kappa_is_small_enough(checkins: Traces):
     parameters = PPMTF(**SMALL)
-    kappas = [measured_kappa(fit_bounded(parameters, checkins, kappa=1e9, seed=seed)[0]) for seed in (1, 2)]
+    kappas = [measure_kappa(fit_bounded(parameters, checkins, kappa=1e9, seed=seed)[0]) for seed in (1, 2)]
     model, attempts = fit_bounded(parameters, checkins, kappa=min(kappas), seed=int(np.argmin(kappas)) + 1)
     assert attempts == 1
-    assert measured_kappa(model) == min(kappas)
+    assert measure_kappa(model) == min(kappas)
     tried, more = fit_bounded(
         parameters, checkins, kappa=max(kappas) * 0.999, attempts=30, seed=int(np.argmax(kappas)) + 1
     )
     assert more > 1
-    assert measured_kappa(tried) < max(kappas)
+    assert measure_kappa(tried) < max(kappas)
     assert not hasattr(parameters, "transition_factors_")
     with pytest.raises(DataError, match="smallest"):
         fit_bounded(parameters, checkins, kappa=0, attempts=2, seed=1)

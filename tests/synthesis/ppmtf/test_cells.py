@@ -9,7 +9,7 @@ from tests.threads import on_threads
 from tracearena.errors import ParameterError
 from tracearena.mobility import SparseTensor
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.gibbs import Gaussian, step_users, target_statistics
+from tracearena.synthesis.ppmtf.gibbs import Gaussian, step_users, sum_target_statistics
 from tracearena.synthesis.ppmtf.tensors import CellRules, WeightedCells, arrange_weighted
 
 RULES = CellRules(positive=100, largest=3, zeros=7)
@@ -47,7 +47,7 @@ def test_closed_forms_are_sums_over_all_cells(moves, visits):
     assert np.allclose(cells.place_gram(a, cd), np.einsum("nit,ntk,ntl->ikl", weight, x, x))
     x = np.einsum("nk,ik->nik", a, b)
     assert np.allclose(cells.target_gram(a, b), np.einsum("nit,nik,nil->tkl", weight, x, x))
-    assert np.allclose(target_statistics(cells, a, b).weighted, np.einsum("nit,nik->tk", value, x))
+    assert np.allclose(sum_target_statistics(cells, a, b).weighted, np.einsum("nit,nik->tk", value, x))
     assert cells.weight == pytest.approx(weight.sum())
 
 

@@ -217,6 +217,6 @@ def test_a_file_that_a_worker_does_not_find_is_named(people, cluster, tmp_path):
 
 def test_files_with_numbers_for_times_are_refused(make_walks, cluster, tmp_path):
     walks = make_walks(20, 2)
-    checkins.write(walks, tmp_path / "walks")
+    checkins.write_partitions(walks, tmp_path / "walks")
     with pytest.raises(FileError, match=r"part-00000\.parquet: has numbers for times"):
         PartitionedTraces(tmp_path / "walks", walks.places, cluster)

@@ -17,12 +17,12 @@ from tracearena.synthesis.ppmtf.gibbs import (
     Moments,
     RowStatistics,
     draw_rows,
+    draw_wishart,
     initial_factors,
     step_users,
-    target_statistics,
-    wishart,
+    sum_target_statistics,
 )
-from tracearena.synthesis.ppmtf.tensors import CellRules, Groups, SampledCells, arrange_sampled
+from tracearena.synthesis.ppmtf.tensors import CellRules, PairGroups, SampledCells, arrange_sampled
 
 ROOT = np.random.SeedSequence(5)
 
@@ -57,7 +57,7 @@ def slow_conditional(
 
 def a_prior(z: int, seed: int) -> Gaussian:
     rng = np.random.default_rng(seed)
-    return Gaussian(rng.normal(size=z), wishart(np.eye(z), z + 2, rng))
+    return Gaussian(rng.normal(size=z), draw_wishart(np.eye(z), z + 2, rng))
 
 
 @pytest.mark.parametrize("mode", ["users", "places", "targets"])
@@ -77,7 +77,7 @@ def test_statistics_give_the_conditionals_of_a_slow_dense_sampler(mode):
         products = np.einsum("nk,tk->ntk", drawn, cd)
         rows = [(products[seen[:, i] > 0], value[:, i][seen[:, i] > 0]) for i in range(6)]
     else:
-        both = target_statistics(cells, a, b)
+        both = sum_target_statistics(cells, a, b)
         gram, weighted = both.gram, both.weighted
         products = np.einsum("nk,ik->nik", a, b)
         rows = [(products[seen[:, :, t] > 0], value[:, :, t][seen[:, :, t] > 0]) for t in range(9)]
@@ -96,7 +96,7 @@ def test_sums_over_cells_are_those_of_every_outer_product(z, kind):
     sizes = [0, 1, 7, 0, 300, 2]
     left, right = rng.normal(size=(30, z)), rng.normal(size=(20, z))
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    pairs = Groups(offsets, *(rng.integers(0, n, offsets[-1]).astype(kind) for n in (30, 20)))
+    pairs = PairGroups(offsets, *(rng.integers(0, n, offsets[-1]).astype(kind) for n in (30, 20)))
     x = left[pairs.left] * right[pairs.right]
     expected = [x[first:stop].T @ x[first:stop] for first, stop in pairwise(offsets)]
     found = pairs.gram(left, right)
@@ -155,7 +155,7 @@ def test_a_chain_started_at_the_truth_stays_there_in_distribution(iterations):
     def from_prior() -> list[np.ndarray]:
         matrices = []
         for rows in shape:
-            precision = wishart(np.eye(z) / 60, 60.0, rng)
+            precision = draw_wishart(np.eye(z) / 60, 60.0, rng)
             mean = rng.multivariate_normal(np.full(z, 0.5), np.linalg.inv(50 * precision))
             matrices.append(rng.multivariate_normal(mean, np.linalg.inv(precision), size=rows))
         return matrices

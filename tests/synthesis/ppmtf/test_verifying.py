@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from tracearena.synthesis.ppmtf import _deniability_kernels, _gibbs_kernels
-from tracearena.synthesis.ppmtf.deniability import Scan, WholeSums, _weighed, bucket_of, is_bounded
+from tracearena.synthesis.ppmtf.deniability import (
+    ExactVerifierCounter,
+    VerifierScan,
+    _estimate_own_likelihoods,
+    bucket_of,
+    is_bounded,
+)
 from tracearena.synthesis.ppmtf.generation import TraceModel
 
 PLACES, SLOTS, INSTANTS, USERS = 37, 4, 12, 150
@@ -48,9 +54,9 @@ def traces(whole: TraceModel, days: int = 1) -> tuple[np.ndarray, np.ndarray]:
 def both(whole: TraceModel, table, owner, running, bucket, eta) -> tuple[np.ndarray, np.ndarray]:
     """k′ by bounds, and by the whole sums alone."""
     everyone = np.arange(USERS)
-    by_bounds = Scan(whole, table, owner, running, bucket, eta).count(everyone)
+    by_bounds = VerifierScan(whole, table, owner, running, bucket, eta).count(everyone)
     slowly = np.zeros(len(table), np.int32)
-    WholeSums(whole, table, owner, bucket, eta).count(
+    ExactVerifierCounter(whole, table, owner, bucket, eta).count(
         np.arange(len(table)), everyone, whole.users, whole.visit_users, slowly
     )
     return by_bounds, 1 + slowly
@@ -74,9 +80,9 @@ def test_likelihoods_on_the_border_of_a_bucket_fall_where_the_whole_sums_say(see
     whole = model("signed", rng)
     table, _ = traces(whole)
     asked: list[int] = []
-    count = WholeSums.count
+    count = ExactVerifierCounter.count
     monkeypatch.setattr(
-        WholeSums, "count", lambda self, of, *rest: (asked.append(len(of)), count(self, of, *rest))
+        ExactVerifierCounter, "count", lambda self, of, *rest: (asked.append(len(of)), count(self, of, *rest))
     )
     for r in rng.permutation(len(table))[:5]:
         own = np.repeat(table[r : r + 1], USERS, axis=0)
@@ -117,7 +123,7 @@ def test_a_trace_is_in_the_bucket_of_its_exact_likelihood(kind, eta, monkeypatch
         return weigh(self, of, users)
 
     monkeypatch.setattr(TraceModel, "log_likelihoods", noted)
-    _, own = _weighed(whole, table, owner, eta)
+    _, own = _estimate_own_likelihoods(whole, table, owner, eta)
     assert np.array_equal(bucket_of(own, eta), bucket_of(exact[:, -1], eta))
     if kind in ("positive", "signed") and eta == 1:
         assert sum(weighed) < 0.05 * len(table), "most are to be told by bounds"
@@ -130,7 +136,7 @@ def test_a_trace_on_the_border_of_its_bucket_is_weighed_exactly(seed):
     exact = whole.log_likelihoods(table, owner)[:, -1]
     for r in range(0, len(table), 9):
         for eta in (-exact[r] / 3, np.nextafter(-exact[r] / 3, 0), np.nextafter(-exact[r] / 3, 9)):
-            _, own = _weighed(whole, table[r : r + 1], owner[r : r + 1], float(eta))
+            _, own = _estimate_own_likelihoods(whole, table[r : r + 1], owner[r : r + 1], float(eta))
             assert bucket_of(own, eta) == bucket_of(exact[r], eta)
 
 
@@ -141,9 +147,9 @@ def test_bounds_of_row_sums_hold_and_are_tight():
         ct = np.ascontiguousarray(c.T)
         low, high, exact = (np.empty(PLACES) for _ in range(3))
         for a in whole.users:
-            _gibbs_kernels.row_sums(a, b, ct, whole.smallest, exact)
+            _gibbs_kernels.sum_clamped_rows(a, b, ct, whole.smallest, exact)
             sizes = np.abs(c).sum(axis=0)
-            _deniability_kernels.sum_bounds(a, b, ct.astype(np.float32), sizes, whole.smallest, low, high)
+            _deniability_kernels.bound_row_sums(a, b, ct.astype(np.float32), sizes, whole.smallest, low, high)
             assert (low <= exact).all()
             assert (exact <= high).all()
             assert np.median(high / low) < 1.001 or kind == "cancelling"
@@ -162,13 +168,13 @@ def test_bounds_of_stays_hold():
     for user in range(0, USERS, 7):
         a = whole.users[user]
         visits = np.maximum((a * whole.slots) @ b.T, whole.smallest)
-        _deniability_kernels.sum_bounds(a, b, ct, np.abs(c).sum(axis=0), whole.smallest, low, high)
+        _deniability_kernels.bound_row_sums(a, b, ct, np.abs(c).sum(axis=0), whole.smallest, low, high)
         given = (a, b, c, bt, ct, *lengths, visits, visits.astype(np.float32), whole.smallest)
         for side, sums, bound in (
             (_deniability_kernels.UPPER, high, upper),
             (_deniability_kernels.LOWER, low, lower),
         ):
-            _deniability_kernels.stay_bounds(side, *given, (1 / sums).astype(np.float32), wanted, bound)
+            _deniability_kernels.bound_stays(side, *given, (1 / sums).astype(np.float32), wanted, bound)
         for slot in range(SLOTS):
             stays = np.diag(whole.transition_probabilities(user, slot))
             asked = wanted[slot]
@@ -182,7 +188,7 @@ def test_rounds_stop_at_k_whatever_their_size(k):
     whole = model("signed", np.random.default_rng(6))
     table, owner = traces(whole)
     running = whole.log_likelihoods(table, owner)
-    scan = Scan(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
+    scan = VerifierScan(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
     everyone = np.random.default_rng(7).permutation(USERS)
     exact = scan.count(everyone)
     for rounds in ((1, 1), (3, 40), (256, 2048)):
@@ -195,7 +201,7 @@ def test_counting_goes_on_wherever_it_was_left(k):
     whole = model("signed", np.random.default_rng(6))
     table, owner = traces(whole)
     running = whole.log_likelihoods(table, owner)
-    scan = Scan(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
+    scan = VerifierScan(whole, table, owner, running, bucket_of(running[:, -1], 2.0), 2.0)
     everyone = np.random.default_rng(7).permutation(USERS)
     left: list[tuple[int, np.ndarray]] = []
 

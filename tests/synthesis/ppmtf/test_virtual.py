@@ -10,7 +10,12 @@ from tests.threads import on_threads
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.generation import Habits, TraceModel, sample_rows, sample_virtual_users
+from tracearena.synthesis.ppmtf.generation import (
+    TraceModel,
+    VirtualUserHabits,
+    sample_rows,
+    sample_virtual_users,
+)
 from tracearena.synthesis.ppmtf.gibbs import Gaussian
 from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Places, Traces
@@ -39,7 +44,7 @@ def seen() -> SeenCells:
     return SeenCells.of(Traces.from_dense(table, Places([0] * 5, range(5)), clock))
 
 
-def slow_matrices(model: TraceModel, user: int, habits: Habits) -> tuple[np.ndarray, np.ndarray]:
+def slow_matrices(model: TraceModel, user: int, habits: VirtualUserHabits) -> tuple[np.ndarray, np.ndarray]:
     """π and Q of every slot, from whole matrices: unseen cells first, then homes, then the walk."""
     a, n = model.users[user], len(model.places)
     star = np.maximum(np.einsum("k,ik,jk->ij", a, model.places, model.next_places), model.smallest)
@@ -65,7 +70,7 @@ def slow_matrices(model: TraceModel, user: int, habits: Habits) -> tuple[np.ndar
 def test_days_follow_the_chain_with_homes_and_without_unseen_cells(small, seen, home_steps, with_seen):
     homes = {"homes": np.array([3, 1], np.int32), "home_weight": np.array([20.0, 2.0, 0, 20.0])}
     chosen = homes | {"home_steps": home_steps} if home_steps else {}
-    habits = Habits(**chosen, seen=seen if with_seen else None)
+    habits = VirtualUserHabits(**chosen, seen=seen if with_seen else None)
     days = 40_000
     traces = small.draw(days, np.random.SeedSequence(3), habits=habits)
     for user in range(2):
@@ -86,7 +91,7 @@ def test_days_follow_the_chain_with_homes_and_without_unseen_cells(small, seen, 
 
 def test_no_habits_draw_the_same_traces_as_empty_habits(small):
     root = np.random.SeedSequence(5)
-    assert np.array_equal(small.draw(50, root), small.draw(50, root, habits=Habits()))
+    assert np.array_equal(small.draw(50, root), small.draw(50, root, habits=VirtualUserHabits()))
 
 
 def test_feature_vectors_have_the_mean_and_precision_of_the_model():

@@ -11,7 +11,7 @@ from tests.threads import on_threads
 from tracearena.engine import seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.generation import Habits, TraceModel, Walk
+from tracearena.synthesis.ppmtf.generation import DayWalk, TraceModel, VirtualUserHabits
 from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Places, Traces
 
@@ -36,7 +36,9 @@ def seen() -> SeenCells:
 @pytest.mark.parametrize("only_seen", [True, False])
 def test_rows_of_seen_places_make_the_same_walk_as_whole_rows(model, seen, only_seen: bool) -> None:
     homes = np.arange(9, dtype=np.int32)
-    habits = Habits(homes=homes, home_weight=np.array([20.0, 0, 0, 20.0]), seen=seen if only_seen else None)
+    habits = VirtualUserHabits(
+        homes=homes, home_weight=np.array([20.0, 0, 0, 20.0]), seen=seen if only_seen else None
+    )
     root = seed_sequence(4)
     whole = model.draw(30, root, habits=habits)
     sparse = model.draw(30, root, habits=replace(habits, pace=1.0))
@@ -49,7 +51,7 @@ def test_a_slow_pace_leaves_people_where_they_are_but_for_home_time() -> None:
     model = TraceModel(a, b, c, a, b, d, np.repeat(np.arange(SLOTS), 5))
 
     def stays(pace: float, weight: list[float]) -> np.ndarray:
-        habits = Habits(homes=np.zeros(9, np.int32), home_weight=np.array(weight), pace=pace)
+        habits = VirtualUserHabits(homes=np.zeros(9, np.int32), home_weight=np.array(weight), pace=pace)
         table = model.draw(400, seed_sequence(4), habits=habits)
         return np.asarray((table[:, :, 1:] == table[:, :, :-1]).mean(axis=(0, 1)))
 
@@ -63,7 +65,7 @@ def test_a_slow_pace_leaves_people_where_they_are_but_for_home_time() -> None:
 
 
 def test_the_hours_before_are_those_of_the_first_slot(model, seen) -> None:
-    walk = Walk(before=6, home=6)
+    walk = DayWalk(before=6, home=6)
     stretched, cells, home = walk.stretched(model, seen)
     learned, at_home = walk.order(model.slot_of)
     assert len(learned) == 26
@@ -78,7 +80,7 @@ def test_people_are_at_home_in_home_time(checkins: Traces) -> None:
     trained = PPMTF(factors=3, alpha=20, iterations=6, zero_transitions=20, zero_visits=20).fit(
         checkins, seed=7
     )
-    walk = Walk(before=4, home=4, pace=0.5)
+    walk = DayWalk(before=4, home=4, pace=0.5)
 
     def made() -> np.ndarray:
         return trained.virtual_users(70, homes=True, only_seen=True, walk=walk, seed=3).draw(5)
@@ -93,4 +95,4 @@ def test_people_are_at_home_in_home_time(checkins: Traces) -> None:
 @pytest.mark.parametrize("bad", [{"pace": 0}, {"pace": 1.5}, {"before": -1}, {"home": 2.5}])
 def test_a_walk_is_checked(bad) -> None:
     with pytest.raises(ParameterError, match=next(iter(bad))):
-        Walk(**({"before": 0, "home": 0} | bad))
+        DayWalk(**({"before": 0, "home": 0} | bad))

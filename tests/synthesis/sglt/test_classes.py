@@ -13,7 +13,7 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.metrics.similarity import RankedPlaces, semantic_similarity
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph, separation
-from tracearena.synthesis.sglt.semantics import candidates
+from tracearena.synthesis.sglt.semantics import candidate_class_counts
 from tracearena.traces import Clock, Places, Traces
 
 
@@ -79,7 +79,7 @@ def test_classes_are_a_partition():
 
 @given(st.integers(1, 10_000))
 def test_the_numbers_tried_are_possible(different):
-    tried = candidates(different)
+    tried = candidate_class_counts(different)
     assert tried
     assert all(1 <= count <= different for count in tried)
 

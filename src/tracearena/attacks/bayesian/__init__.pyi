@@ -2,22 +2,22 @@ from .attacks import (
     BayesIdentification,
     BayesInference,
     HabitsInference,
+    LikelihoodAttack,
     MarkovIdentification,
     PolyaIdentification,
-    ToldAttack,
     TrackingInference,
 )
 from .matcher import BayesMatcher
-from .weighing import WeighedMatch
+from .weighing import BayesMatch
 
 __all__ = [
     "BayesIdentification",
     "BayesInference",
+    "BayesMatch",
     "BayesMatcher",
     "HabitsInference",
+    "LikelihoodAttack",
     "MarkovIdentification",
     "PolyaIdentification",
-    "ToldAttack",
     "TrackingInference",
-    "WeighedMatch",
 ]

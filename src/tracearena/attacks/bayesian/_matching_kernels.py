@@ -18,7 +18,7 @@ SCATTER = 2654435761
 
 
 @njit(cache=True, nogil=True)
-def release_profile(
+def fill_release_profile(
     profile: Array, used: Array, offsets: Array, places: Array, values: Array, floor: Array, released: Array
 ) -> None:
     """Write into ``released[k, t]`` how likely symbol ``used[k]`` is at t: Σ_x E(y|x) P_t(x)."""
@@ -34,7 +34,7 @@ def release_profile(
 
 
 @njit(cache=True, nogil=True)
-def ring_shares(
+def compute_ring_shares(
     said: Array, times: Array, profile: Array, offsets: Array, places: Array, rings: Array, shares: Array
 ) -> None:
     """Write for each event how likely its user is in each ring around the place that is said of it.
@@ -54,7 +54,7 @@ def ring_shares(
 
 
 @njit(cache=True, nogil=True)
-def profile_pairs(
+def score_profile_pairs(
     first: int,
     stop: int,
     pair_offsets: Array,
@@ -105,7 +105,9 @@ def profile_pairs(
             others,
             profile,
         )
-        release_profile(profile, used, emission_offsets, emission_places, emission_values, floor, released)
+        fill_release_profile(
+            profile, used, emission_offsets, emission_places, emission_values, floor, released
+        )
         flat = released.ravel()
         for k in range(flat.shape[0]):
             flat[k] = math.log(flat[k]) - ordinary[k]
@@ -118,7 +120,7 @@ def profile_pairs(
 
 
 @njit(cache=True, nogil=True)
-def markov_pairs(
+def score_markov_pairs(
     first: int,
     stop: int,
     pair_offsets: Array,
@@ -235,7 +237,7 @@ SMALL, LARGE = 1e-100, 1e100
 
 
 @njit(cache=True, nogil=True)
-def polya_block(
+def score_polya_block(
     expected: Array,
     totals: Array,
     occurrence_offsets: Array,
@@ -280,7 +282,7 @@ def polya_block(
 
 
 @njit(cache=True, nogil=True)
-def polya_pairs(
+def score_polya_pairs(
     first: int,
     stop: int,
     pair_offsets: Array,
@@ -445,7 +447,7 @@ def fill_profile(
 
 
 @njit(cache=True, nogil=True)
-def habit_gains(
+def compute_profile_gains(
     profile: Array,
     population: Array,
     common: Array,
@@ -481,7 +483,7 @@ def habit_gains(
 
 
 @njit(cache=True, nogil=True)
-def best_answers(gains: Array, answers: Array) -> None:
+def choose_best_answers(gains: Array, answers: Array) -> None:
     """Write the best answer at each time of day."""
     best = gains[0].copy()
     answers[:] = 0
@@ -493,7 +495,7 @@ def best_answers(gains: Array, answers: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def foretell(
+def score_held_out_visits(
     offsets: Array,
     places: Array,
     times: Array,

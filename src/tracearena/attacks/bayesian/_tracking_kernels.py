@@ -8,7 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian._matching_kernels import best_answers, fill_profile, habit_gains
+from tracearena.attacks.bayesian._matching_kernels import (
+    choose_best_answers,
+    compute_profile_gains,
+    fill_profile,
+)
 
 Array = NDArray[Any]
 
@@ -95,10 +99,10 @@ def infer_users(
             space_offsets, space_members, space_weights, population, others, profile,
         )  # fmt: skip
         part = others / (1.0 + others) if visit_offsets[u + 1] > visit_offsets[u] else 1.0
-        habit_gains(
+        compute_profile_gains(
             profile, population, common, part, sensitivity, near_offsets, near_members, near_worth, usual
         )
-        best_answers(usual, by_habit)
+        choose_best_answers(usual, by_habit)
         habits[:] = profile.T
         worth[:] = usual.T
         start = 0
@@ -174,7 +178,7 @@ def infer_users(
 
 
 @njit(cache=True, nogil=True)
-def _move(
+def _predict_moves(
     before: Array,
     ahead: Array,
     share: float,
@@ -239,7 +243,7 @@ def _forward(
                 x = places[e]
                 predicted[x] = own * profile[t, x] + rest * population[t, x]
             if follows:
-                _move(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
+                _predict_moves(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
                       move_offsets, move_targets, move_values, predicted)  # fmt: skip
             explained = 0.0
             for e in range(offsets[y], offsets[y + 1]):
@@ -254,7 +258,7 @@ def _forward(
             for x in range(n_places):
                 predicted[x] = own * profile[t, x] + rest * population[t, x]
             if follows:
-                _move(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
+                _predict_moves(support[i - 1, : sizes[i - 1]], ahead[i - 1], share,
                       move_offsets, move_targets, move_values, predicted)  # fmt: skip
             top = 0.0
             if y >= 0:

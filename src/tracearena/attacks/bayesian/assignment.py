@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.base import LISTED, NOBODY
-from tracearena.attacks.bayesian.candidates import Pairs
+from tracearena.attacks.bayesian.candidates import CandidatePairs
 
 DENSE = 3000
 """Up to so many users and traces the assignment is solved on the full table."""
@@ -14,7 +14,7 @@ _DECIMALS = 9
 """Scores are compared to this many decimals: the digits after them differ between processors."""
 
 
-def assign(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def assign_users(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the user of each trace so that the sum of the scores is the largest, -1 for nobody.
 
     Where pairs were left out as unlikely, a trace may stay without a user; these take, one after the
@@ -23,7 +23,7 @@ def assign(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     n_traces, n_users = len(pairs.offsets) - 1, pairs.n_users
     if not n_traces or not n_users:
         return np.full(n_traces, -1, np.int64)
-    solve = _on_table if max(n_traces, n_users) <= DENSE else _on_pairs
+    solve = _assign_on_table if max(n_traces, n_users) <= DENSE else _assign_on_pairs
     chosen = solve(pairs, scores.round(_DECIMALS))
     free = np.setdiff1d(np.arange(n_users), chosen)
     left = np.flatnonzero(chosen < 0)
@@ -31,7 +31,7 @@ def assign(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     return chosen
 
 
-def _on_table(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def _assign_on_table(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     from scipy.optimize import linear_sum_assignment
 
     n_traces, n_users = len(pairs.offsets) - 1, pairs.n_users
@@ -44,7 +44,7 @@ def _on_table(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     return chosen
 
 
-def _on_pairs(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def _assign_on_pairs(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Solve on the pairs alone; every trace may also stay without a user, at a price above all others."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
@@ -62,7 +62,9 @@ def _on_pairs(pairs: Pairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
     return chosen
 
 
-def ranked_users(pairs: Pairs, scores: NDArray[np.float64], given: NDArray[np.int64]) -> NDArray[np.int64]:
+def rank_users(
+    pairs: CandidatePairs, scores: NDArray[np.float64], given: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return traces × `LISTED` users, the one given to the trace first and then by score, -1 for no more."""
     n_traces = len(pairs.offsets) - 1
     is_given = pairs.users == given[pairs.traces]
@@ -79,8 +81,8 @@ def ranked_users(pairs: Pairs, scores: NDArray[np.float64], given: NDArray[np.in
     return ranked[:, :LISTED]
 
 
-def certainty(
-    pairs: Pairs, scores: NDArray[np.float64], elsewhere: float = 7.0, rounds: int = 40
+def compute_posteriors(
+    pairs: CandidatePairs, scores: NDArray[np.float64], elsewhere: float = 7.0, rounds: int = 40
 ) -> NDArray[np.float64]:
     """Return how sure it is that each pair belongs together: Sinkhorn's doubly stochastic weights.
 

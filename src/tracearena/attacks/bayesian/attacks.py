@@ -19,10 +19,10 @@ from tracearena.attacks.base import (
 )
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.habits import OTHERS, Habits, check_times, sensitivity
-from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher, mechanism_of
-from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.attacks.bayesian.weighing import WeighedMatch, check_weights
+from tracearena.attacks.bayesian.habits import OTHERS, TimeProfiles, check_same_clock, weigh_sensitive_places
+from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher, parse_mechanism
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.weighing import BayesMatch, check_weights
 from tracearena.checks import HEAVIEST, LARGEST_KM, require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
@@ -52,7 +52,7 @@ class InformedAttack(MatchingAttack):
 
     def defence(self, name: str) -> Algorithm | None:
         """Return the defence of a name, or refuse one that the attack cannot use."""
-        return mechanism_of(name)
+        return parse_mechanism(name)
 
     @property
     def waits(self) -> bool:
@@ -70,11 +70,11 @@ class InformedAttack(MatchingAttack):
         require_fitted(self, "matcher_")
         matcher: Any = self.matcher_
         if self.waits and matcher.mechanism is None:
-            mechanism_of(self.mechanism)
+            parse_mechanism(self.mechanism)
 
 
 @dataclass(kw_only=True)
-class ToldAttack(InformedAttack):
+class LikelihoodAttack(InformedAttack):
     """An attack by the likelihoods of `BayesMatcher`.
 
     Parameters
@@ -92,7 +92,7 @@ class ToldAttack(InformedAttack):
 
     def matcher(self) -> BayesMatcher:
         """Return the matcher, not yet fitted."""
-        mechanism = None if self.waits else mechanism_of(self.mechanism)
+        mechanism = None if self.waits else parse_mechanism(self.mechanism)
         return BayesMatcher(mechanism=mechanism, weights=self.weights)
 
 
@@ -100,7 +100,7 @@ class ToldAttack(InformedAttack):
 
 
 @dataclass(kw_only=True)
-class EvidenceIdentification(ToldAttack, MatchingIdentification):
+class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
     """An attack that says who is who by some kinds of evidence, or by all of them, weighed."""
 
     kinds: ClassVar[tuple[str, ...]] = ()
@@ -113,13 +113,13 @@ class EvidenceIdentification(ToldAttack, MatchingIdentification):
 
     def identify_from(self, match: Match, anonymized: ObfuscatedTraces) -> IdTable:
         """Return the inferred ID table by the evidence that the attack looks at."""
-        assert isinstance(match, WeighedMatch)
+        assert isinstance(match, BayesMatch)
         chosen = match.by(*self.kinds) if self.kinds else match.best
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[chosen])
 
     def rank_from(self, match: Match) -> NDArray[np.int64]:
         """Return the likeliest users of each pseudonym by the evidence that the attack looks at."""
-        assert isinstance(match, WeighedMatch)
+        assert isinstance(match, BayesMatch)
         return match.ranked_by(*self.kinds) if self.kinds else match.ranked
 
 
@@ -139,7 +139,7 @@ class BayesIdentification(EvidenceIdentification):
 
 
 @dataclass(kw_only=True)
-class BayesInference(ToldAttack, MatchingInference):
+class BayesInference(LikelihoodAttack, MatchingInference):
     """Believe in every trace that may be the user's, as far as it is certain, and answer what costs least.
 
     q_{u,t}(x) = (1-ε) Σ_p W[u,p] E(y_{p,t}|x) P_{u,t}(x) / Z + ε P_{u,t}(x), where W says how sure it is
@@ -172,12 +172,12 @@ class BayesInference(ToldAttack, MatchingInference):
 
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the answers for a match that is already there."""
-        assert isinstance(match, WeighedMatch)
+        assert isinstance(match, BayesMatch)
         return match.answer((self.share, self.sensitive_weight, self.limit_km), lambda: self._answer(match))
 
-    def _answer(self, match: WeighedMatch) -> Traces:
+    def _answer(self, match: BayesMatch) -> Traces:
         evidence = match.evidence
-        followed = tracking.likeliest(
+        followed = tracking.keep_likeliest_traces(
             evidence.pairs,
             match.certainty,
             evidence.anonymized.n_events,
@@ -185,23 +185,23 @@ class BayesInference(ToldAttack, MatchingInference):
         )
         return self.answer(evidence, followed)
 
-    def answer(self, evidence: Evidence, followed: tracking.Followed) -> Traces:
+    def answer(self, evidence: Evidence, followed: tracking.CandidateTraces) -> Traces:
         """Return the answers to a release where the traces that may be each user's are given."""
         matcher, anonymized = self.matcher_, evidence.anonymized
         assert isinstance(matcher, BayesMatcher)
         reference, around = matcher.reference_, evidence.around
         if self.limit_km != matcher.limit_km:
-            around = Surroundings.of(reference.places, self.limit_km)
+            around = Neighbourhoods.of(reference.places, self.limit_km)
         share = self.share if evidence.made.by_event else min(self.share, tracking.DISGUISED_SHARE)
-        table = tracking.infer(
+        table = tracking.infer_places(
             anonymized,
             evidence.made.said,
             evidence.made.emission,
             evidence.habits,
             around,
-            tracking.Movement.of(reference),
+            tracking.PopulationMovement.of(reference),
             followed,
-            sensitivity(reference, self.sensitive_weight),
+            weigh_sensitive_places(reference, self.sensitive_weight),
             self.limit_km,
             share=share,
         )
@@ -298,11 +298,11 @@ class HabitsInference(TraceInferenceAttack):
         require_kind(self, reference, Traces)
         if not reference.n_users:
             raise DataError("the reference traces have no users")
-        around = Surroundings.of(reference.places, self.limit_km)
+        around = Neighbourhoods.of(reference.places, self.limit_km)
         self.reference_ = reference
-        habits = Habits.in_rhythm(reference, around)
-        worth = sensitivity(reference, self.sensitive_weight)
-        self.answers_ = habit_answers(habits, around, self.limit_km, worth)
+        habits = TimeProfiles.in_rhythm(reference, around)
+        worth = weigh_sensitive_places(reference, self.sensitive_weight)
+        self.answers_ = choose_profile_answers(habits, around, self.limit_km, worth)
         return self
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
@@ -310,7 +310,7 @@ class HabitsInference(TraceInferenceAttack):
         require_fitted(self, "answers_")
         require_kind(self, anonymized, ObfuscatedTraces)
         check_places(self.reference_, anonymized)
-        check_times(self.reference_, anonymized)
+        check_same_clock(self.reference_, anonymized)
         instants = np.arange(*anonymized.span)
         table = self.answers_[:, anonymized.clock.time_of_day(instants)]
         return Traces.from_dense(
@@ -322,11 +322,11 @@ class HabitsInference(TraceInferenceAttack):
         )
 
 
-def habit_answers(
-    habits: Habits, around: Surroundings, limit_km: float, sensitive: NDArray[np.float64]
+def choose_profile_answers(
+    habits: TimeProfiles, around: Neighbourhoods, limit_km: float, sensitive: NDArray[np.float64]
 ) -> NDArray[np.int32]:
     """Return users × times of day: the answer with the least expected score."""
-    from tracearena.attacks.bayesian._matching_kernels import best_answers, habit_gains
+    from tracearena.attacks.bayesian._matching_kernels import choose_best_answers, compute_profile_gains
 
     length = habits.clock.instants_per_day
     answers = np.empty((habits.n_users, length), np.int32)
@@ -339,8 +339,8 @@ def habit_answers(
             habits.of_user(user, profile)
             share = OTHERS / (1 + OTHERS) if habits.offsets[user + 1] > habits.offsets[user] else 1.0
             near = around.offsets, around.members, worth
-            habit_gains(profile, habits.population, common, share, sensitive, *near, gains)
-            best_answers(gains, answers[user])
+            compute_profile_gains(profile, habits.population, common, share, sensitive, *near, gains)
+            choose_best_answers(gains, answers[user])
 
     run_blocks(work, block_ranges(habits.n_users, _USERS_PER_BLOCK))
     return answers

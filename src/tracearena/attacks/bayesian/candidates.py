@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, run_blocks
-from tracearena.traces._arrays import different
+from tracearena.traces._arrays import unique_values
 
 Table = Callable[[int, int], NDArray[np.float64]]
 """Scores of all traces for the users from one number up to another: traces × users."""
@@ -19,7 +19,7 @@ _USERS_PER_BLOCK = 64
 _MOST_KEPT = 8_000_000
 
 
-class Pairs(NamedTuple):
+class CandidatePairs(NamedTuple):
     """Pairs of a trace and a user who may be behind it, by trace, users ascending.
 
     Attributes
@@ -46,23 +46,25 @@ class Pairs(NamedTuple):
         return offsets.astype(np.int64), order.astype(np.int64)
 
     @classmethod
-    def of(cls, traces: NDArray[np.int64], users: NDArray[np.int64], n_traces: int, n_users: int) -> Pairs:
+    def of(
+        cls, traces: NDArray[np.int64], users: NDArray[np.int64], n_traces: int, n_users: int
+    ) -> CandidatePairs:
         """Put pairs in order, each once."""
-        keys = different(traces * np.int64(n_users) + users)
+        keys = unique_values(traces * np.int64(n_users) + users)
         trace, user = np.divmod(keys, max(n_users, 1))
         offsets = np.searchsorted(trace, np.arange(n_traces + 1))
         return cls(offsets.astype(np.int64), user.astype(np.int32), n_users)
 
 
-def everybody(n_traces: int, n_users: int) -> Pairs:
+def build_all_pairs(n_traces: int, n_users: int) -> CandidatePairs:
     """Return all pairs."""
     users = np.tile(np.arange(n_users, dtype=np.int32), n_traces)
-    return Pairs(np.arange(n_traces + 1, dtype=np.int64) * n_users, users, n_users)
+    return CandidatePairs(np.arange(n_traces + 1, dtype=np.int64) * n_users, users, n_users)
 
 
-def best_pairs(
+def find_best_pairs(
     tables: Sequence[Table], n_traces: int, n_users: int, keep: int
-) -> tuple[Pairs, list[NDArray[np.float64]] | None]:
+) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
     """Return the `keep` best users of each trace and the best traces of each user, by the sum of tables.
 
     Exact: every pair is scored, a block of users at a time. Where all scores can be kept meanwhile, those of
@@ -73,7 +75,7 @@ def best_pairs(
     is_kept = n_traces * n_users <= _MOST_KEPT
     chooses = keep < n_users and n_traces > 0
     if not chooses and not is_kept:
-        return everybody(n_traces, n_users), None
+        return build_all_pairs(n_traces, n_users), None
     kept = [np.empty((n_users, n_traces)) for _ in tables] if is_kept else None
     size = keep if chooses else 0
     best_scores = np.full((n_traces, size), -np.inf)
@@ -100,7 +102,7 @@ def best_pairs(
     if chooses:
         traces = np.concatenate([np.repeat(np.arange(n_traces), keep), *(one.ravel() for one in found)])
         users = np.concatenate([best_users.ravel(), np.repeat(np.arange(n_users), of_user)])
-        pairs = Pairs.of(traces, users, n_traces, n_users)
+        pairs = CandidatePairs.of(traces, users, n_traces, n_users)
     else:
-        pairs = everybody(n_traces, n_users)
+        pairs = build_all_pairs(n_traces, n_users)
     return pairs, None if kept is None else [one[pairs.users, pairs.traces] for one in kept]

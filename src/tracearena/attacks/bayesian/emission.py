@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.base import Algorithm
-from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
+from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
 from tracearena.engine import block_ranges
 from tracearena.traces import Places
 from tracearena.traces.geodesy import KM_PER_DEGREE
@@ -33,7 +33,7 @@ _NET_POINTS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Emission:
+class Channel:
     """E(y|x) by symbol y, up to a factor of y that no attack depends on.
 
     Attributes
@@ -56,7 +56,7 @@ class Emission:
         offsets = np.searchsorted(self.places[order], np.arange(n_places + 1))
         return offsets.astype(np.int64), symbols[order], self.values[order]
 
-    def sharpened(self, n_places: int) -> Emission:
+    def sharpened(self, n_places: int) -> Channel:
         """Return an emission of narrower noise, which at each place is answered as often in all.
 
         An attacker who is told planar Laplace noise and believes in less of it told virtual users apart
@@ -72,8 +72,8 @@ class Emission:
         return replace(self, values=values)
 
 
-def known(mechanism: Algorithm, symbols: Symbols, places: Places) -> Emission | None:
-    """Return what a mechanism says of itself; None where it has to be counted (`counted`)."""
+def derive_channel(mechanism: Algorithm, symbols: ObservationAlphabet, places: Places) -> Channel | None:
+    """Return what a mechanism says of itself; None where it has to be counted (`count_channel`)."""
     from tracearena.obfuscation import (
         MRLH,
         Cheating,
@@ -84,41 +84,41 @@ def known(mechanism: Algorithm, symbols: Symbols, places: Places) -> Emission | 
     )
 
     if isinstance(mechanism, (NoObfuscation, MRLH, Cheating)):
-        return truthful(symbols)
+        return build_truthful_channel(symbols)
     if isinstance(mechanism, RandomizedResponse):
         weight = math.exp(-mechanism.epsilon)
         keep = 1 / ((len(places) - 1) * weight + 1)
-        plain = truthful(symbols)
-        return Emission(
+        plain = build_truthful_channel(symbols)
+        return Channel(
             plain.offsets,
             plain.places,
             plain.values * keep * (1 - weight),
             np.full(len(symbols), keep * weight + FLOOR),
         )
     if isinstance(mechanism, PlanarLaplace):
-        return _laplace(mechanism.epsilon, symbols, places)
+        return _build_laplace_channel(mechanism.epsilon, symbols, places)
     if isinstance(mechanism, GeoInd):
-        return _laplace(2000 / mechanism.expected_noise_m, symbols, places)
+        return _build_laplace_channel(2000 / mechanism.expected_noise_m, symbols, places)
     return None
 
 
-def is_known(mechanism: Algorithm) -> bool:
+def has_closed_form(mechanism: Algorithm) -> bool:
     """Whether a mechanism of coordinates is one whose work on places can be written down."""
     from tracearena.obfuscation import GeoInd
 
     return isinstance(mechanism, GeoInd)
 
 
-def truthful(symbols: Symbols) -> Emission:
+def build_truthful_channel(symbols: ObservationAlphabet) -> Channel:
     """Return the emission of a mechanism that always names the true place, alone or among others."""
-    return Emission(
+    return Channel(
         symbols.offsets, symbols.members, np.ones(len(symbols.members)), np.full(len(symbols), FLOOR)
     )
 
 
-def by_distance(
-    symbols: Symbols, places: Places, edges_km: NDArray[np.float64], density: NDArray[np.float64]
-) -> Emission:
+def build_distance_channel(
+    symbols: ObservationAlphabet, places: Places, edges_km: NDArray[np.float64], density: NDArray[np.float64]
+) -> Channel:
     """Return an emission that depends on the distance from the true place alone.
 
     Parameters
@@ -136,17 +136,19 @@ def by_distance(
     distance = np.concatenate([near.data, np.zeros(len(places))])
     pairs = np.unique(rows.astype(np.int64) * len(places) + columns, return_index=True)[1]
     value = density[np.searchsorted(edges_km, distance[pairs] - 1e-9)]
-    return _joined(symbols, places, rows[pairs], columns[pairs], value, min(density[-1], 1 / len(places)))
+    return _join_place_sets(
+        symbols, places, rows[pairs], columns[pairs], value, min(density[-1], 1 / len(places))
+    )
 
 
-def _joined(
-    symbols: Symbols,
+def _join_place_sets(
+    symbols: ObservationAlphabet,
     places: Places,
     symbol: NDArray[np.int64],
     place: NDArray[np.int64],
     value: NDArray[np.float64],
     floor: float,
-) -> Emission:
+) -> Channel:
     """Put the probabilities of single places before the sets, which are taken at their word.
 
     At each place they sum to 1.
@@ -162,7 +164,7 @@ def _joined(
     members = symbols.members[symbols.offsets[len(places)] :]
     floors = np.full(len(symbols), FLOOR)
     floors[: len(places)] = max(floor, FLOOR)
-    return Emission(
+    return Channel(
         np.concatenate([starts, starts[-1] + sets[1:]]).astype(np.int64),
         np.concatenate([place[order], members]).astype(np.int32),
         np.concatenate([value[order], np.ones(len(members))]),
@@ -170,15 +172,15 @@ def _joined(
     )
 
 
-def _laplace(epsilon: float, symbols: Symbols, places: Places) -> Emission:
+def _build_laplace_channel(epsilon: float, symbols: ObservationAlphabet, places: Places) -> Channel:
     """Return planar Laplace noise of ε per km, which ends in the cell or at the nearest place.
 
     Off a grid the noise is laid out on a net of points, each of which ends at its nearest place.
     """
     if places.grid is None:
-        return _laplace_off_grid(epsilon, symbols, places)
+        return _build_off_grid_channel(epsilon, symbols, places)
     grid, n = places.grid, len(places)
-    shift_y, shift_x, kernel = _shifts(epsilon, places)
+    shift_y, shift_x, kernel = _compute_laplace_shifts(epsilon, places)
     parts = []
     for first, stop in block_ranges(n, max(_NET_POINTS // len(kernel), 1)):
         cell = np.arange(first, stop)[:, None]
@@ -189,10 +191,10 @@ def _laplace(epsilon: float, symbols: Symbols, places: Places) -> Emission:
         summed = np.bincount(inverse, np.tile(kernel, stop - first), len(keys))
         parts.append((keys, summed))
     key, value = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return _joined(symbols, places, key // n, key % n, value, FLOOR)
+    return _join_place_sets(symbols, places, key // n, key % n, value, FLOOR)
 
 
-def _shifts(
+def _compute_laplace_shifts(
     epsilon: float, places: Places
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return by how many rows and columns noise moves an event, and how likely each shift is.
@@ -214,7 +216,7 @@ def _shifts(
         mass = np.exp(-epsilon * np.hypot(dy, dx)).mean(axis=(2, 3)).ravel()
         shift_y, shift_x = np.divmod(np.arange(len(mass)), 2 * right + 1) - np.array([[up], [right]])
     else:
-        moved_east, moved_north = _net(epsilon, _NET_POINTS // 4)
+        moved_east, moved_north = _laplace_sample_points(epsilon, _NET_POINTS // 4)
         shift_y, shift_x = np.rint(moved_north / height), np.rint(moved_east / width)
         mass = np.ones(len(shift_y))
     # A shift by more than the whole grid ends at the border, as one by the whole grid does.
@@ -226,7 +228,7 @@ def _shifts(
     return keys // wide, keys % wide - grid.columns, np.asarray(kernel / kernel.sum())
 
 
-def _net(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _laplace_sample_points(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return points of planar Laplace noise, km to the east and north, each as probable as the others."""
     from scipy.special import gammaincinv
 
@@ -236,21 +238,21 @@ def _net(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.fl
     return radius * np.cos(angle), radius * np.sin(angle)
 
 
-def _laplace_off_grid(epsilon: float, symbols: Symbols, places: Places) -> Emission:
-    from tracearena.obfuscation.planar_laplace import moved
+def _build_off_grid_channel(epsilon: float, symbols: ObservationAlphabet, places: Places) -> Channel:
+    from tracearena.obfuscation.planar_laplace import add_noise_to_places
 
     n = len(places)
     count = int(np.clip(_NET_POINTS // n, 64, 2500))
-    east, north = _net(epsilon, count)
+    east, north = _laplace_sample_points(epsilon, count)
     true = np.repeat(np.arange(n, dtype=np.int32), count)
-    answered = moved(places, true, np.tile(east, n), np.tile(north, n))
+    answered = add_noise_to_places(places, true, np.tile(east, n), np.tile(north, n))
     keys, counts = np.unique(answered.astype(np.int64) * n + true, return_counts=True)
-    return _joined(symbols, places, keys // n, keys % n, counts / count, FLOOR)
+    return _join_place_sets(symbols, places, keys // n, keys % n, counts / count, FLOOR)
 
 
-def counted(
-    symbols: Symbols, n_places: int, true: NDArray[np.int32], answered: NDArray[np.int32]
-) -> Emission:
+def count_channel(
+    symbols: ObservationAlphabet, n_places: int, true: NDArray[np.int32], answered: NDArray[np.int32]
+) -> Channel:
     """Count an emission on pairs of a true place and the symbol that a mechanism answered there.
 
     Where a place was seen too rarely to tell, it is believed to be named as it is; a set that the
@@ -272,4 +274,4 @@ def counted(
     order = np.lexsort((place, symbol))
     offsets = np.searchsorted(symbol[order], np.arange(len(symbols) + 1))
     floor = np.full(len(symbols), UNSEEN / max(len(symbols), 1) + FLOOR)
-    return Emission(offsets.astype(np.int64), place[order].astype(np.int32), value[order], floor)
+    return Channel(offsets.astype(np.int64), place[order].astype(np.int32), value[order], floor)

@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.assignment import assign, certainty
-from tracearena.attacks.bayesian.emission import Emission
+from tracearena.attacks.bayesian.assignment import assign_users, compute_posteriors
+from tracearena.attacks.bayesian.emission import Channel
 from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.habits import Habits
-from tracearena.attacks.bayesian.learning import centred
-from tracearena.attacks.bayesian.rehearsal import Rehearsal, drawn
-from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.attacks.bayesian.symbols import Symbols
+from tracearena.attacks.bayesian.habits import TimeProfiles
+from tracearena.attacks.bayesian.learning import double_centre
+from tracearena.attacks.bayesian.rehearsal import SimulatedRelease, draw_observations
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.symbols import ObservationAlphabet
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 ROUNDS = 3
 STEPS = 8
-WITNESSES = 150
+ESTIMATION_TRACES = 150
 """Traces, those of which the attacker is most certain, from which the law is estimated."""
 
 _MOST_PAIRS = 5e6
@@ -32,49 +32,49 @@ _MOST_PAIRS = 5e6
 Floats = NDArray[np.float64]
 
 
-def estimated(
+def estimate_mechanism(
     reference: Traces,
     anonymized: ObfuscatedTraces,
-    around: Surroundings,
-    habits: Habits,
+    around: Neighbourhoods,
+    habits: TimeProfiles,
     seed: np.random.SeedSequence,
-) -> Rehearsal:
+) -> SimulatedRelease:
     """Estimate the mechanism behind a release, and rehearse it."""
-    symbols, (said,) = Symbols.of([anonymized])
+    symbols, (said,) = ObservationAlphabet.of([anonymized])
     if not (said >= 0).any() or (said >= symbols.n_places).all():
-        emission = emissions.truthful(symbols)
+        emission = emissions.build_truthful_channel(symbols)
     else:
-        emission = _estimated(reference, anonymized, symbols, said, around, habits)
-    return Rehearsal(symbols, said, (drawn(reference, emission, said, seed),), emission)
+        emission = _estimate_channel(reference, anonymized, symbols, said, around, habits)
+    return SimulatedRelease(symbols, said, (draw_observations(reference, emission, said, seed),), emission)
 
 
-def _estimated(
+def _estimate_channel(
     reference: Traces,
     anonymized: ObfuscatedTraces,
-    symbols: Symbols,
+    symbols: ObservationAlphabet,
     said: NDArray[np.int32],
-    around: Surroundings,
-    habits: Habits,
-) -> Emission:
+    around: Neighbourhoods,
+    habits: TimeProfiles,
+) -> Channel:
     """Match and estimate in turn, until the law changes no more."""
-    rings = Rings.of(reference.places)
+    rings = DistanceRings.of(reference.places)
     law = rings.start()
-    emission = emissions.truthful(symbols)
+    emission = emissions.build_truthful_channel(symbols)
     for _ in range(ROUNDS):
         emission = rings.emission(symbols, reference.places, law)
-        made = Rehearsal(symbols, said, (), emission)
+        made = SimulatedRelease(symbols, said, (), emission)
         evidence = Evidence(reference, anonymized, made, around, habits, quick=True)
-        table = centred(evidence.pairs, np.stack([evidence.polya, evidence.home], axis=1))
+        table = double_centre(evidence.pairs, np.stack([evidence.polya, evidence.home], axis=1))
         scores = 0.1 * table.sum(axis=1)
-        weight = certainty(evidence.pairs, scores)
-        user = assign(evidence.pairs, scores)
+        weight = compute_posteriors(evidence.pairs, scores)
+        user = assign_users(evidence.pairs, scores)
         sure = np.zeros(anonymized.n_users)
         np.maximum.at(
             sure,
             evidence.pairs.traces,
             np.where(evidence.pairs.users == user[evidence.pairs.traces], weight, 0),
         )
-        witnesses = np.argsort(-sure, kind="stable")[:WITNESSES]
+        witnesses = np.argsort(-sure, kind="stable")[:ESTIMATION_TRACES]
         new = rings.maximised(law, anonymized, said, witnesses, user[witnesses], habits, reference.places)
         if np.abs(new - law).sum() < 0.01:
             law = new
@@ -83,7 +83,7 @@ def _estimated(
     return rings.emission(symbols, reference.places, law)
 
 
-class Rings:
+class DistanceRings:
     """Rings of distance around a place: which pairs of places lie in which."""
 
     def __init__(self, edges_km: Floats, numbers: Floats) -> None:
@@ -92,7 +92,7 @@ class Rings:
         self._near: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None = None
 
     @classmethod
-    def of(cls, places: Places) -> Rings:
+    def of(cls, places: Places) -> DistanceRings:
         """Cut the distances up to 4 km into rings of about a place's width, all beyond into one."""
         from scipy.spatial import KDTree
 
@@ -121,9 +121,9 @@ class Rings:
         law[-1] = 0.05 * law.sum()
         return np.asarray(law / law.sum())
 
-    def emission(self, symbols: Symbols, places: Places, law: Floats) -> Emission:
+    def emission(self, symbols: ObservationAlphabet, places: Places, law: Floats) -> Channel:
         """Return the emission of a law."""
-        return emissions.by_distance(symbols, places, self.edges_km, law / self.numbers)
+        return emissions.build_distance_channel(symbols, places, self.edges_km, law / self.numbers)
 
     def near(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """Return the places in all rings of each place but the last: offsets, places and rings."""
@@ -145,11 +145,11 @@ class Rings:
         said: NDArray[np.int32],
         traces: NDArray[np.int64],
         users: NDArray[np.int64],
-        habits: Habits,
+        habits: TimeProfiles,
         places: Places,
     ) -> Floats:
         """Return the law that explains some traces, whose users are known, best."""
-        from tracearena.attacks.bayesian._matching_kernels import ring_shares
+        from tracearena.attacks.bayesian._matching_kernels import compute_ring_shares
 
         single = (said >= 0) & (said < len(places))
         time = anonymized.clock.time_of_day(anonymized.instants)
@@ -159,7 +159,7 @@ class Rings:
             chosen = single[own]
             found = np.empty((int(chosen.sum()), len(law)))
             profile = habits.of_user(int(user))
-            ring_shares(said[own][chosen], time[own][chosen], profile, *self.near(places), found)
+            compute_ring_shares(said[own][chosen], time[own][chosen], profile, *self.near(places), found)
             shares.append(found)
         table = np.concatenate(shares) / self.numbers
         if not len(table):

@@ -8,14 +8,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.candidates import Pairs, Table, best_pairs
-from tracearena.attacks.bayesian.emission import Emission
-from tracearena.attacks.bayesian.habits import Habits
-from tracearena.attacks.bayesian.markov import Moves, Population, Steps, markov_scores
-from tracearena.attacks.bayesian.polya import Bags, PolyaModel
-from tracearena.attacks.bayesian.profile_match import ProfileMatch
-from tracearena.attacks.bayesian.rehearsal import Rehearsal
-from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.candidates import CandidatePairs, Table, find_best_pairs
+from tracearena.attacks.bayesian.emission import Channel
+from tracearena.attacks.bayesian.habits import TimeProfiles
+from tracearena.attacks.bayesian.markov import (
+    ObservationSteps,
+    PopulationTransitions,
+    TransitionCounts,
+    compute_markov_scores,
+)
+from tracearena.attacks.bayesian.polya import ObservationCounts, PolyaModel
+from tracearena.attacks.bayesian.profile_match import ProfileLikelihood
+from tracearena.attacks.bayesian.rehearsal import SimulatedRelease
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
 from tracearena.traces import Clock, ObfuscatedTraces, Traces
 
 HOME_HOURS = 1.0
@@ -45,23 +50,23 @@ class Evidence:
 
     reference: Traces
     anonymized: ObfuscatedTraces
-    made: Rehearsal
-    around: Surroundings
-    habits: Habits
+    made: SimulatedRelease
+    around: Neighbourhoods
+    habits: TimeProfiles
     quick: bool = False
-    chosen: Pairs | None = None
+    chosen: CandidatePairs | None = None
 
-    def on(self, pairs: Pairs) -> Evidence:
+    def on(self, pairs: CandidatePairs) -> Evidence:
         """Return the same evidence for other pairs."""
         return replace(self, chosen=pairs)
 
     @property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> CandidatePairs:
         """The pairs worth a look: all, or as many of the best as can be looked at closely."""
         return self._first_look[0]
 
     @cached_property
-    def _first_look(self) -> tuple[Pairs, list[NDArray[np.float64]] | None]:
+    def _first_look(self) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
         """The pairs, and how often and when symbols are said of each, where that is kept."""
         if self.chosen is not None:
             return self.chosen, None
@@ -71,7 +76,7 @@ class Evidence:
         tables: list[Table] = [self._polya.table(self._bags)]
         if not self.quick:
             tables.append(self._profile.table())
-        return best_pairs(tables, n_traces, n_users, keep)
+        return find_best_pairs(tables, n_traces, n_users, keep)
 
     def __call__(self, name: str) -> NDArray[np.float64]:
         """Return one kind of evidence, a log-likelihood ratio for each pair."""
@@ -87,8 +92,8 @@ class Evidence:
     @cached_property
     def home(self) -> NDArray[np.float64]:
         """The same in the first and in the last hour of the day."""
-        known = at_home(self.reference.clock, self.reference.instants)
-        seen = at_home(self.anonymized.clock, self.anonymized.instants)
+        known = is_home_hour(self.reference.clock, self.reference.instants)
+        seen = is_home_hour(self.anonymized.clock, self.anonymized.instants)
         visits = self._visits(known)
         bags = self._bags_of(self.anonymized, self.made.said, seen)
         return self._sent(visits).scores(bags, self.pairs)
@@ -116,16 +121,16 @@ class Evidence:
         known = self._steps_of(self.reference, self.made.rehearsed[0])
         seen = self._steps
         n = len(self.made.symbols)
-        usual = Population.of(Moves.of(known, n), n)
-        forth = markov_scores(self.pairs, self.made.symbols, seen, known, self.habits, usual)
-        turned, order = turned_round(self.pairs, len(seen.offsets) - 1)
-        released = Habits.of(self.anonymized, self.around, self.habits.in_time)
+        usual = PopulationTransitions.of(TransitionCounts.of(known, n), n)
+        forth = compute_markov_scores(self.pairs, self.made.symbols, seen, known, self.habits, usual)
+        turned, order = transpose_pairs(self.pairs, len(seen.offsets) - 1)
+        released = TimeProfiles.of(self.anonymized, self.around, self.habits.in_time)
         back = np.empty(len(forth))
-        back[order] = markov_scores(turned, self.made.symbols, known, seen, released, usual)
+        back[order] = compute_markov_scores(turned, self.made.symbols, known, seen, released, usual)
         return forth + back
 
     @cached_property
-    def _bags(self) -> Bags:
+    def _bags(self) -> ObservationCounts:
         return self._bags_of(self.anonymized, self.made.said, np.ones(self.anonymized.n_events, bool))
 
     @cached_property
@@ -133,45 +138,47 @@ class Evidence:
         return self._sent(self._visits(np.ones(self.reference.n_events, bool)))
 
     @cached_property
-    def _profile(self) -> ProfileMatch:
-        return ProfileMatch(self._steps, self.habits, self._emission)
+    def _profile(self) -> ProfileLikelihood:
+        return ProfileLikelihood(self._steps, self.habits, self._emission)
 
     @cached_property
-    def _steps(self) -> Steps:
+    def _steps(self) -> ObservationSteps:
         return self._steps_of(self.anonymized, self.made.said)
 
-    def _sent(self, visits: Bags) -> PolyaModel:
+    def _sent(self, visits: ObservationCounts) -> PolyaModel:
         return PolyaModel.through(visits, self._emission, self.made.symbols.n_places)
 
     @cached_property
-    def _emission(self) -> Emission:
+    def _emission(self) -> Channel:
         """What is believed of the mechanism where traces are matched."""
         made = self.made
         return made.emission.sharpened(made.symbols.n_places) if made.by_event else made.emission
 
-    def _visits(self, chosen: NDArray[np.bool_]) -> Bags:
+    def _visits(self, chosen: NDArray[np.bool_]) -> ObservationCounts:
         traces = self.reference
-        return Bags.of(
+        return ObservationCounts.of(
             traces.user_index[chosen], traces.place_index[chosen], traces.n_users, self.made.symbols.n_places
         )
 
     def _bags_of(
         self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32], chosen: NDArray[np.bool_]
-    ) -> Bags:
-        return Bags.of(traces.user_index[chosen], symbols[chosen], traces.n_users, len(self.made.symbols))
+    ) -> ObservationCounts:
+        return ObservationCounts.of(
+            traces.user_index[chosen], symbols[chosen], traces.n_users, len(self.made.symbols)
+        )
 
-    def _steps_of(self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32]) -> Steps:
-        return Steps.of(traces.user_index, traces.instants, symbols, traces.clock, traces.n_users)
+    def _steps_of(self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32]) -> ObservationSteps:
+        return ObservationSteps.of(traces.user_index, traces.instants, symbols, traces.clock, traces.n_users)
 
 
-def at_home(clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.bool_]:
+def is_home_hour(clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return where the instants lie in the first or in the last hour of the clock's day."""
     span = max(round(HOME_HOURS * 3600 / clock.interval_s), 1)
     time = clock.time_of_day(instants)
     return np.asarray((time < span) | (time >= clock.instants_per_day - span))
 
 
-def half_as_long(evidence: Evidence) -> Evidence:
+def halve_evidence(evidence: Evidence) -> Evidence:
     """Return the same evidence of every other day of the anonymized traces, or instant of a single day."""
     released = evidence.anonymized
     days = released.clock.day_of(released.instants)
@@ -181,7 +188,7 @@ def half_as_long(evidence: Evidence) -> Evidence:
     return replace(evidence, anonymized=released.keep(kept), made=made)
 
 
-def turned_round(pairs: Pairs, n_traces: int) -> tuple[Pairs, NDArray[np.int64]]:
+def transpose_pairs(pairs: CandidatePairs, n_traces: int) -> tuple[CandidatePairs, NDArray[np.int64]]:
     """Return the pairs with users as rows and traces as columns, and the number of each before."""
     offsets, order = pairs.by_user()
-    return Pairs(offsets, pairs.traces[order].astype(np.int32), n_traces), order
+    return CandidatePairs(offsets, pairs.traces[order].astype(np.int32), n_traces), order

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.bayesian import rhythm
-from tracearena.attacks.bayesian.rhythm import RHYTHMS
-from tracearena.attacks.bayesian.surroundings import Surroundings, Weighted
+from tracearena.attacks.bayesian.rhythm import TEMPORAL_KERNELS
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods, NeighbourWeights
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, Traces
 
@@ -37,7 +37,7 @@ class ProfileArrays(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Habits:
+class TimeProfiles:
     """P_{u,t}(x) of every user, worked out for one user at a time.
 
     Attributes
@@ -61,16 +61,16 @@ class Habits:
     places: NDArray[np.int32]
     counts: NDArray[np.float64]
     in_time: NDArray[np.float64]
-    in_space: Weighted
+    in_space: NeighbourWeights
     population: NDArray[np.float64]
 
     @classmethod
     def of(
         cls,
         traces: Traces | ObfuscatedTraces,
-        around: Surroundings,
+        around: Neighbourhoods,
         in_time: NDArray[np.float64] | None = None,
-    ) -> Habits:
+    ) -> TimeProfiles:
         """Count the visits of every user; of a set of places each counts for a part of a visit.
 
         Parameters
@@ -78,7 +78,7 @@ class Habits:
         in_time
             How visits count for every time of day; None takes them for those of usual people.
         """
-        event, place, weight = _visits(traces)
+        event, place, weight = _list_visits(traces)
         clock, m = traces.clock, len(traces.places)
         length = clock.instants_per_day
         time = clock.time_of_day(traces.instants[event])
@@ -88,12 +88,12 @@ class Habits:
         rest, times = np.divmod(distinct, length)
         users, places = np.divmod(rest, max(m, 1))
         spread = np.where(around.distance_km > 0, NEARBY * np.exp(-around.distance_km / NEARBY_KM), 0.0)
-        in_space = _with_own(around, spread)
+        in_space = _add_own_place(around, spread)
         if in_time is None:
-            in_time = rhythm.in_time(clock, *RHYTHMS[0])
+            in_time = rhythm.build_temporal_kernel(clock, *TEMPORAL_KERNELS[0])
         table = np.zeros((m, length))
         np.add.at(table, (places, times), counts)
-        population = _population(table, in_time, in_space)
+        population = _smooth_population(table, in_time, in_space)
         offsets = np.searchsorted(users, np.arange(traces.n_users + 1)).astype(np.int64)
         return cls(
             m,
@@ -108,10 +108,10 @@ class Habits:
         )
 
     @classmethod
-    def in_rhythm(cls, reference: Traces, around: Surroundings) -> Habits:
+    def in_rhythm(cls, reference: Traces, around: Neighbourhoods) -> TimeProfiles:
         """Count the visits of every user, and find how far these people keep to times of day."""
         usual = cls.of(reference, around)
-        found = rhythm.rhythm_of(reference, usual.population, OTHERS)
+        found = rhythm.fit_temporal_kernel(reference, usual.population, OTHERS)
         return usual if np.array_equal(found, usual.in_time) else cls.of(reference, around, found)
 
     @property
@@ -150,18 +150,18 @@ class Habits:
         return profile
 
     def common_gains(
-        self, around: Surroundings, worth: NDArray[np.float64], sensitive: NDArray[np.float64]
+        self, around: Neighbourhoods, worth: NDArray[np.float64], sensitive: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return places × times of day: what each answer is worth by the population's habits."""
-        from tracearena.attacks.bayesian._matching_kernels import habit_gains
+        from tracearena.attacks.bayesian._matching_kernels import compute_profile_gains
 
         gains, nothing = np.empty_like(self.population), np.zeros_like(self.population)
         near = around.offsets, around.members, worth
-        habit_gains(self.population, nothing, nothing, 0.0, sensitive, *near, gains)
+        compute_profile_gains(self.population, nothing, nothing, 0.0, sensitive, *near, gains)
         return gains
 
 
-def _visits(
+def _list_visits(
     traces: Traces | ObfuscatedTraces,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return event, place and weight of every visit."""
@@ -170,7 +170,7 @@ def _visits(
     return np.arange(traces.n_events), traces.place_index, np.ones(traces.n_events)
 
 
-def _with_own(around: Surroundings, spread: NDArray[np.float64]) -> Weighted:
+def _add_own_place(around: Neighbourhoods, spread: NDArray[np.float64]) -> NeighbourWeights:
     """Give the places around a place their share, and the place itself the rest."""
     rows = np.repeat(np.arange(len(around.offsets) - 1), np.diff(around.offsets))
     own = around.members == rows
@@ -178,11 +178,11 @@ def _with_own(around: Surroundings, spread: NDArray[np.float64]) -> Weighted:
     total = np.bincount(rows, spread, len(around.offsets) - 1)[rows]
     share = np.where(total > 0, NEARBY, 0.0)
     weights = np.where(own, 1.0 - share, spread * share / np.where(total > 0, total, 1.0))
-    return Weighted(around.offsets, around.members, weights)
+    return NeighbourWeights(around.offsets, around.members, weights)
 
 
-def _population(
-    table: NDArray[np.float64], in_time: NDArray[np.float64], in_space: Weighted
+def _smooth_population(
+    table: NDArray[np.float64], in_time: NDArray[np.float64], in_space: NeighbourWeights
 ) -> NDArray[np.float64]:
     from scipy.sparse import csr_array
 
@@ -195,12 +195,12 @@ def _population(
     return np.ascontiguousarray(0.999 * known + 0.001 * uniform)
 
 
-def sensitivity(reference: Traces, sensitive_weight: float) -> NDArray[np.float64]:
+def weigh_sensitive_places(reference: Traces, sensitive_weight: float) -> NDArray[np.float64]:
     """Return what finding somebody at each place is worth."""
     return np.where(reference.places.sensitive, sensitive_weight, 1.0)
 
 
-def check_times(reference: Traces, anonymized: ObfuscatedTraces) -> None:
+def check_same_clock(reference: Traces, anonymized: ObfuscatedTraces) -> None:
     """Refuse to compare times of day of different clocks."""
     known, asked = reference.clock.instants_per_day, anonymized.clock.instants_per_day
     if known != asked:

@@ -12,8 +12,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.assignment import certainty
-from tracearena.attacks.bayesian.candidates import Pairs
+from tracearena.attacks.bayesian.assignment import compute_posteriors
+from tracearena.attacks.bayesian.candidates import CandidatePairs
 
 POWERS = (-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
 """Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
@@ -29,11 +29,11 @@ LEAST_CERTAIN = 0.002
 """Traces that fit nobody's habits, whatever the weights, count as certain as this."""
 
 Floats = NDArray[np.float64]
-Weighed = tuple[Pairs, Floats]
+ScoredPairs = tuple[CandidatePairs, Floats]
 """Pairs and the weighed evidence of each."""
 
 
-def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixtures: Floats) -> Floats:
+def learn_weights(pairs: CandidatePairs, table: Floats, truth: NDArray[np.int64], mixtures: Floats) -> Floats:
     """Return the mixture, scaled, under which Sinkhorn makes the true pairs the most certain.
 
     Parameters
@@ -50,7 +50,7 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
 
     def scaled(mixture: Floats) -> tuple[float, Floats]:
         scores = table @ mixture
-        tried = [(surprise(pairs, 2.0**power * scores, truth, 8), power) for power in POWERS]
+        tried = [(compute_matching_loss(pairs, 2.0**power * scores, truth, 8), power) for power in POWERS]
         least, power = min(tried, key=lambda pair: pair[0])
         return least, np.asarray(2.0**power * mixture)
 
@@ -60,11 +60,11 @@ def learn_weights(pairs: Pairs, table: Floats, truth: NDArray[np.int64], mixture
         best = first[1]
     for step in FINER:
         near = [np.asarray(2.0**power * best) for power in (-step, 0.0, step)]
-        best = min(near, key=lambda weights: surprise(pairs, table @ weights, truth, 40))
+        best = min(near, key=lambda weights: compute_matching_loss(pairs, table @ weights, truth, 40))
     return best
 
 
-def scale_when_doubled(long: Weighed, short: Weighed, truth: NDArray[np.int64]) -> float:
+def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: NDArray[np.int64]) -> float:
     """Return what weights are to be scaled by for traces twice as long as those they were learnt on.
 
     Parameters
@@ -80,20 +80,24 @@ def scale_when_doubled(long: Weighed, short: Weighed, truth: NDArray[np.int64]) 
     def together(choice: tuple[float, float]) -> float:
         power, growth = choice
         tried = ((long, 2.0**power), (short, 2.0 ** (power + growth)))
-        return sum(surprise(pairs, scale * scores, truth, 20) for (pairs, scores), scale in tried)
+        return sum(
+            compute_matching_loss(pairs, scale * scores, truth, 20) for (pairs, scores), scale in tried
+        )
 
     power, growth = min(product(NEAR, GROWTH), key=together)
     return float(2.0 ** (power - max(growth, 0.0)))
 
 
-def surprise(pairs: Pairs, scores: Floats, truth: NDArray[np.int64], rounds: int) -> float:
+def compute_matching_loss(
+    pairs: CandidatePairs, scores: Floats, truth: NDArray[np.int64], rounds: int
+) -> float:
     """Return -log of how certain Sinkhorn makes the true pairs, in the mean of those there are."""
     right = pairs.users == truth[pairs.traces]
-    sure = certainty(pairs, scores, rounds=rounds)[right]
+    sure = compute_posteriors(pairs, scores, rounds=rounds)[right]
     return -float(np.log(np.maximum(sure, LEAST_CERTAIN)).mean())
 
 
-def centred(pairs: Pairs, table: Floats) -> Floats:
+def double_centre(pairs: CandidatePairs, table: Floats) -> Floats:
     """Take from every kind of evidence what speaks for a user whatever the trace, and the reverse."""
     table = table.copy()
     traces, n_traces = pairs.traces, len(pairs.offsets) - 1

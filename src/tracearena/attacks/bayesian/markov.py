@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.candidates import Pairs
-from tracearena.attacks.bayesian.habits import OTHERS, Habits
-from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
+from tracearena.attacks.bayesian.candidates import CandidatePairs
+from tracearena.attacks.bayesian.habits import OTHERS, TimeProfiles
+from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.traces import Clock
 
@@ -22,7 +22,7 @@ WEIGHT = 15.0
 _USERS_PER_BLOCK = 16
 
 
-class Steps(NamedTuple):
+class ObservationSteps(NamedTuple):
     """The events of every trace that say something, each with the one an instant before it, if any.
 
     Attributes
@@ -46,7 +46,7 @@ class Steps(NamedTuple):
         symbols: NDArray[np.int32],
         clock: Clock,
         n_traces: int,
-    ) -> Steps:
+    ) -> ObservationSteps:
         """Join successive events of a day."""
         told = np.flatnonzero(symbols != NOTHING)
         owner, instants, said = owner[told], instants[told], symbols[told]
@@ -67,7 +67,7 @@ class Steps(NamedTuple):
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
 
-class Moves(NamedTuple):
+class TransitionCounts(NamedTuple):
     """How often each user went from one symbol to another, sorted by user, origin and target."""
 
     offsets: NDArray[np.int64]
@@ -76,7 +76,7 @@ class Moves(NamedTuple):
     counts: NDArray[np.float64]
 
     @classmethod
-    def of(cls, steps: Steps, n_symbols: int) -> Moves:
+    def of(cls, steps: ObservationSteps, n_symbols: int) -> TransitionCounts:
         """Count the steps that have an origin."""
         led = steps.origins >= 0
         n = np.int64(n_symbols)
@@ -94,7 +94,7 @@ class Moves(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class PopulationTransitions:
     """Q(y|x): where everybody goes from a symbol, as sorted keys with their probabilities."""
 
     n_symbols: int
@@ -102,7 +102,7 @@ class Population:
     values: NDArray[np.float64]
 
     @classmethod
-    def of(cls, moves: Moves, n_symbols: int) -> Population:
+    def of(cls, moves: TransitionCounts, n_symbols: int) -> PopulationTransitions:
         """Sum the moves of all users."""
         keys = moves.origins.astype(np.int64) * n_symbols + moves.targets
         distinct, inverse = np.unique(keys, return_inverse=True)
@@ -120,13 +120,13 @@ class Population:
         return np.where((self.keys[at] == wanted) & (origins >= 0), self.values[at], 0.0)
 
 
-def markov_scores(
-    pairs: Pairs,
-    symbols: Symbols,
-    steps: Steps,
-    model: Steps,
-    habits: Habits,
-    population: Population,
+def compute_markov_scores(
+    pairs: CandidatePairs,
+    symbols: ObservationAlphabet,
+    steps: ObservationSteps,
+    model: ObservationSteps,
+    habits: TimeProfiles,
+    population: PopulationTransitions,
 ) -> NDArray[np.float64]:
     """Return for each pair how much likelier its trace's steps are for its user than for anybody.
 
@@ -137,7 +137,7 @@ def markov_scores(
     habits
         Of the users.
     """
-    from tracearena.attacks.bayesian._matching_kernels import markov_pairs
+    from tracearena.attacks.bayesian._matching_kernels import score_markov_pairs
 
     offsets, order = pairs.by_user()
     rows = pairs.traces[order]
@@ -147,15 +147,15 @@ def markov_scores(
     origins = np.where(begins, n, steps.origins)
     keys = origins * np.int64(n) + steps.targets
     usual = SHARE * population(steps.origins, steps.targets)
-    ends, end_of = _ends(steps, symbols, habits.clock.instants_per_day)
-    anybody = _anybody(ends, habits)[end_of]
+    ends, end_of = _list_step_ends(steps, symbols, habits.clock.instants_per_day)
+    anybody = _compute_population_likelihood(ends, habits)[end_of]
     # Where a chain begins nothing is known of steps: habits alone are compared.
     ordinary = (1 - SHARE) * anybody + np.where(begins, 0.0, usual)
-    moves = Moves.of(model, n)
+    moves = TransitionCounts.of(model, n)
     own = moves.offsets, moves.origins, moves.origins * np.int64(n) + moves.targets, moves.counts
 
     def work(block: int, first: int, stop: int) -> None:
-        markov_pairs(
+        score_markov_pairs(
             first,
             stop,
             offsets,
@@ -182,7 +182,7 @@ def markov_scores(
     return scores
 
 
-class Ends(NamedTuple):
+class StepEnds(NamedTuple):
     """Where and when steps end, each symbol at each time of day once: the places it names, and the time."""
 
     offsets: NDArray[np.int64]
@@ -190,17 +190,19 @@ class Ends(NamedTuple):
     times: NDArray[np.int32]
 
 
-def _ends(steps: Steps, symbols: Symbols, length: int) -> tuple[Ends, NDArray[np.int64]]:
+def _list_step_ends(
+    steps: ObservationSteps, symbols: ObservationAlphabet, length: int
+) -> tuple[StepEnds, NDArray[np.int64]]:
     """Return where steps end, and which of these is the end of each step."""
     distinct, end_of = np.unique(steps.targets * np.int64(length) + steps.times, return_inverse=True)
     said, times = np.divmod(distinct, length)
     sizes = np.diff(symbols.offsets)[said]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     member = np.repeat(symbols.offsets[said] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return Ends(offsets, symbols.members[member], times.astype(np.int32)), end_of
+    return StepEnds(offsets, symbols.members[member], times.astype(np.int32)), end_of
 
 
-def _anybody(ends: Ends, habits: Habits) -> NDArray[np.float64]:
+def _compute_population_likelihood(ends: StepEnds, habits: TimeProfiles) -> NDArray[np.float64]:
     """Return how likely anybody is at each end."""
     times = np.repeat(ends.times, np.diff(ends.offsets))
     owner = np.repeat(np.arange(len(ends.times)), np.diff(ends.offsets))

@@ -12,23 +12,23 @@ from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, Defence, Obfuscator, kinds_of
 from tracearena.attacks.base import Matcher, check_places
 from tracearena.attacks.bayesian import emission, rehearsal
-from tracearena.attacks.bayesian.estimation import estimated
+from tracearena.attacks.bayesian.estimation import estimate_mechanism
 from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.habits import Habits, check_times
-from tracearena.attacks.bayesian.rehearsal import Rehearsal
-from tracearena.attacks.bayesian.surroundings import Surroundings
-from tracearena.attacks.bayesian.suspicion import suspected
-from tracearena.attacks.bayesian.weighing import WeighedMatch
+from tracearena.attacks.bayesian.habits import TimeProfiles, check_same_clock
+from tracearena.attacks.bayesian.rehearsal import SimulatedRelease
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.suspicion import detect_mechanism
+from tracearena.attacks.bayesian.weighing import BayesMatch
 from tracearena.checks import require_fitted
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import ObfuscatedTraces, Traces
 
-PUPILS = 400
+CALIBRATION_USERS = 400
 """Users on whom the weights are learnt, or more where their traces are short: …"""
-LESSON_EVENTS = 40_000
+CALIBRATION_EVENTS = 40_000
 """… so many that they have so many events."""
-FEWEST_PUPILS = 10
+FEWEST_CALIBRATION_USERS = 10
 """With fewer nothing is learnt."""
 
 
@@ -51,7 +51,7 @@ class BayesMatcher(Matcher):
     weights: tuple[tuple[str, float], ...] | None = None
 
     reference_: Traces = field(init=False, repr=False, compare=False)
-    estimate_: Rehearsal | None = field(default=None, init=False, repr=False, compare=False)
+    estimate_: SimulatedRelease | None = field(default=None, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"Bayes({self.mechanism or UNKNOWN})"
@@ -62,8 +62,8 @@ class BayesMatcher(Matcher):
             raise DataError("the reference traces have no users")
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
-        self.around_ = Surroundings.of(reference.places, self.limit_km)
-        self.habits_ = Habits.in_rhythm(reference, self.around_)
+        self.around_ = Neighbourhoods.of(reference.places, self.limit_km)
+        self.habits_ = TimeProfiles.in_rhythm(reference, self.around_)
         return self
 
     def against(self, mechanism: Algorithm | None) -> BayesMatcher:
@@ -82,15 +82,17 @@ class BayesMatcher(Matcher):
         if self.mechanism is not None or self.estimate_ is not None:
             return self
         check_places(self.reference_, anonymized)
-        check_times(self.reference_, anonymized)
+        check_same_clock(self.reference_, anonymized)
         root = seed_sequence(seed)
-        made = estimated(self.reference_, anonymized, self.around_, self.habits_, child_seed(root, 0))
-        other = self.against(suspected(self.reference_, anonymized, made, child_seed(root, 2)))
+        made = estimate_mechanism(
+            self.reference_, anonymized, self.around_, self.habits_, child_seed(root, 0)
+        )
+        other = self.against(detect_mechanism(self.reference_, anonymized, made, child_seed(root, 2)))
         if other.mechanism is None:
             other.estimate_ = made
         return other
 
-    def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> WeighedMatch:
+    def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> BayesMatch:
         """Collect the evidence; what it is worth is worked out when it is asked for."""
         require_fitted(self, "reference_")
         root = seed_sequence(seed)
@@ -99,16 +101,16 @@ class BayesMatcher(Matcher):
             return settled.match(anonymized, seed=root)
         evidence = self.evidence(anonymized, seed=root)
         if self.weights is not None:
-            return WeighedMatch(evidence, weights=dict(self.weights))
-        return WeighedMatch(evidence, self._lesson(self._treatment, evidence.made, child_seed(root, 1)))
+            return BayesMatch(evidence, weights=dict(self.weights))
+        return BayesMatch(evidence, self._lesson(self._treatment, evidence.made, child_seed(root, 1)))
 
     def evidence(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Evidence:
         """Return what can be compared by a settled matcher."""
         check_places(self.reference_, anonymized)
-        check_times(self.reference_, anonymized)
+        check_same_clock(self.reference_, anonymized)
         treatment, made = self._treatment, self.estimate_
         if treatment is not None:
-            made = rehearsal.of_mechanism(
+            made = rehearsal.simulate_mechanism(
                 treatment, self.reference_, anonymized, child_seed(seed_sequence(seed), 0)
             )
         assert made is not None
@@ -127,19 +129,19 @@ class BayesMatcher(Matcher):
             return NoObfuscation() if part is None or isinstance(part, Cheating) else part
         return self.mechanism
 
-    def _lesson(self, treatment: Algorithm | None, made: Rehearsal, seed: Any) -> Evidence | None:
+    def _lesson(self, treatment: Algorithm | None, made: SimulatedRelease, seed: Any) -> Evidence | None:
         """Cut the reference in two by time, and release the later half as the mechanism would."""
-        halves = cut_in_two(self.reference_)
+        halves = split_by_time(self.reference_)
         if halves is None:
             return None
         before, after = halves
         if isinstance(treatment, Obfuscator):
             released = treatment.transform(after, seed=child_seed(seed, 1))
         else:
-            symbols = rehearsal.drawn(after, made.emission, made.said, child_seed(seed, 1))
-            released = rehearsal.spoken(after, symbols, made.symbols)
-        pupils = _pupils(before, after, generator(child_seed(seed, 0)))
-        if len(pupils) < FEWEST_PUPILS:
+            symbols = rehearsal.draw_observations(after, made.emission, made.said, child_seed(seed, 1))
+            released = rehearsal.build_release(after, symbols, made.symbols)
+        pupils = _choose_calibration_users(before, after, generator(child_seed(seed, 0)))
+        if len(pupils) < FEWEST_CALIBRATION_USERS:
             return None
         return self.compare(before, released, pupils, made, child_seed(seed, 2))
 
@@ -148,7 +150,7 @@ class BayesMatcher(Matcher):
         before: Traces,
         released: ObfuscatedTraces,
         users: NDArray[np.int64],
-        estimate: Rehearsal | None,
+        estimate: SimulatedRelease | None,
         seed: Any,
     ) -> Evidence:
         """Return the evidence between some users' earlier days and a simulated release of their later ones.
@@ -164,20 +166,20 @@ class BayesMatcher(Matcher):
         """
         treatment = self._treatment
         if isinstance(treatment, Obfuscator):
-            made = rehearsal.of_mechanism(treatment, before, released, seed)
+            made = rehearsal.simulate_mechanism(treatment, before, released, seed)
         else:
             assert estimate is not None
             said = np.where(released.is_set, len(released.places) + released.set_index, released.codes)
-            mine = rehearsal.drawn(before, estimate.emission, estimate.said, seed)
-            made = Rehearsal(estimate.symbols, said.astype(np.int32), (mine,), estimate.emission)
+            mine = rehearsal.draw_observations(before, estimate.emission, estimate.said, seed)
+            made = SimulatedRelease(estimate.symbols, said.astype(np.int32), (mine,), estimate.emission)
         made = made.of_events(np.isin(released.user_index, users), np.isin(before.user_index, users))
         taught, tested = before.take_users(users), released.take_users(users)
         return Evidence(
-            taught, tested, made, self.around_, Habits.of(taught, self.around_, self.habits_.in_time)
+            taught, tested, made, self.around_, TimeProfiles.of(taught, self.around_, self.habits_.in_time)
         )
 
 
-def cut_in_two(reference: Traces) -> tuple[Traces, Traces] | None:
+def split_by_time(reference: Traces) -> tuple[Traces, Traces] | None:
     """Return the earlier and the later half of the time, of all users; None where there is no time.
 
     Days stay whole where there are several; of an odd number of them the one in the middle is early.
@@ -191,10 +193,10 @@ def cut_in_two(reference: Traces) -> tuple[Traces, Traces] | None:
     return reference.keep(~later), reference.keep(later)
 
 
-def _pupils(before: Traces, after: Traces, rng: np.random.Generator) -> NDArray[np.int64]:
+def _choose_calibration_users(before: Traces, after: Traces, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return users with events in both halves, all or as many as are enough."""
     both = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
-    enough = max(PUPILS, int(LESSON_EVENTS * max(len(both), 1) / max(after.n_events, 1)))
+    enough = max(CALIBRATION_USERS, int(CALIBRATION_EVENTS * max(len(both), 1) / max(after.n_events, 1)))
     return both if len(both) <= enough else np.sort(rng.choice(both, enough, replace=False))
 
 
@@ -205,7 +207,7 @@ UNKNOWN = "unknown"
 ADAPTIVE = "adaptive"
 
 
-def mechanism_of(name: str) -> Algorithm | None:
+def parse_mechanism(name: str) -> Algorithm | None:
     """Return the defence that an attacker was told; None where he has to estimate it."""
     if name == UNKNOWN:
         return None
@@ -218,7 +220,7 @@ def mechanism_of(name: str) -> Algorithm | None:
 
     made: Defence[Any, Any] = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
     part = place_part(made)
-    if part is not None and "obfuscator" not in kinds_of(part) and not emission.is_known(part):
+    if part is not None and "obfuscator" not in kinds_of(part) and not emission.has_closed_form(part):
         raise ParameterError(
             f"{made} works on GPS traces, and what it makes of places is not known; "
             "name a defence of places, or GeoInd"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.candidates import Pairs
-from tracearena.attacks.bayesian.emission import Emission
+from tracearena.attacks.bayesian.candidates import CandidatePairs
+from tracearena.attacks.bayesian.emission import Channel
 from tracearena.attacks.bayesian.symbols import NOTHING
 from tracearena.engine import block_ranges, run_blocks
 
@@ -20,7 +20,7 @@ ALPHA = 3.0
 _PAIRED_USERS_PER_BLOCK = 64
 
 
-class Bags(NamedTuple):
+class ObservationCounts(NamedTuple):
     """How often each trace says each symbol: trace ``p`` has rows ``offsets[p]:offsets[p + 1]``."""
 
     offsets: NDArray[np.int64]
@@ -28,7 +28,9 @@ class Bags(NamedTuple):
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, owner: NDArray[np.int32], symbols: NDArray[np.int32], n_traces: int, n_symbols: int) -> Bags:
+    def of(
+        cls, owner: NDArray[np.int32], symbols: NDArray[np.int32], n_traces: int, n_symbols: int
+    ) -> ObservationCounts:
         """Count the symbols of every trace; an event that says nothing does not count."""
         told = symbols != NOTHING
         keys = owner[told].astype(np.int64) * n_symbols + symbols[told]
@@ -66,7 +68,7 @@ class PolyaModel:
     alpha: NDArray[np.float64]
 
     @classmethod
-    def through(cls, visits: Bags, emission: Emission, n_places: int) -> PolyaModel:
+    def through(cls, visits: ObservationCounts, emission: Channel, n_places: int) -> PolyaModel:
         """Send the visits of every user through the mechanism: a_u(y) = Σ_x c_u(x) E(y|x)."""
         from scipy.sparse import csr_array
 
@@ -89,7 +91,7 @@ class PolyaModel:
         )
 
     @classmethod
-    def seen(cls, bags: Bags, n_symbols: int) -> PolyaModel:
+    def seen(cls, bags: ObservationCounts, n_symbols: int) -> PolyaModel:
         """Take the counts of released traces as they are."""
         floor = np.full(n_symbols, 1e-6)
         return cls._with_prior(
@@ -113,9 +115,9 @@ class PolyaModel:
         """Number of users."""
         return len(self.offsets) - 1
 
-    def baseline(self, bags: Bags) -> NDArray[np.float64]:
+    def baseline(self, bags: ObservationCounts) -> NDArray[np.float64]:
         """Return the score that somebody with the habits of all would have for each trace."""
-        from tracearena.attacks.bayesian._matching_kernels import polya_pairs
+        from tracearena.attacks.bayesian._matching_kernels import score_polya_pairs
 
         scores = np.empty(len(bags.offsets) - 1)
         mean = float(self.totals.mean()) if self.n_users else 0.0
@@ -123,12 +125,14 @@ class PolyaModel:
         alpha = self.alpha * (1 + mean / ALPHA)
         pairs = np.array([0, len(scores)], np.int64), np.arange(len(scores))
         zeros = np.zeros(len(scores))
-        polya_pairs(0, 1, *pairs, *bags, *nobody, np.zeros(1), self.floor, alpha, ALPHA + mean, zeros, scores)
+        score_polya_pairs(
+            0, 1, *pairs, *bags, *nobody, np.zeros(1), self.floor, alpha, ALPHA + mean, zeros, scores
+        )
         return scores
 
-    def table(self, bags: Bags) -> Callable[[int, int], NDArray[np.float64]]:
+    def table(self, bags: ObservationCounts) -> Callable[[int, int], NDArray[np.float64]]:
         """Return what scores all traces for some users: traces × users ``first`` to ``stop``."""
-        from tracearena.attacks.bayesian._matching_kernels import polya_block
+        from tracearena.attacks.bayesian._matching_kernels import score_polya_block
 
         n_traces = len(bags.offsets) - 1
         used, compact = np.unique(bags.symbols, return_inverse=True)
@@ -142,7 +146,7 @@ class PolyaModel:
         def block(first: int, stop: int) -> NDArray[np.float64]:
             expected = self._expected(first, stop, used, place_of)
             scores = np.empty((n_traces, stop - first))
-            polya_block(expected, self.totals[first:stop] + ALPHA, *occurrences, said, baseline, scores)
+            score_polya_block(expected, self.totals[first:stop] + ALPHA, *occurrences, said, baseline, scores)
             return scores
 
         return block
@@ -158,9 +162,9 @@ class PolyaModel:
         expected[at[known], user[known]] += self.values[own][known]
         return expected
 
-    def scores(self, bags: Bags, pairs: Pairs) -> NDArray[np.float64]:
+    def scores(self, bags: ObservationCounts, pairs: CandidatePairs) -> NDArray[np.float64]:
         """Return the log-likelihood ratio of each pair, to somebody with the habits of all."""
-        from tracearena.attacks.bayesian._matching_kernels import polya_pairs
+        from tracearena.attacks.bayesian._matching_kernels import score_polya_pairs
 
         offsets, order = pairs.by_user()
         rows = pairs.traces[order]
@@ -168,7 +172,7 @@ class PolyaModel:
         baseline = self.baseline(bags)
 
         def work(block: int, first: int, stop: int) -> None:
-            polya_pairs(
+            score_polya_pairs(
                 first,
                 stop,
                 offsets,

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.candidates import Pairs, Table
-from tracearena.attacks.bayesian.emission import Emission
-from tracearena.attacks.bayesian.habits import OTHERS, Habits
-from tracearena.attacks.bayesian.markov import Steps
+from tracearena.attacks.bayesian.candidates import CandidatePairs, Table
+from tracearena.attacks.bayesian.emission import Channel
+from tracearena.attacks.bayesian.habits import OTHERS, TimeProfiles
+from tracearena.attacks.bayesian.markov import ObservationSteps
 from tracearena.engine import block_ranges, run_blocks
 
 _USERS_PER_BLOCK = 16
 
 
-class ProfileMatch:
+class ProfileLikelihood:
     """Σ log Σ_x P_{u,t}(x) E(y|x) over the events of a trace, as a ratio to anybody's."""
 
-    def __init__(self, steps: Steps, habits: Habits, emission: Emission) -> None:
-        from tracearena.attacks.bayesian._matching_kernels import release_profile
+    def __init__(self, steps: ObservationSteps, habits: TimeProfiles, emission: Channel) -> None:
+        from tracearena.attacks.bayesian._matching_kernels import fill_release_profile
 
         length = habits.clock.instants_per_day
         used, compact = np.unique(steps.targets, return_inverse=True)
@@ -27,7 +27,7 @@ class ProfileMatch:
         owner, said = np.divmod(distinct, max(int(width), 1))
         self.through = emission.offsets, emission.places, emission.values, emission.floor
         ordinary = np.empty((len(used), length))
-        release_profile(habits.population, used, *self.through, ordinary)
+        fill_release_profile(habits.population, used, *self.through, ordinary)
         self.n_traces = len(steps.offsets) - 1
         self.said = np.searchsorted(owner, np.arange(self.n_traces + 1)), said, counts.astype(np.float64)
         self.habits = habits.arrays
@@ -47,7 +47,7 @@ class ProfileMatch:
 
         return block
 
-    def scores(self, pairs: Pairs) -> NDArray[np.float64]:
+    def scores(self, pairs: CandidatePairs) -> NDArray[np.float64]:
         """Return the log-likelihood ratio of each pair."""
         offsets, order = pairs.by_user()
         rows = pairs.traces[order]
@@ -70,9 +70,9 @@ class ProfileMatch:
         rows: NDArray[np.int64],
         scores: NDArray[np.float64],
     ) -> None:
-        from tracearena.attacks.bayesian._matching_kernels import profile_pairs
+        from tracearena.attacks.bayesian._matching_kernels import score_profile_pairs
 
-        profile_pairs(
+        score_profile_pairs(
             first,
             stop,
             offsets,

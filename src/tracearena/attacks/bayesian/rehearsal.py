@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tracearena.algorithms import validation
 from tracearena.algorithms.base import Algorithm, Obfuscator
 from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.emission import Emission
-from tracearena.attacks.bayesian.symbols import NOTHING, Symbols
+from tracearena.attacks.bayesian.emission import Channel
+from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
 from tracearena.engine import SeedLike, block_ranges, child_seed, generator, run_blocks, seed_sequence
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
@@ -20,7 +20,7 @@ RUNS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsal:
+class SimulatedRelease:
     """A release beside the same mechanism's work on the reference.
 
     Attributes
@@ -37,20 +37,20 @@ class Rehearsal:
         Whether each event is treated on its own, so that the emission is all there is to know.
     """
 
-    symbols: Symbols
+    symbols: ObservationAlphabet
     said: NDArray[np.int32]
     rehearsed: tuple[NDArray[np.int32], ...]
-    emission: Emission
+    emission: Channel
     by_event: bool = True
 
-    def of_events(self, seen: NDArray[np.bool_], known: NDArray[np.bool_]) -> Rehearsal:
+    def of_events(self, seen: NDArray[np.bool_], known: NDArray[np.bool_]) -> SimulatedRelease:
         """Return what is said of some anonymized and of some reference events."""
         return replace(self, said=self.said[seen], rehearsed=tuple(one[known] for one in self.rehearsed))
 
 
-def of_mechanism(
+def simulate_mechanism(
     mechanism: Algorithm, reference: Traces, anonymized: ObfuscatedTraces, seed: SeedLike, runs: int = RUNS
-) -> Rehearsal:
+) -> SimulatedRelease:
     """Rehearse a mechanism that is known: write down its emission, or run it and count.
 
     Parameters
@@ -60,15 +60,17 @@ def of_mechanism(
         user each time, such as whom she imitates.
     """
     if not isinstance(mechanism, Obfuscator):
-        symbols, (said,) = Symbols.of([anonymized])
-        emission = emissions.known(mechanism, symbols, reference.places)
+        symbols, (said,) = ObservationAlphabet.of([anonymized])
+        emission = emissions.derive_channel(mechanism, symbols, reference.places)
         assert emission is not None
-        return Rehearsal(symbols, said, (drawn(reference, emission, said, seed),), emission)
+        return SimulatedRelease(
+            symbols, said, (draw_observations(reference, emission, said, seed),), emission
+        )
     made = mechanism.transform(reference, seed=seed)
-    symbols, (said, rehearsed) = Symbols.of([anonymized, made])
-    emission = emissions.known(mechanism, symbols, reference.places)
+    symbols, (said, rehearsed) = ObservationAlphabet.of([anonymized, made])
+    emission = emissions.derive_channel(mechanism, symbols, reference.places)
     if emission is not None:
-        return Rehearsal(symbols, said, (rehearsed,), emission)
+        return SimulatedRelease(symbols, said, (rehearsed,), emission)
     root = seed_sequence(seed)
 
     def run(number: int, first: int, stop: int) -> ObfuscatedTraces:
@@ -81,18 +83,18 @@ def of_mechanism(
         again = [run(number, *one) for number, one in enumerate(ranges)]
     else:
         again = run_blocks(run, ranges)
-    symbols, (said, *all_runs) = Symbols.of([anonymized, made, *again])
+    symbols, (said, *all_runs) = ObservationAlphabet.of([anonymized, made, *again])
     true = np.tile(reference.place_index, len(all_runs))
-    emission = emissions.counted(symbols, len(reference.places), true, np.concatenate(all_runs))
-    return Rehearsal(symbols, said, tuple(all_runs), emission, by_event=False)
+    emission = emissions.count_channel(symbols, len(reference.places), true, np.concatenate(all_runs))
+    return SimulatedRelease(symbols, said, tuple(all_runs), emission, by_event=False)
 
 
-def drawn(
-    reference: Traces, emission: Emission, said: NDArray[np.int32], seed: SeedLike
+def draw_observations(
+    reference: Traces, emission: Channel, said: NDArray[np.int32], seed: SeedLike
 ) -> NDArray[np.int32]:
     """Draw a symbol for each reference event, and delete as many as the release does."""
     rng, m, n = generator(seed), len(reference.places), reference.n_events
-    offsets, symbols, values, anywhere = _shares(emission, said, m)
+    offsets, symbols, values, anywhere = _estimate_observation_rates(emission, said, m)
     summed = np.concatenate([[0.0], np.cumsum(values)])
     start, end = offsets[reference.place_index], offsets[reference.place_index + 1]
     listed = summed[end] - summed[start]
@@ -104,8 +106,8 @@ def drawn(
     return np.where(rng.random(n) < deleted, NOTHING, answer).astype(np.int32)
 
 
-def _shares(
-    emission: Emission, said: NDArray[np.int32], n_places: int
+def _estimate_observation_rates(
+    emission: Channel, said: NDArray[np.int32], n_places: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
     """Return how often each symbol is said of each place, by place, and how often any place is.
 
@@ -124,7 +126,7 @@ def _shares(
     return offsets, symbols, values * scale, floor * single
 
 
-def spoken(traces: Traces, symbols: NDArray[np.int32], known: Symbols) -> ObfuscatedTraces:
+def build_release(traces: Traces, symbols: NDArray[np.int32], known: ObservationAlphabet) -> ObfuscatedTraces:
     """Return the release that says these symbols."""
     single = symbols < known.n_places
     codes = np.where(single, symbols, -2 - (symbols - known.n_places))

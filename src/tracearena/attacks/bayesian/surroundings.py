@@ -14,7 +14,7 @@ MOST = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
+class Neighbourhoods:
     """For each place those within a limit, itself included, the nearest first.
 
     Attributes
@@ -28,11 +28,11 @@ class Surroundings:
     distance_km: NDArray[np.float64]
 
     @classmethod
-    def of(cls, places: Places, limit_km: float, most: int = MOST) -> Surroundings:
+    def of(cls, places: Places, limit_km: float, most: int = MOST) -> Neighbourhoods:
         """Find the places within `limit_km` of each place, at most `most` of them.
 
         >>> places = Places([0, 0, 0], [0, 0.01, 0.5], km_per_degree=(100, 100))
-        >>> Surroundings.of(places, 2.0).members.tolist()
+        >>> Neighbourhoods.of(places, 2.0).members.tolist()
         [0, 1, 1, 0, 2]
         """
         from scipy.spatial import KDTree
@@ -51,15 +51,15 @@ class Surroundings:
         offsets = np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int64)
         return cls(offsets, near[found].astype(np.int32), distance[found])
 
-    def weighted(self, weight: NDArray[np.float64]) -> Weighted:
+    def weighted(self, weight: NDArray[np.float64]) -> NeighbourWeights:
         """Put weights on the surroundings, which sum to 1 for each place."""
         rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         total = np.bincount(rows, weight, len(self.offsets) - 1)
-        return Weighted(self.offsets, self.members, weight / total[rows])
+        return NeighbourWeights(self.offsets, self.members, weight / total[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted:
+class NeighbourWeights:
     """Rows of places with a weight each."""
 
     offsets: NDArray[np.int64]

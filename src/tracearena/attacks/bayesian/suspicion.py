@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Obfuscator
-from tracearena.attacks.bayesian.polya import Bags
-from tracearena.attacks.bayesian.rehearsal import Rehearsal, spoken
+from tracearena.attacks.bayesian.polya import ObservationCounts
+from tracearena.attacks.bayesian.rehearsal import SimulatedRelease, build_release
 from tracearena.engine import SeedLike, generator, one_library_thread
 from tracearena.traces import ObfuscatedTraces, Traces
 
-SUSPECTS = ("ClusterAveraging(0.7,blur_km=0.5)", "Decoy(0.7)", "Impostor(0.7)")
+DETECTABLE_DEFENCES = ("ClusterAveraging(0.7,blur_km=0.5)", "Decoy(0.7)", "Impostor(0.7)")
 """Defences of whole traces that everybody may have read about, …"""
 THRESHOLDS = (0.6, 0.8, 0.9)
 """… and the utility that they may keep instead."""
@@ -40,28 +40,28 @@ _MOST_OFTEN = 8
 Floats = NDArray[np.float64]
 
 
-def suspected(
-    reference: Traces, anonymized: ObfuscatedTraces, estimated: Rehearsal, seed: SeedLike
+def detect_mechanism(
+    reference: Traces, anonymized: ObfuscatedTraces, estimated: SimulatedRelease, seed: SeedLike
 ) -> Obfuscator | None:
     """Return the defence of whole traces that a release looks like; None where events look treated singly."""
     enough = min(reference.n_users, anonymized.n_users) >= FEWEST_USERS
     if not enough or min(reference.n_events, anonymized.n_events) < FEWEST_EVENTS or anonymized.is_set.any():
         return None
     rng = generator(seed)
-    people, traces = _some(reference.n_users, rng), _some(anonymized.n_users, rng)
-    known, seen = reference.take_users(people), looks(anonymized.take_users(traces))
-    drawn = spoken(reference, estimated.rehearsed[0], estimated.symbols).take_users(people)
-    least = unlike(seen, looks(drawn))
-    best = _likest(SUSPECTS, known, seen, least) if least > ALIKE else None
+    people, traces = _sample_rows(reference.n_users, rng), _sample_rows(anonymized.n_users, rng)
+    known, seen = reference.take_users(people), compute_signature(anonymized.take_users(traces))
+    drawn = build_release(reference, estimated.rehearsed[0], estimated.symbols).take_users(people)
+    least = measure_difference(seen, compute_signature(drawn))
+    best = _find_most_similar(DETECTABLE_DEFENCES, known, seen, least) if least > ALIKE else None
     if best is None:
         return None
     found, least = best
     others = [str(replace(found, threshold=threshold)) for threshold in THRESHOLDS]  # type: ignore[type-var]
-    nearer = _likest(others, known, seen, least)
+    nearer = _find_most_similar(others, known, seen, least)
     return found if nearer is None else nearer[0]
 
 
-def _likest(
+def _find_most_similar(
     names: Iterable[str], known: Traces, seen: list[Floats], least: float
 ) -> tuple[Obfuscator, float] | None:
     """Return the defence that makes known traces most like those seen, if they are nearer than `least`."""
@@ -69,22 +69,22 @@ def _likest(
     for name in names:
         defence: Obfuscator = catalogue.create(name, "obfuscator")
         # One seed for all: what is drawn makes no difference to the looks.
-        difference = unlike(seen, looks(defence.transform(known, seed=0)))
+        difference = measure_difference(seen, compute_signature(defence.transform(known, seed=0)))
         if difference < least:
             found, least = (defence, difference), difference
     return found
 
 
-def _some(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _sample_rows(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.sort(rng.choice(count, min(count, MOST_USERS), replace=False))
 
 
-def unlike(one: list[Floats], other: list[Floats]) -> float:
+def measure_difference(one: list[Floats], other: list[Floats]) -> float:
     """Return how much the looks of two releases differ: the sum of their total variations."""
     return float(sum(np.abs(a - b).sum() / 2 for a, b in zip(one, other, strict=True)))
 
 
-def looks(release: ObfuscatedTraces) -> list[Floats]:
+def compute_signature(release: ObfuscatedTraces) -> list[Floats]:
     """Return what a release looks like, whoever is who, as shares.
 
     How often each place is said; how often a trace says the same place, in powers of two; how far one goes
@@ -92,28 +92,30 @@ def looks(release: ObfuscatedTraces) -> list[Floats]:
     """
     said = release.codes
     told = said >= 0
-    bags = Bags.of(release.user_index, np.where(told, said, -1), release.n_users, len(release.places))
+    bags = ObservationCounts.of(
+        release.user_index, np.where(told, said, -1), release.n_users, len(release.places)
+    )
     often = np.minimum(np.log2(bags.counts), _MOST_OFTEN).astype(np.int64)
     return [
-        _shares(np.bincount(said[told], minlength=len(release.places))),
-        _shares(np.bincount(often, bags.counts, _MOST_OFTEN + 1)),
-        _shares(_steps(release)),
-        _shares(np.histogram(_overlaps(bags, len(release.places)), _OVERLAPS)[0]),
+        _normalise_counts(np.bincount(said[told], minlength=len(release.places))),
+        _normalise_counts(np.bincount(often, bags.counts, _MOST_OFTEN + 1)),
+        _normalise_counts(_count_step_lengths(release)),
+        _normalise_counts(np.histogram(_compute_overlaps(bags, len(release.places)), _OVERLAPS)[0]),
     ]
 
 
-def _shares(counts: NDArray[np.int64] | Floats) -> Floats:
+def _normalise_counts(counts: NDArray[np.int64] | Floats) -> Floats:
     return np.asarray(counts / max(counts.sum(), 1))
 
 
-def _steps(release: ObfuscatedTraces) -> NDArray[np.int64]:
+def _count_step_lengths(release: ObfuscatedTraces) -> NDArray[np.int64]:
     said, day = release.codes, release.clock.day_of(release.instants)
     joined = (np.diff(release.user_index) == 0) & (np.diff(day) == 0) & (said[1:] >= 0) & (said[:-1] >= 0)
     distance = release.places.distance_km(said[:-1][joined], said[1:][joined])
     return np.bincount(np.searchsorted(_STEPS_KM, distance), minlength=len(_STEPS_KM) + 1)
 
 
-def _overlaps(bags: Bags, n_places: int) -> Floats:
+def _compute_overlaps(bags: ObservationCounts, n_places: int) -> Floats:
     """Return Σ_y √(p(y) q(y)) of each trace and the one that has most in common with it, from 0 to 1."""
     from scipy.sparse import csr_array
 

@@ -15,7 +15,7 @@ NOTHING = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Symbols:
+class ObservationAlphabet:
     """Numbers for everything that some releases say: one for each place, then one for each set.
 
     Attributes
@@ -34,7 +34,7 @@ class Symbols:
         return len(self.offsets) - 1
 
     @classmethod
-    def of(cls, releases: Sequence[ObfuscatedTraces]) -> tuple[Symbols, list[NDArray[np.int32]]]:
+    def of(cls, releases: Sequence[ObfuscatedTraces]) -> tuple[ObservationAlphabet, list[NDArray[np.int32]]]:
         """Number what the releases say; return also the symbol of each event of each.
 
         Sets of the same places are one symbol, in whichever order their places stand.
@@ -42,7 +42,7 @@ class Symbols:
         >>> from tracearena.traces import Clock, Places, PlaceSets, Traces
         >>> original = Traces.from_dense([[0, 1, 0]], Places([0, 1], [0, 0]), Clock(instants_per_day=3))
         >>> release = ObfuscatedTraces.like(original, [-1, -2, -3], PlaceSets.of([[0, 1], [1, 0]]))
-        >>> symbols, (of_event,) = Symbols.of([release])
+        >>> symbols, (of_event,) = ObservationAlphabet.of([release])
         >>> len(symbols), of_event.tolist()
         (3, [-1, 2, 2])
         """

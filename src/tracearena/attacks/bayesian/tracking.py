@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.candidates import Pairs
-from tracearena.attacks.bayesian.emission import Emission
-from tracearena.attacks.bayesian.habits import OTHERS, Habits
-from tracearena.attacks.bayesian.surroundings import Surroundings
+from tracearena.attacks.bayesian.candidates import CandidatePairs
+from tracearena.attacks.bayesian.emission import Channel
+from tracearena.attacks.bayesian.habits import OTHERS, TimeProfiles
+from tracearena.attacks.bayesian.surroundings import Neighbourhoods
 from tracearena.attacks.bayesian.symbols import NOTHING
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.mobility.transitions import departures
@@ -40,7 +40,7 @@ _WORK = 6.4e6
 _USERS_PER_BLOCK = 8
 
 
-class Followed(NamedTuple):
+class CandidateTraces(NamedTuple):
     """The traces that may be each user's: user ``u`` has rows ``offsets[u]:offsets[u + 1]``."""
 
     offsets: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Followed(NamedTuple):
     weights: NDArray[np.float64]
 
 
-class Movement(NamedTuple):
+class PopulationMovement(NamedTuple):
     """Where the population goes from each place.
 
     Attributes
@@ -65,7 +65,7 @@ class Movement(NamedTuple):
     rest: NDArray[np.float64]
 
     @classmethod
-    def of(cls, reference: Traces) -> Movement:
+    def of(cls, reference: Traces) -> PopulationMovement:
         """Count the steps from one instant to the next."""
         m = len(reference.places)
         leaving = departures(reference)
@@ -82,7 +82,9 @@ class Movement(NamedTuple):
         )
 
 
-def likeliest(pairs: Pairs, weights: NDArray[np.float64], events: int, *, few: bool = False) -> Followed:
+def keep_likeliest_traces(
+    pairs: CandidatePairs, weights: NDArray[np.float64], events: int, *, few: bool = False
+) -> CandidateTraces:
     """Keep for each user her likeliest traces, up to nearly all of the certainty.
 
     With few `events` more traces can be followed. Only a `few` are where traces are disguised as a whole and
@@ -98,17 +100,17 @@ def likeliest(pairs: Pairs, weights: NDArray[np.float64], events: int, *, few: b
     rank = np.arange(len(user)) - offsets[user]
     kept = (rank < most) & (before < ENOUGH) & (own > SLIGHT)
     bounds = np.searchsorted(user[kept], np.arange(pairs.n_users + 1))
-    return Followed(bounds.astype(np.int64), trace[kept].astype(np.int64), own[kept])
+    return CandidateTraces(bounds.astype(np.int64), trace[kept].astype(np.int64), own[kept])
 
 
-def infer(
+def infer_places(
     anonymized: ObfuscatedTraces,
     said: NDArray[np.int32],
-    emission: Emission,
-    habits: Habits,
-    around: Surroundings,
-    movement: Movement,
-    followed: Followed,
+    emission: Channel,
+    habits: TimeProfiles,
+    around: Neighbourhoods,
+    movement: PopulationMovement,
+    followed: CandidateTraces,
     sensitive: NDArray[np.float64],
     limit_km: float,
     *,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.assignment import assign, certainty, ranked_users
-from tracearena.attacks.bayesian.evidence import Evidence, half_as_long
-from tracearena.attacks.bayesian.learning import centred, learn_weights, scale_when_doubled
+from tracearena.attacks.bayesian.assignment import assign_users, compute_posteriors, rank_users
+from tracearena.attacks.bayesian.evidence import Evidence, halve_evidence
+from tracearena.attacks.bayesian.learning import double_centre, estimate_length_scale, learn_weights
 from tracearena.checks import require_number
 from tracearena.errors import ParameterError
 from tracearena.traces import Traces
@@ -47,7 +47,7 @@ SHORT = 100
 """Events of a user up to which she has a short trace."""
 
 
-class WeighedMatch:
+class BayesMatch:
     """Who each pseudonym is taken for (a `Match`), how sure that is, and what speaks for it.
 
     Parameters
@@ -73,7 +73,7 @@ class WeighedMatch:
         """Return the user of each pseudonym by the sum of some kinds of evidence, one to one."""
         if kinds not in self._by:
             scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
-            self._by[kinds] = assign(self.evidence.pairs, scores)
+            self._by[kinds] = assign_users(self.evidence.pairs, scores)
         return self._by[kinds]
 
     def answer(self, settings: tuple[float, ...], infer: Callable[[], Traces]) -> Traces:
@@ -97,14 +97,14 @@ class WeighedMatch:
         if self.lesson.made.by_event:
             return found
         # A disguise is as wrong in a long trace as in a short one: scores grow, and are no truer for it.
-        shorter = half_as_long(self.lesson)
+        shorter = halve_evidence(self.lesson)
         long, short = ((one.pairs, self._weighed(one, found)) for one in (self.lesson, shorter))
-        factor = scale_when_doubled(long, short, truth)
+        factor = estimate_length_scale(long, short, truth)
         return {kind: factor * weight for kind, weight in found.items()}
 
     def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
         """Return how much each kind of evidence is worth where the user of each trace is known."""
-        found = learn_weights(evidence.pairs, _table(evidence, self._kinds), truth, self._mixtures)
+        found = learn_weights(evidence.pairs, _stack_evidence(evidence, self._kinds), truth, self._mixtures)
         return dict(zip(self._kinds, found.tolist(), strict=True))
 
     @property
@@ -123,12 +123,12 @@ class WeighedMatch:
     @cached_property
     def certainty(self) -> Floats:
         """How sure it is that each pair belongs together."""
-        return certainty(self.evidence.pairs, self.scores)
+        return compute_posteriors(self.evidence.pairs, self.scores)
 
     @cached_property
     def best(self) -> NDArray[np.int64]:
         """The user of each pseudonym, one to one."""
-        return assign(self.evidence.pairs, self.scores)
+        return assign_users(self.evidence.pairs, self.scores)
 
     @property
     def exclusive(self) -> NDArray[np.int64]:
@@ -138,12 +138,12 @@ class WeighedMatch:
     @cached_property
     def ranked(self) -> NDArray[np.int64]:
         """The likeliest users of each pseudonym, the one whom it was given first."""
-        return ranked_users(self.evidence.pairs, self.scores, self.best)
+        return rank_users(self.evidence.pairs, self.scores, self.best)
 
     def ranked_by(self, *kinds: str) -> NDArray[np.int64]:
         """Return the same by the sum of some kinds of evidence."""
         scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
-        return ranked_users(self.evidence.pairs, scores, self.by(*kinds))
+        return rank_users(self.evidence.pairs, scores, self.by(*kinds))
 
     @property
     def _kinds(self) -> tuple[str, ...]:
@@ -152,11 +152,11 @@ class WeighedMatch:
     def _weighed(self, evidence: Evidence, weights: dict[str, float]) -> Floats:
         # What is worth nothing need not be worked out.
         kinds = [kind for kind in self._kinds if weights[kind]] or list(self._kinds[:1])
-        return np.asarray(_table(evidence, kinds) @ np.array([weights[kind] for kind in kinds]))
+        return np.asarray(_stack_evidence(evidence, kinds) @ np.array([weights[kind] for kind in kinds]))
 
 
-def _table(evidence: Evidence, kinds: Sequence[str]) -> Floats:
-    return centred(evidence.pairs, np.stack([evidence(kind) for kind in kinds], axis=1))
+def _stack_evidence(evidence: Evidence, kinds: Sequence[str]) -> Floats:
+    return double_centre(evidence.pairs, np.stack([evidence(kind) for kind in kinds], axis=1))
 
 
 def check_weights(weights: Any) -> None:

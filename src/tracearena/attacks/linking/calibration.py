@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.candidates import Pairs
-from tracearena.attacks.bayesian.learning import centred
+from tracearena.attacks.bayesian.candidates import CandidatePairs
+from tracearena.attacks.bayesian.learning import double_centre
 from tracearena.attacks.linking.evidence import Kind, Scalar
 from tracearena.attacks.linking.observations import Floats
 from tracearena.attacks.linking.scoring import Comparison, correlation_of
@@ -36,7 +36,7 @@ _NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
-class Prepared:
+class CalibratedEvidence:
     """One kind of evidence, ready to be applied.
 
     Attributes
@@ -55,15 +55,15 @@ class Prepared:
 
     def scores(self, compared: Comparison) -> Floats:
         """Return the score of each pair, centred, in units of calibration."""
-        return centred_scores(compared.pairs, compared.scores(self.kind, self.correlation)) / self.scale
+        return centre_pair_scores(compared.pairs, compared.scores(self.kind, self.correlation)) / self.scale
 
 
-def centred_scores(pairs: Pairs, scores: Floats) -> Floats:
+def centre_pair_scores(pairs: CandidatePairs, scores: Floats) -> Floats:
     """Take from scores what speaks for a person whatever the trace, and the reverse."""
-    return centred(pairs, scores[:, None])[:, 0]
+    return double_centre(pairs, scores[:, None])[:, 0]
 
 
-def calibrate(kinds: Sequence[Kind], compared: Comparison) -> tuple[list[Prepared], Tables]:
+def calibrate(kinds: Sequence[Kind], compared: Comparison) -> tuple[list[CalibratedEvidence], Tables]:
     """Score people whose traces are known: trace i belongs to person i, and every pair is scored.
 
     Returns
@@ -79,21 +79,21 @@ def calibrate(kinds: Sequence[Kind], compared: Comparison) -> tuple[list[Prepare
             correlation = correlation_of(kind, compared.seen, compared.known)
             if correlation <= LEAST_CORRELATION:
                 continue
-        scores = centred_scores(compared.pairs, compared.scores(kind, correlation))
+        scores = centre_pair_scores(compared.pairs, compared.scores(kind, correlation))
         scale = float(scores.std())
         if scale > _NOTHING:
-            prepared.append(Prepared(kind, correlation, scale))
+            prepared.append(CalibratedEvidence(kind, correlation, scale))
             tables.append((scores / scale).astype(np.float32).reshape(n, n))
     return prepared, np.array(tables, np.float32).reshape(len(tables), n, n)
 
 
-def prepare(kinds: Sequence[Kind], compared: Comparison) -> list[Prepared]:
+def prepare_uncalibrated(kinds: Sequence[Kind], compared: Comparison) -> list[CalibratedEvidence]:
     """Return the kinds of evidence with the usual correlation, where there is nobody to calibrate on."""
     found = []
     for kind in kinds:
-        scores = centred_scores(compared.pairs, compared.scores(kind, USUAL_CORRELATION))
+        scores = centre_pair_scores(compared.pairs, compared.scores(kind, USUAL_CORRELATION))
         if float(scores.std()) > _NOTHING:
-            found.append(Prepared(kind, USUAL_CORRELATION, float(scores.std())))
+            found.append(CalibratedEvidence(kind, USUAL_CORRELATION, float(scores.std())))
     return found
 
 

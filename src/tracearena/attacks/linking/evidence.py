@@ -136,7 +136,7 @@ def log_bins(values: Floats | Ints, per_doubling: int) -> Ints:
     )
 
 
-def _pairs(first: Ints, second: Ints, size: int) -> Ints:
+def _number_pairs(first: Ints, second: Ints, size: int) -> Ints:
     """Number pairs of bins; a missing one makes the pair missing. The second is below `size`."""
     return np.where((first >= 0) & (second >= 0), first * size + second, -1)
 
@@ -197,7 +197,7 @@ def _interval(rows: Observations) -> Ints:
 
 @histogram("interval by part of week", group="intervals")
 def _interval_by_part(rows: Observations) -> Ints:
-    return _pairs(log_bins(_interval_plus_one(rows), 2), _part_of_day(rows) * 2 + rows.is_weekend, 8)
+    return _number_pairs(log_bins(_interval_plus_one(rows), 2), _part_of_day(rows) * 2 + rows.is_weekend, 8)
 
 
 @histogram("hours between events", group="intervals", only="events")
@@ -217,7 +217,7 @@ def _two_intervals(rows: Observations) -> Ints:
     before = np.full(len(rows), -1, np.int64)
     before[1:] = short[:-1]
     before[rows.is_first] = -1
-    return _pairs(before, short, 151)
+    return _number_pairs(before, short, 151)
 
 
 def _interval_quantile(rows: Observations, q: float) -> Floats:
@@ -322,7 +322,7 @@ def _venue(rows: Observations) -> Ints:
 
 
 @histogram("set of places", group="places", only="events")
-def _released_set(rows: Observations) -> Ints:
+def _place_set(rows: Observations) -> Ints:
     return rows.place if rows.members is not None else np.full(len(rows), -1, np.int64)
 
 
@@ -398,7 +398,7 @@ def _speed(rows: Observations) -> Ints:
 @histogram("step length and interval", group="trips")
 def _step_and_interval(rows: Observations) -> Ints:
     step = log_bins(np.nan_to_num(rows.step_m, nan=-1.0) + 1, 1)
-    return _pairs(step, log_bins(_interval_plus_one(rows), 1), 64)
+    return _number_pairs(step, log_bins(_interval_plus_one(rows), 1), 64)
 
 
 @scalar("mean log step", group="trips")
@@ -441,12 +441,12 @@ def _move(rows: Observations) -> Ints:
 
 @histogram("cell by part of week", group="place and time", by_member=True)
 def _cell_by_part(rows: Observations) -> Ints:
-    return _pairs(rows.cell(2000.0), _part_of_day(rows) * 2 + rows.is_weekend, 8)
+    return _number_pairs(rows.cell(2000.0), _part_of_day(rows) * 2 + rows.is_weekend, 8)
 
 
 @histogram("cell by hour", group="place and time", by_member=True)
 def _cell_by_hour(rows: Observations) -> Ints:
-    return _pairs(rows.cell(5000.0), rows.hour, 24)
+    return _number_pairs(rows.cell(5000.0), rows.hour, 24)
 
 
 # Likelihoods through the channel of the defence.

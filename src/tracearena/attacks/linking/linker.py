@@ -15,28 +15,28 @@ from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, setting
 from tracearena.attacks.base import Match, Matcher, MatchingIdentification
 from tracearena.attacks.bayesian import rehearsal
-from tracearena.attacks.bayesian.assignment import assign, certainty, ranked_users
+from tracearena.attacks.bayesian.assignment import assign_users, compute_posteriors, rank_users
 from tracearena.attacks.bayesian.attacks import InformedAttack
-from tracearena.attacks.bayesian.candidates import Pairs, everybody
+from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher
 from tracearena.attacks.linking.calibration import (
     PENALTY_OF_EVENTS,
     PENALTY_OF_POINTS,
-    Prepared,
+    CalibratedEvidence,
     Tables,
     calibrate,
     learn_weights,
-    prepare,
+    prepare_uncalibrated,
 )
 from tracearena.attacks.linking.evidence import Likelihood, kinds_for
 from tracearena.attacks.linking.observations import (
     Floats,
     Observations,
     check_same_kind,
-    common_cut,
-    thinned,
+    find_common_cut,
+    thin_points,
 )
-from tracearena.attacks.linking.scoring import Comparison, Side
+from tracearena.attacks.linking.scoring import Comparison, ComparisonSide
 from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.errors import DataError
@@ -74,7 +74,7 @@ class LinkMatch(Match):
     """
 
     def __init__(
-        self, compared: Comparison, prepared: list[Prepared], weights: Floats, tables: Tables | None
+        self, compared: Comparison, prepared: list[CalibratedEvidence], weights: Floats, tables: Tables | None
     ) -> None:
         self.compared = compared
         self.prepared = prepared
@@ -82,7 +82,7 @@ class LinkMatch(Match):
         self._tables = tables
 
     @property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> CandidatePairs:
         """The pairs of a trace and a person that were scored."""
         return self.compared.pairs
 
@@ -94,12 +94,12 @@ class LinkMatch(Match):
     @cached_property
     def certainty(self) -> Floats:
         """The posterior of each pair: a doubly stochastic table (Sinkhorn)."""
-        return certainty(self.pairs, self.scores, rounds=_ROUNDS)
+        return compute_posteriors(self.pairs, self.scores, rounds=_ROUNDS)
 
     @cached_property
     def best(self) -> NDArray[np.int64]:
         """The user of each pseudonym: the one-to-one assignment with the largest sum of posteriors."""
-        return assign(self.pairs, self.certainty)
+        return assign_users(self.pairs, self.certainty)
 
     @property
     def exclusive(self) -> NDArray[np.int64]:
@@ -109,7 +109,7 @@ class LinkMatch(Match):
     @cached_property
     def ranked(self) -> NDArray[np.int64]:
         """The likeliest users of each pseudonym, the one whom it was given first."""
-        return ranked_users(self.pairs, self.scores, self.best)
+        return rank_users(self.pairs, self.scores, self.best)
 
     @property
     def posterior(self) -> Floats:
@@ -134,7 +134,7 @@ class LinkMatch(Match):
         weights = np.ones(len(kinds))
         if self._tables is not None:
             weights = learn_weights(self._tables[kinds], _penalty(self.compared))
-        return assign(self.pairs, self._weighed(kinds, weights))
+        return assign_users(self.pairs, self._weighed(kinds, weights))
 
     def _weighed(self, kinds: Iterable[int], weights: Floats) -> Floats:
         total = np.zeros(len(self.pairs.users))
@@ -251,21 +251,21 @@ class LinkMatcher(Matcher):
         if likelihoods is not None and n_traces * n_users > MOST_PAIRS:
             pairs = likelihoods.pairs
         else:
-            pairs = everybody(n_traces, n_users)
+            pairs = build_all_pairs(n_traces, n_users)
             if likelihoods is not None and len(likelihoods.pairs.users) < len(pairs.users):
                 likelihoods = likelihoods.on(pairs)
-        compared = Comparison(Side((seen,)), known, pairs, likelihoods)
+        compared = Comparison(ComparisonSide((seen,)), known, pairs, likelihoods)
         if lesson is None:
-            prepared = prepare(kinds, compared)
+            prepared = prepare_uncalibrated(kinds, compared)
             return LinkMatch(compared, prepared, np.ones(len(prepared)), None)
         prepared, tables = calibrate(kinds, lesson)
         return LinkMatch(compared, prepared, learn_weights(tables, _penalty(compared)), tables)
 
-    def _known(self, traces: AnyTraces, root: np.random.SeedSequence, stream: int) -> Side:
+    def _known(self, traces: AnyTraces, root: np.random.SeedSequence, stream: int) -> ComparisonSide:
         """Return what the defence makes of known days, in several draws."""
         draws = DRAWS_OF_POINTS if isinstance(traces, GpsTraces) else DRAWS_OF_EVENTS
         seeds = [child_seed(root, stream, at) for at in range(1 if self._changes_nothing else draws)]
-        return Side(tuple(self._observed(self._released(traces, seed), root) for seed in seeds))
+        return ComparisonSide(tuple(self._observed(self._released(traces, seed), root) for seed in seeds))
 
     @property
     def _changes_nothing(self) -> bool:
@@ -289,21 +289,21 @@ class LinkMatcher(Matcher):
         assert self.bayes_ is not None
         estimate = self.bayes_.estimate_
         assert estimate is not None
-        said = rehearsal.drawn(traces, estimate.emission, estimate.said, seed)
-        return rehearsal.spoken(traces, said, estimate.symbols)
+        said = rehearsal.draw_observations(traces, estimate.emission, estimate.said, seed)
+        return rehearsal.build_release(traces, said, estimate.symbols)
 
     def _observed(self, traces: Released, root: np.random.SeedSequence) -> Observations:
         if isinstance(traces, GpsTraces):
-            traces = thinned(traces, generator(child_seed(root, _THIN)))
+            traces = thin_points(traces, generator(child_seed(root, _THIN)))
         return Observations.of(traces, self.timezone)
 
-    def _calibration(self, known: Side, root: np.random.SeedSequence) -> Comparison | None:
+    def _calibration(self, known: ComparisonSide, root: np.random.SeedSequence) -> Comparison | None:
         """Cut the known days in two, and release each part by itself: people whose traces are known.
 
         What a defence decides for a person, such as whom it makes her look like, it decides for a release:
         two parts of one release have it in common, and known days and the release do not.
         """
-        cut = common_cut(known.draws[:1])
+        cut = find_common_cut(known.draws[:1])
         if cut is None:
             return None
         reference = self.reference_
@@ -322,14 +322,16 @@ class LinkMatcher(Matcher):
         if len(users) > CALIBRATION_USERS:
             rng = generator(child_seed(root, _CHOOSE))
             users = np.sort(rng.choice(users, CALIBRATION_USERS, replace=False))
-        pairs = everybody(len(users), len(users))
+        pairs = build_all_pairs(len(users), len(users))
         likelihoods = None
         if self.bayes_ is not None:
             assert isinstance(before, Traces)
             assert isinstance(released, ObfuscatedTraces)
             estimate, seed = self.bayes_.estimate_, child_seed(root, _LESSON)
             likelihoods = self.bayes_.compare(before, released, users, estimate, seed).on(pairs)
-        return Comparison(Side((later.take_users(users),)), earlier.take_users(users), pairs, likelihoods)
+        return Comparison(
+            ComparisonSide((later.take_users(users),)), earlier.take_users(users), pairs, likelihoods
+        )
 
 
 @dataclass(kw_only=True)

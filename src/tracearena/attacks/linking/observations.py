@@ -23,7 +23,7 @@ NO_PLACE = -1
 """The place of a row that has coordinates only, or nothing at all."""
 
 MOST_ROWS = 1_000_000
-"""Of more GPS points only some days of each user are compared (`thinned`)."""
+"""Of more GPS points only some days of each user are compared (`thin_points`)."""
 
 _ABOVE_ALL_KEYS = np.int64(2**56)
 
@@ -71,10 +71,10 @@ class Observations:
     def of(cls, traces: Traces | ObfuscatedTraces | GpsTraces, zone: str | None = None) -> Observations:
         """Take traces of any kind; `zone` is that of GPS points, guessed where it is None."""
         if isinstance(traces, GpsTraces):
-            return _of_points(traces, zone)
+            return _observe_points(traces, zone)
         if isinstance(traces, Traces):
-            return _of_events(traces, traces.place_index.astype(np.int64))
-        return _of_released(traces)
+            return _observe_events(traces, traces.place_index.astype(np.int64))
+        return _observe_release(traces)
 
     def __len__(self) -> int:
         return len(self.user)
@@ -212,7 +212,7 @@ class Observations:
         return mean
 
 
-def _of_points(points: GpsTraces, zone: str | None) -> Observations:
+def _observe_points(points: GpsTraces, zone: str | None) -> Observations:
     if zone is None:
         guess = guess_zone(points.latitude, points.longitude)
         zone = "UTC" if guess is None else guess.name
@@ -229,7 +229,7 @@ def _of_points(points: GpsTraces, zone: str | None) -> Observations:
     )
 
 
-def _of_events(events: Traces | ObfuscatedTraces, place: Ints) -> Observations:
+def _observe_events(events: Traces | ObfuscatedTraces, place: Ints) -> Observations:
     known = place >= 0
     at = np.where(known, place, 0)
     n = len(events.places)
@@ -247,9 +247,9 @@ def _of_events(events: Traces | ObfuscatedTraces, place: Ints) -> Observations:
     )
 
 
-def _of_released(released: ObfuscatedTraces) -> Observations:
+def _observe_release(released: ObfuscatedTraces) -> Observations:
     single = np.where(released.is_single, released.codes, -1).astype(np.int64)
-    rows = _of_events(released, single)
+    rows = _observe_events(released, single)
     if not released.is_set.any():
         return rows
     event, place, weight = released.pairs()
@@ -276,7 +276,7 @@ def _of_released(released: ObfuscatedTraces) -> Observations:
     return replace(rows, latitude=latitude, longitude=longitude, place=number, members=members)
 
 
-def common_cut(draws: Sequence[Observations]) -> int | None:
+def find_common_cut(draws: Sequence[Observations]) -> int | None:
     """Return the day that leaves the most people on both sides of it; None where no day does.
 
     Of equal days the one nearest to the middle row is taken.
@@ -292,10 +292,10 @@ def common_cut(draws: Sequence[Observations]) -> int | None:
     several = there & (first < last)
     if not several.any():
         return None
-    return best_cut(first[several], last[several], float(np.median(rows.day)))
+    return find_best_cut(first[several], last[several], float(np.median(rows.day)))
 
 
-def best_cut(first: Ints, last: Ints, middle: float) -> int:
+def find_best_cut(first: Ints, last: Ints, middle: float) -> int:
     """Return the day that leaves the most people on both sides of it, by their first and last days.
 
     Of equal days the one nearest to `middle` is taken.
@@ -309,7 +309,7 @@ def best_cut(first: Ints, last: Ints, middle: float) -> int:
     return int(best[np.argmin(np.abs(best - (middle - low + 0.5)))]) + low
 
 
-def thinned(points: GpsTraces, rng: np.random.Generator, most: int = MOST_ROWS) -> GpsTraces:
+def thin_points(points: GpsTraces, rng: np.random.Generator, most: int = MOST_ROWS) -> GpsTraces:
     """Return the points of some days of each user, drawn at random, if there are more than `most` in all.
 
     Days stay whole, so that intervals and moves stay what they are; they begin at midnight by the sun, which

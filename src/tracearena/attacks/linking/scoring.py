@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracearena.attacks.bayesian.candidates import Pairs
+from tracearena.attacks.bayesian.candidates import CandidatePairs
 from tracearena.attacks.bayesian.evidence import Evidence
 from tracearena.attacks.linking.evidence import Histogram, Kind, Likelihood, Scalar
 from tracearena.attacks.linking.observations import Floats, Ints, Observations
@@ -26,7 +26,7 @@ _DIRECT_BINS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ComparisonSide:
     """One side of a comparison: what is known of people, or what was released, in one draw or several."""
 
     draws: tuple[Observations, ...]
@@ -36,9 +36,9 @@ class Side:
         """Number of people, or of traces."""
         return self.draws[0].n_users
 
-    def take_users(self, users: Ints) -> Side:
+    def take_users(self, users: Ints) -> ComparisonSide:
         """Return some of them."""
-        return Side(tuple(draw.take_users(users) for draw in self.draws))
+        return ComparisonSide(tuple(draw.take_users(users) for draw in self.draws))
 
     def bins(self, kind: Histogram) -> tuple[Ints, Ints, Floats]:
         """Return user, bin and weight of every row of all draws that counts."""
@@ -76,9 +76,9 @@ class Comparison:
         Likelihoods through the defence's channel (`attacks.bayesian`) of the same pairs; None without.
     """
 
-    seen: Side
-    known: Side
-    pairs: Pairs
+    seen: ComparisonSide
+    known: ComparisonSide
+    pairs: CandidatePairs
     likelihoods: Evidence | None = None
 
     def scores(self, kind: Kind, correlation: float) -> Floats:
@@ -87,7 +87,7 @@ class Comparison:
             assert self.likelihoods is not None
             return self.likelihoods(kind.likelihood)
         if isinstance(kind, Histogram):
-            return Tables.of(kind, self).scores(self.by_person)
+            return BinCounts.of(kind, self).scores(self.by_person)
         return scalar_scores(
             normal_scores(self.seen.values(kind))[self.pairs.traces],
             normal_scores(self.known.values(kind))[self.pairs.users],
@@ -110,7 +110,7 @@ class PairsByPerson(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class BinCounts:
     """How the rows of both sides are distributed over the bins that occur on both.
 
     Attributes
@@ -130,13 +130,13 @@ class Tables:
     usual: Floats
 
     @classmethod
-    def of(cls, kind: Histogram, compared: Comparison) -> Tables:
+    def of(cls, kind: Histogram, compared: Comparison) -> BinCounts:
         """Count."""
         from scipy.sparse import coo_array
 
         sides = (compared.seen, compared.known)
         rows = [side.bins(kind) for side in sides]
-        n_bins, numbers = _shared_bins(rows[0][1], rows[1][1])
+        n_bins, numbers = _number_shared_bins(rows[0][1], rows[1][1])
         tables, totals, usual = [], [], np.zeros(n_bins)
         for side, (user, _, weight), number in zip(sides, rows, numbers, strict=True):
             totals.append(np.bincount(user, weight, side.n_users).astype(np.float64))
@@ -156,9 +156,12 @@ class Tables:
 
         ordered = np.empty(len(pairs.order))
         alpha = PRIOR * np.maximum(self.usual, 1e-12)
-        seen, known = _scaled(self.seen, self.n_seen), _scaled(self.known, self.n_known)
+        seen, known = _scale_counts(self.seen, self.n_seen), _scale_counts(self.known, self.n_known)
         without = polya_prior(*seen[1:], alpha)
-        rows = (*np.unique(_effective(self.n_seen), return_inverse=True), _effective(self.n_known))
+        rows = (
+            *np.unique(_effective_counts(self.n_seen), return_inverse=True),
+            _effective_counts(self.n_known),
+        )
 
         def work(block: int, first: int, stop: int) -> None:
             polya_scores(
@@ -171,17 +174,17 @@ class Tables:
         return scores
 
 
-def _scaled(table: Any, rows: Floats) -> tuple[Ints, Ints, Floats]:
+def _scale_counts(table: Any, rows: Floats) -> tuple[Ints, Ints, Floats]:
     """Return the rows of a sparse table, their counts scaled to what they are worth."""
-    factor = np.repeat(_effective(rows) / np.maximum(rows, 1e-12), np.diff(table.indptr))
+    factor = np.repeat(_effective_counts(rows) / np.maximum(rows, 1e-12), np.diff(table.indptr))
     return table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data * factor
 
 
-def _effective(rows: Floats) -> Floats:
+def _effective_counts(rows: Floats) -> Floats:
     return np.asarray(rows / (1 + rows / SATURATION))
 
 
-def _shared_bins(seen: Ints, known: Ints) -> tuple[int, tuple[Ints, Ints]]:
+def _number_shared_bins(seen: Ints, known: Ints) -> tuple[int, tuple[Ints, Ints]]:
     """Number the bins that occur on both sides; others get -1."""
     high = max(int(seen.max(initial=0)), int(known.max(initial=0)))
     if high < _DIRECT_BINS:
@@ -228,7 +231,7 @@ def normal_scores(values: Floats) -> Floats:
     return scores
 
 
-def correlation_of(kind: Scalar, first: Side, second: Side) -> float:
+def correlation_of(kind: Scalar, first: ComparisonSide, second: ComparisonSide) -> float:
     """Return how much the normal scores of the same people agree between two periods."""
     one, other = normal_scores(first.values(kind)), normal_scores(second.values(kind))
     both = np.isfinite(one) & np.isfinite(other)

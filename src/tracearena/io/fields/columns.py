@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import Fault
-from tracearena.traces.row_table import distinct
+from tracearena.traces.row_table import unique_inverse
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "user": (
@@ -109,48 +110,50 @@ _SHOWN_COLUMNS = 12
 _SHOWN_NAMES = 8
 
 
-def option_of(role: str) -> str:
+def find_option_name(role: str) -> str:
     """Return what ``--columns`` calls a role.
 
-    >>> option_of("lon"), option_of("venue")
+    >>> find_option_name("lon"), find_option_name("venue")
     ('lng', 'place')
     """
     return next(name for name, meant in OPTIONS.items() if meant == role)
 
 
-def roles(
+def find_roles(
     columns: Sequence[str], wanted: Sequence[str] = EVENTS, chosen: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """Return which column has which role: as `chosen`, and otherwise by its name.
 
     Antennas are places only where no coordinates stand beside them: those of a phone are GPS points.
 
-    >>> roles(["userId", "Latitude", "lng", "ts", "speed"])
+    >>> find_roles(["userId", "Latitude", "lng", "ts", "speed"])
     {'user': 'userId', 'time': 'ts', 'lat': 'Latitude', 'lon': 'lng'}
-    >>> roles(["MMSI", "BaseDateTime", "LAT", "LON"], chosen={"user": "LON"})
+    >>> find_roles(["MMSI", "BaseDateTime", "LAT", "LON"], chosen={"user": "LON"})
     {'user': 'LON', 'time': 'BaseDateTime', 'lat': 'LAT'}
     """
     found = dict(chosen or {})
-    plain = {plain_name(name): name for name in reversed(columns) if name not in found.values()}
+    plain = {simplify_name(name): name for name in reversed(columns) if name not in found.values()}
     for role in wanted:
         if role not in found and (name := next((n for n in NAMES[role] if n in plain), None)) is not None:
             found[role] = plain[name]
     if "time" not in found and "venue" in wanted and INSTANTS in plain:
         found["time"] = plain[INSTANTS]
-    is_antenna = "venue" not in (chosen or {}) and plain_name(found.get("venue", "")) in _ANTENNAS
+    is_antenna = "venue" not in (chosen or {}) and simplify_name(found.get("venue", "")) in _ANTENNAS
     if is_antenna and {"user", "lat", "lon"} <= set(found):
         del found["venue"]
     return {role: found[role] for role in wanted if role in found}
 
 
-def rivals(columns: Sequence[str], found: Mapping[str, str], wanted: Iterable[str]) -> dict[str, list[str]]:
+def find_rival_columns(
+    columns: Sequence[str], found: Mapping[str, str], wanted: Iterable[str]
+) -> dict[str, list[str]]:
     """Return for each role the columns that have a name of it too, and were not chosen."""
     taken = set(found.values())
     others = {
         role: [
             column
             for column in columns
-            if column not in taken and (plain := plain_name(column)) in NAMES[role] and plain not in _WEAK
+            if column not in taken and (plain := simplify_name(column)) in NAMES[role] and plain not in _WEAK
         ]
         for role in wanted
         if role in found
@@ -158,23 +161,27 @@ def rivals(columns: Sequence[str], found: Mapping[str, str], wanted: Iterable[st
     return {role: names for role, names in others.items() if names}
 
 
-def are_enough(found: Mapping[str, str]) -> bool:
+def has_enough_columns(found: Mapping[str, str]) -> bool:
     """Whether the columns tell who, when and where."""
-    return not _lacking(found)
+    return not _list_missing_roles(found)
 
 
-def are_points(found: Mapping[str, str]) -> bool:
+def has_only_points(found: Mapping[str, str]) -> bool:
     """Whether the columns tell where by coordinates alone: GPS points, not events at places.
 
     Instants (``time_id``) are no times, so that what has them is no GPS.
     """
-    return are_enough(found) and "venue" not in found and plain_name(found.get("time", "")) != INSTANTS
+    return (
+        has_enough_columns(found)
+        and "venue" not in found
+        and simplify_name(found.get("time", "")) != INSTANTS
+    )
 
 
-def plain_name(column: str) -> str:
+def simplify_name(column: str) -> str:
     """Return a column's name without case, accents, blanks and what joins or adorns words.
 
-    >>> plain_name("individual-local-identifier"), plain_name("# Länge")
+    >>> simplify_name("individual-local-identifier"), simplify_name("# Länge")
     ('individuallocalidentifier', 'lange')
     """
     apart = unicodedata.normalize("NFKD", column).casefold()
@@ -184,34 +191,37 @@ def plain_name(column: str) -> str:
     return unicodedata.normalize("NFC", "".join(letters))
 
 
-def names_utc(column: str) -> bool:
+def is_utc_name(column: str) -> bool:
     """Whether the name of a column of times, or of a date and a time, says that they are UTC.
 
-    >>> names_utc("ts_utc"), names_utc("UTC time"), names_utc("date_utc, time"), names_utc("time")
+    >>> is_utc_name("ts_utc"), is_utc_name("UTC time"), is_utc_name("date_utc, time"), is_utc_name("time")
     (True, True, True, False)
     """
-    names = map(plain_name, column.split(","))
+    names = map(simplify_name, column.split(","))
     return any(name.startswith("utc") or name.endswith("utc") for name in names)
 
 
-def missing(
+def build_missing_faults(
     columns: Sequence[str], found: Mapping[str, str], wanted: Sequence[str] = EVENTS, header: bool = True
 ) -> list[Fault]:
     """Return a fault for every role without a column, with the names it may have and what to write."""
     shown = ", ".join(columns[:_SHOWN_COLUMNS]) or "none"
     if header and any(_NUMBER.fullmatch(column.strip()) for column in columns):
         return [Fault(0, None, shown, _HEADLESS, "columns")]
-    return [Fault(0, None, shown, _cure(role, wanted, header), "columns") for role in _lacking(found)]
+    return [
+        Fault(0, None, shown, _suggest_cure(role, wanted, header), "columns")
+        for role in _list_missing_roles(found)
+    ]
 
 
-def _lacking(found: Mapping[str, str]) -> list[str]:
+def _list_missing_roles(found: Mapping[str, str]) -> list[str]:
     needed = ["user"] if "user" not in found else []
     needed += ["time"] if not {"time", "date"} & set(found) else []
     return needed + [role for role in ("lat", "lon") if "venue" not in found and role not in found]
 
 
-def _cure(role: str, wanted: Sequence[str], header: bool) -> str:
-    option = option_of(role)
+def _suggest_cure(role: str, wanted: Sequence[str], header: bool) -> str:
+    option = find_option_name(role)
     problem = f"no column for the {WORDS.get(role, role)}"
     if header:
         names = NAMES[role]
@@ -236,11 +246,11 @@ NUL = "\0"
 """What no id may hold: arrays of text drop it at the end of an entry."""
 
 
-def identifiers(column: pl.Series) -> pl.Series:
+def convert_ids(column: pl.Series) -> pl.Series:
     """Return ids as whole numbers if all of them are, written the plain way, and as text otherwise.
 
     >>> import polars as pl
-    >>> identifiers(pl.Series(["7", "12"])).to_list(), identifiers(pl.Series(["007", "12"])).to_list()
+    >>> convert_ids(pl.Series(["7", "12"])).to_list(), convert_ids(pl.Series(["007", "12"])).to_list()
     ([7, 12], ['007', '12'])
     """
     import polars as pl
@@ -252,38 +262,38 @@ def identifiers(column: pl.Series) -> pl.Series:
         if bool((whole == whole.floor()).all()):
             return column.cast(pl.Int64, strict=False)
     text = column.cast(pl.String)
-    if _is_text(text):
+    if _begins_with_text(text):
         return text
     number = text.cast(pl.Int64, strict=False)
     plain = number.null_count() == text.null_count() and not bool(text.str.contains(r"^(0.|\+|-0)").any())
     return number if plain else text
 
 
-def numbered(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def number_ids(column: pl.Series) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the number of each id, from 0 in their order, and the ids; none is missing.
 
     >>> import polars as pl
-    >>> [part.tolist() for part in numbered(pl.Series(["b", "a", "b"]))]
+    >>> [part.tolist() for part in number_ids(pl.Series(["b", "a", "b"]))]
     [[1, 0, 1], ['a', 'b']]
     """
     import polars as pl
 
     if column.dtype.is_integer():
-        known, number = distinct(column.to_numpy())
+        known, number = unique_inverse(column.to_numpy())
         return number, known
     words = column.unique().sort()
     number = column.cast(pl.Enum(words)).to_physical().to_numpy().astype(np.int64)
-    return number, array_of(words)
+    return number, convert_ids_to_array(words)
 
 
-def array_of(ids: pl.Series) -> NDArray[Any]:
+def convert_ids_to_array(ids: pl.Series) -> NDArray[Any]:
     """Return ids as an array of whole numbers or of text."""
     import polars as pl
 
     return np.array(ids.to_list(), np.str_) if ids.dtype == pl.String else ids.to_numpy()
 
 
-def _is_text(text: pl.Series) -> bool:
+def _begins_with_text(text: pl.Series) -> bool:
     """Whether the first id is no number, so that none needs to be tried."""
     first = text.first()
     return isinstance(first, str) and not first.lstrip("-").isdigit()

@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from tracearena.errors import Fault, FileError
 from tracearena.io.report import Report
 from tracearena.traces import GpsTraces
-from tracearena.traces.time import BARE_AS_UTC, LocalTime, asked_for, guessed
+from tracearena.traces.time import BARE_AS_UTC, LocalTime, build_chosen_local_time, guess_local_time
 
 OLDEST_MS = int(np.datetime64("2005-01-01", "ms").astype(np.int64))
 
 
-def local_time(traces: GpsTraces, report: Report) -> LocalTime:
+def find_local_time(traces: GpsTraces, report: Report) -> LocalTime:
     """Return whose clocks the hours of the day of GPS points go by."""
     if report.timezone is not None:
-        return asked_for(report.timezone)
+        return build_chosen_local_time(report.timezone)
     if report.all_unzoned:
         return BARE_AS_UTC
-    return guessed(traces.latitude, traces.longitude)
+    return guess_local_time(traces.latitude, traces.longitude)
 
 
-def misplaced(
+def find_misplaced(
     path: str,
     latitude: NDArray[np.float64],
     longitude: NDArray[np.float64],
@@ -44,32 +44,34 @@ def misplaced(
     if 2 * len(at) > len(latitude):
         raise FileError(
             path,
-            [_swapped(rows[at[0]], latitude[at[0]], longitude[at[0]], header_lines)],
+            [_build_swapped_fault(rows[at[0]], latitude[at[0]], longitude[at[0]], header_lines)],
             total=len(at),
         )
     for i in at:
-        report.drop_fault(_swapped(rows[i], latitude[i], longitude[i], header_lines), path=path)
+        report.drop_fault(_build_swapped_fault(rows[i], latitude[i], longitude[i], header_lines), path=path)
     for i in np.flatnonzero(bad_latitude & ~swapped):
-        report.drop_fault(_beyond("latitude", rows[i], latitude[i], 90, header_lines), path=path)
+        report.drop_fault(_build_range_fault("latitude", rows[i], latitude[i], 90, header_lines), path=path)
     for i in np.flatnonzero(bad_longitude & ~bad_latitude):
-        report.drop_fault(_beyond("longitude", rows[i], longitude[i], 180, header_lines), path=path)
+        report.drop_fault(
+            _build_range_fault("longitude", rows[i], longitude[i], 180, header_lines), path=path
+        )
     return np.asarray(bad_latitude | bad_longitude)
 
 
-def _swapped(row: int, latitude: float, longitude: float, header_lines: int | None) -> Fault:
+def _build_swapped_fault(row: int, latitude: float, longitude: float, header_lines: int | None) -> Fault:
     return Fault(
         int(row), "latitude", f"{latitude}, {longitude}",
         "latitude and longitude look swapped; exchange the columns", "swapped", header_lines,
     )  # fmt: skip
 
 
-def _beyond(column: str, row: int, value: float, limit: int, header_lines: int | None) -> Fault:
+def _build_range_fault(column: str, row: int, value: float, limit: int, header_lines: int | None) -> Fault:
     return Fault(
         int(row), column, str(value), f"must be from -{limit} to {limit}", f"bad-{column}", header_lines
     )
 
 
-def oddly_dated(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
+def report_old_times(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
                 header_lines: int | None = 1) -> None:  # fmt: skip
     """Report points from before there were such files (a receiver that had not found its satellites)."""
     odd = np.flatnonzero(time_ms < OLDEST_MS)
@@ -80,7 +82,7 @@ def oddly_dated(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], 
         report.notice_fault(fault, int(odd.size), path=path)
 
 
-def unsorted(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
+def report_unsorted_times(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], report: Report,
              header_lines: int | None = 1) -> None:  # fmt: skip
     """Report times that fall; the points are sorted later."""
     falls = np.flatnonzero(np.diff(time_ms) < 0)
@@ -92,7 +94,7 @@ def unsorted(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int64], rep
         report.notice_fault(fault, int(falls.size), path=path)
 
 
-def odd_users(path: str, traces: GpsTraces, report: Report) -> None:
+def report_odd_users(path: str, traces: GpsTraces, report: Report) -> None:
     """Report users without points, and points of one user at the same time."""
     for user in np.flatnonzero(np.diff(traces.offsets) == 0):
         fault = Fault(None, "user", str(traces.user_ids[user]), "has no points", "empty-user")
@@ -114,7 +116,9 @@ _WGS84 = ("EPSG:4326", "OGC:CRS84", "EPSG:4979")
 _Degrees = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def degrees(x: NDArray[np.float64], y: NDArray[np.float64], system: Any, report: Report) -> _Degrees:
+def convert_to_degrees(
+    x: NDArray[np.float64], y: NDArray[np.float64], system: Any, report: Report
+) -> _Degrees:
     """Return latitude and longitude of positions with x to the east and y to the north.
 
     Parameters

@@ -27,19 +27,19 @@ _PROJECTED = 1000
 
 
 @dataclass(frozen=True)
-class Against:
+class CoordinateProblem:
     """How many rows speak against degrees in one way, and the first of them."""
 
     rows: int
     path: str
     first: Fault
 
-    def __add__(self, later: Against) -> Against:
+    def __add__(self, later: CoordinateProblem) -> CoordinateProblem:
         return replace(self, rows=self.rows + later.rows)
 
 
 @dataclass(frozen=True)
-class Doubts:
+class CoordinateDoubts:
     """What some rows say against their coordinates being degrees.
 
     Attributes
@@ -54,13 +54,13 @@ class Doubts:
 
     read: int = 0
     broken: int = 0
-    against: Mapping[str, Against] = field(default_factory=dict)
+    against: Mapping[str, CoordinateProblem] = field(default_factory=dict)
 
-    def __add__(self, other: Doubts) -> Doubts:
+    def __add__(self, other: CoordinateDoubts) -> CoordinateDoubts:
         both = dict(self.against)
         for code, found in other.against.items():
             both[code] = both[code] + found if code in both else found
-        return Doubts(self.read + other.read, self.broken + other.broken, both)
+        return CoordinateDoubts(self.read + other.read, self.broken + other.broken, both)
 
     def refuse(self) -> None:
         """Refuse rows of which most are no degrees, or all look like cells."""
@@ -69,9 +69,9 @@ class Doubts:
                 raise FileError(found.path, [found.first], found.rows)
 
 
-def doubts(
+def find_coordinate_doubts(
     frame: pl.DataFrame, names: Mapping[str, str], path: str, header_lines: int | None, *, of_maps: bool
-) -> Doubts:
+) -> CoordinateDoubts:
     """Count what speaks against the columns ``_lat`` and ``_lon`` being degrees.
 
     Parameters
@@ -84,11 +84,11 @@ def doubts(
     latitude, longitude = frame["_lat"].abs(), frame["_lon"].abs()
     whole = (latitude == latitude.floor()) & (longitude == longitude.floor()) if of_maps else None
 
-    def found() -> Iterator[tuple[str, Against]]:
+    def found() -> Iterator[tuple[str, CoordinateProblem]]:
         if whole is not None and whole.any():
             cure = f"if they are degrees, --columns lng={names['lon']},lat={names['lat']} says so"
             yield "no-degrees", first_of(whole, f"{_CELLS}; {cure}", "no-degrees")
-        if _most(latitude) <= 90 and _most(longitude) <= _PROJECTED:
+        if _find_largest(latitude) <= 90 and _find_largest(longitude) <= _PROJECTED:
             return
         far = (latitude > _PROJECTED) | (longitude > _PROJECTED)
         swapped = (latitude > 90) & (latitude <= 180) & (longitude <= 90)
@@ -96,16 +96,16 @@ def doubts(
             if bad.any():
                 yield code, first_of(bad, problem, code)
 
-    def first_of(bad: pl.Series, problem: str, code: str) -> Against:
-        return Against(
-            int(bad.sum()), path, no_degrees(frame.filter(bad), names, problem, code, header_lines)
+    def first_of(bad: pl.Series, problem: str, code: str) -> CoordinateProblem:
+        return CoordinateProblem(
+            int(bad.sum()), path, build_degrees_fault(frame.filter(bad), names, problem, code, header_lines)
         )
 
     read = int((latitude.is_not_null() & longitude.is_not_null()).sum())
-    return Doubts(read, 0 if whole is None else int((~whole).sum()), dict(found()))
+    return CoordinateDoubts(read, 0 if whole is None else int((~whole).sum()), dict(found()))
 
 
-def no_degrees(
+def build_degrees_fault(
     bad: pl.DataFrame, names: Mapping[str, str], problem: str, code: str, header_lines: int | None
 ) -> Fault:
     """Return what is wrong with the first of some rows."""
@@ -114,6 +114,6 @@ def no_degrees(
     return Fault(first["row"], column, f"{first['lat']}, {first['lon']}", problem, code, header_lines)
 
 
-def _most(degrees: pl.Series) -> float:
+def _find_largest(degrees: pl.Series) -> float:
     most = degrees.max()
     return float(most) if isinstance(most, (int, float)) else 0.0

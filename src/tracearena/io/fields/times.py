@@ -45,7 +45,7 @@ _PER_SECOND: dict[Unit, int] = {"s": 1, "ms": 1000}
 
 
 @dataclass(frozen=True)
-class Times:
+class ParsedTimes:
     """One column of times.
 
     Attributes
@@ -65,35 +65,35 @@ class Times:
     are_instants: bool = False
 
 
-def parse(
+def parse_times(
     column: pl.Series,
     *,
     unit: Unit = "s",
     style: str | None = None,
     like: pl.Series | None = None,
     are_utc: bool = False,
-) -> Times:
+) -> ParsedTimes:
     """Read a column of any type; its style is that of most of its first values, unless it is said.
 
     Of a column that is read in parts, `like` is its begin, by which all parts are read. Times that name no
     zone are UTC if `are_utc` says so.
 
-    >>> times = parse(pl.Series(["2012-04-03T18:00:06Z", "2012-04-03T14:00:06-04:00", "soon"]))
+    >>> times = parse_times(pl.Series(["2012-04-03T18:00:06Z", "2012-04-03T14:00:06-04:00", "soon"]))
     >>> times.at.to_list(), times.offset_s.to_list()
     ([1333476006, 1333476006, None], [0, -14400, None])
     """
-    read = _parsed(column, unit, like) if style is None else _styled(column, style, unit)
+    read = _parse_column(column, unit, like) if style is None else _parse_with_style(column, style, unit)
     if read.are_instants:
         return read
     per_second = _PER_SECOND[unit]
     offset = read.offset_s.fill_null(0) if are_utc else read.offset_s
-    return Times(_within(read.at, EARLIEST_S * per_second, LATEST_S * per_second), offset)
+    return ParsedTimes(_keep_range(read.at, EARLIEST_S * per_second, LATEST_S * per_second), offset)
 
 
-def advice(value: str) -> str:
+def suggest_time_format(value: str) -> str:
     """Say what makes a time readable that is not: the order of its parts, or its date.
 
-    >>> advice("03/04/2012 18:00")
+    >>> suggest_time_format("03/04/2012 18:00")
     "day and month may stand in either order: --time-format '%d/%m/%Y %H:%M' (time_format=) says which"
     """
     slashes = re.match(r"\d{1,2}([/-])\d{1,2}[/-](\d\d\d\d|\d\d)\b[ T]?", value)
@@ -113,25 +113,25 @@ def looks_like_time_of_day(column: pl.Series) -> bool:
         return True
     if column.dtype != pl.String:
         return False
-    return _mostly(column.drop_nulls().head(_SAMPLE), r"^ *\d{1,2}[:時]\d\d")
+    return _matches_mostly(column.drop_nulls().head(_SAMPLE), r"^ *\d{1,2}[:時]\d\d")
 
 
 def goes_with_a_date(column: pl.Series) -> bool:
     """Whether a column beside one of dates has times of day, with or without signs between their parts."""
-    return looks_like_time_of_day(column) or digits_of_clock(column) is not None
+    return looks_like_time_of_day(column) or count_clock_digits(column) is not None
 
 
-def digits_of_clock(column: pl.Series) -> int | None:
+def count_clock_digits(column: pl.Series) -> int | None:
     """Return how many digits times of day have that are whole numbers; None if they are none.
 
     Hours and minutes have 4, with seconds 6; the longest tells, since numbers lose their first zeros.
 
-    >>> digits_of_clock(pl.Series([93006, 174500])), digits_of_clock(pl.Series(["0930", "1745"]))
+    >>> count_clock_digits(pl.Series([93006, 174500])), count_clock_digits(pl.Series(["0930", "1745"]))
     (6, 4)
-    >>> digits_of_clock(pl.Series([1, 2, 48])), digits_of_clock(pl.Series([1080, 1099]))
+    >>> count_clock_digits(pl.Series([1, 2, 48])), count_clock_digits(pl.Series([1080, 1099]))
     (None, None)
     """
-    text = _digits(column).drop_nulls()
+    text = _format_digits(column).drop_nulls()
     whole = text.filter(text.str.contains(r"^\d{1,6}$"))
     longest: Any = whole.str.len_bytes().max()
     if longest is None or longest < 3:
@@ -141,7 +141,7 @@ def digits_of_clock(column: pl.Series) -> int | None:
     return digits if good >= _MOST_CLOCKS * len(text) else None
 
 
-def _digits(column: pl.Series) -> pl.Series:
+def _format_digits(column: pl.Series) -> pl.Series:
     """Return numbers as text; one without a fraction has none, though another row is empty."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
@@ -151,36 +151,36 @@ def _digits(column: pl.Series) -> pl.Series:
     return column.cast(pl.String).str.strip_chars()
 
 
-def joined(date: pl.Series, time: pl.Series) -> pl.Series:
+def join_date_and_time(date: pl.Series, time: pl.Series) -> pl.Series:
     """Return a date and a time of day as one column."""
     if isinstance(date.dtype, pl.Datetime):
         date = date.dt.date()
     if date.dtype == pl.Date and time.dtype == pl.Time:
         both = pl.DataFrame({"d": date, "t": time})
         return both.select(pl.col("d").dt.combine(pl.col("t"))).to_series().alias(time.name)
-    both = pl.DataFrame({"d": _digits(date), "t": _digits(time)})
+    both = pl.DataFrame({"d": _format_digits(date), "t": _format_digits(time)})
     d, t = pl.col("d"), pl.col("t")
     # 93006 is half past nine and six seconds, without the zero that a number loses.
-    digits = digits_of_clock(time) or 6
+    digits = count_clock_digits(time) or 6
     clock = pl.when(t.str.contains(r"^\d{1,6}$")).then(t.str.zfill(digits)).otherwise(t)
     name = f"{date.name}, {time.name}"
     return both.select(pl.concat_str(d, clock, separator=" ").alias(name)).to_series()
 
 
-def count_instants(column: pl.Series) -> bool:
+def has_instant_numbers(column: pl.Series) -> bool:
     """Whether a column has numbers too small to be seconds since 1970."""
     if column.count() == 0 or not (column.dtype == pl.String or column.dtype.is_numeric()):
         return False
-    return _parsed(column, "s").are_instants
+    return _parse_column(column, "s").are_instants
 
 
-def twitter_seconds(text: pl.Series) -> pl.Series:
+def parse_twitter_times(text: pl.Series) -> pl.Series:
     """Read ``Tue Apr 03 18:00:06 +0000 2012``, always UTC, by its fixed columns.
 
     The days repeat, so they are parsed once each: quicker than parsing each time as a whole, and
     Foursquare's files hold tens of millions of them.
 
-    >>> twitter_seconds(pl.Series(["Tue Apr 03 18:00:06 +0000 2012", "Tue Feb 31"])).to_list()
+    >>> parse_twitter_times(pl.Series(["Tue Apr 03 18:00:06 +0000 2012", "Tue Feb 31"])).to_list()
     [1333476006, None]
     """
     t = pl.col("t")
@@ -198,34 +198,36 @@ def twitter_seconds(text: pl.Series) -> pl.Series:
     return pl.DataFrame({"t": text}).select(pl.when(whole).then(seconds)).to_series()
 
 
-def _parsed(column: pl.Series, unit: Unit, like: pl.Series | None = None) -> Times:
+def _parse_column(column: pl.Series, unit: Unit, like: pl.Series | None = None) -> ParsedTimes:
     if column.dtype == pl.Date:
         column = column.cast(pl.Datetime("ms"))
     if isinstance(column.dtype, pl.Datetime):
-        return Times(column.dt.epoch(unit), _constant(column, None if column.dtype.time_zone is None else 0))
+        return ParsedTimes(
+            column.dt.epoch(unit), _fill_constant(column, None if column.dtype.time_zone is None else 0)
+        )
     if column.dtype.is_numeric():
-        return _numbers(column, unit, like)
+        return _parse_unix_times(column, unit, like)
     text = column.cast(pl.String).str.strip_chars()
     begin = text if like is None else like.cast(pl.String).str.strip_chars()
     sample = begin.drop_nulls().head(_SAMPLE)
-    if _mostly(sample, _NUMBER):
-        return _numbers(text.cast(pl.Float64, strict=False), unit, begin)
-    if _mostly(sample, r"^[A-Za-z]{3} "):
-        return Times(twitter_seconds(text) * _PER_SECOND[unit], _constant(text, 0))
-    return _written(text, sample, unit)
+    if _matches_mostly(sample, _NUMBER):
+        return _parse_unix_times(text.cast(pl.Float64, strict=False), unit, begin)
+    if _matches_mostly(sample, r"^[A-Za-z]{3} "):
+        return ParsedTimes(parse_twitter_times(text) * _PER_SECOND[unit], _fill_constant(text, 0))
+    return _parse_text_times(text, sample, unit)
 
 
-def _numbers(column: pl.Series, unit: Unit, like: pl.Series | None = None) -> Times:
+def _parse_unix_times(column: pl.Series, unit: Unit, like: pl.Series | None = None) -> ParsedTimes:
     """Unix time in seconds up to the year 5138, beyond that milliseconds or finer; tiny ones are instants.
 
     Numbers such as 20120403180006 are dates in digits.
     """
-    number = _finite(column)
-    middle = float((number if like is None else _finite(like)).abs().median() or 0)  # type: ignore[arg-type]
+    number = _drop_infinite(column)
+    middle = float((number if like is None else _drop_infinite(like)).abs().median() or 0)  # type: ignore[arg-type]
     for digits, style in _DIGITS.items():
         if 1900 <= middle // 10 ** (digits - 4) < 2100:
             text = number.cast(pl.Int64, strict=False).cast(pl.String)
-            return Times(_read(text, style, unit), _constant(column, None))
+            return ParsedTimes(_parse_style(text, style, unit), _fill_constant(column, None))
     scale = 1
     while middle / scale > _LARGEST_SECOND:
         scale *= 1000
@@ -234,32 +236,32 @@ def _numbers(column: pl.Series, unit: Unit, like: pl.Series | None = None) -> Ti
     whole = scaled.floor() if unit == "s" else scaled.round()
     fits = whole.abs() < 2**53
     at = whole.set(~fits.fill_null(False), None).cast(pl.Int64)
-    return Times(at, _constant(column, 0), 0 <= middle < LARGEST_INSTANT)
+    return ParsedTimes(at, _fill_constant(column, 0), 0 <= middle < LARGEST_INSTANT)
 
 
-def _finite(column: pl.Series) -> pl.Series:
+def _drop_infinite(column: pl.Series) -> pl.Series:
     number = column.cast(pl.Float64, strict=False)
     return number.set(number.is_not_null() & ~number.is_finite(), None)
 
 
-def _written(text: pl.Series, sample: pl.Series, unit: Unit) -> Times:
+def _parse_text_times(text: pl.Series, sample: pl.Series, unit: Unit) -> ParsedTimes:
     """The style of the first values for all rows at once; the rest, if any, one style after the other."""
-    style, zone = _style_of(sample)
-    at = _read(text, style + zone, unit)
-    offset = _offsets(text, _ZONE) if zone == "%#z" else _constant(text, 0 if zone else None)
+    style, zone = _guess_style(sample)
+    at = _parse_style(text, style + zone, unit)
+    offset = _parse_offsets(text, _ZONE) if zone == "%#z" else _fill_constant(text, 0 if zone else None)
     left = (at.is_null() & text.is_not_null()).arg_true()
     if len(left) == 0:
-        return Times(at, offset)
-    others = _any_style(text.gather(left), unit)
-    return Times(at.scatter(left, others.at), offset.scatter(left, others.offset_s))
+        return ParsedTimes(at, offset)
+    others = _parse_any_style(text.gather(left), unit)
+    return ParsedTimes(at.scatter(left, others.at), offset.scatter(left, others.offset_s))
 
 
-def _style_of(sample: pl.Series) -> tuple[str, str]:
+def _guess_style(sample: pl.Series) -> tuple[str, str]:
     """Return the style that most of the sample has, and how it names its zone."""
     most, best = 0, (_STYLES[0], "")
     for style in _STYLES:
         for zone in _ZONES if "%M" in style else ("",):
-            fit = _read(sample, style + zone, "s").count()
+            fit = _parse_style(sample, style + zone, "s").count()
             if fit == len(sample):
                 return style, zone
             if fit > most:
@@ -267,22 +269,22 @@ def _style_of(sample: pl.Series) -> tuple[str, str]:
     return best
 
 
-def _any_style(text: pl.Series, unit: Unit) -> Times:
+def _parse_any_style(text: pl.Series, unit: Unit) -> ParsedTimes:
     """Read each time in the first style that fits it, its zone apart."""
     t, zone = pl.col("t"), pl.col("offset").is_not_null()
-    frame = pl.DataFrame({"t": text, "offset": _offsets(text, _ZONE)})
+    frame = pl.DataFrame({"t": text, "offset": _parse_offsets(text, _ZONE)})
     bare = pl.when(zone).then(t.str.replace(_UNZONED, "")).otherwise(t).str.replace(r",(\d+)$", ".$1")
     dated = frame.select(pl.when(t.str.contains(_STARTS_LIKE_A_DATE)).then(bare)).to_series()
-    at = _constant(text, None)
+    at = _fill_constant(text, None)
     for style in _STYLES:
         left = (at.is_null() & dated.is_not_null()).arg_true()
         if len(left):
-            at = at.scatter(left, _read(dated.gather(left), style, unit))
+            at = at.scatter(left, _parse_style(dated.gather(left), style, unit))
     offset = frame["offset"]
-    return Times(at - offset.fill_null(0) * _PER_SECOND[unit], offset)
+    return ParsedTimes(at - offset.fill_null(0) * _PER_SECOND[unit], offset)
 
 
-def _styled(column: pl.Series, style: str, unit: Unit) -> Times:
+def _parse_with_style(column: pl.Series, style: str, unit: Unit) -> ParsedTimes:
     """Read all times as the caller says they are written."""
     if column.dtype.is_temporal():
         raise ParameterError(f"time_format: the column {column.name!r} holds times already, no text")
@@ -290,18 +292,18 @@ def _styled(column: pl.Series, style: str, unit: Unit) -> Times:
     zoned = "%z" in style
     chrono = style.replace(".%f", "%.f").replace("%z", "%#z")
     try:
-        at = _read(text, chrono, unit)
+        at = _parse_style(text, chrono, unit)
     except pl.exceptions.PolarsError:
         raise ParameterError.of("time_format", style, "such as %d/%m/%Y %H:%M:%S") from None
     if not zoned:
-        return Times(at, _constant(text, 0 if "%s" in style or style.endswith("Z") else None))
-    return Times(at, _offsets(text, _zone_in(style)).fill_null(0))
+        return ParsedTimes(at, _fill_constant(text, 0 if "%s" in style or style.endswith("Z") else None))
+    return ParsedTimes(at, _parse_offsets(text, _build_zone_pattern(style)).fill_null(0))
 
 
-def _zone_in(style: str) -> str:
+def _build_zone_pattern(style: str) -> str:
     """Return the pattern of the zone where a style has it, so that no year or month is taken for one.
 
-    >>> re.match(_zone_in("%d-%m-%Y%z"), "03-04-2012-05")[1]
+    >>> re.match(_build_zone_pattern("%d-%m-%Y%z"), "03-04-2012-05")[1]
     '-05'
     """
     parts = []
@@ -313,14 +315,14 @@ def _zone_in(style: str) -> str:
     return f"^{''.join(parts)}$"
 
 
-def _read(text: pl.Series, style: str, unit: Unit) -> pl.Series:
+def _parse_style(text: pl.Series, style: str, unit: Unit) -> pl.Series:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pl.exceptions.ChronoFormatWarning)
         at = text.str.to_datetime(style, strict=False, time_unit="ms", cache=False).dt.epoch(unit)
-    return _within(at, _FIRST_YEAR_S * _PER_SECOND[unit], None)
+    return _keep_range(at, _FIRST_YEAR_S * _PER_SECOND[unit], None)
 
 
-def _offsets(text: pl.Series, pattern: str) -> pl.Series:
+def _parse_offsets(text: pl.Series, pattern: str) -> pl.Series:
     """Return seconds from UTC to local time where the group of a pattern names them."""
     z = pl.col("t").str.extract(pattern).alias("z")
     sign = pl.when(pl.col("z").str.starts_with("-")).then(-1).otherwise(1)
@@ -331,14 +333,14 @@ def _offsets(text: pl.Series, pattern: str) -> pl.Series:
     return pl.DataFrame({"t": text}).select(z).select(named).to_series().cast(pl.Int64)
 
 
-def _within(at: pl.Series, first: int, last: int | None) -> pl.Series:
+def _keep_range(at: pl.Series, first: int, last: int | None) -> pl.Series:
     outside = (at < first) if last is None else ~at.is_between(first, last)
     return at.set(outside.fill_null(False), None) if outside.any() else at
 
 
-def _constant(like: pl.Series, value: int | None) -> pl.Series:
+def _fill_constant(like: pl.Series, value: int | None) -> pl.Series:
     return pl.select(pl.repeat(value, len(like), dtype=pl.Int64)).to_series()
 
 
-def _mostly(sample: pl.Series, pattern: str) -> bool:
+def _matches_mostly(sample: pl.Series, pattern: str) -> bool:
     return len(sample) > 0 and 2 * int(sample.str.contains(pattern).sum()) > len(sample)

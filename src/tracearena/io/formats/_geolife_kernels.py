@@ -22,7 +22,7 @@ _NO_DAYS = -(2**40)
 
 
 @njit(cache=True, nogil=True)
-def _decimal(text: Any, at: int, stop: int) -> tuple[float, int]:
+def _parse_decimal(text: Any, at: int, stop: int) -> tuple[float, int]:
     """Read a plain decimal; the state is GOOD, SLOW (too long to be exact here) or FIELDS."""
     sign, mantissa, digits, decimals, seen_dot = 1.0, 0, 0, 0, False
     if at < stop and (text[at] == _MINUS or text[at] == _PLUS):
@@ -48,7 +48,7 @@ def _decimal(text: Any, at: int, stop: int) -> tuple[float, int]:
 
 
 @njit(cache=True, nogil=True)
-def _whole(text: Any, at: int, digits: int, stop: int) -> int:
+def _parse_whole(text: Any, at: int, digits: int, stop: int) -> int:
     if at + digits > stop:
         return -1
     value = 0
@@ -61,13 +61,17 @@ def _whole(text: Any, at: int, digits: int, stop: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _date(text: Any, at: int, stop: int) -> int:
+def _parse_date(text: Any, at: int, stop: int) -> int:
     """Days since 1970 of YYYY-MM-DD (or with slashes), `_NO_DAYS` if it is no date."""
     if stop - at != 10 or text[at + 4] != text[at + 7]:
         return _NO_DAYS
     if text[at + 4] != _MINUS and text[at + 4] != _SLASH:
         return _NO_DAYS
-    year, month, day = _whole(text, at, 4, stop), _whole(text, at + 5, 2, stop), _whole(text, at + 8, 2, stop)
+    year, month, day = (
+        _parse_whole(text, at, 4, stop),
+        _parse_whole(text, at + 5, 2, stop),
+        _parse_whole(text, at + 8, 2, stop),
+    )
     if year < 1 or month < 1 or month > 12 or day < 1 or day > 31:
         return _NO_DAYS
     days = days_from_civil(year, month, day)
@@ -76,12 +80,12 @@ def _date(text: Any, at: int, stop: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _seconds(text: Any, at: int, stop: int) -> int:
+def _parse_seconds(text: Any, at: int, stop: int) -> int:
     """Seconds after midnight of HH:MM:SS, -1 if it is no time."""
     if stop - at != 8 or text[at + 2] != _COLON or text[at + 5] != _COLON:
         return -1
-    hour, minute = _whole(text, at, 2, stop), _whole(text, at + 3, 2, stop)
-    second = _whole(text, at + 6, 2, stop)
+    hour, minute = _parse_whole(text, at, 2, stop), _parse_whole(text, at + 3, 2, stop)
+    second = _parse_whole(text, at + 6, 2, stop)
     if hour < 0 or hour > 23 or minute < 0 or minute > 59 or second < 0 or second > 59:
         return -1
     return hour * 3600 + minute * 60 + second
@@ -97,7 +101,7 @@ def count_lines(text: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
-def careful_row(
+def parse_row_carefully(
     text: Any, at: int, end: int, commas: Any, latitude: Any, longitude: Any, time_ms: Any, row: int
 ) -> int:
     """Read a row without its end, whatever it holds; return its state."""
@@ -112,14 +116,14 @@ def careful_row(
             found += 1
     if found != 6:
         return FIELDS
-    lat, lat_state = _decimal(text, at, commas[0])
-    lon, lon_state = _decimal(text, commas[0] + 1, commas[1])
+    lat, lat_state = _parse_decimal(text, at, commas[0])
+    lon, lon_state = _parse_decimal(text, commas[0] + 1, commas[1])
     if lat_state == FIELDS:
         return LATITUDE
     if lon_state == FIELDS:
         return LONGITUDE
-    days = _date(text, commas[4] + 1, commas[5])
-    seconds = _seconds(text, commas[5] + 1, end)
+    days = _parse_date(text, commas[4] + 1, commas[5])
+    seconds = _parse_seconds(text, commas[5] + 1, end)
     if days == _NO_DAYS:
         return DATE
     if seconds < 0:
@@ -130,14 +134,14 @@ def careful_row(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _two(text: Any, at: int) -> int:
+def _parse_two_digits(text: Any, at: int) -> int:
     """Return the value of two digits, -1 if they are none."""
     tens, ones = text[at] - _ZERO, text[at + 1] - _ZERO
     return tens * 10 + ones if 0 <= tens <= 9 and 0 <= ones <= 9 else -1
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _quick_decimal(text: Any, at: int) -> tuple[float, int]:
+def _parse_short_decimal(text: Any, at: int) -> tuple[float, int]:
     """Read a number of few digits up to its comma; return it and what follows, or -1 if it is no such."""
     negative = text[at] == _MINUS
     at += negative
@@ -165,10 +169,11 @@ def _quick_decimal(text: Any, at: int) -> tuple[float, int]:
 
 
 @njit(cache=True, nogil=True)
-def quick_row(
+def parse_row_quickly(
     text: Any, at: int, last: int, known: Any, latitude: Any, longitude: Any, time_ms: Any, row: int
 ) -> int:
-    """Read a row as nearly all are; return where the next begins, or -1 for `careful_row` to look at it.
+    """Read a row as nearly all are; return where the next begins, or -1 for `parse_row_carefully` to look
+    at it.
 
     Parameters
     ----------
@@ -177,10 +182,10 @@ def quick_row(
     known
         The last date as one number, and its days since 1970: most rows have the date of the row before.
     """
-    lat, at = _quick_decimal(text, at)
+    lat, at = _parse_short_decimal(text, at)
     if at < 0:
         return -1
-    lon, at = _quick_decimal(text, at)
+    lon, at = _parse_short_decimal(text, at)
     if at < 0:
         return -1
     for _ in range(3):
@@ -196,14 +201,18 @@ def quick_row(
         return -1
     if text[at + 13] != _COLON or text[at + 16] != _COLON:
         return -1
-    century, year = _two(text, at), _two(text, at + 2)
-    month, day = _two(text, at + 5), _two(text, at + 8)
-    hour, minute, second = _two(text, at + 11), _two(text, at + 14), _two(text, at + 17)
+    century, year = _parse_two_digits(text, at), _parse_two_digits(text, at + 2)
+    month, day = _parse_two_digits(text, at + 5), _parse_two_digits(text, at + 8)
+    hour, minute, second = (
+        _parse_two_digits(text, at + 11),
+        _parse_two_digits(text, at + 14),
+        _parse_two_digits(text, at + 17),
+    )
     if (century | year | month | day | hour | minute | second) < 0 or hour > 23 or minute > 59 or second > 59:
         return -1
     date = (century * 100 + year) * 10_000 + month * 100 + day
     if date != known[0]:
-        days = _date(text, at, at + 10)
+        days = _parse_date(text, at, at + 10)
         if days == _NO_DAYS:
             return -1
         known[0], known[1] = date, days
@@ -213,7 +222,7 @@ def quick_row(
 
 
 @njit(cache=True, nogil=True)
-def _after_lines(text: Any, at: int, stop: int, lines: int) -> int:
+def _skip_lines(text: Any, at: int, stop: int, lines: int) -> int:
     while lines > 0 and at < stop:
         lines -= text[at] == _LF
         at += 1
@@ -240,7 +249,7 @@ def _parse_file(
     while at < stop:
         following = -1
         if at <= last:
-            following = quick_row(text, at, last, known, latitude, longitude, time_ms, row)
+            following = parse_row_quickly(text, at, last, known, latitude, longitude, time_ms, row)
         state[row] = GOOD
         if following < 0:
             end = at
@@ -249,7 +258,7 @@ def _parse_file(
             following = end + 1
             while end > at and (text[end - 1] == _CR or text[end - 1] == _SPACE):
                 end -= 1
-            state[row] = careful_row(text, at, end, commas, latitude, longitude, time_ms, row)
+            state[row] = parse_row_carefully(text, at, end, commas, latitude, longitude, time_ms, row)
         good = state[row] == GOOD and abs(latitude[row]) <= 90.0 and abs(longitude[row]) <= 180.0
         if good and time_ms[row] >= latest:
             latest = time_ms[row]
@@ -292,7 +301,7 @@ def parse_files(
     """
     rows[0] = 0
     for i in range(len(starts)):
-        at = _after_lines(text, starts[i], stops[i], header_lines[i])
+        at = _skip_lines(text, starts[i], stops[i], header_lines[i])
         rows[i + 1], plain[i] = _parse_file(
             text, at, stops[i], oldest_ms, latitude, longitude, time_ms, state, rows[i]
         )

@@ -15,13 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracearena.engine import tracked
+from tracearena.engine import track_progress
 from tracearena.errors import Fault, FileError, TracearenaError
 from tracearena.files import archives
 from tracearena.io.options import Layout
-from tracearena.io.recognition import Look
+from tracearena.io.recognition import FormatGuess
 from tracearena.io.report import Reading, Report
-from tracearena.io.tables import ROW, files_of, hidden_files_of, is_hidden
+from tracearena.io.tables import ROW, is_hidden, list_hidden_files, list_visible_files
 from tracearena.traces import GpsTraces
 
 if TYPE_CHECKING:
@@ -37,36 +37,38 @@ HIDDEN = Fault(
 )  # fmt: skip
 """What is said of a file that holds traces and is not read for its name."""
 
-_MOST_LOOKS = 100
+_MAX_GUESSES = 100
 _MOST_PROPOSALS = 10
 _NAMES = {"venue": "place", "offset_min": "utc_offset_min"}
 
 
-def look_into(path: Path, look_at: Callable[[Path], Look], wanted: str | None) -> Look:
+def guess_folder_format(
+    path: Path, look_at: Callable[[Path], FormatGuess], wanted: str | None
+) -> FormatGuess:
     """Look at the files of a folder or an archive until one is recognised, as what is wanted if possible."""
     what, first, seen = "a folder" if path.is_dir() else "an archive", None, 0
-    for file in files_of(path) if path.is_dir() else archives.one_by_one(path):
-        look = Look((), "") if is_hidden(file.parts[-1:]) else look_at(file)
+    for file in list_visible_files(path) if path.is_dir() else archives.iter_unpacked_files(path):
+        look = FormatGuess((), "") if is_hidden(file.parts[-1:]) else look_at(file)
         if look.formats and (wanted is None or wanted in look.formats):
-            return _inside(what, look)
+            return _describe_inside(what, look)
         first, seen = first or (look if look.formats else None), seen + 1
-        if seen == _MOST_LOOKS:
+        if seen == _MAX_GUESSES:
             break
     if first is not None:
-        return _inside(what, first)
-    return Look(
+        return _describe_inside(what, first)
+    return FormatGuess(
         (), f"{what} of files, the first {seen:,} of them no traces" if seen else f"{what} without files"
     )
 
 
-def propose(path: Path) -> Proposal | None:
+def propose_folder_layout(path: Path) -> Proposal | None:
     """Return a layout by which a table, or the tables of a folder, may be read; None if none is found."""
     from tracearena.io import suggestions
 
     if path.is_file():
-        return suggestions.propose(path)
-    for file in files_of(path)[:_MOST_PROPOSALS] if path.is_dir() else ():
-        found = suggestions.propose(file)
+        return suggestions.propose_layout(path)
+    for file in list_visible_files(path)[:_MOST_PROPOSALS] if path.is_dir() else ():
+        found = suggestions.propose_layout(file)
         if found is not None and found.layout.one_user is None:
             return found
         if found is not None:
@@ -75,79 +77,84 @@ def propose(path: Path) -> Proposal | None:
     return None
 
 
-def _inside(what: str, look: Look) -> Look:
+def _describe_inside(what: str, look: FormatGuess) -> FormatGuess:
     return replace(look, words=f"{what} of files, one of them {look.words}")
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[Path, Path]]:
+def open_archive(path: Path) -> Iterator[tuple[Path, Path]]:
     """Give the folder that an archive unpacks to, and what to read: it, or its one file.
 
     Errors name the archive.
     """
-    with archives.unpacked(path) as folder:
-        files = files_of(folder)
+    with archives.unpack_archive(path) as folder:
+        files = list_visible_files(folder)
         if not files:
             raise FileError.whole(path, "is an archive without files", "empty")
         inside = files[0] if len(files) == 1 else folder
         try:
             yield folder, inside
         except FileError as error:
-            raise FileError(_renamed(error.path, folder, path), error.faults, error.total) from None
+            raise FileError(_rename_path(error.path, folder, path), error.faults, error.total) from None
         except TracearenaError as error:
             raise type(error)(str(error).replace(str(inside), str(path))) from None
 
 
 @contextmanager
-def saying_how_to_go_on(folder: Path) -> Iterator[None]:
+def explain_skipping(folder: Path) -> Iterator[None]:
     """Say of a file that stops its whole folder how the others can be read without it."""
     try:
         yield
     except FileError as error:
         stops = Path(error.path)
         whole = all(fault.row is None for fault in error.faults)
-        if not whole or stops == folder or folder not in stops.parents or len(files_of(folder)) == 1:
+        if (
+            not whole
+            or stops == folder
+            or folder not in stops.parents
+            or len(list_visible_files(folder)) == 1
+        ):
             raise
         advice = f"to read the others without it, move it away or call it _{stops.name}"
         faults = [replace(fault, problem=f"{fault.problem}; {advice}") for fault in error.faults]
         raise FileError(error.path, faults, error.total) from None
 
 
-def rename(report: Report, folder: Path, path: Path) -> None:
+def rename_report_paths(report: Report, folder: Path, path: Path) -> None:
     """Let a report of what an archive unpacked to name the archive."""
     report.path = str(path)
     report.examples[:] = [
-        replace(example, path=_renamed(example.path, folder, path)) for example in report.examples
+        replace(example, path=_rename_path(example.path, folder, path)) for example in report.examples
     ]
 
 
-def _renamed(name: str, folder: Path, path: Path) -> str:
+def _rename_path(name: str, folder: Path, path: Path) -> str:
     inside = name.removeprefix(str(folder)).lstrip("/")
     return f"{path}: {inside}" if name.startswith(str(folder)) and inside else str(path)
 
 
-def sorted_out(
-    folder: Path, fits: Callable[[Look], bool], look_at: Callable[[Path], tuple[Look, Layout]]
-) -> tuple[dict[Path, tuple[Look, Layout]], list[tuple[Path, Fault]]]:
+def sort_folder_files(
+    folder: Path, fits: Callable[[FormatGuess], bool], look_at: Callable[[Path], tuple[FormatGuess, Layout]]
+) -> tuple[dict[Path, tuple[FormatGuess, Layout]], list[tuple[Path, Fault]]]:
     """Return the files that fit with what they look like, and of the others what is to be said of them."""
     files, others = {}, []
-    for file in files_of(folder):
+    for file in list_visible_files(folder):
         look, layout = look_at(file)
         if fits(look):
             files[file] = look, layout
         else:
-            others.append((file, left_out(look)))
+            others.append((file, build_skip_fault(look)))
     return files, others
 
 
-def left_out(look: Look) -> Fault:
+def build_skip_fault(look: FormatGuess) -> Fault:
     """Say of a file that it is left out, and what it looks like."""
     return Fault(None, None, None, f"the file is left out: it looks like {look.words}", "other-files")
 
 
-def hidden_traces(folder: Path, look_at: Callable[[Path], Look]) -> Iterator[Path]:
+def find_hidden_traces(folder: Path, look_at: Callable[[Path], FormatGuess]) -> Iterator[Path]:
     """Give, by their paths inside, those of the first hidden files of a folder that hold traces."""
-    for file in hidden_files_of(folder)[:_MOST_LOOKS]:
+    for file in list_hidden_files(folder)[:_MAX_GUESSES]:
         try:
             look = look_at(file)
         except FileError:
@@ -156,13 +163,13 @@ def hidden_traces(folder: Path, look_at: Callable[[Path], Look]) -> Iterator[Pat
             yield file.relative_to(folder)
 
 
-def joined(
+def read_and_join_points(
     folder: Path, files: Sequence[Path], format: str, read: Callable[[Path], Reading[GpsTraces]]
 ) -> Reading[GpsTraces]:
     """Read GPS points of all files, and put them together with their reports."""
     report = Report(str(folder), format)
     parts = []
-    for file in tracked(files, len(files)):
+    for file in track_progress(files, len(files)):
         try:
             traces, found = read(file)
         except FileError as error:
@@ -173,9 +180,9 @@ def joined(
             )
             continue
         if found.format == "gpx":
-            parts.append(_named_tracks(traces, str(file.relative_to(folder))))
+            parts.append(_prefix_track_names(traces, str(file.relative_to(folder))))
         else:
-            parts.append(_one_trajectory(traces))
+            parts.append(_clear_trajectories(traces))
         report.header_lines, report.strict, report.timezone = found.header_lines, found.strict, found.timezone
         report.unzoned += found.unzoned
         report.all_unzoned = found.all_unzoned and (report.all_unzoned or len(parts) == 1)
@@ -186,7 +193,7 @@ def joined(
     return Reading(traces, report)
 
 
-def one_table(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def concat_role_tables(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Put together rows by role as one table, whose rows are counted through all parts."""
     import polars as pl
 
@@ -201,7 +208,7 @@ def one_table(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return whole.drop("row").rename(_NAMES, strict=False).with_columns(number.alias(ROW))
 
 
-def _one_trajectory(traces: GpsTraces) -> GpsTraces:
+def _clear_trajectories(traces: GpsTraces) -> GpsTraces:
     """Let trajectories that are only the points of a user be one through all files."""
     import numpy as np
 
@@ -211,7 +218,7 @@ def _one_trajectory(traces: GpsTraces) -> GpsTraces:
     return traces.with_trajectory_ids(np.zeros(len(ids), np.int64))
 
 
-def _named_tracks(traces: GpsTraces, name: str) -> GpsTraces:
+def _prefix_track_names(traces: GpsTraces, name: str) -> GpsTraces:
     """Let the tracks of a file be its own, though a file elsewhere may have the same name."""
     import numpy as np
 

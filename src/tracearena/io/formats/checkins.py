@@ -17,11 +17,11 @@ import polars as pl
 from tracearena.errors import FileError
 from tracearena.files.atomic import replacing_all
 from tracearena.files.io import replacing, replacing_folder
-from tracearena.io.discretisation import traces_of
+from tracearena.io.discretisation import build_traces
 from tracearena.io.options import AS_NAMED, Choices, Layout
-from tracearena.io.report import Reading, Report, Rule
-from tracearena.io.rows import CheckIns, check_ins
-from tracearena.io.tables import by_role, read_headless, rows_of_file, write_tabs
+from tracearena.io.report import DropRule, Reading, Report
+from tracearena.io.rows import CheckIns, parse_check_ins
+from tracearena.io.tables import read_headless, read_role_rows, select_by_role, write_tabs
 from tracearena.traces import Places, Traces
 from tracearena.traces.time import offset_minutes, utc_text
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 FOURSQUARE_COLUMNS = ("user", "venue", "time", "offset_min")
-POI_COLUMNS = ("venue", "lat", "lon", "category", "country")
-POI_NAME = "raw_POIs.txt"
+FOURSQUARE_POI_COLUMNS = ("venue", "lat", "lon", "category", "country")
+FOURSQUARE_POI_NAME = "raw_POIs.txt"
 
 
 def read_foursquare(
@@ -52,13 +52,13 @@ def read_foursquare(
     """
     chosen = choices or Choices()
     report = Report(str(path), "foursquare", header_lines=0)
-    venues = _venues(pois_beside(path) if pois is None else Path(pois), report)
+    venues = _read_foursquare_venues(find_foursquare_pois(path) if pois is None else Path(pois), report)
     raw = read_headless(path, FOURSQUARE_COLUMNS, FOURSQUARE_COLUMNS, report)
     raw = raw.join(venues, on="venue", how="left", maintain_order="left")
-    rule = Rule(reason="not in the file of venues", bad=pl.col("lat").is_null(), column="venue")
+    rule = DropRule(reason="not in the file of venues", bad=pl.col("lat").is_null(), column="venue")
     raw = report.sift(raw, [rule])
     report.refuse_if_nothing_is_left(raw.height)
-    return Reading(traces_of(check_ins(raw, report, chosen), report, chosen), report)
+    return Reading(build_traces(parse_check_ins(raw, report, chosen), report, chosen), report)
 
 
 def write_foursquare(
@@ -66,7 +66,7 @@ def write_foursquare(
 ) -> Path:
     """Write check-ins and venues; return where the venues went (``raw_POIs.txt`` beside, by default)."""
     places, at = traces.places, traces.place_index
-    target = Path(path).parent / POI_NAME if pois is None else Path(pois)
+    target = Path(path).parent / FOURSQUARE_POI_NAME if pois is None else Path(pois)
     category = np.full(len(places), "") if places.categories is None else places.categories
     about = {
         "venue": places.ids,
@@ -78,7 +78,7 @@ def write_foursquare(
     events = {
         "user": traces.user_ids[traces.user_index],
         "venue": places.ids[at],
-        "time": utc_text(traces, TIME),
+        "time": utc_text(traces, TSMC_TIME_FORMAT),
         "offset_min": offset_minutes(traces),
     }
     with replacing_all():
@@ -87,21 +87,23 @@ def write_foursquare(
     return target
 
 
-def pois_beside(path: str | PathLike[str]) -> Path:
+def find_foursquare_pois(path: str | PathLike[str]) -> Path:
     """Return the file of venues in the folder of the check-ins."""
     folder = Path(path).parent
-    for name in (POI_NAME, f"{POI_NAME}.gz"):
+    for name in (FOURSQUARE_POI_NAME, f"{FOURSQUARE_POI_NAME}.gz"):
         if (folder / name).is_file():
             return folder / name
     raise FileError.whole(
-        path, f"needs its file of venues: give it with --places or put {POI_NAME} beside it", "no-places"
+        path,
+        f"needs its file of venues: give it with --places or put {FOURSQUARE_POI_NAME} beside it",
+        "no-places",
     )
 
 
-def _venues(path: Path, report: Report) -> pl.DataFrame:
+def _read_foursquare_venues(path: Path, report: Report) -> pl.DataFrame:
     """Venues with good coordinates, once each; the faults of this file are counted with the others."""
     own = Report(str(path), "foursquare", header_lines=0)
-    raw = read_headless(path, POI_COLUMNS, POI_COLUMNS[:3], own).unique(
+    raw = read_headless(path, FOURSQUARE_POI_COLUMNS, FOURSQUARE_POI_COLUMNS[:3], own).unique(
         "venue", keep="first", maintain_order=True
     )
     number = raw.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
@@ -116,7 +118,7 @@ def _venues(path: Path, report: Report) -> pl.DataFrame:
 
 
 GOWALLA_COLUMNS = ("user", "time", "lat", "lon", "venue")
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_GOWALLA_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def read_gowalla(
@@ -126,7 +128,9 @@ def read_gowalla(
     chosen = choices or Choices()
     report = Report(str(path), "gowalla", header_lines=0)
     raw = read_headless(path, GOWALLA_COLUMNS, GOWALLA_COLUMNS[:4], report)
-    return Reading(traces_of(check_ins(raw, report, chosen, places), report, chosen, places=places), report)
+    return Reading(
+        build_traces(parse_check_ins(raw, report, chosen, places), report, chosen, places=places), report
+    )
 
 
 def write_gowalla(traces: Traces, path: str | PathLike[str]) -> None:
@@ -136,7 +140,7 @@ def write_gowalla(traces: Traces, path: str | PathLike[str]) -> None:
         pl.DataFrame(
             {
                 "user": traces.user_ids[traces.user_index],
-                "time": utc_text(traces, _TIME),
+                "time": utc_text(traces, _GOWALLA_TIME_FORMAT),
                 "lat": places.latitude[traces.place_index],
                 "lon": places.longitude[traces.place_index],
                 "venue": places.ids[traces.place_index],
@@ -149,8 +153,8 @@ def write_gowalla(traces: Traces, path: str | PathLike[str]) -> None:
 # Foursquare check-ins of New York and Tokyo (TSMC 2014).
 
 
-COLUMNS = ("user", "venue", "category_id", "category", "lat", "lon", "offset_min", "time")
-TIME = "%a %b %d %H:%M:%S +0000 %Y"
+TSMC_COLUMNS = ("user", "venue", "category_id", "category", "lat", "lon", "offset_min", "time")
+TSMC_TIME_FORMAT = "%a %b %d %H:%M:%S +0000 %Y"
 
 
 def read_tsmc(
@@ -159,8 +163,8 @@ def read_tsmc(
     """Read a file of check-ins, packed or not; broken letters in categories survive as �."""
     chosen = choices or Choices()
     report = Report(str(path), "tsmc", header_lines=0)
-    raw = read_headless(path, COLUMNS, ("user", "venue", "lat", "lon", "offset_min", "time"), report)
-    return Reading(traces_of(check_ins(raw, report, chosen), report, chosen, places=places), report)
+    raw = read_headless(path, TSMC_COLUMNS, ("user", "venue", "lat", "lon", "offset_min", "time"), report)
+    return Reading(build_traces(parse_check_ins(raw, report, chosen), report, chosen, places=places), report)
 
 
 def write_tsmc(traces: Traces, path: str | PathLike[str]) -> None:
@@ -177,7 +181,7 @@ def write_tsmc(traces: Traces, path: str | PathLike[str]) -> None:
                 "lat": places.latitude[at],
                 "lon": places.longitude[at],
                 "offset_min": offset_minutes(traces),
-                "time": utc_text(traces, TIME),
+                "time": utc_text(traces, TSMC_TIME_FORMAT),
             }
         ),
         path,
@@ -198,11 +202,11 @@ def read_event_table(
 ) -> Reading[Traces]:
     """Read a Parquet file or a folder of them, or a CSV file (comma, semicolon or tab; packed or not)."""
     report = Report(str(path), format)
-    raw = rows_of_file(path, report, layout=layout, sample=sample)
-    return events_of(raw, report, choices or Choices(), places, layout)
+    raw = read_role_rows(path, report, layout=layout, sample=sample)
+    return build_table_events(raw, report, choices or Choices(), places, layout)
 
 
-def events_of(
+def build_table_events(
     raw: pl.DataFrame,
     report: Report,
     choices: Choices,
@@ -210,11 +214,11 @@ def events_of(
     layout: Layout = AS_NAMED,
 ) -> Reading[Traces]:
     """Make traces of rows."""
-    checkins = check_ins_of(raw, report, choices, places, layout)
-    return Reading(traces_of(checkins, report, choices, places=places), report)
+    checkins = build_table_check_ins(raw, report, choices, places, layout)
+    return Reading(build_traces(checkins, report, choices, places=places), report)
 
 
-def check_ins_of(
+def build_table_check_ins(
     raw: pl.DataFrame,
     report: Report,
     choices: Choices,
@@ -222,10 +226,10 @@ def check_ins_of(
     layout: Layout = AS_NAMED,
 ) -> CheckIns:
     """Turn rows under any of the known names into check-ins, without places and instants."""
-    frame, names = by_role(raw, report, layout=layout)
+    frame, names = select_by_role(raw, report, layout=layout)
     report.rows = report.rows or frame.height
     report.refuse_if_nothing_is_left(frame.height)
-    return check_ins(frame, report, choices, places, layout=layout, names=names)
+    return parse_check_ins(frame, report, choices, places, layout=layout, names=names)
 
 
 def write_event_table(traces: Traces, path: str | PathLike[str]) -> None:
@@ -234,10 +238,10 @@ def write_event_table(traces: Traces, path: str | PathLike[str]) -> None:
         if Path(path).suffix == ".parquet":
             traces.to_frame().write_parquet(out)
         else:
-            out.write(text(traces).encode())
+            out.write(format_events_csv(traces).encode())
 
 
-def text(traces: Traces, has_header: bool = True) -> str:
+def format_events_csv(traces: Traces, has_header: bool = True) -> str:
     """Return events as CSV."""
     style = "%Y-%m-%dT%H:%M:%S" if traces.timestamps is None else "%Y-%m-%dT%H:%M:%SZ"
     made: str = traces.to_frame().write_csv(datetime_format=style, include_header=has_header)
@@ -252,7 +256,7 @@ USERS_PER_FILE = 16_384
 """A multiple of every block of users, so that a worker can read the files of its own blocks."""
 
 
-def read(
+def read_partitions(
     path: str | PathLike[str],
     *,
     choices: Choices | None = None,
@@ -266,7 +270,9 @@ def read(
     )
 
 
-def write(traces: Traces, path: str | PathLike[str], *, users_per_file: int = USERS_PER_FILE) -> None:
+def write_partitions(
+    traces: Traces, path: str | PathLike[str], *, users_per_file: int = USERS_PER_FILE
+) -> None:
     """Write a folder of files ``part-00000.parquet``, …, each with the next users.
 
     The folder appears when all of it is written; one that has something in it is never replaced.

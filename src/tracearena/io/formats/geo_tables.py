@@ -20,14 +20,23 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.files.io import MAX_BYTES, MAX_TABLE_EXPANSION, replacing, require_expansion
-from tracearena.io.dataframes import rows_of_frame
-from tracearena.io.fields.columns import EVENTS, NAMES, POINTS, are_enough, missing, plain_name, rivals, roles
-from tracearena.io.fields.coordinates import degrees
+from tracearena.io.dataframes import convert_frame
+from tracearena.io.fields.columns import (
+    EVENTS,
+    NAMES,
+    POINTS,
+    build_missing_faults,
+    find_rival_columns,
+    find_roles,
+    has_enough_columns,
+    simplify_name,
+)
+from tracearena.io.fields.coordinates import convert_to_degrees
 from tracearena.io.formats import geojson, phones, trips
 from tracearena.io.formats import geojson as jsonl
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.report import SHOWN_EXAMPLES, Report
-from tracearena.io.tables import ROW, expected, name_of, parquet_schema
+from tracearena.io.tables import ROW, check_column_type, read_parquet_schema, strip_endings
 from tracearena.traces import GpsTraces, Traces
 
 _LAYER = "traces"
@@ -36,55 +45,57 @@ _BYTES_A_VALUE = 8
 
 def rows_of_geopackage(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     """Return the rows of the layer of points that has a column for the time."""
-    pyogrio = _extra("pyogrio", path)
+    pyogrio = _import_geo_extra("pyogrio", path)
     if Path(path).stat().st_size > MAX_BYTES:
         raise FileError.whole(path, f"is larger than the limit of {MAX_BYTES:,} bytes", "too-large")
-    layer = _layer(path)
-    _extra("geopandas", path)
-    with _broken(path, "GeoPackage"):
+    layer = _find_point_layer(path)
+    _import_geo_extra("geopandas", path)
+    with _convert_geo_errors(path, "GeoPackage"):
         frame = pyogrio.read_dataframe(Path(path), layer=layer)
     return rows_of_geo_frame(frame, report)
 
 
 def rows_of_geoparquet(path: str | PathLike[str], report: Report, layout: Layout = AS_NAMED) -> pl.DataFrame:
     """Return the rows of a GeoParquet file: its points, and the columns that may have a role."""
-    geopandas = _extra("geopandas", path)
-    schema = parquet_schema(path)
-    useful = _useful(path, schema, layout)
-    with _broken(path, "GeoParquet"):
+    geopandas = _import_geo_extra("geopandas", path)
+    schema = read_parquet_schema(path)
+    useful = _find_useful_columns(path, schema, layout)
+    with _convert_geo_errors(path, "GeoParquet"):
         said = pl.read_parquet_metadata(Path(path))
         index = json.loads(said.get("pandas", "{}")).get("index_columns", [])
         geometry = json.loads(said["geo"])["primary_column"]
         columns = [name for name in schema if name in useful or name in index or name == geometry]
         require_expansion(
-            path, Path(path).stat().st_size, _unpacked_bytes(path, schema, columns), MAX_TABLE_EXPANSION
+            path, Path(path).stat().st_size, _count_unpacked_bytes(path, schema, columns), MAX_TABLE_EXPANSION
         )
         frame = geopandas.read_parquet(Path(path), columns=columns)
     return rows_of_geo_frame(frame, report)
 
 
-def _useful(path: str | PathLike[str], schema: Mapping[str, pl.DataType], layout: Layout) -> set[str]:
+def _find_useful_columns(
+    path: str | PathLike[str], schema: Mapping[str, pl.DataType], layout: Layout
+) -> set[str]:
     """Return the columns that a reader of events, points or trips may use beside the geometry."""
     positions = (*NAMES["lat"], *NAMES["lon"])
-    names = [name for name in schema if plain_name(name) not in positions]
-    if trips.are_trips(list(schema)):
-        return set(trips.useful_columns(list(schema), layout))
+    names = [name for name in schema if simplify_name(name) not in positions]
+    if trips.has_trip_columns(list(schema)):
+        return set(trips.find_useful_trip_columns(list(schema), layout))
     placed = [*names, "lat", "lon"]
     layout.require_columns(placed, path)
     useful: set[str] = set()
     for wanted in (EVENTS, POINTS):
         found = layout.roles(placed, wanted)
-        if not are_enough(found):
-            raise FileError(path, missing(names, found, wanted))
+        if not has_enough_columns(found):
+            raise FileError(path, build_missing_faults(names, found, wanted))
         for role, column in found.items():
             if column in names:
-                expected(pl.Series(column, dtype=schema[column]), role, path)
-        others = [other for more in rivals(names, found, wanted).values() for other in more]
+                check_column_type(pl.Series(column, dtype=schema[column]), role, path)
+        others = [other for more in find_rival_columns(names, found, wanted).values() for other in more]
         useful |= {*found.values(), *(other for other in others if not schema[other].is_nested())}
     return useful
 
 
-def _unpacked_bytes(
+def _count_unpacked_bytes(
     path: str | PathLike[str], schema: Mapping[str, pl.DataType], columns: Sequence[str]
 ) -> int:
     """Return how many bytes columns take, with every text and geometry at its length."""
@@ -115,13 +126,15 @@ def rows_of_geo_frame(frame: Any, report: Report) -> pl.DataFrame:
     report.refuse_if_nothing_is_left(int(good.sum()))
     at = good.to_numpy()
     kept = frame[at]
-    latitude, longitude = degrees(kept.geometry.x.to_numpy(), kept.geometry.y.to_numpy(), frame.crs, report)
-    others = rows_of_frame(_without_positions(kept))
+    latitude, longitude = convert_to_degrees(
+        kept.geometry.x.to_numpy(), kept.geometry.y.to_numpy(), frame.crs, report
+    )
+    others = convert_frame(_drop_positions(kept))
     numbers = pl.Series(ROW, good.arg_true().cast(pl.Int64) + 1)
     return others.with_columns(numbers, pl.Series("lat", latitude), pl.Series("lon", longitude))
 
 
-def _without_positions(frame: Any) -> Any:
+def _drop_positions(frame: Any) -> Any:
     """Return the columns of a GeoDataFrame as pandas has them, but none that could be a position."""
     import pandas
 
@@ -129,7 +142,7 @@ def _without_positions(frame: Any) -> Any:
     kept = [
         name
         for name in frame.columns
-        if plain_name(str(name)) not in positions and str(frame[name].dtype) != "geometry"
+        if simplify_name(str(name)) not in positions and str(frame[name].dtype) != "geometry"
     ]
     return pandas.DataFrame({name: frame[name] for name in kept})
 
@@ -142,7 +155,7 @@ class Layer:
     columns: tuple[str, ...]
 
 
-def layers_of(path: str | PathLike[str]) -> dict[str, Layer]:
+def read_layers(path: str | PathLike[str]) -> dict[str, Layer]:
     """Return the layers of a GeoPackage by name.
 
     A database that has more than tables is refused: a view may compute without end.
@@ -158,25 +171,25 @@ def layers_of(path: str | PathLike[str]) -> dict[str, Layer]:
                 raise FileError.whole(path, "is no GeoPackage", "bad-geopackage")
             found = base.execute("SELECT table_name, geometry_type_name FROM gpkg_geometry_columns")
             return {
-                str(name): Layer(str(kind).upper(), tuple(_columns(base, str(name))))
+                str(name): Layer(str(kind).upper(), tuple(_read_layer_columns(base, str(name))))
                 for name, kind in found.fetchall()
             }
     except sqlite3.Error as error:
         raise FileError.whole(path, f"is not a whole GeoPackage: {error}", "bad-geopackage") from None
 
 
-def _columns(base: sqlite3.Connection, table: str) -> list[str]:
+def _read_layer_columns(base: sqlite3.Connection, table: str) -> list[str]:
     return [str(name) for (name,) in base.execute("SELECT name FROM pragma_table_info(?)", (table,))]
 
 
-def _layer(path: str | PathLike[str]) -> str:
+def _find_point_layer(path: str | PathLike[str]) -> str:
     """Return the one layer of points with times."""
-    layers = layers_of(path)
+    layers = read_layers(path)
     of_points = [name for name, layer in layers.items() if layer.kind in ("POINT", "GEOMETRY")]
     if not of_points:
         shown = ", ".join(f"{name} ({layer.kind})" for name, layer in layers.items())[:200] or "none"
         raise FileError.whole(path, f"has no layer of points; its layers: {shown}", "no-points")
-    timed = [name for name in of_points if "time" in roles(layers[name].columns)]
+    timed = [name for name in of_points if "time" in find_roles(layers[name].columns)]
     wanted = timed or of_points
     if len(wanted) > 1:
         shown = ", ".join(wanted)[:200]
@@ -184,7 +197,7 @@ def _layer(path: str | PathLike[str]) -> str:
     return wanted[0]
 
 
-def _extra(module: str, path: str | PathLike[str]) -> Any:
+def _import_geo_extra(module: str, path: str | PathLike[str]) -> Any:
     from importlib import import_module
 
     try:
@@ -196,7 +209,7 @@ def _extra(module: str, path: str | PathLike[str]) -> Any:
 
 
 @contextmanager
-def _broken(path: str | PathLike[str], format: str) -> Iterator[None]:
+def _convert_geo_errors(path: str | PathLike[str], format: str) -> Iterator[None]:
     """Turn what the libraries say of a broken file into our error; each of them has errors of its own."""
     import warnings
 
@@ -215,9 +228,9 @@ def _broken(path: str | PathLike[str], format: str) -> Iterator[None]:
 
 def write_geopackage(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     """Write a layer ``traces`` of points, with the columns of a table."""
-    pyogrio = _extra("pyogrio", path)
+    pyogrio = _import_geo_extra("pyogrio", path)
     content = io.BytesIO()
-    pyogrio.write_dataframe(_frame_of(traces, path), content, driver="GPKG", layer=_LAYER)
+    pyogrio.write_dataframe(_build_geo_frame(traces, path), content, driver="GPKG", layer=_LAYER)
     with replacing(path) as out:
         out.write(content.getvalue())
 
@@ -225,13 +238,13 @@ def write_geopackage(traces: GpsTraces | Traces, path: str | PathLike[str]) -> N
 def write_geoparquet(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     """Write points with the columns of a table."""
     content = io.BytesIO()
-    _frame_of(traces, path).to_parquet(content, index=False)
+    _build_geo_frame(traces, path).to_parquet(content, index=False)
     with replacing(path) as out:
         out.write(content.getvalue())
 
 
-def _frame_of(traces: GpsTraces | Traces, path: str | PathLike[str]) -> Any:
-    _extra("geopandas", path)
+def _build_geo_frame(traces: GpsTraces | Traces, path: str | PathLike[str]) -> Any:
+    _import_geo_extra("geopandas", path)
     return traces.to_frame("geopandas")
 
 
@@ -243,16 +256,16 @@ _File = str | PathLike[str]
 _ONE_PERSON: Mapping[str, Callable[[_File, Report, str], pl.DataFrame]] = {
     "google-records": phones.read_google_records,
     "google-timeline": phones.read_google_timeline,
-    "owntracks": phones.rows,
+    "owntracks": phones.read_owntracks,
 }
 _NAMED: Mapping[str, Callable[[_File, Report, str | None], pl.DataFrame]] = {
     "geojson": geojson.read_geojson_rows,
-    "jsonl": jsonl.rows,
+    "jsonl": jsonl.read_jsonl_rows,
     "gpkg": lambda path, report, _: rows_of_geopackage(path, report),
 }
 
 
-def rows(
+def read_format_rows(
     path: _File, format: str, report: Report, layout: Layout, owner: str | None = None
 ) -> tuple[pl.DataFrame, Layout]:
     """Return the rows of a file of one of `ROW_FORMATS`, and what is left to say about their columns.
@@ -270,13 +283,13 @@ def rows(
         if format == "geoparquet":
             frame = rows_of_geoparquet(path, report, layout)
         else:
-            frame = _NAMED[format](path, report, None if said else owner or name_of(path))
-        if trips.are_trips(frame.columns):
-            return trips.unfolded(frame, report, layout), told
+            frame = _NAMED[format](path, report, None if said else owner or strip_endings(path))
+        if trips.has_trip_columns(frame.columns):
+            return trips.split_trips(frame, report, layout), told
         return frame, layout
     if format == "porto":
-        return trips.rows(path, report), told
-    frame = _ONE_PERSON[format](path, report, owner or name_of(path))
+        return trips.read_porto_trips(path, report), told
+    frame = _ONE_PERSON[format](path, report, owner or strip_endings(path))
     if layout.one_user is not None:
         frame = frame.with_columns(pl.lit(layout.one_user).alias("user"))
     return frame, told

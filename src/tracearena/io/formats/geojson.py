@@ -25,9 +25,15 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError
 from tracearena.files.io import replacing
-from tracearena.io.fields.columns import NAMES, plain_name, roles
-from tracearena.io.fields.coordinates import degrees
-from tracearena.io.formats.json_text import TWICE, NamedRows, json_text, line_of, pieces
+from tracearena.io.fields.columns import NAMES, find_roles, simplify_name
+from tracearena.io.fields.coordinates import convert_to_degrees
+from tracearena.io.formats.json_text import (
+    TWICE,
+    NamedRows,
+    iterate_json_pieces,
+    parse_json_line,
+    read_json_text,
+)
 from tracearena.io.report import Report
 from tracearena.traces import GpsTraces, Traces
 
@@ -43,9 +49,9 @@ _Track = tuple[Any, Any]
 def read_geojson_rows(path: str | PathLike[str], report: Report, user: str | None) -> pl.DataFrame:
     """Return one row a position, numbered by its feature; `user`, if any, owns lines that name nobody."""
     report.header_lines = None
-    found = _Features(path, report)
+    found = _FeatureRows(path, report)
     single: dict[str, Any] = {}
-    for key, index, value in pieces(path, json_text(path)):
+    for key, index, value in iterate_json_pieces(path, read_json_text(path)):
         if key == "features" and index is not None:
             found.add(index, value)
         elif index is None and key is not None:
@@ -57,17 +63,17 @@ def read_geojson_rows(path: str | PathLike[str], report: Report, user: str | Non
     return found.frame(user, single.get("crs"))
 
 
-def rows_of_features(
+def read_feature_rows(
     path: str | PathLike[str], features: Iterable[tuple[int, Any]], report: Report, user: str | None
 ) -> pl.DataFrame:
     """Return the rows of features with their numbers, as they stand one a line in a file."""
-    found = _Features(path, report)
+    found = _FeatureRows(path, report)
     for number, feature in features:
         found.add(number, feature)
     return found.frame(user, None)
 
 
-class _Features:
+class _FeatureRows:
     """Positions of features, gathered."""
 
     def __init__(self, path: str | PathLike[str], report: Report) -> None:
@@ -83,7 +89,7 @@ class _Features:
         given = feature.get("properties")
         properties = dict(given) if isinstance(given, dict) else {}
         for name in list(properties):
-            if plain_name(name) in (*NAMES["lat"], *NAMES["lon"]):
+            if simplify_name(name) in (*NAMES["lat"], *NAMES["lon"]):
                 del properties[name]
         if "id" in feature:
             properties.setdefault("feature id", feature["id"])
@@ -91,14 +97,14 @@ class _Features:
         geometry = feature.get("geometry")
         if isinstance(moving, dict):
             self._system = self._system or moving.get("crs", feature.get("crs"))
-            self._lines(number, list(_sequences(moving)), properties)
+            self._lines(number, list(_iterate_sequences(moving)), properties)
         elif not isinstance(geometry, dict) or TWICE in geometry:
             self._drop(number, "geometry", geometry, "must be a point, or a line with times")
         elif geometry.get("type") == "Point":
             self._add_position(number, geometry.get("coordinates"), properties)
         elif geometry.get("type") in _LINES:
-            tracks = list(_tracks(geometry, feature, properties))
-            self._lines(number, tracks, _without_times(properties))
+            tracks = list(_iterate_tracks(geometry, feature, properties))
+            self._lines(number, tracks, _drop_lists(properties))
         else:
             shown = geometry.get("type")
             self._drop(number, "geometry", shown, "must be a point, or a line with times")
@@ -106,7 +112,7 @@ class _Features:
     def _lines(self, number: int, tracks: list[_Track], properties: dict[str, Any]) -> None:
         """Add the positions of lines, each with its own time, as trajectories."""
         self._has_lines = True
-        named = roles(list(properties), ("trajectory",)).get("trajectory")
+        named = find_roles(list(properties), ("trajectory",)).get("trajectory")
         name = str(number) if named is None else str(properties.pop(named))
         for part, (coordinates, times) in enumerate(tracks, 1):
             if not isinstance(coordinates, list) or not isinstance(times, list):
@@ -119,7 +125,7 @@ class _Features:
             trajectory = name if len(tracks) == 1 else f"{name}-{part}"
             for position, time in zip(coordinates, times, strict=True):
                 self._add_position(
-                    number, position, properties | {"time": _with_minutes(time), "traj": trajectory}
+                    number, position, properties | {"time": _complete_zone(time), "traj": trajectory}
                 )
 
     def _add_position(self, number: int, position: Any, row: dict[str, Any]) -> None:
@@ -134,25 +140,25 @@ class _Features:
         """Return the rows with latitude and longitude."""
         self._report.refuse_if_nothing_is_left(len(self._rows), "holds no features", "no-points")
         frame = self._rows.frame()
-        named = _system_name(self._report.path, system or self._system)
-        frame = _placed(frame, named, self._report)
-        if self._has_lines and user is not None and "user" not in roles(frame.columns):
+        named = _parse_system_name(self._report.path, system or self._system)
+        frame = _add_degrees(frame, named, self._report)
+        if self._has_lines and user is not None and "user" not in find_roles(frame.columns):
             problem = f"no property names a user; all lines are those of one, {user!a}"
             self._report.notice_fault(Fault(None, "user", None, problem, "one-user", None))
             frame = frame.with_columns(pl.lit(user).alias("user"))
         return frame
 
 
-def _placed(frame: pl.DataFrame, system: str | None, report: Report) -> pl.DataFrame:
+def _add_degrees(frame: pl.DataFrame, system: str | None, report: Report) -> pl.DataFrame:
     x, y = frame[X].alias("lon"), frame[Y].alias("lat")
     if system is not None:
         east, north = (given.cast(pl.Float64, strict=False) for given in (x, y))
-        latitude, longitude = degrees(east.to_numpy(), north.to_numpy(), system, report)
+        latitude, longitude = convert_to_degrees(east.to_numpy(), north.to_numpy(), system, report)
         x, y = pl.Series("lon", longitude), pl.Series("lat", latitude)
     return frame.drop(X, Y).with_columns(y, x)
 
 
-def _sequences(moving: dict[str, Any]) -> Iterator[_Track]:
+def _iterate_sequences(moving: dict[str, Any]) -> Iterator[_Track]:
     """Give coordinates and times of a moving point, which may consist of several."""
     parts = moving.get("sequences", moving.get("prisms", [moving]))
     for part in parts if isinstance(parts, list) else [None]:
@@ -160,11 +166,11 @@ def _sequences(moving: dict[str, Any]) -> Iterator[_Track]:
         yield known.get("coordinates"), known.get("datetimes")
 
 
-def _tracks(
+def _iterate_tracks(
     geometry: dict[str, Any], feature: dict[str, Any], properties: dict[str, Any]
 ) -> Iterator[_Track]:
     """Give coordinates and times of each line of a geometry."""
-    coordinates, times = geometry.get("coordinates"), _times_of(feature, properties)
+    coordinates, times = geometry.get("coordinates"), _find_line_times(feature, properties)
     if geometry["type"] != "MultiLineString":
         yield coordinates, times
         return
@@ -185,32 +191,32 @@ def _tracks(
         first += count
 
 
-def _with_minutes(time: Any) -> Any:
+def _complete_zone(time: Any) -> Any:
     """Return a time whose zone has minutes, which PostgreSQL leaves out."""
     return f"{time}:00" if isinstance(time, str) and _HOURS_ONLY.search(time) else time
 
 
-def _times_of(feature: dict[str, Any], properties: dict[str, Any]) -> Any:
+def _find_line_times(feature: dict[str, Any], properties: dict[str, Any]) -> Any:
     """Return the list of times of a line."""
     for holder in (properties.get("coordinateProperties"), properties, feature):
         if isinstance(holder, dict):
-            plain = {plain_name(name): value for name, value in holder.items() if isinstance(value, list)}
+            plain = {simplify_name(name): value for name, value in holder.items() if isinstance(value, list)}
             for name in _TIMES:
                 if name in plain:
                     return plain[name]
     return None
 
 
-def _without_times(properties: dict[str, Any]) -> dict[str, Any]:
+def _drop_lists(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the properties that hold for a whole line: not its times, nor any other list."""
     return {
         name: value
         for name, value in properties.items()
-        if not isinstance(value, (list, dict)) and plain_name(name) not in _TIMES
+        if not isinstance(value, (list, dict)) and simplify_name(name) not in _TIMES
     }
 
 
-def _system_name(path: str, crs: Any) -> str | None:
+def _parse_system_name(path: str, crs: Any) -> str | None:
     """Return the coordinate system of a ``crs`` member, None if there is none."""
     if crs is None:
         return None
@@ -225,11 +231,11 @@ def _system_name(path: str, crs: Any) -> str | None:
 def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     """Write a collection of points, one feature a line, with the columns of a table as properties."""
     frame = traces.to_frame()
-    latitude, longitude = (frame[roles(frame.columns)[role]] for role in ("lat", "lon"))
-    properties = frame.drop(latitude.name, longitude.name).with_columns(_written_times(frame))
+    latitude, longitude = (frame[find_roles(frame.columns)[role]] for role in ("lat", "lon"))
+    properties = frame.drop(latitude.name, longitude.name).with_columns(_format_times(frame))
     with replacing(path) as out:
         out.write(b'{"type": "FeatureCollection", "features": [\n')
-        rows = zip(longitude.to_list(), latitude.to_list(), _objects(properties), strict=True)
+        rows = zip(longitude.to_list(), latitude.to_list(), _format_objects(properties), strict=True)
         for number, (x, y, row) in enumerate(rows):
             geometry = f'{{"type": "Point", "coordinates": [{x!r}, {y!r}]}}'
             feature = f'{{"type": "Feature", "geometry": {geometry}, "properties": {row}}}'
@@ -237,12 +243,12 @@ def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
         out.write(b"\n]}\n")
 
 
-def _objects(frame: pl.DataFrame) -> list[str]:
+def _format_objects(frame: pl.DataFrame) -> list[str]:
     """Return each row as a JSON object; ids may hold what `str.splitlines` takes for the end of a line."""
     return frame.write_ndjson().removesuffix("\n").split("\n")
 
 
-def _written_times(frame: pl.DataFrame) -> list[pl.Series]:
+def _format_times(frame: pl.DataFrame) -> list[pl.Series]:
     """Return the times as text, with the zone that they have, as CSV tables have them."""
     made = []
     for column in frame:
@@ -260,11 +266,11 @@ def _written_times(frame: pl.DataFrame) -> list[pl.Series]:
 _RECORD = "\x1e"  # begins each text of a GeoJSON text sequence (RFC 8142)
 
 
-def rows(path: str | PathLike[str], report: Report, user: str | None) -> pl.DataFrame:
+def read_jsonl_rows(path: str | PathLike[str], report: Report, user: str | None) -> pl.DataFrame:
     """Return one row a line, numbered by the line; `user`, if any, owns GeoJSON lines that name nobody."""
     report.header_lines = 0
     found, features = NamedRows(path), []
-    for number, value in objects(path, report):
+    for number, value in iterate_json_objects(path, report):
         if value.get("type") in TYPES[1:]:
             features.append((number, value))
         else:
@@ -273,32 +279,34 @@ def rows(path: str | PathLike[str], report: Report, user: str | None) -> pl.Data
         for number in found.numbers:
             fault = Fault(number, None, None, "must be a GeoJSON feature, as others are", "bad-row", 0)
             report.drop_fault(fault)
-        return rows_of_features(path, features, report, user)
+        return read_feature_rows(path, features, report, user)
     report.refuse_if_nothing_is_left(len(found), "holds no rows", "empty")
     return found.frame()
 
 
-def objects(path: str | PathLike[str], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+def iterate_json_objects(path: str | PathLike[str], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
     """Give the objects with the numbers of their lines, or of their places in the array."""
-    text = json_text(path)
+    text = read_json_text(path)
     if text.lstrip().startswith("["):
         report.header_lines = None
-        for _, index, value in pieces(path, text):
-            yield from _checked(index or 0, value, "", report)
+        for _, index, value in iterate_json_pieces(path, text):
+            yield from _check_json_object(index or 0, value, "", report)
         return
     for number, line in enumerate(text.split("\n"), 1):
         content = line.strip(f" \t\r{_RECORD}")
         if not content:
             continue
         try:
-            value = line_of(content)
+            value = parse_json_line(content)
         except ValueError as error:
             report.drop_fault(Fault(number, None, content[:200], f"is not JSON: {error}", "bad-json", 0))
             continue
-        yield from _checked(number, value, content, report)
+        yield from _check_json_object(number, value, content, report)
 
 
-def _checked(number: int, value: Any, shown: str, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+def _check_json_object(
+    number: int, value: Any, shown: str, report: Report
+) -> Iterator[tuple[int, dict[str, Any]]]:
     if isinstance(value, dict) and TWICE not in value:
         yield number, value
         return

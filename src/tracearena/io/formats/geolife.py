@@ -19,12 +19,18 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, Fault
 from tracearena.files import archives
 from tracearena.files.io import replacing_folder, require_short_lines
-from tracearena.io.fields.coordinates import OLDEST_MS, misplaced, odd_users, oddly_dated, unsorted
+from tracearena.io.fields.coordinates import (
+    OLDEST_MS,
+    find_misplaced,
+    report_odd_users,
+    report_old_times,
+    report_unsorted_times,
+)
 from tracearena.io.report import Reading, Report
 from tracearena.traces import GpsTraces
 
 MAX_FILE_BYTES = 512 * 2**20
-_FILES_PER_BLOCK = 64
+_FILES_PER_READ_BLOCK = 64
 
 
 def looks_like_geolife(path: str | PathLike[str]) -> bool:
@@ -33,7 +39,7 @@ def looks_like_geolife(path: str | PathLike[str]) -> bool:
     if place.is_dir():
         return next(place.rglob("*.plt"), None) is not None
     if archives.is_archive(place):
-        return any(member.name.endswith(".plt") for member in archives.members(place))
+        return any(member.name.endswith(".plt") for member in archives.iter_members(place))
     return place.name.endswith(".plt")
 
 
@@ -57,33 +63,35 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
     """
     place = Path(path)
     if place.is_dir():
-        recordings, report, users = _from_folder(place, strict)
+        recordings, report, users = _read_plt_folder(place, strict)
     else:
-        recordings, report = _from_archive(place, strict)
+        recordings, report = _read_plt_archive(place, strict)
         users = set()
-    traces = joined(recordings, users)
+    traces = join_plt_recordings(recordings, users)
     nothing = "holds no PLT file with points (Data/NNN/Trajectory/*.plt)"
     report.refuse_if_nothing_is_left(len(traces), nothing, "no-points")
-    odd_users(str(place), traces, report)
+    report_odd_users(str(place), traces, report)
     report.rows = traces.n_points + report.dropped_rows
     return Reading(traces, report)
 
 
-def _from_folder(root: Path, strict: bool) -> tuple[list[Recording], Report, set[str]]:
-    names, users = _found_in(root)
+def _read_plt_folder(root: Path, strict: bool) -> tuple[list[Recording], Report, set[str]]:
+    names, users = _list_plt_files(root)
 
     def work(block: int, first: int, stop: int) -> tuple[list[Recording], Report]:
-        found = _report(root, strict)
-        return parsed(((name, _limited(join(root, name))) for name in names[first:stop]), found), found
+        found = _build_report(root, strict)
+        return parse_recordings(
+            ((name, _read_limited(join(root, name))) for name in names[first:stop]), found
+        ), found
 
-    results = run_blocks(work, block_ranges(len(names), _FILES_PER_BLOCK), report=True)
-    report = _report(root, strict)
+    results = run_blocks(work, block_ranges(len(names), _FILES_PER_READ_BLOCK), report=True)
+    report = _build_report(root, strict)
     for _, found in results:
         report.add(found)
     return [recording for recordings, _ in results for recording in recordings], report, users
 
 
-def _found_in(root: Path) -> tuple[list[str], set[str]]:
+def _list_plt_files(root: Path) -> tuple[list[str], set[str]]:
     """Return the PLT files below a folder, in order, and the users who have a folder, empty or not."""
     names: list[str] = []
     users: set[str] = set()
@@ -96,28 +104,28 @@ def _found_in(root: Path) -> tuple[list[str], set[str]]:
     return sorted(names, key=lambda name: name.split("/")), users
 
 
-def _from_archive(place: Path, strict: bool) -> tuple[list[Recording], Report]:
-    report = _report(place, strict)
-    return parsed(_members(place), report), report
+def _read_plt_archive(place: Path, strict: bool) -> tuple[list[Recording], Report]:
+    report = _build_report(place, strict)
+    return parse_recordings(_iterate_members(place), report), report
 
 
-def _report(place: Path, strict: bool) -> Report:
+def _build_report(place: Path, strict: bool) -> Report:
     return Report(str(place), "geolife", header_lines=HEADER_LINES, strict=strict)
 
 
-def _limited(path: str | Path) -> bytes:
+def _read_limited(path: str | Path) -> bytes:
     with open(path, "rb", buffering=0) as file:
         if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
-            raise archives.too_large(path, MAX_FILE_BYTES)
+            raise archives.too_large_error(path, MAX_FILE_BYTES)
         return file.readall()
 
 
-def _members(place: Path) -> Iterator[tuple[str, bytes]]:
+def _iterate_members(place: Path) -> Iterator[tuple[str, bytes]]:
     """Give name and content of each PLT file of an archive, or the file itself."""
     if place.suffix == ".plt":
-        yield place.name, _limited(place)
+        yield place.name, _read_limited(place)
         return
-    for member in archives.members(place):
+    for member in archives.iter_members(place):
         if member.name.endswith(".plt"):
             yield member.name, member.read(place, MAX_FILE_BYTES)
 
@@ -132,7 +140,7 @@ _BOM = b"\xef\xbb\xbf"
 _Columns: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 
-def parsed(
+def parse_recordings(
     files: Iterable[tuple[str, bytes]], report: Report, *, bytes_at_a_time: int = _BYTES_AT_A_TIME
 ) -> list[Recording]:
     """Parse PLT files, some at a time; rows that cannot be used are reported and left out."""
@@ -141,21 +149,21 @@ def parsed(
     size = 0
     for name, text in files:
         if held and size + len(text) > bytes_at_a_time:
-            recordings += _parsed_together(held, report)
+            recordings += _parse_file_batch(held, report)
             held, size = [], 0
         held.append((name, text))
         size += len(text)
     if held:
-        recordings += _parsed_together(held, report)
+        recordings += _parse_file_batch(held, report)
     return recordings
 
 
-def _parsed_together(files: list[tuple[str, bytes]], report: Report) -> list[Recording]:
+def _parse_file_batch(files: list[tuple[str, bytes]], report: Report) -> list[Recording]:
     """Parse files in one go; look again at those of which something has to be said."""
     from tracearena.io.formats import _geolife_kernels as kernels
 
     texts = [text for _, text in files]
-    headers = [0 if _begins_with_a_point(text) else HEADER_LINES for text in texts]
+    headers = [0 if _is_headless(text) else HEADER_LINES for text in texts]
     sizes = np.array([len(text) for text in texts], np.int64)
     stops = np.cumsum(sizes)
     starts = stops - sizes + [len(_BOM) if text.startswith(_BOM) else 0 for text in texts]
@@ -173,21 +181,21 @@ def _parsed_together(files: list[tuple[str, bytes]], report: Report) -> list[Rec
         columns = time_ms[own], latitude[own], longitude[own]
         require_short_lines(path, text)
         if not (plain[number] and headers[number]):
-            columns = _sifted(path, text, headers[number], columns, state[own], report)
+            columns = _drop_bad_rows(path, text, headers[number], columns, state[own], report)
         folder, _, name = path.rpartition("/")
         stem = name.removesuffix(".plt") or name
-        recordings.append(Recording(_user_of(folder) or stem, stem, *columns))
+        recordings.append(Recording(_find_user(folder) or stem, stem, *columns))
     return recordings
 
 
-def _begins_with_a_point(text: bytes) -> bool:
+def _is_headless(text: bytes) -> bool:
     """Whether a file has no header."""
     end = text.find(b"\n")
     first = text[: end if end >= 0 else None].lstrip(_BOM)
     return first.count(b",") == 6 and first[:1] in b"+-.0123456789"
 
 
-def _sifted(
+def _drop_bad_rows(
     path: str,
     text: bytes,
     skip: int,
@@ -204,17 +212,17 @@ def _sifted(
     time_ms, latitude, longitude = columns
     bad = np.flatnonzero(state != kernels.GOOD)
     if bad.size:
-        _mend(path, text, skip, bad, (latitude, longitude, state), report)
+        _reparse_bad_rows(path, text, skip, bad, (latitude, longitude, state), report)
     good = np.flatnonzero(state == kernels.GOOD)
-    off = misplaced(path, latitude[good], longitude[good], good + 1, report, skip)
+    off = find_misplaced(path, latitude[good], longitude[good], good + 1, report, skip)
     good = good[~off]
     time_ms = time_ms[good]
-    oddly_dated(path, time_ms, good + 1, report, skip)
-    unsorted(path, time_ms, good + 1, report, skip)
+    report_old_times(path, time_ms, good + 1, report, skip)
+    report_unsorted_times(path, time_ms, good + 1, report, skip)
     return time_ms, latitude[good], longitude[good]
 
 
-def _mend(
+def _reparse_bad_rows(
     path: str,
     text: bytes,
     skip: int,
@@ -245,7 +253,7 @@ def _mend(
                 state[row] = kernels.GOOD
                 continue
             except ValueError:
-                kind = kernels.LATITUDE if not _is_number(fields[0]) else kernels.LONGITUDE
+                kind = kernels.LATITUDE if not _is_plt_number(fields[0]) else kernels.LONGITUDE
         if kind == kernels.BLANK:
             continue
         column, problem, code = wrong[kind]
@@ -254,7 +262,7 @@ def _mend(
         report.drop_fault(Fault(row + 1, name, value, problem, code, skip), path=path)
 
 
-def _is_number(text: str) -> bool:
+def _is_plt_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -263,7 +271,7 @@ def _is_number(text: str) -> bool:
 
 
 @lru_cache(64)
-def _user_of(folder: str) -> str:
+def _find_user(folder: str) -> str:
     """Return the user whose recordings a folder holds; nobody's name if it is no folder."""
     parts = PurePosixPath(folder).parts
     if parts and parts[-1] == "Trajectory":
@@ -285,7 +293,7 @@ class Recording:
     longitude: NDArray[np.float64]
 
 
-def joined(recordings: list[Recording], users: set[str]) -> GpsTraces:
+def join_plt_recordings(recordings: list[Recording], users: set[str]) -> GpsTraces:
     """Join the recordings, user by user, each user's points sorted by time."""
     by_user: dict[str, list[Recording]] = {user: [] for user in users}
     for recording in recordings:
@@ -300,9 +308,9 @@ def joined(recordings: list[Recording], users: set[str]) -> GpsTraces:
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     number = np.arange(len(kept), dtype=np.int32)
     trajectory = np.repeat(number, [len(r.time_ms) for r in kept])
-    time_ms = _concatenated([r.time_ms for r in kept], np.int64)
-    latitude = _concatenated([r.latitude for r in kept], np.float64)
-    longitude = _concatenated([r.longitude for r in kept], np.float64)
+    time_ms = _concatenate([r.time_ms for r in kept], np.int64)
+    latitude = _concatenate([r.latitude for r in kept], np.float64)
+    longitude = _concatenate([r.longitude for r in kept], np.float64)
     _sort_users(offsets, time_ms, (latitude, longitude, trajectory))
     return GpsTraces.of_checked(
         user_ids=np.array(names, np.str_),
@@ -315,7 +323,7 @@ def joined(recordings: list[Recording], users: set[str]) -> GpsTraces:
     )
 
 
-def _concatenated(parts: list[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
+def _concatenate(parts: list[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
     return np.concatenate([np.empty(0, kind), *parts])
 
 
@@ -354,31 +362,31 @@ def write(
     Coordinates have seven decimals (1 cm), times whole seconds, the altitude is -777 (unknown):
     the format has no more. A trajectory's file is named by its first point's time.
     """
-    folders = [_folder_name(user) for user in traces.user_ids.tolist()]
+    folders = [_format_folder_name(user) for user in traces.user_ids.tolist()]
     if len(set(folders)) != len(folders):
         raise DataError("two user ids give the same folder name")
     with replacing_folder(path) as root:
         for folder in folders:
             (root / "Data" / folder / "Trajectory").mkdir(parents=True)
-        targets = _targets(traces, folders)
+        targets = _name_files(traces, folders)
 
         def work(block: int, first: int, stop: int) -> None:
             for trajectory in range(first, stop):
-                (root / targets[trajectory]).write_bytes(_text(traces, trajectory))
+                (root / targets[trajectory]).write_bytes(_format_recording(traces, trajectory))
 
         # Computed before the threads start, because a cached value is not.
         _ = traces.trajectory_order, traces.trajectory_offsets
-        run_blocks(work, block_ranges(traces.n_trajectories, _FILES_PER_BLOCK), report=True)
+        run_blocks(work, block_ranges(traces.n_trajectories, _FILES_PER_READ_BLOCK), report=True)
 
 
-def _folder_name(user: int | str) -> str:
+def _format_folder_name(user: int | str) -> str:
     name = f"{user:03d}" if isinstance(user, int) else user
     if not _SAFE.fullmatch(name):
         raise DataError(f"user id {user!r} cannot be a folder's name; letters, digits, '.', '_' and '-' can")
     return name
 
 
-def _targets(traces: GpsTraces, folders: list[str]) -> list[Path]:
+def _name_files(traces: GpsTraces, folders: list[str]) -> list[Path]:
     """Name the file of each trajectory; a second one that starts in the same second gets a number."""
     starts = traces.time_ms[traces.trajectory_order[traces.trajectory_offsets[:-1]]]
     seconds = starts.astype("datetime64[ms]").astype("datetime64[s]").astype(str)
@@ -395,7 +403,7 @@ def _targets(traces: GpsTraces, folders: list[str]) -> list[Path]:
     return targets
 
 
-def _text(traces: GpsTraces, trajectory: int) -> bytes:
+def _format_recording(traces: GpsTraces, trajectory: int) -> bytes:
     from tracearena.io.formats._geolife_kernels import format_rows
 
     first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]

@@ -15,7 +15,12 @@ import numpy as np
 
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.io import read_bytes, replacing, replacing_folder
-from tracearena.io.fields.coordinates import misplaced, odd_users, oddly_dated, unsorted
+from tracearena.io.fields.coordinates import (
+    find_misplaced,
+    report_odd_users,
+    report_old_times,
+    report_unsorted_times,
+)
 from tracearena.io.report import Reading, Report
 from tracearena.traces import GpsTraces
 
@@ -27,13 +32,13 @@ _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 def looks_like_gpx(path: str | PathLike[str]) -> bool:
     """Whether a path is a GPX file or a folder that holds some."""
     place = Path(path)
-    return bool(_files(place)) if place.is_dir() else place.name.endswith(_SUFFIXES)
+    return bool(_list_gpx_files(place)) if place.is_dir() else place.name.endswith(_SUFFIXES)
 
 
-def _files(folder: Path) -> list[Path]:
-    from tracearena.io.tables import files_of
+def _list_gpx_files(folder: Path) -> list[Path]:
+    from tracearena.io.tables import list_visible_files
 
-    return [file for file in files_of(folder) if file.name.endswith(_SUFFIXES)]
+    return [file for file in list_visible_files(folder) if file.name.endswith(_SUFFIXES)]
 
 
 def read(
@@ -42,7 +47,7 @@ def read(
     """Read a GPX file, or every GPX file below a folder, but for hidden ones.
 
     A file is one user, named like the file; if the files are in several folders, like the folder
-    that it is in (`folder_files.owners_of`). Every track segment is a trajectory. Way points and
+    that it is in (`folder_files.find_file_owners`). Every track segment is a trajectory. Way points and
     routes are not traces and are left out; so are points without a time, which is reported.
 
     Parameters
@@ -56,15 +61,15 @@ def read(
     -----
     Documents with a document type are refused, so entities cannot expand and nothing is fetched.
     """
-    from tracearena.io.tables import owners_of
+    from tracearena.io.tables import find_file_owners
 
     place = Path(path)
     report = Report(str(place), "gpx", header_lines=0, strict=strict)
-    files = _files(place) if place.is_dir() else [place]
+    files = _list_gpx_files(place) if place.is_dir() else [place]
     columns: dict[str, list[Any]] = {"user": [], "time": [], "lat": [], "lon": [], "segment": []}
-    owners = {file: one_user or own for file, own in owners_of(files).items()}
+    owners = {file: one_user or own for file, own in find_file_owners(files).items()}
     for number, (file, user) in enumerate(owners.items()):
-        _append(file, user, number, columns, report)
+        _append_file_points(file, user, number, columns, report)
     if not columns["time"]:
         report.refuse_if_nothing_is_left(0, "holds no track point", "no-points")
     traces = GpsTraces.from_points(
@@ -75,7 +80,7 @@ def read(
         trajectories=np.array(columns["segment"], np.str_),
         user_ids=np.array(sorted(set(owners.values())), np.str_),
     )
-    odd_users(str(place), traces, report)
+    report_odd_users(str(place), traces, report)
     if one_user is None and len(files) > 1 and {file.parent for file in files} == {place}:
         problem = "each file is taken for a person, called like it; --one-user NAME if all are of one person"
         report.notice("a file a person", len(files), Fault(None, None, None, problem, "a-file-a-person"))
@@ -83,19 +88,21 @@ def read(
     return Reading(traces, report)
 
 
-def _append(path: Path, user: str, number: int, columns: dict[str, list[Any]], report: Report) -> None:
+def _append_file_points(
+    path: Path, user: str, number: int, columns: dict[str, list[Any]], report: Report
+) -> None:
     """Add the good points of one file; rows are counted from 1 through the file's track points."""
     found: list[tuple[int, int, float, float, int]] = []
-    for row, segment, attributes, moment in _points(path):
-        point = _point(row, segment, attributes, moment, str(path), report)
+    for row, segment, attributes, moment in _iterate_track_points(path):
+        point = _parse_track_point(row, segment, attributes, moment, str(path), report)
         if point is not None:
             found.append(point)
     if not found:
         return
     rows, times, latitude, longitude, segments = (np.array(column) for column in zip(*found, strict=True))
-    off = misplaced(str(path), latitude, longitude, rows, report, 0)
-    oddly_dated(str(path), times[~off], rows[~off], report, 0)
-    unsorted(str(path), times[~off], rows[~off], report, 0)
+    off = find_misplaced(str(path), latitude, longitude, rows, report, 0)
+    report_old_times(str(path), times[~off], rows[~off], report, 0)
+    report_unsorted_times(str(path), times[~off], rows[~off], report, 0)
     columns["user"].extend([user] * int((~off).sum()))
     columns["time"].extend(times[~off].tolist())
     columns["lat"].extend(latitude[~off].tolist())
@@ -103,7 +110,7 @@ def _append(path: Path, user: str, number: int, columns: dict[str, list[Any]], r
     columns["segment"].extend(f"{path.name}-{number}-{s}" for s in segments[~off].tolist())
 
 
-def _points(path: Path) -> Iterator[tuple[int, int, dict[str, str], str | None]]:
+def _iterate_track_points(path: Path) -> Iterator[tuple[int, int, dict[str, str], str | None]]:
     """Give number, segment, attributes and time of each track point, without keeping the document."""
     from xml.etree.ElementTree import ParseError
 
@@ -142,7 +149,7 @@ def _points(path: Path) -> Iterator[tuple[int, int, dict[str, str], str | None]]
         raise FileError.whole(path, f"is not well-formed XML: {error}", "bad-xml") from None
 
 
-def _point(
+def _parse_track_point(
     row: int, segment: int, attributes: dict[str, str], moment: str | None, path: str, report: Report
 ) -> tuple[int, int, float, float, int] | None:
     """Turn one point's text into numbers, or report it."""
@@ -154,7 +161,7 @@ def _point(
             fault = Fault(row, name, attributes.get(name, ""), "must be a number", f"bad-{column}", 0)
             report.drop_fault(fault, path=path)
             return None
-    time_ms = _milliseconds(moment)
+    time_ms = _parse_milliseconds(moment)
     if time_ms is None:
         problem = "has no time" if moment is None else "must be a time such as 2008-11-03T10:13:36Z"
         report.drop_fault(Fault(row, "time", moment, problem, "bad-time", 0), path=path)
@@ -162,7 +169,7 @@ def _point(
     return row, time_ms, position[0], position[1], segment
 
 
-def _milliseconds(text: str | None) -> int | None:
+def _parse_milliseconds(text: str | None) -> int | None:
     """Milliseconds since 1970 of an ISO 8601 time; UTC where it names no zone."""
     try:
         moment = datetime.fromisoformat((text or "").strip())
@@ -181,16 +188,16 @@ def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
                 f"{place} is one GPX file for one user, but there are {traces.n_users}; name a folder instead"
             )
         with replacing(place) as out:
-            out.write(_document(traces, 0))
+            out.write(_format_document(traces, 0))
         return
     with replacing_folder(place) as folder:
         for user, name in enumerate(traces.user_ids.tolist()):
             if not _SAFE.fullmatch(str(name)):
                 raise DataError(f"user id {name!r} cannot be a file's name")
-            (folder / f"{name}.gpx").write_bytes(_document(traces, user))
+            (folder / f"{name}.gpx").write_bytes(_format_document(traces, user))
 
 
-def _document(traces: GpsTraces, user: int) -> bytes:
+def _format_document(traces: GpsTraces, user: int) -> bytes:
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<gpx version="1.1" creator="tracearena" xmlns="http://www.topografix.com/GPX/1/1">',
@@ -199,12 +206,12 @@ def _document(traces: GpsTraces, user: int) -> bytes:
     for trajectory in np.flatnonzero(traces.trajectory_user == user):
         first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
         lines.append("<trkseg>")
-        lines.extend(_written(traces, traces.trajectory_order[first:stop]))
+        lines.extend(_format_track_points(traces, traces.trajectory_order[first:stop]))
         lines.append("</trkseg>")
     return "\n".join([*lines, "</trk></gpx>", ""]).encode()
 
 
-def _written(traces: GpsTraces, points: Any) -> Iterator[str]:
+def _format_track_points(traces: GpsTraces, points: Any) -> Iterator[str]:
     whole = (traces.time_ms[points] % 1000 == 0).all()
     unit = "datetime64[s]" if whole else "datetime64[ms]"
     times = traces.time_ms[points].astype("datetime64[ms]").astype(unit).astype(str).tolist()

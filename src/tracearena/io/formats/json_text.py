@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tracearena.errors import FileError
-from tracearena.io.fields.columns import NAMES, roles
-from tracearena.io.tables import ROW, text_bytes
+from tracearena.io.fields.columns import NAMES, find_roles
+from tracearena.io.tables import ROW, read_utf8_bytes
 
 MAX_BYTES = 2 * 2**30
 """Bytes of a JSON file, unpacked."""
@@ -50,14 +50,14 @@ class Piece(NamedTuple):
     value: Any
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        made[TWICE] = _repeated(key for key, _ in pairs)
+        made[TWICE] = _find_repeated_key(key for key, _ in pairs)
     return made
 
 
-def _repeated(keys: Iterable[str]) -> str | None:
+def _find_repeated_key(keys: Iterable[str]) -> str | None:
     """Return the first key that was there before."""
     seen: set[str] = set()
     for key in keys:
@@ -67,20 +67,20 @@ def _repeated(keys: Iterable[str]) -> str | None:
     return None
 
 
-_decode = JSONDecoder(object_pairs_hook=_object, parse_constant=str).raw_decode
+_decode = JSONDecoder(object_pairs_hook=_build_object, parse_constant=str).raw_decode
 
 
-def json_text(path: str | PathLike[str]) -> str:
+def read_json_text(path: str | PathLike[str]) -> str:
     """Return the text of a JSON file, packed or not; broken letters are replaced."""
-    return _with_whole_letters(
-        text_bytes(path, max_bytes=MAX_BYTES, line_end=b",").decode("utf-8", "replace")
+    return _replace_half_letters(
+        read_utf8_bytes(path, max_bytes=MAX_BYTES, line_end=b",").decode("utf-8", "replace")
     )
 
 
-def _with_whole_letters(text: str) -> str:
+def _replace_half_letters(text: str) -> str:
     """Replace escapes that are half of a letter (``\\ud800`` alone), which no table and no report can hold.
 
-    >>> _with_whole_letters(r'["\\ud83d\\ude00", "\\ud83d"]')
+    >>> _replace_half_letters(r'["\\ud83d\\ude00", "\\ud83d"]')
     '["\\\\ud83d\\\\ude00", "\\\\ufffd"]'
     """
     if _SURROGATE.search(text) is None:
@@ -88,10 +88,10 @@ def _with_whole_letters(text: str) -> str:
     return _ESCAPES.sub(lambda found: r"\ufffd" if found[1] else found[0], text)
 
 
-def pieces(path: str | PathLike[str], text: str) -> Iterator[Piece]:
+def iterate_json_pieces(path: str | PathLike[str], text: str) -> Iterator[Piece]:
     """Give the members of the outer object, or the elements of the outer array; inner arrays by element."""
     try:
-        end = yield from _outer(text, _skip(text, 0))
+        end = yield from _iterate_outer(text, _skip_blanks(text, 0))
         if end != len(text):
             raise JSONDecodeError("Extra data", text, end)
     except RecursionError:
@@ -100,52 +100,52 @@ def pieces(path: str | PathLike[str], text: str) -> Iterator[Piece]:
         raise FileError.whole(path, f"is not whole JSON: {error}", "bad-json") from None
 
 
-def line_of(line: str) -> Any:
+def parse_json_line(line: str) -> Any:
     """Return the one value of a line; a `ValueError` says why there is none."""
-    line = _with_whole_letters(line)
+    line = _replace_half_letters(line)
     try:
-        value, end = _decode(line, _skip(line, 0))
+        value, end = _decode(line, _skip_blanks(line, 0))
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if _skip(line, end) != len(line):
+    if _skip_blanks(line, end) != len(line):
         raise ValueError("more than one value in the line")
     return value
 
 
-def start_of(start: str) -> tuple[str, list[Piece]]:
+def parse_json_start(start: str) -> tuple[str, list[Piece]]:
     """Look at the first characters of a file: ``object`` or ``array``, and the pieces that are whole.
 
     An array whose first element is cut off is there as its key, with the value None.
     """
-    start = _with_whole_letters(start)
-    at, found = _skip(start, 0), []
+    start = _replace_half_letters(start)
+    at, found = _skip_blanks(start, 0), []
     kind = {"{": "object", "[": "array"}.get(start[at : at + 1], "")
     try:
-        for piece in _outer(start, at, opened=True):
+        for piece in _iterate_outer(start, at, opened=True):
             found.append(piece)
     except (ValueError, RecursionError):
         pass
     return kind, found
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     return _BLANK.match(text, at).end()  # type: ignore[union-attr]
 
 
-def _outer(text: str, at: int, opened: bool = False) -> Any:
+def _iterate_outer(text: str, at: int, opened: bool = False) -> Any:
     if text.startswith("{", at):
-        end = yield from _members(text, at, opened)
+        end = yield from _iterate_members(text, at, opened)
     elif text.startswith("[", at):
-        end = yield from _elements(text, at, None)
+        end = yield from _iterate_elements(text, at, None)
     else:
         value, end = _decode(text, at)
         yield Piece(None, None, value)
-    return _skip(text, end)
+    return _skip_blanks(text, end)
 
 
-def _members(text: str, at: int, opened: bool) -> Any:
+def _iterate_members(text: str, at: int, opened: bool) -> Any:
     seen: set[str] = set()
-    at = _skip(text, at + 1)
+    at = _skip_blanks(text, at + 1)
     while not (text.startswith("}", at) and not seen):
         key, at = _decode(text, at)
         if not isinstance(key, str):
@@ -153,42 +153,42 @@ def _members(text: str, at: int, opened: bool) -> Any:
         if key in seen:
             raise ValueError(f"it has the key {key[:40]!a} twice")
         seen.add(key)
-        at = _skip(text, _after(text, _skip(text, at), ":"))
+        at = _skip_blanks(text, _skip_sign(text, _skip_blanks(text, at), ":"))
         if opened:
             yield Piece(key, None, None)
         if text.startswith("[", at):
-            at = yield from _elements(text, at, key)
+            at = yield from _iterate_elements(text, at, key)
         else:
             value, at = _decode(text, at)
             yield Piece(key, None, value)
-        at = _skip(text, at)
+        at = _skip_blanks(text, at)
         if text.startswith("}", at):
             break
-        at = _skip(text, _after(text, at, ","))
+        at = _skip_blanks(text, _skip_sign(text, at, ","))
     return at + 1
 
 
-def _elements(text: str, at: int, key: str | None) -> Any:
-    at, index = _skip(text, at + 1), 0
+def _iterate_elements(text: str, at: int, key: str | None) -> Any:
+    at, index = _skip_blanks(text, at + 1), 0
     if text.startswith("]", at):
         return at + 1
     while True:
         value, at = _decode(text, at)
         index += 1
         yield Piece(key, index, value)
-        at = _skip(text, at)
+        at = _skip_blanks(text, at)
         if text.startswith("]", at):
             return at + 1
-        at = _skip(text, _after(text, at, ","))
+        at = _skip_blanks(text, _skip_sign(text, at, ","))
 
 
-def _after(text: str, at: int, sign: str) -> int:
+def _skip_sign(text: str, at: int, sign: str) -> int:
     if not text.startswith(sign, at):
         raise JSONDecodeError(f"Expecting {sign!r}", text, at)
     return at + 1
 
 
-class Rows:
+class JsonRows:
     """Rows as they are found in a document, with the number that the document has for each.
 
     Parameters
@@ -213,12 +213,12 @@ class Rows:
 
     def frame(self, *optional: str) -> pl.DataFrame:
         """Return the rows, without those `optional` columns that hold nothing."""
-        made = [column(name, values) for name, values in self._columns.items()]
+        made = [build_json_column(name, values) for name, values in self._columns.items()]
         kept = [values for values in made if values.name not in optional or values.null_count() < len(self)]
         return pl.DataFrame([pl.Series(ROW, self._numbers, dtype=pl.Int64), *kept])
 
 
-def column(name: str, values: list[Any]) -> pl.Series:
+def build_json_column(name: str, values: list[Any]) -> pl.Series:
     """Return values as numbers if all are, and otherwise as text; objects and arrays as their JSON."""
     kinds = set(map(type, values))
     if kinds <= _PLAIN:
@@ -226,10 +226,10 @@ def column(name: str, values: list[Any]) -> pl.Series:
             return pl.Series(name, values, dtype=pl.Float64 if float in kinds else pl.Int64)
         except (TypeError, OverflowError, pl.exceptions.PolarsError):
             pass  # a whole number of more than 64 bits
-    return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
+    return pl.Series(name, [_format_json_text(value) for value in values], dtype=pl.String)
 
 
-def _text(value: Any) -> str | None:
+def _format_json_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     import json
@@ -280,7 +280,7 @@ class NamedRows:
     def _is_wanted(self, name: str) -> bool:
         if len(self._columns) < _KEPT_NAMES:
             return True
-        if not roles([name], tuple(NAMES)):
+        if not find_roles([name], tuple(NAMES)):
             return False
         if len(self._columns) >= MOST_NAMES:
             problem = f"has more than {MOST_NAMES} names of columns that could be of use; it is refused"
@@ -294,7 +294,7 @@ class NamedRows:
         for name, (at, values) in self._columns.items():
             if name == ROW:
                 continue
-            given = column(name, values)
+            given = build_json_column(name, values)
             if len(at) < height:
                 given = pl.repeat(None, height, dtype=given.dtype, eager=True).scatter(at, given).alias(name)
             made.append(given)

@@ -15,12 +15,12 @@ import polars as pl
 
 from tracearena.errors import DataError, FileError
 from tracearena.io import pwscup
-from tracearena.io.fields.columns import identifiers
+from tracearena.io.fields.columns import convert_ids
 from tracearena.io.formats import checkins as table
 from tracearena.io.options import Choices
-from tracearena.io.report import Reading, Report, Rule
+from tracearena.io.report import DropRule, Reading, Report
 from tracearena.io.rows import CheckIns
-from tracearena.io.tables import is_parquet, read_rows, rows_of_file, split_header, text_bytes
+from tracearena.io.tables import is_parquet, read_role_rows, read_rows, read_utf8_bytes, split_header
 from tracearena.traces import Box, Clock, Grid, Places, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 
@@ -61,16 +61,16 @@ def read(
     places
         The regions of a prepared file; by default 32 × 32 cells of Tokyo.
     """
-    data = b"" if is_parquet(path) else text_bytes(path)
+    data = b"" if is_parquet(path) else read_utf8_bytes(path)
     header, rest = split_header(data)
     if header == "user_id,time_id,reg_id":
-        return _prepared(path, tokyo_regions() if places is None else places)
+        return _read_prepared_file(path, tokyo_regions() if places is None else places)
     report = Report(str(path), "peopleflow")
     if header == ",".join(_RAW):
-        checkins = _authors_points(path, rest, report)
+        checkins = _parse_raw_points(path, rest, report)
     else:
         zone = Choices(timezone=(choices or Choices()).timezone)
-        checkins = table.check_ins_of(rows_of_file(path, report), report, zone)
+        checkins = table.build_table_check_ins(read_role_rows(path, report), report, zone)
         if missing := {"lat", "lon", "local"} - set(checkins.frame.columns):
             needed = "raw people flow needs a user, a time and coordinates"
             raise FileError.whole(
@@ -109,7 +109,7 @@ def read_regions(path: str | PathLike[str], pois: str | PathLike[str] | None = N
 
 def read_pois(path: str | PathLike[str]) -> Places:
     """Read ``POI_TK.csv``: 17,820 points with categories such as ``food/Japanese Restaurant/3``."""
-    header, rest = split_header(text_bytes(path))
+    header, rest = split_header(read_utf8_bytes(path))
     if header != ",".join(_POIS):
         raise FileError.whole(path, f"has not the header {','.join(_POIS)}", "columns", header)
     frame = read_rows(path, rest, _POIS, ",")
@@ -143,13 +143,13 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
     frame = report.sift(
         frame.with_columns(place=pl.Series(cell), step=(minute - 540) // 20),
         [
-            Rule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon"),
-            Rule(reason="not from 9:00 to 18:59", bad=~minute.is_between(540, 1139), column="row"),
-            Rule(reason="not at minute 0, 20 or 40", bad=minute % 20 != 0, column="row"),
+            DropRule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon"),
+            DropRule(reason="not from 9:00 to 18:59", bad=~minute.is_between(540, 1139), column="row"),
+            DropRule(reason="not at minute 0, 20 or 40", bad=minute % 20 != 0, column="row"),
         ],
     )
     report.refuse_if_nothing_is_left(frame.height)
-    kept = _whole_days(frame.sort("user", "utc", maintain_order=True), report)
+    kept = _keep_whole_days(frame.sort("user", "utc", maintain_order=True), report)
     report.refuse_if_nothing_is_left(kept.height)
     users = kept["user"].unique(maintain_order=True)
     dense = kept["place"].to_numpy().reshape(len(users), CLEANED_CLOCK.instants_per_day)
@@ -167,7 +167,7 @@ def write(traces: Traces, path: str | PathLike[str]) -> None:
     pwscup.write_traces(traces, path, with_times=False)
 
 
-def _whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
+def _keep_whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
     length = CLEANED_CLOCK.instants_per_day
     rank = pl.int_range(pl.len()).over("user")
     first = frame.with_columns(rank=rank).filter(pl.col("rank") < length)
@@ -180,12 +180,12 @@ def _whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
     return kept
 
 
-def _prepared(path: str | PathLike[str], places: Places) -> Reading[Traces]:
+def _read_prepared_file(path: str | PathLike[str], places: Places) -> Reading[Traces]:
     traces = pwscup.read_traces(path, places, CLOCK)
     return Reading(traces, Report(str(path), "peopleflow", traces.n_events))
 
 
-def _authors_points(path: str | PathLike[str], rows: bytes, report: Report) -> CheckIns:
+def _parse_raw_points(path: str | PathLike[str], rows: bytes, report: Report) -> CheckIns:
     """``traces_<city>.csv``: the clock time stands in columns of its own."""
     raw = read_rows(path, rows, _RAW, ",")
     report.rows = raw.height
@@ -201,7 +201,7 @@ def _authors_points(path: str | PathLike[str], rows: bytes, report: Report) -> C
         moment.alias("local"),
     )
     bad = pl.any_horizontal(pl.all().is_null())
-    frame = report.sift(frame, [Rule(reason="missing fields", bad=bad, column="row")])
+    frame = report.sift(frame, [DropRule(reason="missing fields", bad=bad, column="row")])
     report.refuse_if_nothing_is_left(frame.height)
-    user = identifiers(frame["user_id"])
+    user = convert_ids(frame["user_id"])
     return CheckIns(frame.select("row", user.alias("user"), "lat", "lon", "local", utc="local"), True)

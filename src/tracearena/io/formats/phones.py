@@ -18,7 +18,15 @@ import polars as pl
 
 from tracearena.errors import Fault
 from tracearena.io.formats import geojson
-from tracearena.io.formats.json_text import TWICE, Rows, column, json_text, line_of, pieces, start_of
+from tracearena.io.formats.json_text import (
+    TWICE,
+    JsonRows,
+    build_json_column,
+    iterate_json_pieces,
+    parse_json_line,
+    parse_json_start,
+    read_json_text,
+)
 from tracearena.io.report import Report
 from tracearena.io.tables import ROW
 
@@ -35,24 +43,24 @@ def read_google_records(path: str | PathLike[str], report: Report, user: str) ->
     added to or taken from them, and the report counts it.
     """
     report.header_lines = None
-    found = Rows("time", "latitudeE7", "longitudeE7", "traj")
-    for key, index, place in pieces(path, json_text(path)):
+    found = JsonRows("time", "latitudeE7", "longitudeE7", "traj")
+    for key, index, place in iterate_json_pieces(path, read_json_text(path)):
         if key != "locations" or index is None:
             continue
         if not isinstance(place, dict) or TWICE in place:
             found.add(index, None, None, None, None)
             continue
         get = place.get
-        found.add(index, _time(get), get("latitudeE7"), get("longitudeE7"), get("deviceTag"))
+        found.add(index, _find_record_time(get), get("latitudeE7"), get("longitudeE7"), get("deviceTag"))
     frame = found.frame("traj")
-    latitude = _degrees(frame, "latitudeE7", 90, report).alias("lat")
-    longitude = _degrees(frame, "longitudeE7", 180, report).alias("lon")
+    latitude = _scale_record_degrees(frame, "latitudeE7", 90, report).alias("lat")
+    longitude = _scale_record_degrees(frame, "longitudeE7", 180, report).alias("lon")
     return frame.drop("latitudeE7", "longitudeE7").with_columns(
         pl.lit(user).alias("user"), latitude, longitude
     )
 
 
-def _time(get: Callable[[str], Any]) -> Any:
+def _find_record_time(get: Callable[[str], Any]) -> Any:
     """Return a time as text, whichever of the two ways it is written."""
     moment = get("timestamp")
     if moment is not None:
@@ -66,7 +74,7 @@ def _time(get: Callable[[str], Any]) -> Any:
         return str(milliseconds)
 
 
-def _degrees(frame: pl.DataFrame, name: str, limit: int, report: Report) -> pl.Series:
+def _scale_record_degrees(frame: pl.DataFrame, name: str, limit: int, report: Report) -> pl.Series:
     """Return degrees of ten-millionths of them; what is no number stays as it is, to be reported."""
     given = frame[name]
     numbers = given.cast(pl.Float64, strict=False)
@@ -75,15 +83,15 @@ def _degrees(frame: pl.DataFrame, name: str, limit: int, report: Report) -> pl.S
         numbers = pl.select(
             pl.when(beyond.fill_null(False)).then(numbers - numbers.sign() * _OVERFLOW).otherwise(numbers)
         ).to_series()
-        _say_overflow(beyond.arg_true(), frame, name, report)
+        _note_overflow(beyond.arg_true(), frame, name, report)
     degrees = numbers / DIGITS
     if degrees.null_count() == given.null_count():
         return degrees
     shown: Iterable[Any] = zip(degrees.to_list(), given.to_list(), strict=True)
-    return column(name, [text if number is None else number for number, text in shown])
+    return build_json_column(name, [text if number is None else number for number, text in shown])
 
 
-def _say_overflow(at: pl.Series, frame: pl.DataFrame, name: str, report: Report) -> None:
+def _note_overflow(at: pl.Series, frame: pl.DataFrame, name: str, report: Report) -> None:
     first = int(at[0])
     problem = "has lost a bit of 32, and is put right"
     fault = Fault(int(frame[ROW][first]), name, str(frame[name][first]), problem, "overflow", None)
@@ -102,12 +110,12 @@ _POSITION = re.compile(rf"(?:geo:)?\s*{_NUMBER}[^\d,.+-]*,\s*{_NUMBER}[^\d,.+-]*
 def read_google_timeline(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
     """Return one row a point, numbered by the segment it is of; all of them belong to `user`."""
     report.header_lines = None
-    segments, signals = Rows("time", "lat", "lon"), Rows("time", "lat", "lon")
-    for key, index, value in pieces(path, json_text(path)):
+    segments, signals = JsonRows("time", "lat", "lon"), JsonRows("time", "lat", "lon")
+    for key, index, value in iterate_json_pieces(path, read_json_text(path)):
         if index is None or not isinstance(value, dict):
             continue
         if key in (None, SEGMENTS):
-            for time, position in _points(value):
+            for time, position in _iterate_segment_points(value):
                 segments.add(index, time, *_parse_position(position))
         elif key == SIGNALS and isinstance(value.get("position"), dict):
             signal = value["position"]
@@ -118,7 +126,7 @@ def read_google_timeline(path: str | PathLike[str], report: Report, user: str) -
     return found.frame().with_columns(pl.lit(user).alias("user"))
 
 
-def _points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+def _iterate_segment_points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Give time and position of the points of a segment."""
     start, end = segment.get("startTime"), segment.get("endTime")
     if TWICE in segment:
@@ -129,7 +137,7 @@ def _points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
         for point in path:
             known = point if isinstance(point, dict) else {}
             minutes = known.get("durationMinutesOffsetFromStartTime")
-            time = known.get("time") if minutes is None else _later(start, minutes)
+            time = known.get("time") if minutes is None else _add_minutes(start, minutes)
             yield time, known.get("point")
     if isinstance(activity, dict):
         yield start, activity.get("start")
@@ -141,7 +149,7 @@ def _points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
         yield end, place
 
 
-def _later(start: Any, minutes: Any) -> str | None:
+def _add_minutes(start: Any, minutes: Any) -> str | None:
     try:
         return (datetime.fromisoformat(start) + timedelta(minutes=float(minutes))).isoformat()
     except (ValueError, TypeError, OverflowError):
@@ -167,11 +175,11 @@ def looks_like_rec(line: str) -> bool:
     return _LINE.match(line) is not None
 
 
-def rows(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
+def read_owntracks(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
     """Return one row a position; `user` owns those that say nothing about whose they are."""
     report.header_lines = None
-    found, others = Rows("user", "time", "lat", "lon", "traj"), 0
-    for number, message in _messages(path, report):
+    found, others = JsonRows("user", "time", "lat", "lon", "traj"), 0
+    for number, message in _iterate_messages(path, report):
         kind = message.get("_type") if TWICE not in message else "twice"
         if kind in ("encrypted", "twice"):
             problem = "is encrypted" if kind == "encrypted" else f"has {message[TWICE]!a} twice"
@@ -179,7 +187,7 @@ def rows(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
         elif kind != "location":
             others += 1
         else:
-            owner, device = _owner(message)
+            owner, device = _find_message_owner(message)
             found.add(
                 number, owner or user, message.get("tst"), message.get("lat"), message.get("lon"), device
             )
@@ -190,17 +198,17 @@ def rows(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
     return found.frame("traj")
 
 
-def _messages(path: str | PathLike[str], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+def _iterate_messages(path: str | PathLike[str], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
     """Give the messages of a file, whichever of its shapes it has, with their numbers."""
-    text = json_text(path)
+    text = read_json_text(path)
     first, _, _ = text.lstrip().partition("\n")
     if looks_like_rec(first):
         report.header_lines = 0
-        yield from _recorded(text, report)
-    elif _is_line(first):
-        yield from geojson.objects(path, report)
+        yield from _parse_recorder_lines(text, report)
+    elif _is_message_line(first):
+        yield from geojson.iterate_json_objects(path, report)
     else:
-        for _, index, value in pieces(path, text):
+        for _, index, value in iterate_json_pieces(path, text):
             if index is None:
                 continue
             if isinstance(value, dict):
@@ -210,18 +218,18 @@ def _messages(path: str | PathLike[str], report: Report) -> Iterator[tuple[int, 
                 report.drop_fault(Fault(index, None, str(value)[:200], problem, "bad-row", None))
 
 
-def _is_line(first: str) -> bool:
-    kind, found = start_of(first)
+def _is_message_line(first: str) -> bool:
+    kind, found = parse_json_start(first)
     return kind == "object" and any(piece.key == "_type" for piece in found)
 
 
-def _recorded(text: str, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parse_recorder_lines(text: str, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         parts = _LINE.match(line)
         try:
-            value = None if parts is None else line_of(parts[2])
+            value = None if parts is None else parse_json_line(parts[2])
         except ValueError:
             value = None
         if isinstance(value, dict):
@@ -231,7 +239,7 @@ def _recorded(text: str, report: Report) -> Iterator[tuple[int, dict[str, Any]]]
             report.drop_fault(Fault(number, None, line[:200], problem, "bad-row", 0))
 
 
-def _owner(message: dict[str, Any]) -> tuple[str | None, str | None]:
+def _find_message_owner(message: dict[str, Any]) -> tuple[str | None, str | None]:
     """Return user and device of a message, as far as it tells them."""
     topic = message.get("topic")
     if isinstance(topic, str) and topic.count("/") >= 2:

@@ -36,24 +36,24 @@ from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.io import MAX_TABLE_EXPANSION, replacing, require_expansion
-from tracearena.io.discretisation import places_of
-from tracearena.io.fields.columns import LONGEST_ID, NUL, identifiers
+from tracearena.io.discretisation import build_venue_places
+from tracearena.io.fields.columns import LONGEST_ID, NUL, convert_ids
 from tracearena.io.report import Reading, Report
 from tracearena.io.tables import (
     EXTRA,
-    columns_of_parquet,
-    header_fields,
     is_parquet,
+    list_parquet_columns,
     list_parquet_files,
-    parquet_schema,
     read_parquet,
+    read_parquet_schema,
     read_rows,
+    read_utf8_bytes,
     split_header,
-    text_bytes,
+    split_header_fields,
 )
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.row_table import arranged
+from tracearena.traces.row_table import arrange_rows
 from tracearena.traces.time import EPOCH, guess_zone
 from tracearena.traces.zones import are_local
 
@@ -76,10 +76,11 @@ _LARGEST_TIME_ID = 2**31 - 1
 _BYTES_A_VALUE = 8
 
 
-def is_layout(columns: Sequence[str]) -> bool:
+def has_released_columns(columns: Sequence[str]) -> bool:
     """Whether a table has the columns of this format and no others.
 
-    >>> is_layout(["user_id", "time", "places", "lat", "lng"]), is_layout(["user_id", "time", "lat", "lng"])
+    >>> has_released_columns(["user_id", "time", "places", "lat", "lng"]), has_released_columns(["user_id",
+    "time", "lat", "lng"])
     (True, False)
     """
     own = sorted(name for name in columns if name != _CATEGORY)
@@ -91,33 +92,33 @@ def is_released_table(path: str | PathLike[str]) -> bool:
     """Whether a file, or the first of a folder of parts, has the columns of this format."""
     if Path(path).is_dir():
         parts = list_parquet_files(path)
-        return bool(parts) and is_parquet(parts[0]) and is_layout(columns_of_parquet(parts[0]))
+        return bool(parts) and is_parquet(parts[0]) and has_released_columns(list_parquet_columns(parts[0]))
     if not Path(path).is_file():
         return False
     if is_parquet(path):
-        return is_layout(list(parquet_schema(path)))
-    from tracearena.io.recognition import first_line
+        return has_released_columns(list(read_parquet_schema(path)))
+    from tracearena.io.recognition import read_first_line
 
-    return is_layout(header_fields(first_line(path))[0])
+    return has_released_columns(split_header_fields(read_first_line(path))[0])
 
 
-def write(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:
+def write_released_table(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:
     """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":
             released.to_frame().write_parquet(out)
         else:
-            out.write(text(released).encode())
+            out.write(format_released_csv(released).encode())
 
 
-def text(released: ObfuscatedTraces, has_header: bool = True) -> str:
+def format_released_csv(released: ObfuscatedTraces, has_header: bool = True) -> str:
     """Return released traces as CSV."""
-    frame = _texts(released)
+    frame = _format_released_rows(released)
     style = f"{_TIME_STYLE}Z" if _OFFSET in frame.columns else _TIME_STYLE
     return frame.write_csv(datetime_format=style, include_header=has_header)
 
 
-def read(
+def read_released_table(
     path: str | PathLike[str], *, places: Places | None = None, clock: Clock | None = None
 ) -> Reading[ObfuscatedTraces]:
     """Read a file of this format, or a folder of parts; a row that breaks it is refused.
@@ -136,32 +137,36 @@ def read(
     timestamps: seconds of UTC, or local ones where the file does not say how far they are from UTC.
     """
     if Path(path).is_dir():
-        parts = [_parquet(part) for part in list_parquet_files(path)]
+        parts = [_read_released_parquet(part) for part in list_parquet_files(path)]
         frame = pl.concat(parts).with_columns(row=pl.int_range(1, pl.len() + 1))
     else:
-        frame = _parquet(path) if is_parquet(path) else _csv(path)
+        frame = _read_released_parquet(path) if is_parquet(path) else _read_released_csv(path)
     if not frame.height:
         raise FileError.whole(path, "has a header and no rows", "empty")
-    order = identifiers(frame["user_id"]).unique(maintain_order=True)
+    order = convert_ids(frame["user_id"]).unique(maintain_order=True)
     report = Report(str(path), FORMAT, frame.height, user_order=order)
-    return Reading(of_rows(path, frame, places, clock), report)
+    return Reading(build_released_traces(path, frame, places, clock), report)
 
 
-def of_rows(
+def build_released_traces(
     path: str | PathLike[str], frame: pl.DataFrame, places: Places | None, clock: Clock | None
 ) -> ObfuscatedTraces:
     """Make traces of rows; one that breaks the format is refused by its number, ``row``."""
-    users = identifiers(frame["user_id"])
-    _refuse(path, frame, "user_id", users.is_null(), f"must name a user in at most {LONGEST_ID} letters")
+    users = convert_ids(frame["user_id"])
+    _refuse_bad_rows(
+        path, frame, "user_id", users.is_null(), f"must name a user in at most {LONGEST_ID} letters"
+    )
     if users.dtype == pl.String:
         long = users.str.len_chars() > LONGEST_ID
-        _refuse(path, frame, "user_id", long, f"must name a user in at most {LONGEST_ID} letters")
+        _refuse_bad_rows(path, frame, "user_id", long, f"must name a user in at most {LONGEST_ID} letters")
         nul = users.str.contains(NUL, literal=True)
-        _refuse(path, frame, "user_id", nul, "must name a user without U+0000")
-    known, members, sizes = _places(path, frame, places)
-    instants, timestamps, settled = _instants(path, frame, clock, known)
-    codes, sets = _codes(frame, members, sizes)
-    rows = arranged(users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants])
+        _refuse_bad_rows(path, frame, "user_id", nul, "must name a user without U+0000")
+    known, members, sizes = _parse_places(path, frame, places)
+    instants, timestamps, settled = _compute_instants(path, frame, clock, known)
+    codes, sets = _build_codes(frame, members, sizes)
+    rows = arrange_rows(
+        users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants]
+    )
     return ObfuscatedTraces(
         known,
         settled,
@@ -174,18 +179,18 @@ def of_rows(
     )
 
 
-def _distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
+def _find_distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
     """Return the different lists of places, and which of them each event has."""
     _, first, which = np.unique(released.codes, return_index=True, return_inverse=True)
     return [np.asarray(released.cell(int(event)), np.int32) for event in first], which.astype(np.int64)
 
 
-def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
-    from tracearena.traces.exports import released_times_of
+def _format_released_rows(released: ObfuscatedTraces) -> pl.DataFrame:
+    from tracearena.traces.exports import build_released_time_columns
 
-    cells, which = _distinct_cells(released)
+    cells, which = _find_distinct_cells(released)
     places = released.places
-    ids = [_escaped(name) for name in places.ids.tolist()]
+    ids = [_escape_id(name) for name in places.ids.tolist()]
     if "" in ids:
         raise DataError("a place without an id cannot be written to a table of released traces")
     latitude, longitude = (
@@ -197,30 +202,30 @@ def _texts(released: ObfuscatedTraces) -> pl.DataFrame:
         "lng": [" ".join(longitude[place] for place in cell) for cell in cells],
     }
     if places.categories is not None:
-        categories = [_escaped(name, _ESCAPED_CATEGORY) for name in places.categories.tolist()]
+        categories = [_escape_id(name, _ESCAPED_CATEGORY) for name in places.categories.tolist()]
         joined[_CATEGORY] = [_BETWEEN_CATEGORIES.join(categories[place] for place in cell) for cell in cells]
     lists = {name: pl.Series(texts, dtype=pl.String).gather(which) for name, texts in joined.items()}
     # An empty text would be written as "", where nothing at all says more.
     lists = {name: column.set(column == "", None) for name, column in lists.items()}
     return pl.DataFrame(
-        {"user_id": released.user_ids[released.user_index], **released_times_of(released), **lists}
+        {"user_id": released.user_ids[released.user_index], **build_released_time_columns(released), **lists}
     )
 
 
-def _escaped(name: Any, signs: Mapping[str, str] = _ESCAPED) -> str:
+def _escape_id(name: Any, signs: Mapping[str, str] = _ESCAPED) -> str:
     return "".join(signs.get(letter, letter) for letter in str(name))
 
 
-def _csv(path: str | PathLike[str]) -> pl.DataFrame:
-    header, rest = split_header(text_bytes(path))
-    names, separator = header_fields(header)
-    _require_layout(path, names)
+def _read_released_csv(path: str | PathLike[str]) -> pl.DataFrame:
+    header, rest = split_header(read_utf8_bytes(path))
+    names, separator = split_header_fields(header)
+    _check_released_columns(path, names)
     frame = read_rows(path, rest, names, separator, quoted=True)
-    _refuse(path, frame, names[-1], frame[EXTRA].is_not_null(), f"a row has {len(names)} fields")
-    _refuse(path, frame, "places", frame["places"].is_null(), f"must name places, or be {_DELETED}")
+    _refuse_bad_rows(path, frame, names[-1], frame[EXTRA].is_not_null(), f"a row has {len(names)} fields")
+    _refuse_bad_rows(path, frame, "places", frame["places"].is_null(), f"must name places, or be {_DELETED}")
     gone = pl.col("places") == _DELETED
     empty = pl.lit([], dtype=pl.List(pl.String))
-    ids = pl.coalesce(_unescaped(frame["places"]), pl.col("places").str.split(" "))
+    ids = pl.coalesce(_unescape_ids(frame["places"]), pl.col("places").str.split(" "))
     if _CATEGORY in names:
         # A place without a category has an empty one, and a row of such places an empty cell.
         texts = pl.col(_CATEGORY).fill_null("").str.split(_BETWEEN_CATEGORIES)
@@ -240,7 +245,7 @@ def _csv(path: str | PathLike[str]) -> pl.DataFrame:
     return split.with_columns(numbers).drop(EXTRA)
 
 
-def _unescaped(cells: pl.Series) -> pl.Series:
+def _unescape_ids(cells: pl.Series) -> pl.Series:
     """Return the ids of cells that have escapes, and nothing for the others, which are most."""
     if not cells.str.contains("%", literal=True).any():
         return pl.Series("places", [None], dtype=pl.List(pl.String)).new_from_index(0, len(cells))
@@ -248,10 +253,10 @@ def _unescaped(cells: pl.Series) -> pl.Series:
     return pl.Series("places", ids, dtype=pl.List(pl.String))
 
 
-def require_parquet(path: str | PathLike[str]) -> None:
+def check_released_parquet(path: str | PathLike[str]) -> None:
     """Refuse a Parquet file whose columns are not of this format, or unpack to more than they may."""
-    schema = parquet_schema(path)
-    _require_layout(path, list(schema))
+    schema = read_parquet_schema(path)
+    _check_released_columns(path, list(schema))
     wanted_lists = {"places": "lists of ids", "lat": "lists of numbers", "lng": "lists of numbers"}
     if _CATEGORY in schema:
         wanted_lists[_CATEGORY] = "lists of text"
@@ -268,26 +273,26 @@ def require_parquet(path: str | PathLike[str]) -> None:
     require_expansion(path, Path(path).stat().st_size, values * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
 
 
-def _parquet(path: str | PathLike[str]) -> pl.DataFrame:
-    require_parquet(path)
-    return with_text_ids(read_parquet(path, lambda names: names).with_row_index("row", 1))
+def _read_released_parquet(path: str | PathLike[str]) -> pl.DataFrame:
+    check_released_parquet(path)
+    return convert_ids_to_text(read_parquet(path, lambda names: names).with_row_index("row", 1))
 
 
-def with_text_ids(frame: pl.DataFrame) -> pl.DataFrame:
+def convert_ids_to_text(frame: pl.DataFrame) -> pl.DataFrame:
     """Return rows of Parquet with the ids of places as text, as rows of CSV have them."""
     if frame.schema["places"] == pl.List(pl.String):
         return frame
     return frame.with_columns(pl.col("places").cast(pl.List(pl.String)))
 
 
-def _require_layout(path: str | PathLike[str], names: Sequence[str]) -> None:
-    if not is_layout(names):
+def _check_released_columns(path: str | PathLike[str], names: Sequence[str]) -> None:
+    if not has_released_columns(names):
         shown = ", ".join(names[:12])
         wanted = f"user_id, {' or '.join(_TIMES)}, {', '.join(_LISTS)}, and perhaps {_OFFSET}, {_CATEGORY}"
         raise FileError(path, [Fault(0, None, shown, f"the columns must be {wanted}", "columns")])
 
 
-def _refuse(
+def _refuse_bad_rows(
     path: str | PathLike[str], frame: pl.DataFrame, column: str, bad: pl.Series, problem: str
 ) -> None:
     at = bad.fill_null(True).arg_true().to_list()
@@ -298,42 +303,42 @@ def _refuse(
     values = (cells.cast(pl.String) if cells.dtype.is_temporal() else cells).to_list()
     header_lines = 1 if Path(path).is_file() and not is_parquet(path) else None
     faults = [
-        Fault(frame["row"][row], column, _shown(value), problem, "bad-cell", header_lines)
+        Fault(frame["row"][row], column, _format_cell(value), problem, "bad-cell", header_lines)
         for row, value in zip(at, values, strict=False)
     ]
     raise FileError(path, faults, len(at))
 
 
-def _shown(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value)) or _DELETED
     return "" if value is None else str(value)
 
 
-def _instants(
+def _compute_instants(
     path: str | PathLike[str], frame: pl.DataFrame, clock: Clock | None, places: Places
 ) -> tuple[NDArray[np.int32], NDArray[np.int64] | None, Clock]:
     """Return the instant of each row, its second unless instants say all, and the clock."""
     if "time_id" in frame.columns:
         numbers = frame["time_id"].cast(pl.Int64, strict=False)
         good = numbers.is_between(1, _LARGEST_TIME_ID)
-        _refuse(path, frame, "time_id", ~good, "must be a whole number from 1 on")
+        _refuse_bad_rows(path, frame, "time_id", ~good, "must be a whole number from 1 on")
         settled = (
             Clock(instants_per_day=DAY_S // _HOUR_S) if clock is None else replace(clock, first_day=None)
         )
         return (numbers - 1).to_numpy().astype(np.int32), None, settled
-    utc = _seconds(path, frame)
-    second = utc + _offsets_s(path, frame)
+    utc = _parse_row_seconds(path, frame)
+    second = utc + _parse_row_offsets_s(path, frame)
     day = second // DAY_S
     first = int(day.min())
     if clock is None:
-        clock = _clock_of_step(_common_step(second))
+        clock = _build_step_clock(_find_common_step(second))
     number, rest = np.divmod(second % DAY_S - clock.start_s, clock.interval_s)
     off = (number < 0) | (number >= clock.instants_per_day)
     every = (
         f"{clock.label(0)} to {clock.label(clock.instants_per_day - 1)} every {clock.interval_s / 60:g} min"
     )
-    _refuse(path, frame, "time", pl.Series(off), f"is in no instant of the day; they are {every}")
+    _refuse_bad_rows(path, frame, "time", pl.Series(off), f"is in no instant of the day; they are {every}")
     instants = (day - first) * clock.instants_per_day + number
     if int(instants.max()) >= _LARGEST_TIME_ID:
         raise FileError.whole(path, f"spans more than {_LARGEST_TIME_ID:,} instants", "too-long")
@@ -346,7 +351,7 @@ def _instants(
     return instants.astype(np.int32), utc if rest.any() or _OFFSET in frame.columns else None, settled
 
 
-def _seconds(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64]:
+def _parse_row_seconds(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64]:
     """Return the second of each row: of UTC where the offset is known, and otherwise local."""
     moments, in_utc = frame["time"], _OFFSET in frame.columns
     style = f"{_TIME_STYLE}Z" if in_utc else _TIME_STYLE
@@ -357,74 +362,78 @@ def _seconds(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64
         raise FileError(path, [Fault(None, "time", None, problem, "column-type")])
     inside = moments.dt.year().is_between(1, 9999)
     example = "in UTC such as 2012-04-03T22:00:00Z" if in_utc else "such as 2012-04-03T18:00:00"
-    _refuse(path, frame, "time", ~inside, f"must be a {'time' if in_utc else 'local time'} {example}")
+    _refuse_bad_rows(
+        path, frame, "time", ~inside, f"must be a {'time' if in_utc else 'local time'} {example}"
+    )
     return moments.dt.epoch("s").to_numpy().astype(np.int64)
 
 
-def _offsets_s(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64]:
+def _parse_row_offsets_s(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64]:
     """Return the seconds from the times of rows to local ones."""
     if _OFFSET not in frame.columns:
         return np.zeros(frame.height, np.int64)
     minutes = frame[_OFFSET].cast(pl.Int64, strict=False)
     good = minutes.abs() <= _FARTHEST_OFFSET_MIN
-    _refuse(path, frame, _OFFSET, ~good, "must be the minutes from UTC to local time")
+    _refuse_bad_rows(path, frame, _OFFSET, ~good, "must be the minutes from UTC to local time")
     return minutes.to_numpy() * _MINUTE_S
 
 
-def time_step(frame: pl.DataFrame) -> int:
+def find_time_step(frame: pl.DataFrame) -> int:
     """Return the largest step, in seconds of an hour, on which all times of rows of Parquet lie."""
     if "time" not in frame.columns:
         return _HOUR_S
     local = frame["time"].dt.epoch("s")
     if _OFFSET in frame.columns:
         local = local + frame[_OFFSET].cast(pl.Int64) * _MINUTE_S
-    return _common_step(local.to_numpy())
+    return _find_common_step(local.to_numpy())
 
 
-def _common_step(second: NDArray[np.int64]) -> int:
+def _find_common_step(second: NDArray[np.int64]) -> int:
     return int(np.gcd.reduce(second % _HOUR_S, initial=_HOUR_S))
 
 
-def _clock_of_step(step: int) -> Clock:
+def _build_step_clock(step: int) -> Clock:
     """Return a clock of instants that long; of hours where times are known to the minute or finer."""
     interval = step if step > _MINUTE_S else _HOUR_S
     return Clock(instants_per_day=DAY_S // interval, interval_s=interval)
 
 
-def joined_clock(clocks: Sequence[Clock], steps: Sequence[int]) -> Clock:
+def join_clocks(clocks: Sequence[Clock], steps: Sequence[int]) -> Clock:
     """Return the clock of all rows of a table, from what some rows each have by themselves."""
     days = [clock.first_day for clock in clocks if clock.first_day is not None]
     zones = {clock.timezone for clock in clocks}
     return replace(
-        _clock_of_step(math.gcd(*steps)),
+        _build_step_clock(math.gcd(*steps)),
         first_day=min(days) if days else None,
         timezone=zones.pop() if len(zones) == 1 else None,
     )
 
 
-def _places(
+def _parse_places(
     path: str | PathLike[str], frame: pl.DataFrame, places: Places | None
 ) -> tuple[Places, NDArray[np.int32], NDArray[np.int64]]:
     """Return the places, and of all events in turn which they have and how many."""
     sizes = frame["places"].list.len()
     for name in ("lat", "lng"):
-        _refuse(path, frame, name, frame[name].list.len() != sizes, "must have a number for every place")
+        _refuse_bad_rows(
+            path, frame, name, frame[name].list.len() != sizes, "must have a number for every place"
+        )
     lists = list(_LISTS)
     if _CATEGORY in frame.columns:
         lists.append(_CATEGORY)
         other = frame[_CATEGORY].list.len() != sizes
-        _refuse(path, frame, _CATEGORY, other, "must have a category for every place")
+        _refuse_bad_rows(path, frame, _CATEGORY, other, "must have a category for every place")
     again = frame["places"].list.n_unique() != sizes
-    _refuse(path, frame, "places", again & (sizes > 0), "must not name a place twice")
+    _refuse_bad_rows(path, frame, "places", again & (sizes > 0), "must not name a place twice")
     flat = frame.filter(sizes > 0).select("row", *lists).explode(*lists)
     good = flat["places"].is_not_null() & (flat["places"].str.len_chars().is_between(1, LONGEST_ID))
     good &= ~flat["places"].str.contains(NUL, literal=True)
     good &= flat["lat"].is_between(-90, 90) & flat["lng"].is_between(-180, 180)
     bad = flat.filter(~good.fill_null(False))["row"].unique()
     problem = "must be places with their latitudes and longitudes"
-    _refuse(path, frame, "places", frame["row"].is_in(bad.implode()), problem)
+    _refuse_bad_rows(path, frame, "places", frame["row"].is_in(bad.implode()), problem)
     if places is None:
-        places = _places_named(flat)
+        places = _build_named_places(flat)
     texts = pl.Series(list(map(str, places.ids.tolist())), dtype=pl.String)
     index = flat.select("places").join(
         pl.DataFrame({"places": texts, "at": np.arange(len(texts), dtype=np.int32)}),
@@ -434,19 +443,19 @@ def _places(
     )["at"]
     unknown = flat["row"].filter(index.is_null()).unique()
     problem = f"is none of the {len(texts):,} known places; --places names the file of all"
-    _refuse(path, frame, "places", frame["row"].is_in(unknown.implode()), problem)
+    _refuse_bad_rows(path, frame, "places", frame["row"].is_in(unknown.implode()), problem)
     return places, index.to_numpy().astype(np.int32), sizes.to_numpy().astype(np.int64)
 
 
-def _places_named(flat: pl.DataFrame) -> Places:
+def _build_named_places(flat: pl.DataFrame) -> Places:
     """Places of the file, by id; where one lies is taken from its first row."""
     kept = [name for name in ("lat", "lng", _CATEGORY) if name in flat.columns]
     first = flat.group_by("places", maintain_order=True).agg(pl.col(kept).first())
-    first = first.with_columns(places=identifiers(first["places"])).sort("places")
-    return places_of(np.asarray(first["places"].to_list()), first.rename({"lng": "lon"}))
+    first = first.with_columns(places=convert_ids(first["places"])).sort("places")
+    return build_venue_places(np.asarray(first["places"].to_list()), first.rename({"lng": "lon"}))
 
 
-def _codes(
+def _build_codes(
     frame: pl.DataFrame, members: NDArray[np.int32], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], PlaceSets]:
     """Return the code of each event, and the different sets in the order of their first use."""

@@ -18,19 +18,19 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError
 from tracearena.files.io import require_columns
-from tracearena.io.fields.columns import NAMES, are_enough, plain_name, roles
-from tracearena.io.options import Layout, column_named
-from tracearena.io.report import Report, Rule
+from tracearena.io.fields.columns import NAMES, find_roles, has_enough_columns, simplify_name
+from tracearena.io.options import Layout, find_column
+from tracearena.io.report import DropRule, Report
 from tracearena.io.tables import (
     ROW,
-    header_fields,
+    build_length_rules,
+    find_row_numbers,
     is_parquet,
-    length_rules,
     read_parquet,
     read_rows,
-    row_numbers,
+    read_utf8_bytes,
     split_header,
-    text_bytes,
+    split_header_fields,
 )
 
 EACH_ROW = "ROW"
@@ -43,66 +43,72 @@ _STARTS, _ENDS = (
 _LATITUDES, _LONGITUDES = ("lat", "latitude"), ("lng", "lon", "long", "longitude")
 
 
-def _both(ends: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+def _combine_names(ends: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
     return tuple(end + word for end in ends for word in words)
 
 
 TRIP_NAMES: Mapping[str, tuple[str, ...]] = {
     "start time": ("startedat", "tpeppickupdatetime", "lpeppickupdatetime", "trippickupdatetime",
-                   "tripstarttimestamp", *_both(_STARTS, ("time", "datetime", "date", "timestamp"))),
+                   "tripstarttimestamp", *_combine_names(_STARTS, ("time", "datetime", "date", "timestamp"))),
     "end time": ("endedat", "tpepdropoffdatetime", "lpepdropoffdatetime", "tripdropoffdatetime", "stoptime",
-                 "tripendtimestamp", *_both(_ENDS, ("time", "datetime", "date", "timestamp"))),
-    "start lat": (*_both(_STARTS, _LATITUDES), "pickupcentroidlatitude"),
-    "start lon": (*_both(_STARTS, _LONGITUDES), "pickupcentroidlongitude"),
-    "end lat": (*_both(_ENDS, _LATITUDES), "dropoffcentroidlatitude"),
-    "end lon": (*_both(_ENDS, _LONGITUDES), "dropoffcentroidlongitude"),
+                 "tripendtimestamp", *_combine_names(_ENDS, ("time", "datetime", "date", "timestamp"))),
+    "start lat": (*_combine_names(_STARTS, _LATITUDES), "pickupcentroidlatitude"),
+    "start lon": (*_combine_names(_STARTS, _LONGITUDES), "pickupcentroidlongitude"),
+    "end lat": (*_combine_names(_ENDS, _LATITUDES), "dropoffcentroidlatitude"),
+    "end lon": (*_combine_names(_ENDS, _LONGITUDES), "dropoffcentroidlongitude"),
 }  # fmt: skip
-"""What a trip has, and the names of each, as `plain_name` makes them."""
+"""What a trip has, and the names of each, as `simplify_name` makes them."""
 
 USERS = (*NAMES["user"], "rider", "riderid", "member", "memberid", "customerid", "hacklicense", "driverid",
          "medallion", "taxiid")  # fmt: skip
 _TRIPS = ("rideid", "tripid", "rentalid", "trip", "id")
 
 
-def trip_columns(names: Sequence[str]) -> dict[str, str]:
+def find_trip_columns(names: Sequence[str]) -> dict[str, str]:
     """Return which column is which end of a trip.
 
-    >>> sorted(trip_columns(["ride_id", "started_at", "start_lat"]).items())
+    >>> sorted(find_trip_columns(["ride_id", "started_at", "start_lat"]).items())
     [('start lat', 'start_lat'), ('start time', 'started_at')]
     """
-    plain = {plain_name(name): name for name in reversed(names)}
-    found = {role: _first(plain, known) for role, known in TRIP_NAMES.items()}
+    plain = {simplify_name(name): name for name in reversed(names)}
+    found = {role: _find_first_name(plain, known) for role, known in TRIP_NAMES.items()}
     return {role: name for role, name in found.items() if name is not None}
 
 
-def are_trips(names: Sequence[str]) -> bool:
+def has_trip_columns(names: Sequence[str]) -> bool:
     """Whether a header has both ends of a trip, and is no table of points or events."""
-    return len(trip_columns(names)) == len(TRIP_NAMES) and not are_enough(roles(names))
+    return len(find_trip_columns(names)) == len(TRIP_NAMES) and not has_enough_columns(find_roles(names))
 
 
 def read_trips(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows a trip, numbered by the trip."""
-    return unfolded(columns_of(path, report, partial(useful_columns, layout=layout)), report, layout)
+    return split_trips(
+        read_named_columns(path, report, partial(find_useful_trip_columns, layout=layout)), report, layout
+    )
 
 
-def useful_columns(names: Sequence[str], layout: Layout) -> list[str]:
+def find_useful_trip_columns(names: Sequence[str], layout: Layout) -> list[str]:
     """Return the columns of a table of trips that are read: both ends, who, and which trip."""
-    plain = {plain_name(name): name for name in reversed(names)}
-    others = [_first(plain, USERS), _first(plain, _TRIPS), *_asked(names, layout).values()]
-    return sorted({*trip_columns(names).values(), *(name for name in others if name is not None)})
+    plain = {simplify_name(name): name for name in reversed(names)}
+    others = [
+        _find_first_name(plain, USERS),
+        _find_first_name(plain, _TRIPS),
+        *_find_chosen_columns(names, layout).values(),
+    ]
+    return sorted({*find_trip_columns(names).values(), *(name for name in others if name is not None)})
 
 
-def unfolded(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFrame:
+def split_trips(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows a trip of a table of trips."""
     names = [name for name in trips.columns if name != ROW]
-    found, number = trip_columns(names), row_numbers(trips)
+    found, number = find_trip_columns(names), find_row_numbers(trips)
     said = {role: name for role, name in layout.columns.items() if (role, name) != ("user", EACH_ROW)}
     replace(layout, columns=said, one_user=None).require_columns(names, report.path)
-    asked = _asked(names, layout)
-    plain = {plain_name(name): name for name in reversed(names)}
-    named = asked.get("trajectory") or _first(plain, _TRIPS)
+    asked = _find_chosen_columns(names, layout)
+    plain = {simplify_name(name): name for name in reversed(names)}
+    named = asked.get("trajectory") or _find_first_name(plain, _TRIPS)
     trajectory = number if named is None else trips[named]
-    user = _users(trips, asked.get("user"), plain, report.path, layout)
+    user = _find_trip_users(trips, asked.get("user"), plain, report.path, layout)
     ends = []
     for end in ("start", "end"):
         time, latitude, longitude = (trips[found[f"{end} {role}"]] for role in ("time", "lat", "lon"))
@@ -111,20 +117,20 @@ def unfolded(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFram
     return pl.concat(ends).sort(ROW, maintain_order=True)
 
 
-def _asked(names: Sequence[str], layout: Layout) -> dict[str, str]:
+def _find_chosen_columns(names: Sequence[str], layout: Layout) -> dict[str, str]:
     """Return the columns that are named for a role and there, as the table writes them."""
-    found = {role: column_named(names, said) for role, said in layout.columns.items()}
+    found = {role: find_column(names, said) for role, said in layout.columns.items()}
     return {role: name for role, name in found.items() if name is not None}
 
 
-def _users(
+def _find_trip_users(
     trips: pl.DataFrame, asked: str | None, plain: Mapping[str, str], path: str, layout: Layout
 ) -> pl.Series:
     if layout.one_user is not None:
         return pl.repeat(layout.one_user, trips.height, eager=True)
     if layout.columns.get("user") == EACH_ROW:
-        return row_numbers(trips)
-    column = asked or _first(plain, USERS)
+        return find_row_numbers(trips)
+    column = asked or _find_first_name(plain, USERS)
     if column is not None:
         return trips[column]
     ids = [plain[name] for name in _TRIPS if name in plain]
@@ -137,7 +143,7 @@ def _users(
     raise FileError(path, [Fault(0, None, ", ".join(plain.values())[:200], problem, "columns")])
 
 
-def _first(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
+def _find_first_name(plain: Mapping[str, str], names: Sequence[str]) -> str | None:
     return next((plain[name] for name in names if name in plain), None)
 
 
@@ -152,26 +158,28 @@ _PAIR = rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\]"
 _POLYLINE = rf"^\s*\[\s*({_PAIR}\s*(,\s*{_PAIR}\s*)*)?\]\s*$"
 
 
-def are_porto(names: Sequence[str]) -> bool:
+def has_porto_columns(names: Sequence[str]) -> bool:
     """Whether a header is that of Porto's taxis."""
     return set(COLUMNS) <= set(names)
 
 
-def rows(path: str | PathLike[str], report: Report) -> pl.DataFrame:
+def read_porto_trips(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     """Return one row a point, numbered by its trip."""
-    frame = columns_of(path, report, lambda _: list(COLUMNS)).rename({ROW: "row"})
+    frame = read_named_columns(path, report, lambda _: list(COLUMNS)).rename({ROW: "row"})
     frame = frame.with_columns(pl.col(COLUMNS).cast(pl.String))
     line, missing = pl.col("POLYLINE"), pl.col("MISSING_DATA").str.to_lowercase()
     start = pl.col("TIMESTAMP").str.strip_chars().cast(pl.Float64, strict=False)
     rules = [
-        Rule(reason="missing data", bad=missing.is_in(["true", "1"]), column="MISSING_DATA"),
-        Rule(reason="no points", bad=line.str.contains(r"^\s*\[\s*\]\s*$"), column="POLYLINE"),
-        Rule(
+        DropRule(reason="missing data", bad=missing.is_in(["true", "1"]), column="MISSING_DATA"),
+        DropRule(reason="no points", bad=line.str.contains(r"^\s*\[\s*\]\s*$"), column="POLYLINE"),
+        DropRule(
             reason="not a list of [longitude,latitude]",
             bad=~line.str.contains(_POLYLINE).fill_null(False),
             column="POLYLINE",
         ),
-        Rule(reason="not seconds since 1970", bad=~start.is_finite().fill_null(False), column="TIMESTAMP"),
+        DropRule(
+            reason="not seconds since 1970", bad=~start.is_finite().fill_null(False), column="TIMESTAMP"
+        ),
     ]
     kept = report.sift(frame, rules)
     report.refuse_if_nothing_is_left(kept.height)
@@ -181,10 +189,10 @@ def rows(path: str | PathLike[str], report: Report) -> pl.DataFrame:
         pl.col("TRIP_ID").alias("traj"),
         start.alias("time"),
         line.str.json_decode(pl.List(pl.List(pl.Float64))).alias("position"),
-    ).pipe(_points)
+    ).pipe(_build_trip_points)
 
 
-def _points(trips: pl.DataFrame) -> pl.DataFrame:
+def _build_trip_points(trips: pl.DataFrame) -> pl.DataFrame:
     number = pl.int_ranges(0, pl.col("position").list.len())
     points = trips.with_columns(number.alias("number")).explode("position", "number")
     return points.select(
@@ -201,7 +209,7 @@ def _points(trips: pl.DataFrame) -> pl.DataFrame:
 # shape.
 
 
-def columns_of(
+def read_named_columns(
     path: str | PathLike[str], report: Report, chosen: Callable[[list[str]], list[str]]
 ) -> pl.DataFrame:
     """Return some columns with the number of each row; those of CSV are text.
@@ -210,13 +218,13 @@ def columns_of(
     """
     if is_parquet(path):
         return read_parquet(path, chosen).with_row_index(ROW, 1)
-    header, rest = split_header(text_bytes(path))
-    names, separator = header_fields(header)
+    header, rest = split_header(read_utf8_bytes(path))
+    names, separator = split_header_fields(header)
     require_columns(path, len(names))
     if not rest.strip():
         raise FileError.whole(path, "has a header and no rows", "empty")
     plain = [f"column {i}" for i in range(len(names))]
-    frame = report.sift(read_rows(path, rest, plain, separator, quoted=True), length_rules(()))
+    frame = report.sift(read_rows(path, rest, plain, separator, quoted=True), build_length_rules(()))
     report.refuse_if_nothing_is_left(frame.height)
     named = {plain[names.index(name)]: name for name in chosen(names)}
     return frame.select("row", *named).rename({"row": ROW, **named})

@@ -1,19 +1,25 @@
-from .checkpoint import Unfinished
-from .first_pass import EventSurvey
-from .table_files import are_many, are_points, folders_name_columns, unstreamable, unstreamable_events
-from .user_chunks import Portion, Table, event_table_of, shuffled, table_of
+from .checkpoint import PartsCheckpoint
+from .first_pass import EventFirstPass
+from .table_files import (
+    find_events_obstacle,
+    find_points_obstacle,
+    has_many_rows,
+    has_partition_columns,
+    is_point_table_path,
+)
+from .user_chunks import UserChunk, UserChunkTable, open_event_chunks, open_point_chunks, shuffle_users
 
 __all__ = [
-    "EventSurvey",
-    "Portion",
-    "Table",
-    "Unfinished",
-    "are_many",
-    "are_points",
-    "event_table_of",
-    "folders_name_columns",
-    "shuffled",
-    "table_of",
-    "unstreamable",
-    "unstreamable_events",
+    "EventFirstPass",
+    "PartsCheckpoint",
+    "UserChunk",
+    "UserChunkTable",
+    "find_events_obstacle",
+    "find_points_obstacle",
+    "has_many_rows",
+    "has_partition_columns",
+    "is_point_table_path",
+    "open_event_chunks",
+    "open_point_chunks",
+    "shuffle_users",
 ]

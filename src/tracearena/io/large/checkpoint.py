@@ -18,17 +18,17 @@ import numpy as np
 
 from tracearena.engine.seeding import SecretRoot
 from tracearena.errors import ParameterError
-from tracearena.files.atomic import naming
+from tracearena.files.atomic import name_in_errors
 from tracearena.files.io import replacing, require_new
 
-_JOURNAL = "journal.jsonl"
-_KEY = "secret-root"
-_FORMAT = "tracearena-parts-1"
+_PARTS_JOURNAL = "journal.jsonl"
+_PARTS_KEY = "secret-root"
+_PARTS_FORMAT = "tracearena-parts-1"
 JOURNAL_NAMES = ("part", "bytes")
 """What a line of the journal says of a part beside what was counted in it."""
 
 
-class Unfinished:
+class PartsCheckpoint:
     """The folder of a run that has not ended.
 
     Attributes
@@ -41,9 +41,9 @@ class Unfinished:
 
     def __init__(self, out: Path, depends_on: str) -> None:
         self.out = out
-        self.folder = _folder_of(out)
+        self.folder = _find_checkpoint_folder(out)
         self.done: dict[int, dict[str, Any]] = {}
-        self._header = {"format": _FORMAT, "depends_on": depends_on}
+        self._header = {"format": _PARTS_FORMAT, "depends_on": depends_on}
 
     def begin(self, *, resume: bool) -> None:
         """Make the folder, or go on with what a stopped run has left."""
@@ -51,7 +51,7 @@ class Unfinished:
         if not self.folder.exists():
             if resume:
                 raise ParameterError(f"{self.out}: there is no stopped run to go on with ({self.folder})")
-            with naming(self.folder):
+            with name_in_errors(self.folder):
                 self.folder.mkdir(mode=0o700)
             self._write([])
             return
@@ -77,7 +77,7 @@ class Unfinished:
         """Note that a part is on disk."""
         line = {"part": number, "bytes": self.part(number).stat().st_size, **known}
         self.done[number] = line
-        with naming(self.folder), open(self.folder / _JOURNAL, "ab") as file:
+        with name_in_errors(self.folder), open(self.folder / _PARTS_JOURNAL, "ab") as file:
             file.write(json.dumps(line).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -93,7 +93,7 @@ class Unfinished:
         """
         if not isinstance(root, SecretRoot):
             return root
-        file = self.folder / _KEY
+        file = self.folder / _PARTS_KEY
         if file.is_file():
             return SecretRoot.of(bytes.fromhex(file.read_text()))
         if self.done and (parts is None or len(self.done) < parts):
@@ -112,12 +112,12 @@ class Unfinished:
 
     def finish(self) -> None:
         """Give the folder its name; the secret root never goes with it."""
-        with naming(self.out):
+        with name_in_errors(self.out):
             if self.out.is_dir():
                 self.out.rmdir()
-            (self.folder / _KEY).unlink(missing_ok=True)
+            (self.folder / _PARTS_KEY).unlink(missing_ok=True)
             os.replace(self.folder, self.out)
-        (self.out / _JOURNAL).unlink(missing_ok=True)
+        (self.out / _PARTS_JOURNAL).unlink(missing_ok=True)
         mask = os.umask(0)
         os.umask(mask)
         self.out.chmod(0o777 & ~mask)
@@ -129,7 +129,7 @@ class Unfinished:
     def _lines(self) -> list[dict[str, Any]]:
         """Return the whole lines of the journal; the end of a killed run may be half a line."""
         found: list[dict[str, Any]] = []
-        file = self.folder / _JOURNAL
+        file = self.folder / _PARTS_JOURNAL
         for text in file.read_bytes().splitlines() if file.is_file() else ():
             try:
                 line = json.loads(text)
@@ -141,14 +141,14 @@ class Unfinished:
         return found
 
     def _write(self, lines: list[dict[str, Any]]) -> None:
-        with replacing(self.folder / _JOURNAL) as file:
+        with replacing(self.folder / _PARTS_JOURNAL) as file:
             for line in (self._header, *lines):
                 file.write(json.dumps(line).encode() + b"\n")
 
 
-def refuse_unfinished(out: Path, *, resume: bool) -> None:
+def check_parts_checkpoint(out: Path, *, resume: bool) -> None:
     """Say at once that a stopped run is there, or that none is, before anything is read."""
-    folder = _folder_of(out)
+    folder = _find_checkpoint_folder(out)
     if resume and not folder.is_dir():
         raise ParameterError(f"{out}: there is no stopped run to go on with ({folder})")
     if not resume and folder.exists():
@@ -159,13 +159,13 @@ def refuse_unfinished(out: Path, *, resume: bool) -> None:
 
 
 @contextmanager
-def scratch_beside(out: Path) -> Iterator[Path]:
+def make_scratch_folder(out: Path) -> Iterator[Path]:
     """Give a folder for what is needed for the time being, where the outputs go; it is removed at the end."""
     from tracearena.files.atomic import clear_leftovers, new_folder
 
     target = out.with_name(f"{out.name}.scratch")
     clear_leftovers(target)
-    with naming(out):
+    with name_in_errors(out):
         made = new_folder(target)
         try:
             yield made.temporary
@@ -174,5 +174,5 @@ def scratch_beside(out: Path) -> Iterator[Path]:
             made.close()
 
 
-def _folder_of(out: Path) -> Path:
+def _find_checkpoint_folder(out: Path) -> Path:
     return out.with_name(f"{out.name}.unfinished")

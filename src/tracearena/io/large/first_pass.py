@@ -16,34 +16,34 @@ from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, fold_blocks, run_blocks
 from tracearena.errors import Fault
-from tracearena.io.discretisation import APART, APART_DEGREES, places_of
+from tracearena.io.discretisation import APART, APART_DEGREES, build_venue_places
 from tracearena.io.fields import times
-from tracearena.io.fields.columns import array_of, names_utc
-from tracearena.io.fields.coordinates import unsorted
-from tracearena.io.large.sources import FORMAT, EventFiles, PointFiles, parsed
-from tracearena.io.large.table_files import Chunk, TableFiles
+from tracearena.io.fields.columns import convert_ids_to_array, is_utc_name
+from tracearena.io.fields.coordinates import report_unsorted_times
+from tracearena.io.large.sources import FORMAT, EventFiles, PointFiles, parse_event_rows
+from tracearena.io.large.table_files import RowChunk, TableFiles
 from tracearena.io.options import HOUR_S, Choices, Extent
 from tracearena.io.report import Report
-from tracearena.io.rows import Hours, ZonesNamed, refuse_unread_times, settled
+from tracearena.io.rows import TimeConversion, ZoneEvidence, choose_time_conversion, refuse_unread_times
 from tracearena.traces import Clock, Places
 from tracearena.traces.time import (
     UNKNOWN,
     LocalTime,
-    by_guess,
-    guessed,
-    joined_cells,
-    zone_cells,
-    zone_of_cells,
+    build_guessed_local_time,
+    count_zone_cells,
+    find_zone_of_cells,
+    guess_local_time,
+    merge_zone_cells,
 )
 
-_MERGED_AT = 1 << 20
+_MERGE_ROWS = 1 << 20
 _NO_ZONE = "no zone"
 NO_POINT = ("holds no point", "no-points")
 """What is said of a table without points, and the code of that fault."""
 
 
 @dataclass(frozen=True)
-class Survey:
+class FirstPass:
     """What is known of a table after one look at its rows.
 
     Attributes
@@ -86,7 +86,7 @@ class Survey:
     @property
     def user_ids(self) -> NDArray[Any]:
         """Ids of all users as an array."""
-        return array_of(self.users)
+        return convert_ids_to_array(self.users)
 
     @property
     def n_points(self) -> int:
@@ -95,7 +95,7 @@ class Survey:
 
 
 @dataclass
-class Seen:
+class PointChunkSummary:
     """What one chunk holds."""
 
     users: pl.DataFrame | None
@@ -110,7 +110,7 @@ class Seen:
 
 
 @dataclass
-class Gathering(ABC):
+class RowCollector(ABC):
     """Rows of a small table about the chunks that have been seen so far, in any order."""
 
     waiting: list[pl.DataFrame] = field(default_factory=list)
@@ -121,10 +121,10 @@ class Gathering(ABC):
         if frame is not None and frame.height:
             self.waiting.append(frame)
             self.rows += frame.height
-        if self.rows > _MERGED_AT and self.rows > self.waiting[0].height:
+        if self.rows > _MERGE_ROWS and self.rows > self.waiting[0].height:
             self.waiting, self.rows = [self.merged()], 0
 
-    def join(self, other: Gathering) -> None:
+    def join(self, other: RowCollector) -> None:
         """Add what others have gathered."""
         self.waiting += other.waiting
         self.rows += other.rows
@@ -139,10 +139,10 @@ class Gathering(ABC):
         """Return one row for each id, ascending; ids are text if that is asked for, or if some are."""
 
 
-class Counts(Gathering):
+class UserCountCollector(RowCollector):
     """How many points or events each user has."""
 
-    def take(self, number: int, block: Sequence[Seen]) -> None:
+    def take(self, number: int, block: Sequence[PointChunkSummary]) -> None:
         """Take the counts out of what was seen."""
         for seen in block:
             self.put(seen.users)
@@ -153,26 +153,26 @@ class Counts(Gathering):
         return self._parts("user", are_text).group_by("user").agg(pl.col("len").sum()).sort("user")
 
 
-def survey(files: PointFiles, report: Report, chunks: list[Chunk]) -> Survey:
+def scan_point_table(files: PointFiles, report: Report, chunks: list[RowChunk]) -> FirstPass:
     """Look at all rows once; `report` is told what was found."""
-    counts = Counts()
+    counts = UserCountCollector()
 
-    def work(block: int, first: int, stop: int) -> list[Seen]:
-        return [seen_of(*files.points(chunk)) for chunk in chunks[first:stop]]
+    def work(block: int, first: int, stop: int) -> list[PointChunkSummary]:
+        return [summarise_point_chunk(*files.points(chunk)) for chunk in chunks[first:stop]]
 
     blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=counts.take)
     seen = [one for block in blocks for one in block]
-    return summed_up(seen, counts, report, files.table.roles["time"], files.table.layout.time_format)
+    return build_first_pass(seen, counts, report, files.table.roles["time"], files.table.layout.time_format)
 
 
-def summed_up(
-    seen: Sequence[Seen],
-    counts: Counts,
+def build_first_pass(
+    seen: Sequence[PointChunkSummary],
+    counts: UserCountCollector,
     report: Report,
     times: str,
     time_format: str | None,
     nothing: tuple[str, str] = NO_POINT,
-) -> Survey:
+) -> FirstPass:
     """Return what is known of a table when all chunks have been seen, in their order.
 
     Parameters
@@ -188,19 +188,19 @@ def summed_up(
     report.refuse_if_nothing_is_left(sum(one.kept for one in seen), *nothing)
     users = counts.merged(are_text=any(one.kinds[0] == pl.String for one in seen))
     kinds = {one.kinds[1] for one in seen if one.kinds[1] is not None}
-    return Survey(
+    return FirstPass(
         users=users["user"],
         counts=users["len"].cast(pl.Int64).to_numpy(),
         kept=np.array([one.kept for one in seen], np.int64),
-        is_sorted=_is_sorted(seen, report),
+        is_sorted=_are_chunks_sorted(seen, report),
         other_ids=None if not kinds else pl.String() if pl.String() in kinds else pl.Int64(),
         whole_seconds=all(one.whole_seconds for one in seen),
         report=report,
-        outside=_outside(seen, users["user"]),
+        outside=_find_outside_users(seen, users["user"]),
     )
 
 
-def _outside(seen: Sequence[Seen], users: pl.Series) -> pl.Series:
+def _find_outside_users(seen: Sequence[PointChunkSummary], users: pl.Series) -> pl.Series:
     """Return who has no point within the bounds, ascending."""
     found = [one.outside.cast(users.dtype) for one in seen if one.outside is not None and len(one.outside)]
     if not found:
@@ -209,7 +209,9 @@ def _outside(seen: Sequence[Seen], users: pl.Series) -> pl.Series:
     return everybody.filter(~everybody.is_in(users.implode())).sort()
 
 
-def seen_of(frame: pl.DataFrame, report: Report, outside: pl.Series | None = None) -> Seen:
+def summarise_point_chunk(
+    frame: pl.DataFrame, report: Report, outside: pl.Series | None = None
+) -> PointChunkSummary:
     """Return what the usable points of a chunk are, and the report of the others.
 
     Parameters
@@ -221,18 +223,22 @@ def seen_of(frame: pl.DataFrame, report: Report, outside: pl.Series | None = Non
     kind = frame.schema.get("trajectory")
     timed = report.rows - report.dropped.get("unparsable time", 0)
     if not frame.height:
-        return Seen(None, 0, True, None, (frame.schema["user"], kind), True, timed, report, outside=outside)
+        return PointChunkSummary(
+            None, 0, True, None, (frame.schema["user"], kind), True, timed, report, outside=outside
+        )
     runs = frame.select(pl.col("user").rle()).unnest("user")
-    ids, users, rises = runs["value"], *counted(runs)
+    ids, users, rises = runs["value"], *count_user_runs(runs)
     at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
-    in_time = _report_falls(at, row, np.cumsum(runs["len"].to_numpy())[:-1], report)
+    in_time = _report_falling_times(at, row, np.cumsum(runs["len"].to_numpy())[:-1], report)
     ends = ((ids[0], int(at[0]), int(row[0])), (ids[-1], int(at[-1]), int(row[-1])))
     whole = bool((at % 1000 == 0).all())
     is_sorted, kinds = rises and in_time, (ids.dtype, kind)
-    return Seen(users, frame.height, is_sorted, ends, kinds, whole, timed, report, outside=outside)
+    return PointChunkSummary(
+        users, frame.height, is_sorted, ends, kinds, whole, timed, report, outside=outside
+    )
 
 
-def counted(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
+def count_user_runs(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
     """Return how many rows each user has, of runs of rows, and whether the users ascend."""
     ids = runs["value"]
     rises = runs.height < 2 or bool((ids.slice(1) > ids.slice(0, runs.height - 1)).all())
@@ -240,7 +246,7 @@ def counted(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
     return users if rises else users.group_by("user").agg(pl.col("len").sum()), rises
 
 
-def _report_falls(
+def _report_falling_times(
     at: NDArray[np.int64], row: NDArray[np.int64], begins: NDArray[Any], report: Report
 ) -> bool:
     """Report times that fall within the consecutive rows of a user; return whether none does."""
@@ -250,12 +256,12 @@ def _report_falls(
     where = np.flatnonzero(falls)
     if len(where):
         pair = slice(where[0], where[0] + 2)
-        unsorted(report.path, at[pair], row[pair], report, report.header_lines)
+        report_unsorted_times(report.path, at[pair], row[pair], report, report.header_lines)
         report.notice("unsorted", len(where) - 1)
     return not len(where)
 
 
-def _is_sorted(seen: Sequence[Seen], report: Report) -> bool:
+def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> bool:
     """Whether all chunks are sorted, and each goes on where the one before ended."""
     known = [(one, one.ends) for one in seen if one.ends is not None]
     if len({one.kinds[0] for one in seen}) > 1:  # numbers here, text there: ordered as text
@@ -264,12 +270,12 @@ def _is_sorted(seen: Sequence[Seen], report: Report) -> bool:
     for (_, (_, (last, at, _))), (one, ((first, then, row), _)) in pairwise(known):
         if last == first and then < at:
             pair = np.array([at, then]), np.array([row - 1, row])
-            unsorted(one.report.path, *pair, report, report.header_lines)
+            report_unsorted_times(one.report.path, *pair, report, report.header_lines)
         is_sorted = is_sorted and (last < first or (last == first and at <= then))
     return is_sorted
 
 
-def _add_reports(report: Report, seen: Sequence[Seen]) -> None:
+def _add_reports(report: Report, seen: Sequence[PointChunkSummary]) -> None:
     timed = 0
     for one in seen:
         report.add(one.report)
@@ -290,7 +296,7 @@ NO_EVENT = ("holds no rows", "empty")
 
 
 @dataclass(frozen=True)
-class EventSurvey(Survey):
+class EventFirstPass(FirstPass):
     """What is known of a table of events after one look at its rows.
 
     Attributes
@@ -315,17 +321,19 @@ class EventSurvey(Survey):
 
 
 @dataclass(frozen=True)
-class Glance:
+class TimeHints:
     """What some rows say about the hours of all: the zones that times name, and where events are."""
 
-    named: ZonesNamed
+    named: ZoneEvidence
     cells: NDArray[np.float64]
 
-    def __add__(self, other: Glance) -> Glance:
-        return Glance(self.named + other.named, joined_cells(self.cells, other.cells))
+    def __add__(self, other: TimeHints) -> TimeHints:
+        return TimeHints(self.named + other.named, merge_zone_cells(self.cells, other.cells))
 
 
-def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks: Sequence[Chunk]) -> Hours:
+def find_time_conversion(
+    table: TableFiles, choices: Choices, places: Places | None, chunks: Sequence[RowChunk]
+) -> TimeConversion:
     """Settle how the times of a table become local ones; rows are looked at where columns do not tell.
 
     Parameters
@@ -333,33 +341,33 @@ def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks:
     places
         Where events can be, if that is given.
     """
-    are_utc = names_utc(table.roles["time"])
-    first = times.parse(table.first_times, style=table.layout.time_format, are_utc=are_utc)
+    are_utc = is_utc_name(table.roles["time"])
+    first = times.parse_times(table.first_times, style=table.layout.time_format, are_utc=are_utc)
     roles, is_text = table.roles, table.schema[table.roles["time"]] == pl.String
 
     @cache
-    def looked() -> Glance:
-        def work(block: int, begin: int, stop: int) -> Glance:
-            return reduce(add, (_glance(table, chunk) for chunk in chunks[begin:stop]))
+    def looked() -> TimeHints:
+        def work(block: int, begin: int, stop: int) -> TimeHints:
+            return reduce(add, (_collect_time_hints(table, chunk) for chunk in chunks[begin:stop]))
 
         return fold_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True)
 
     def guess() -> LocalTime:
         if places is not None:
-            return guessed(places.latitude, places.longitude, "places")
+            return guess_local_time(places.latitude, places.longitude, "places")
         if not {"lat", "lon"} <= set(roles):
             return UNKNOWN
-        return by_guess(zone_of_cells(looked().cells), "events")
+        return build_guessed_local_time(find_zone_of_cells(looked().cells), "events")
 
     if first.are_instants or not is_text or choices.timezone is not None:
         known = first.offset_s.filter(first.at.is_not_null())
-        named = ZonesNamed(len(known), known.null_count(), bool((known != 0).any()))
+        named = ZoneEvidence(len(known), known.null_count(), bool((known != 0).any()))
         kind = table.schema[roles["time"]]
         if not len(known) and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
-            named = ZonesNamed(1, int(kind.time_zone is None and not are_utc), False)
+            named = ZoneEvidence(1, int(kind.time_zone is None and not are_utc), False)
     else:
         named = looked().named
-    return settled(
+    return choose_time_conversion(
         named,
         choices,
         table.path,
@@ -369,17 +377,17 @@ def hours_of(table: TableFiles, choices: Choices, places: Places | None, chunks:
     )
 
 
-def _glance(table: TableFiles, chunk: Chunk) -> Glance:
-    rows = parsed(table, chunk, table.empty_report(chunk, FORMAT))
+def _collect_time_hints(table: TableFiles, chunk: RowChunk) -> TimeHints:
+    rows = parse_event_rows(table, chunk, table.empty_report(chunk, FORMAT))
     cells = np.zeros((0, 4))
     if "_lat" in rows.frame.columns:
         degrees = rows.frame.select("_lat", "_lon").drop_nulls()
-        cells = zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
-    return Glance(ZonesNamed.of(rows), cells)
+        cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
+    return TimeHints(ZoneEvidence.of(rows), cells)
 
 
 @dataclass
-class SeenEvents(Seen):
+class EventChunkSummary(PointChunkSummary):
     """What one chunk holds.
 
     Attributes
@@ -406,7 +414,7 @@ class HasVenues(Protocol):
     venues: pl.DataFrame | None
 
 
-class Venues(Gathering):
+class VenueCollector(RowCollector):
     """The places of the events, with the position of the first event at each and the reach of all."""
 
     def take(self, block: Sequence[HasVenues]) -> None:
@@ -423,35 +431,35 @@ class Venues(Gathering):
         return rows.group_by("venue").agg(pl.col(kept).first(), *ends).sort("venue")
 
 
-def survey_events(files: EventFiles, report: Report, chunks: list[Chunk]) -> EventSurvey:
+def scan_event_table(files: EventFiles, report: Report, chunks: list[RowChunk]) -> EventFirstPass:
     """Look at all rows once; `report` is told what was found."""
-    counts, venues = Counts(), Venues()
+    counts, venues = UserCountCollector(), VenueCollector()
     is_numbered = files.hours.way == "numbers"
     unit = 1 if is_numbered else files.choices.interval_s or HOUR_S
 
-    def work(block: int, first: int, stop: int) -> list[SeenEvents]:
+    def work(block: int, first: int, stop: int) -> list[EventChunkSummary]:
         return [
-            _seen(*files.events(chunk), number, unit, files.hours.zone)
+            _summarise_event_chunk(*files.events(chunk), number, unit, files.hours.zone)
             for number, chunk in enumerate(chunks[first:stop], start=first)
         ]
 
-    def finished(block: int, seen: list[SeenEvents]) -> None:
+    def finished(block: int, seen: list[EventChunkSummary]) -> None:
         counts.take(block, seen)
         venues.take(seen)
 
     blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
     seen = [one for block in blocks for one in block]
     table = files.table
-    found = summed_up(seen, counts, report, table.roles["time"], table.layout.time_format, NO_EVENT)
+    found = build_first_pass(seen, counts, report, table.roles["time"], table.layout.time_format, NO_EVENT)
     report.clock = files.hours.clock
     extent = reduce(add, (one.extent for one in seen if one.extent is not None))
     clock = extent.clock(files.choices, are_numbered=is_numbered)
     places = files.places
     if places is None:
-        places = _places(venues.merged(are_text=found.other_ids == pl.String), report)
+        places = _build_places(venues.merged(are_text=found.other_ids == pl.String), report)
     exactly = not is_numbered and clock.interval_s != unit
-    own = {"is_sorted": found.is_sorted and _are_sorted(seen, unit, exactly=exactly)}
-    return EventSurvey(
+    own = {"is_sorted": found.is_sorted and _are_events_sorted(seen, unit, exactly=exactly)}
+    return EventFirstPass(
         **vars(found) | own,
         places=places,
         clock=clock,
@@ -460,14 +468,16 @@ def survey_events(files: EventFiles, report: Report, chunks: list[Chunk]) -> Eve
     )
 
 
-def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int, zone: str | None) -> SeenEvents:
+def _summarise_event_chunk(
+    frame: pl.DataFrame, report: Report, number: int, unit: int, zone: str | None
+) -> EventChunkSummary:
     """Return what the usable events of a chunk are, and the report of the others."""
     timed = report.rows - report.dropped.get("unparsable time", 0)
     kinds = frame.schema["user"], frame.schema.get("venue")
     if not frame.height:
-        return SeenEvents(None, 0, True, None, kinds, True, timed, report)
+        return EventChunkSummary(None, 0, True, None, kinds, True, timed, report)
     runs = frame.select(pl.col("user").rle()).unnest("user")
-    users, ascend = counted(runs)
+    users, ascend = count_user_runs(runs)
     at = frame["at"].to_numpy()
     local = frame["local"].to_numpy() if "local" in frame.columns else at
     instant = local // unit
@@ -477,7 +487,7 @@ def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int, zone: str
     sinks = (local[1:] < local[:-1]) | (at[1:] < at[:-1])
     ids = runs["value"]
     edges = ((ids[0], int(local[0]), int(at[0])), (ids[-1], int(local[-1]), int(at[-1])))
-    return SeenEvents(
+    return EventChunkSummary(
         users,
         frame.height,
         ascend and not (falls & within).any(),
@@ -486,14 +496,14 @@ def _seen(frame: pl.DataFrame, report: Report, number: int, unit: int, zone: str
         True,
         timed,
         report,
-        venues=None if "place" in frame.columns else venues_of(frame, number),
+        venues=None if "place" in frame.columns else collect_venues(frame, number),
         extent=Extent.of(local, frame["at"], zone),
         rises=ascend and not (sinks & within).any(),
         edges=edges,
     )
 
 
-def _are_sorted(seen: Sequence[SeenEvents], unit: int, *, exactly: bool) -> bool:
+def _are_events_sorted(seen: Sequence[EventChunkSummary], unit: int, *, exactly: bool) -> bool:
     """Whether all chunks are sorted by user, instant and UTC, and each goes on where the one before ended.
 
     Where instants are shorter than the unit by which they were looked at, both times must rise `exactly`.
@@ -511,7 +521,7 @@ def _are_sorted(seen: Sequence[SeenEvents], unit: int, *, exactly: bool) -> bool
     return True
 
 
-def venues_of(frame: pl.DataFrame, number: int) -> pl.DataFrame:
+def collect_venues(frame: pl.DataFrame, number: int) -> pl.DataFrame:
     """Return the places of a chunk, numbered by their first events among all chunks."""
     lat, lon = pl.col("lat"), pl.col("lon")
     kept = ["lat", "lon", *(["category"] if "category" in frame.columns else [])]
@@ -529,11 +539,11 @@ def venues_of(frame: pl.DataFrame, number: int) -> pl.DataFrame:
     )
 
 
-def _places(venues: pl.DataFrame, report: Report) -> Places:
+def _build_places(venues: pl.DataFrame, report: Report) -> Places:
     """Return the places by their ids, each where its first event is; report those of several positions."""
     lat, lon = pl.col("lat"), pl.col("lon")
     away = pl.max_horizontal(
         pl.col("north") - lat, lat - pl.col("south"), pl.col("east") - lon, lon - pl.col("west")
     )
     report.notice(APART, int(venues.select((away > APART_DEGREES).sum()).item()))
-    return places_of(array_of(venues["venue"]), venues)
+    return build_venue_places(convert_ids_to_array(venues["venue"]), venues)

@@ -11,25 +11,30 @@ from typing import Any
 
 import polars as pl
 
-from tracearena.io.discretisation import at_known_places, in_cells, inside, with_venues
+from tracearena.io.discretisation import (
+    keep_inside_box,
+    keep_named_venues,
+    move_to_cells,
+    move_to_known_places,
+)
 from tracearena.io.fields.columns import (
     EVENTS,
     LONGEST_ID,
     MAPS,
     NUL,
     POINTS,
-    identifiers,
-    names_utc,
-    plain_name,
+    convert_ids,
+    is_utc_name,
+    simplify_name,
 )
-from tracearena.io.fields.coordinates import OLDEST_MS, oddly_dated
-from tracearena.io.fields.degrees import Doubts
-from tracearena.io.large.table_files import Chunk, TableFiles, open_table
+from tracearena.io.fields.coordinates import OLDEST_MS, report_old_times
+from tracearena.io.fields.degrees import CoordinateDoubts
+from tracearena.io.large.table_files import RowChunk, TableFiles, open_table
 from tracearena.io.options import AS_NAMED, ONE_USER, Choices, Layout
-from tracearena.io.points import utc_of
+from tracearena.io.points import convert_to_utc
 from tracearena.io.report import Report
-from tracearena.io.rows import Hours, Rows, named, parsed_rows, timed_rows
-from tracearena.io.tables import by_role
+from tracearena.io.rows import Rows, TimeConversion, add_local_times, parse_rows, rename_check_in_columns
+from tracearena.io.tables import select_by_role
 from tracearena.traces import Box, Places
 from tracearena.traces.time import LATEST_S, require_zone
 
@@ -62,7 +67,7 @@ class PointFiles:
         """How they are read."""
         return self.table.layout, self.timezone, self.box
 
-    def report(self, chunk: Chunk) -> Report:
+    def report(self, chunk: RowChunk) -> Report:
         """Return an empty report of the file of a chunk."""
         report = self.table.empty_report(chunk, "points")
         report.timezone = self.timezone
@@ -72,9 +77,9 @@ class PointFiles:
     def _is_zoned(self) -> bool:
         kind = self.table.schema[self.table.roles["time"]]
         is_zoned = isinstance(kind, pl.Datetime) and kind.time_zone is not None
-        return is_zoned or names_utc(self.table.roles["time"])
+        return is_zoned or is_utc_name(self.table.roles["time"])
 
-    def points(self, chunk: Chunk) -> tuple[pl.DataFrame, Report, pl.Series | None]:
+    def points(self, chunk: RowChunk) -> tuple[pl.DataFrame, Report, pl.Series | None]:
         """Return the points of a chunk that can be used, the report of the others, and who is outside.
 
         Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
@@ -85,22 +90,24 @@ class PointFiles:
         if clean is not None:
             report.rows = clean.height
             report.unzoned = 0 if self._is_zoned else clean.height
-            report.doubts = Doubts(clean.height)
+            report.doubts = CoordinateDoubts(clean.height)
             return clean, report, None
         raw, like = self.table.read(chunk), self.table.first_times
-        points, outside = usable_points(raw, report, self.table.layout, like, self.box)
+        points, outside = select_usable_points(raw, report, self.table.layout, like, self.box)
         return points, report, outside
 
-    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
+    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return the points of a chunk that can be used, without the numbers of their rows."""
         return self.points(chunk)[0].drop("row")
 
-    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the points of rows that are known to be good, with ids of known types."""
         if self._types() == (kinds["user"], kinds.get("trajectory")):
             return self._plain(chunk)
         raw, report = self.table.read(chunk), self.report(chunk)
-        return columns(parsed_points(raw, report, self.table.layout, self.table.first_times)).drop("row")
+        return select_point_columns(
+            parse_points(raw, report, self.table.layout, self.table.first_times)
+        ).drop("row")
 
     def _types(self) -> tuple[Any, Any] | None:
         """Return the types of ids where all columns can be taken as they are; None where they cannot."""
@@ -114,11 +121,11 @@ class PointFiles:
             and isinstance(time, pl.Datetime)
             and (self._is_zoned or self.timezone in (None, "UTC"))
             and types["lat"] == types["lon"] == pl.Float64
-            and not {plain_name(found[role]) for role in ("lat", "lon")} & set(MAPS)
+            and not {simplify_name(found[role]) for role in ("lat", "lon")} & set(MAPS)
         )
         return ids if as_it_is and all(kind in (None, pl.Int64, pl.String) for kind in ids) else None
 
-    def _plain(self, chunk: Chunk) -> pl.DataFrame:
+    def _plain(self, chunk: RowChunk) -> pl.DataFrame:
         """Return columns that need no more than their names."""
         found = self.table.roles
         wanted = [
@@ -137,7 +144,7 @@ class PointFiles:
             )
         return self.table.read(chunk).select(wanted)
 
-    def _clean(self, chunk: Chunk) -> pl.DataFrame | None:
+    def _clean(self, chunk: RowChunk) -> pl.DataFrame | None:
         """Return the points of a chunk of which nothing needs to be said; None of any other."""
         types = self._types()
         if types is None or self.box is not None:
@@ -167,7 +174,7 @@ def _is_plain_text(ids: pl.Series) -> bool:
     runs = ids.filter(ids.ne_missing(ids.shift()))
     longest: Any = runs.str.len_chars().max()
     return (
-        identifiers(runs).dtype == pl.String
+        convert_ids(runs).dtype == pl.String
         and longest <= LONGEST_ID
         and not runs.str.contains(NUL, literal=True).any()
     )
@@ -191,7 +198,7 @@ def open_points(
 # Rows as they stand in a file to points that can be used, some rows after the others.
 
 
-def usable_points(
+def select_usable_points(
     raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series, box: Box | None
 ) -> tuple[pl.DataFrame, pl.Series]:
     """Return the points that can be used, and who has points outside the box; the report is told why.
@@ -206,35 +213,37 @@ def usable_points(
     box
         Points outside of it are left out.
     """
-    rows = _parsed(raw, report, layout, first_times)
+    rows = _parse_point_rows(raw, report, layout, first_times)
     frame = report.sift(rows.frame, [*rows.who(), *rows.when(), *rows.where()])
-    oddly_dated(report.path, frame["_at"].to_numpy(), frame["row"].to_numpy(), report, report.header_lines)
-    return _inside(columns(frame), box, report)
+    report_old_times(
+        report.path, frame["_at"].to_numpy(), frame["row"].to_numpy(), report, report.header_lines
+    )
+    return _keep_inside_box(select_point_columns(frame), box, report)
 
 
-def parsed_points(raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series) -> pl.DataFrame:
+def parse_points(raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series) -> pl.DataFrame:
     """Return rows with what was read of them, whether they can be used or not."""
-    return _parsed(raw, report, layout, first_times).frame
+    return _parse_point_rows(raw, report, layout, first_times).frame
 
 
-def columns(frame: pl.DataFrame) -> pl.DataFrame:
+def select_point_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """Return what was read of rows under the names of points."""
     wanted = {"user": frame["user"], "at": frame["_at"], "lat": frame["_lat"], "lon": frame["_lon"]}
     if "trajectory" in frame.columns:
-        ids = identifiers(frame["trajectory"])
+        ids = convert_ids(frame["trajectory"])
         is_text = ids.dtype == pl.String
         wanted["trajectory"] = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
     return pl.DataFrame({**wanted, "row": frame["row"]})
 
 
-def _parsed(raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series) -> Rows:
-    given, names = by_role(raw, report, POINTS, layout)
+def _parse_point_rows(raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series) -> Rows:
+    given, names = select_by_role(raw, report, POINTS, layout)
     report.rows = given.height
-    rows = parsed_rows(given, report, unit="ms", layout=layout, names=names, first_times=first_times)
-    return replace(rows, frame=rows.frame.with_columns(_at=utc_of(rows, report)))
+    rows = parse_rows(given, report, unit="ms", layout=layout, names=names, first_times=first_times)
+    return replace(rows, frame=rows.frame.with_columns(_at=convert_to_utc(rows, report)))
 
 
-def _inside(frame: pl.DataFrame, box: Box | None, report: Report) -> tuple[pl.DataFrame, pl.Series]:
+def _keep_inside_box(frame: pl.DataFrame, box: Box | None, report: Report) -> tuple[pl.DataFrame, pl.Series]:
     if box is None:
         return frame, frame["user"].clear()
     south, west, north, east = box
@@ -268,7 +277,7 @@ class EventFiles:
     """
 
     table: TableFiles
-    hours: Hours
+    hours: TimeConversion
     choices: Choices
     places: Places | None
 
@@ -280,9 +289,9 @@ class EventFiles:
     @property
     def options(self) -> tuple[object, ...]:
         """How they are read."""
-        return self.table.layout, self.choices, None if self.places is None else digest_of(self.places)
+        return self.table.layout, self.choices, None if self.places is None else digest_places(self.places)
 
-    def events(self, chunk: Chunk) -> tuple[pl.DataFrame, Report]:
+    def events(self, chunk: RowChunk) -> tuple[pl.DataFrame, Report]:
         """Return the events of a chunk that can be used, and the report of the others.
 
         Columns are ``row``, ``user``; ``at``, seconds of UTC or numbers of instants; ``local``, seconds, of
@@ -290,21 +299,23 @@ class EventFiles:
         ``venue`` otherwise.
         """
         report = self.table.empty_report(chunk, FORMAT)
-        rows, rules = timed_rows(parsed(self.table, chunk, report), self.hours, report)
+        rows, rules = add_local_times(parse_event_rows(self.table, chunk, report), self.hours, report)
         frame = self._named(report.sift(rows.frame, rules))
         if self.choices.bounds is not None:
-            frame = inside(frame, self.choices.bounds, report)
+            frame = keep_inside_box(frame, self.choices.bounds, report)
         return self._placed(frame, report), report
 
-    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
+    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return whose, when and where the events of a chunk are that can be used."""
-        return _slender(self.events(chunk)[0])
+        return _select_event_columns(self.events(chunk)[0])
 
-    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same of rows that are known to be good; no more columns are read than that takes."""
         report = self.table.empty_report(chunk, FORMAT)
-        rows, _ = timed_rows(parsed(self.table, chunk, report, self._needed), self.hours, report)
-        return _slender(self._placed(self._named(rows.frame), report))
+        rows, _ = add_local_times(
+            parse_event_rows(self.table, chunk, report, self._needed), self.hours, report
+        )
+        return _select_event_columns(self._placed(self._named(rows.frame), report))
 
     @property
     def _needed(self) -> list[str] | None:
@@ -317,32 +328,34 @@ class EventFiles:
         return [roles[role] for role in wanted if roles.get(role, ONE_USER) != ONE_USER]
 
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
-        return named(frame, self.hours).rename({"utc": "at", "instant": "at"}, strict=False)
+        return rename_check_in_columns(frame, self.hours).rename({"utc": "at", "instant": "at"}, strict=False)
 
     def _placed(self, frame: pl.DataFrame, report: Report) -> pl.DataFrame:
         if self.places is None:
-            named_places = with_venues(frame, report)
-            return named_places.with_columns(venue=identifiers(named_places["venue"]))
+            named_places = keep_named_venues(frame, report)
+            return named_places.with_columns(venue=convert_ids(named_places["venue"]))
         if self.choices.grid is not None and self.places.grid is not None:
-            return in_cells(frame, self.places.grid, report)
-        return at_known_places(frame, self.places, report)
+            return move_to_cells(frame, self.places.grid, report)
+        return move_to_known_places(frame, self.places, report)
 
 
-def parsed(table: TableFiles, chunk: Chunk, report: Report, columns: list[str] | None = None) -> Rows:
+def parse_event_rows(
+    table: TableFiles, chunk: RowChunk, report: Report, columns: list[str] | None = None
+) -> Rows:
     """Return rows of a chunk with what was read of their ids, times and coordinates."""
-    given, names = by_role(table.read(chunk, columns), report, EVENTS, table.layout)
+    given, names = select_by_role(table.read(chunk, columns), report, EVENTS, table.layout)
     report.rows = given.height
-    return parsed_rows(
+    return parse_rows(
         given, report, unit="s", layout=table.layout, names=names, first_times=table.first_times
     )
 
 
-def _slender(frame: pl.DataFrame) -> pl.DataFrame:
+def _select_event_columns(frame: pl.DataFrame) -> pl.DataFrame:
     where = "place" if "place" in frame.columns else "venue"
     return frame.select([name for name in ("user", "at", "local", where) if name in frame.columns])
 
 
-def digest_of(places: Places) -> str:
+def digest_places(places: Places) -> str:
     """Return a digest of what places are and where they lie."""
     arrays = (places.latitude, places.longitude, places.ids, places.sensitive)
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()

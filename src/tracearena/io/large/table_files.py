@@ -15,22 +15,22 @@ from tracearena.errors import Fault, FileError
 from tracearena.files import archives
 from tracearena.files.io import MAX_TABLE_EXPANSION, require_columns, require_expansion
 from tracearena.io import recognition
-from tracearena.io.fields.columns import EVENTS, POINTS, are_enough, missing
-from tracearena.io.fields.columns import are_points as are_columns_of_points
+from tracearena.io.fields.columns import EVENTS, POINTS, build_missing_faults, has_enough_columns
+from tracearena.io.fields.columns import has_only_points as are_columns_of_points
 from tracearena.io.formats import released_table
 from tracearena.io.options import ONE_USER, Layout
 from tracearena.io.report import Report
 from tracearena.io.tables import (
     ROW,
     UNDELIMITED,
-    broken,
-    header_fields,
+    build_parquet_error,
     is_parquet,
-    notice_rivals,
-    parquet_schema,
     read_parquet,
+    read_parquet_schema,
+    report_rival_columns,
+    split_header_fields,
 )
-from tracearena.io.text_rows import Text, estimated_lines
+from tracearena.io.text_rows import TextSource, estimate_lines
 
 ROWS_PER_CHUNK = 1 << 20
 _FIRST_ROWS = 1 << 16
@@ -39,7 +39,7 @@ _MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class Chunk:
+class RowChunk:
     """Rows `first` up to but not including `stop` of a file, by its number."""
 
     file: int
@@ -76,11 +76,11 @@ class TableFiles:
     wanted: tuple[str, ...]
     first_times: pl.Series
 
-    def chunks(self, size: int | None = None) -> list[Chunk]:
+    def chunks(self, size: int | None = None) -> list[RowChunk]:
         """Cut every file into consecutive chunks of rows."""
         step = size or ROWS_PER_CHUNK
         return [
-            Chunk(number, first, min(first + step, count))
+            RowChunk(number, first, min(first + step, count))
             for number, count in enumerate(self.rows)
             for first in range(0, count, step)
         ]
@@ -90,7 +90,7 @@ class TableFiles:
         """The column of each role."""
         return self.layout.roles(list(self.schema), self.wanted)
 
-    def read(self, chunk: Chunk, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    def read(self, chunk: RowChunk, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return rows as they stand in their file, all columns or some, with the numbers of the rows."""
         path = self.files[chunk.file]
         said = self.said[chunk.file]
@@ -102,12 +102,12 @@ class TableFiles:
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            raise broken(path, error) from None
+            raise build_parquet_error(path, error) from None
         added = [pl.lit(said[name], pl.String).alias(name) for name in wanted if name in said]
         number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
         return frame.with_columns(*added, number)
 
-    def empty_report(self, chunk: Chunk, format: str) -> Report:
+    def empty_report(self, chunk: RowChunk, format: str) -> Report:
         """Return an empty report of the file of a chunk."""
         return Report(str(self.files[chunk.file]), format, header_lines=None)
 
@@ -133,14 +133,14 @@ def open_table(
     report.header_lines = None  # rows of Parquet are no lines
     layout.refuse_all_but(UNDELIMITED, place, "Parquet, whose columns have names")
     layout.require_roles(wanted, place)
-    files = parquet_files(place)
+    files = find_parquet_files(place)
     if not files:
         raise FileError.whole(place, "holds no .parquet files", "empty")
-    said = [said_by_folders(place, file) for file in files]
-    schema = _chosen(files[0], said[0], report, wanted, layout)
+    said = [find_partition_values(place, file) for file in files]
+    schema = _choose_schema(files[0], said[0], report, wanted, layout)
     rows = []
     for file, also in zip(files, said, strict=True):
-        _require_alike(file, also, files[0], schema)
+        _check_same_columns(file, also, files[0], schema)
         rows.append(count_rows(file, len(schema)))
     times = layout.roles(list(schema), wanted)["time"]
     first = next((at for at, count in enumerate(rows) if count), None)
@@ -153,12 +153,12 @@ def open_table(
     return TableFiles(str(place), tuple(files), tuple(rows), schema, tuple(said), layout, wanted, first_times)
 
 
-def parquet_files(path: Path) -> list[Path]:
+def find_parquet_files(path: Path) -> list[Path]:
     """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
-    return visible_files(path, "*.parquet") if path.is_dir() else [path]
+    return find_visible_files(path, "*.parquet") if path.is_dir() else [path]
 
 
-def visible_files(folder: Path, pattern: str) -> list[Path]:
+def find_visible_files(folder: Path, pattern: str) -> list[Path]:
     """Return the files of a folder and of those below it, by name; hidden ones are left out."""
     found = (file for file in folder.rglob(pattern) if file.is_file())
     return sorted(
@@ -167,7 +167,7 @@ def visible_files(folder: Path, pattern: str) -> list[Path]:
     )
 
 
-def named_folders(root: Path, file: Path) -> dict[str, str | None]:
+def parse_folder_names(root: Path, file: Path) -> dict[str, str | None]:
     """Return what the names of the folders between a root and a file say: ``day=2024-01-31``.
 
     Other signs than letters and digits are written as in addresses, and a missing value by a name of its own.
@@ -177,30 +177,30 @@ def named_folders(root: Path, file: Path) -> dict[str, str | None]:
     return {unquote(name): None if value == _MISSING else unquote(value) for name, _, value in pairs if name}
 
 
-def said_by_folders(root: Path, file: Path) -> dict[str, str | None]:
+def find_partition_values(root: Path, file: Path) -> dict[str, str | None]:
     """Return what the names of folders say of a Parquet file; a column of its own is not asked of them."""
-    said = named_folders(root, file)
-    own = parquet_schema(file) if said else {}
+    said = parse_folder_names(root, file)
+    own = read_parquet_schema(file) if said else {}
     return {name: value for name, value in said.items() if name not in own}
 
 
-def _chosen(
+def _choose_schema(
     file: Path, said: Mapping[str, str | None], report: Report, wanted: tuple[str, ...], layout: Layout
 ) -> dict[str, pl.DataType]:
-    schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
+    schema = {**read_parquet_schema(file), **dict.fromkeys(said, pl.String())}
     require_columns(file, len(schema))
     layout.require_columns(list(schema), file)
     found = layout.roles(list(schema), wanted)
-    if not are_enough(found):
-        raise FileError(file, missing(list(schema), found, wanted, layout.header))
-    notice_rivals(list(schema), found, report, layout)
+    if not has_enough_columns(found):
+        raise FileError(file, build_missing_faults(list(schema), found, wanted, layout.header))
+    report_rival_columns(list(schema), found, report, layout)
     return {name: schema[name] for name in found.values() if name != ONE_USER}
 
 
-def _require_alike(
+def _check_same_columns(
     file: Path, said: Mapping[str, str | None], first: Path, wanted: Mapping[str, pl.DataType]
 ) -> None:
-    schema = {**parquet_schema(file), **dict.fromkeys(said, pl.String())}
+    schema = {**read_parquet_schema(file), **dict.fromkeys(said, pl.String())}
     for name, kind in wanted.items():
         if name not in schema:
             problem = f"has no column {name}, which {first.name} has"
@@ -216,7 +216,7 @@ def count_rows(file: Path, columns: int) -> int:
     try:
         rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise broken(file, error) from None
+        raise build_parquet_error(file, error) from None
     require_expansion(file, file.stat().st_size, rows * columns * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
     return rows
 
@@ -229,34 +229,34 @@ ENDINGS = (".csv", ".csv.gz")
 """How the names of text files in a folder end."""
 
 
-def is_text(path: Path) -> bool:
+def is_text_path(path: Path) -> bool:
     """Whether a path is read as text if it is a table: a file, packed or not, or a folder of CSV alone."""
     if path.is_dir():
-        files = visible_files(path, "*")
+        files = find_visible_files(path, "*")
         return bool(files) and all(file.name.endswith(ENDINGS) for file in files)
     return path.is_file() and not is_parquet(path) and not archives.is_archive(path)
 
 
-def paths_of(path: Path) -> list[Path]:
+def list_text_paths(path: Path) -> list[Path]:
     """Return the files of a table that is text, by name."""
-    return visible_files(path, "*") if path.is_dir() else [path]
+    return find_visible_files(path, "*") if path.is_dir() else [path]
 
 
-def texts_of(path: Path, layout: Layout) -> tuple[Text, ...]:
+def build_text_sources(path: Path, layout: Layout) -> tuple[TextSource, ...]:
     """Return the files of a table that is text, each with its layout."""
-    return tuple(Text(file, _layout_of(path, file, layout)) for file in paths_of(path))
+    return tuple(TextSource(file, _choose_file_layout(path, file, layout)) for file in list_text_paths(path))
 
 
-def unstreamable_text(path: Path, layout: Layout) -> str | None:
+def find_text_obstacle(path: Path, layout: Layout) -> str | None:
     """Return why the rows of text cannot be read one chunk after the other; None where they can."""
-    for file in paths_of(path):
-        problem = _problem(path, file, layout)
+    for file in list_text_paths(path):
+        problem = _find_text_problem(path, file, layout)
         if problem is not None:
             return problem if file == path else f"holds {file.name}, which {problem}"
     return None
 
 
-def lacking(found: dict[str, str]) -> str | None:
+def find_missing_roles(found: dict[str, str]) -> str | None:
     """Return what the columns of a table lack, by their roles, to be read some rows after the others."""
     roles = [role for role in ("user", "time", "lat", "lon") if role not in found]
     if "date" in found:
@@ -264,9 +264,9 @@ def lacking(found: dict[str, str]) -> str | None:
     return f"has no column of the {', '.join(roles)}" if roles else None
 
 
-def _problem(root: Path, file: Path, layout: Layout) -> str | None:
-    names, _ = header_fields(recognition.first_line(file), layout)
-    said = {name: value for name, value in named_folders(root, file).items() if name not in names}
+def _find_text_problem(root: Path, file: Path, layout: Layout) -> str | None:
+    names, _ = split_header_fields(recognition.read_first_line(file), layout)
+    said = {name: value for name, value in parse_folder_names(root, file).items() if name not in names}
     found = layout.roles([*names, *said], POINTS)
     others = [role for role, name in found.items() if name in said and role != "user"]
     if others:
@@ -275,20 +275,20 @@ def _problem(root: Path, file: Path, layout: Layout) -> str | None:
         problem = f"lies in a folder that names nobody: {found['user']}= must be followed by a user"
         raise FileError.whole(file, problem, "missing-user")
     try:
-        formats = recognition.look_at(file, _layout_of(root, file, layout)).formats
+        formats = recognition.guess_format(file, _choose_file_layout(root, file, layout)).formats
     except FileError:
         formats = ()
     if "points" not in formats:
         return f"is read as {formats[0]}" if formats else "is no table of points"
-    return lacking(found)
+    return find_missing_roles(found)
 
 
-def _layout_of(root: Path, file: Path, layout: Layout) -> Layout:
+def _choose_file_layout(root: Path, file: Path, layout: Layout) -> Layout:
     """Return the layout of a file: all rows are of one user where a folder says whose they are."""
-    said = named_folders(root, file)
+    said = parse_folder_names(root, file)
     if not said:
         return layout
-    names, _ = header_fields(recognition.first_line(file), layout)
+    names, _ = split_header_fields(recognition.read_first_line(file), layout)
     user = layout.roles([*names, *said], POINTS).get("user")
     if user is None or user in names or not said.get(user):
         return layout
@@ -299,24 +299,24 @@ def _layout_of(root: Path, file: Path, layout: Layout) -> Layout:
 # Which tables can be read some rows after the others, and which are large.
 
 
-def unstreamable(path: Path, layout: Layout) -> str | None:
+def find_points_obstacle(path: Path, layout: Layout) -> str | None:
     """Return why the points of a path cannot be read one chunk after the other; None where they can.
 
     A date and a time in two columns, and ids with decimals, are told from all rows together.
     """
-    if is_text(path):
-        return unstreamable_text(path, layout)
-    problem = _unlike_parquet(path)
+    if is_text_path(path):
+        return find_text_obstacle(path, layout)
+    problem = _find_parquet_obstacle(path)
     if problem is not None:
         return problem
-    schema = _columns_of(path)
+    schema = _read_first_columns(path)
     found = layout.roles(list(schema), POINTS)
-    if _have_decimals(schema, found, ("user", "trajectory")) and not lacking(found):
+    if _has_decimal_columns(schema, found, ("user", "trajectory")) and not find_missing_roles(found):
         return "has ids with decimals"
-    return lacking(found)
+    return find_missing_roles(found)
 
 
-def unstreamable_events(path: Path, layout: Layout, *, needs_places: bool) -> str | None:
+def find_events_obstacle(path: Path, layout: Layout, *, needs_places: bool) -> str | None:
     """Return why the events of a path cannot be read one chunk after the other; None where they can.
 
     Parameters
@@ -324,35 +324,35 @@ def unstreamable_events(path: Path, layout: Layout, *, needs_places: bool) -> st
     needs_places
         Whether nothing but the table tells where events can be.
     """
-    if is_text(path):
+    if is_text_path(path):
         if path.is_dir():
             return "is a folder of text files"
-        names, _ = header_fields(recognition.first_line(path), layout)
+        names, _ = split_header_fields(recognition.read_first_line(path), layout)
         schema: dict[str, pl.DataType] = dict.fromkeys(names, pl.String())
     else:
-        problem = _unlike_parquet(path)
+        problem = _find_parquet_obstacle(path)
         if problem is not None:
             return problem
-        schema = _columns_of(path)
-    problem = _read_otherwise(path, layout)
+        schema = _read_first_columns(path)
+    problem = _find_other_format(path, layout)
     if problem is not None:
         return problem
     if path.is_dir() and are_columns_of_points(layout.roles(list(schema))):
         return "is read as points"
     found = layout.roles(list(schema), EVENTS)
-    if not are_enough(found) or "time" not in found:
+    if not has_enough_columns(found) or "time" not in found:
         return "has no columns of users, times and places"
     if needs_places and "venue" not in found:
         return "has no column of places"
     if "date" in found:
         return TWO_COLUMNS
-    return "has ids with decimals" if _have_decimals(schema, found, ("user", "venue")) else None
+    return "has ids with decimals" if _has_decimal_columns(schema, found, ("user", "venue")) else None
 
 
-def _read_otherwise(path: Path, layout: Layout) -> str | None:
+def _find_other_format(path: Path, layout: Layout) -> str | None:
     """Return what a file is read as, if that is no table of events."""
     try:
-        look = recognition.look_at(path, layout) if path.is_file() else None
+        look = recognition.guess_format(path, layout) if path.is_file() else None
     except FileError:
         return "is no table of events"
     if look is None or look.formats[:1] == ("table",):
@@ -360,10 +360,10 @@ def _read_otherwise(path: Path, layout: Layout) -> str | None:
     return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
 
 
-def _unlike_parquet(path: Path) -> str | None:
+def _find_parquet_obstacle(path: Path) -> str | None:
     """Return what keeps a path from being a Parquet file of rows, or a folder of nothing else."""
-    files = parquet_files(path)
-    others = visible_files(path, "*") if path.is_dir() else []
+    files = find_parquet_files(path)
+    others = find_visible_files(path, "*") if path.is_dir() else []
     odd = [file.name for file in others if file.suffix != ".parquet"]
     if odd:
         texts = [file for file in others if file.name.endswith(ENDINGS)]
@@ -374,43 +374,49 @@ def _unlike_parquet(path: Path) -> str | None:
     wrong = [file.name for file in files if not is_parquet(file)]
     if wrong:
         return "is no Parquet file" if path.is_file() else f"holds {wrong[0]}, which is no Parquet file"
-    return "holds released traces" if released_table.is_layout(list(_columns_of(path))) else None
+    return (
+        "holds released traces"
+        if released_table.has_released_columns(list(_read_first_columns(path)))
+        else None
+    )
 
 
-def _columns_of(path: Path) -> dict[str, pl.DataType]:
+def _read_first_columns(path: Path) -> dict[str, pl.DataType]:
     """Return the columns of the first file, with those that its folders name, and their types."""
-    first = parquet_files(path)[0]
-    return {**parquet_schema(first), **dict.fromkeys(said_by_folders(path, first), pl.String())}
+    first = find_parquet_files(path)[0]
+    return {**read_parquet_schema(first), **dict.fromkeys(find_partition_values(path, first), pl.String())}
 
 
-def _have_decimals(schema: dict[str, pl.DataType], found: dict[str, str], roles: tuple[str, ...]) -> bool:
+def _has_decimal_columns(
+    schema: dict[str, pl.DataType], found: dict[str, str], roles: tuple[str, ...]
+) -> bool:
     ids = [found[role] for role in roles if found.get(role, ONE_USER) != ONE_USER]
     return any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
 
 
-def folders_name_columns(path: Path) -> bool:
+def has_partition_columns(path: Path) -> bool:
     """Whether the folders around the files of a table name columns of it (``uid=7``)."""
     if not path.is_dir():
         return False
-    if is_text(path):
-        return any(named_folders(path, file) for file in paths_of(path))
-    return any(said_by_folders(path, file) for file in parquet_files(path))
+    if is_text_path(path):
+        return any(parse_folder_names(path, file) for file in list_text_paths(path))
+    return any(find_partition_values(path, file) for file in find_parquet_files(path))
 
 
-def are_points(path: Path, layout: Layout) -> bool:
+def is_point_table_path(path: Path, layout: Layout) -> bool:
     """Whether a streamable table has coordinates and no places."""
-    if is_text(path):
-        first_text = texts_of(path, layout)[0]
-        return recognition.look_at(first_text.path, first_text.layout).formats[:1] == ("points",)
-    return are_columns_of_points(layout.roles(list(_columns_of(path))))
+    if is_text_path(path):
+        first_text = build_text_sources(path, layout)[0]
+        return recognition.guess_format(first_text.path, first_text.layout).formats[:1] == ("points",)
+    return are_columns_of_points(layout.roles(list(_read_first_columns(path))))
 
 
-def are_many(path: Path, rows: int) -> bool:
+def has_many_rows(path: Path, rows: int) -> bool:
     """Whether a table has at least so many rows; of text, by the length of its first lines."""
-    are_lines = is_text(path)
+    are_lines = is_text_path(path)
     found = 0.0
-    for file in paths_of(path) if are_lines else parquet_files(path):
-        found += estimated_lines(file) if are_lines else count_rows(file, 0)
+    for file in list_text_paths(path) if are_lines else find_parquet_files(path):
+        found += estimate_lines(file) if are_lines else count_rows(file, 0)
         if found >= rows:
             return True
     return False

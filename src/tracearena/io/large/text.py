@@ -13,16 +13,30 @@ import polars as pl
 
 from tracearena.engine import current_progress
 from tracearena.errors import Fault, FileError
-from tracearena.files.atomic import naming
+from tracearena.files.atomic import name_in_errors
 from tracearena.io.fields.columns import POINTS
-from tracearena.io.fields.degrees import Doubts
-from tracearena.io.large.first_pass import Counts, Seen, Survey, seen_of, summed_up
-from tracearena.io.large.sources import usable_points
-from tracearena.io.large.table_files import Chunk, TableFiles
+from tracearena.io.fields.degrees import CoordinateDoubts
+from tracearena.io.large.first_pass import (
+    FirstPass,
+    PointChunkSummary,
+    UserCountCollector,
+    build_first_pass,
+    summarise_point_chunk,
+)
+from tracearena.io.large.sources import select_usable_points
+from tracearena.io.large.table_files import RowChunk, TableFiles
 from tracearena.io.options import Layout
 from tracearena.io.report import Report
 from tracearena.io.tables import ROW
-from tracearena.io.text_rows import BYTES_A_ROW, FIRST_ROWS, Manner, Otherwise, Text, estimated_bytes, rows_of
+from tracearena.io.text_rows import (
+    BYTES_A_ROW,
+    FIRST_ROWS,
+    TextReadMode,
+    TextSource,
+    WrongReadMode,
+    estimate_bytes,
+    iterate_rows,
+)
 from tracearena.traces import Box
 from tracearena.traces.time import require_zone
 
@@ -44,7 +58,7 @@ class TextPoints:
     """
 
     path: Path
-    texts: tuple[Text, ...]
+    texts: tuple[TextSource, ...]
     folder: Path
     layout: Layout
     timezone: str | None
@@ -64,26 +78,26 @@ class TextPoints:
         """How it is read."""
         return self.layout, self.timezone, self.box
 
-    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
+    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return points of a chunk: all that were rewritten can be used."""
         rows = pl.scan_ipc(self.part(chunk.file))
         return rows.slice(chunk.first, chunk.stop - chunk.first).collect()
 
-    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same, whatever the types of ids."""
         return self.kept_rows(chunk)
 
 
 @dataclass
-class _Rewritten:
+class _RewriteResult:
     """What has become of some files: their chunks, and what was seen of each."""
 
-    chunks: list[Chunk] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
-    counts: Counts = field(default_factory=Counts)
+    chunks: list[RowChunk] = field(default_factory=list)
+    seen: list[PointChunkSummary] = field(default_factory=list)
+    counts: UserCountCollector = field(default_factory=UserCountCollector)
     bytes: int = 0
 
-    def add(self, other: _Rewritten) -> None:
+    def add(self, other: _RewriteResult) -> None:
         """Add what has become of further files."""
         self.chunks += other.chunks
         self.seen += other.seen
@@ -91,53 +105,53 @@ class _Rewritten:
         self.bytes += other.bytes
 
 
-def rewrite(files: TextPoints, report: Report, rows: int) -> tuple[list[Chunk], Survey]:
+def rewrite_points(files: TextPoints, report: Report, rows: int) -> tuple[list[RowChunk], FirstPass]:
     """Read all rows once, about so many at a time, and write those that can be used; `report` is told."""
     if files.timezone is not None:
         require_zone(files.timezone)
-    done = _Rewritten()
+    done = _RewriteResult()
     times = "time"
     for text in files.texts:
         lost = Report(str(text.path), report.format, timezone=files.timezone)
         try:
-            own, times = _read_through(files, text, lost, rows * BYTES_A_ROW, done)
+            own, times = _rewrite_file(files, text, lost, rows * BYTES_A_ROW, done)
         except FileError as error:
             if error.faults[0].code not in _EMPTY or len(files.texts) == 1:
                 raise
             empty = Fault(None, None, None, error.faults[0].problem, "empty-file")
             report.notice_fault(empty, path=str(text.path))
             continue
-        reduce(add, (one.report.doubts for one in own.seen), Doubts()).refuse()
+        reduce(add, (one.report.doubts for one in own.seen), CoordinateDoubts()).refuse()
         done.add(own)
         report.header_lines = lost.header_lines
         report.rows += lost.dropped_rows
         report.add(lost)
     if not done.seen:
         report.refuse_if_nothing_is_left(0, "holds no point", "no-points")
-    return done.chunks, summed_up(done.seen, done.counts, report, times, files.layout.time_format)
+    return done.chunks, build_first_pass(done.seen, done.counts, report, times, files.layout.time_format)
 
 
-def _read_through(
-    files: TextPoints, text: Text, lost: Report, size: int, before: _Rewritten
-) -> tuple[_Rewritten, str]:
+def _rewrite_file(
+    files: TextPoints, text: TextSource, lost: Report, size: int, before: _RewriteResult
+) -> tuple[_RewriteResult, str]:
     """Rewrite a file, in another manner too if it proves to need one; return its column of times too."""
-    manner = Manner()
+    manner = TextReadMode()
     while True:
         try:
-            return _rewritten(files, text, lost, size, manner, before)
-        except Otherwise as other:
+            return _rewrite_file_as(files, text, lost, size, manner, before)
+        except WrongReadMode as other:
             manner = other.manner
             lost.dropped, lost.noticed, lost.examples = {}, {}, []
 
 
-def _rewritten(
-    files: TextPoints, text: Text, lost: Report, size: int, manner: Manner, before: _Rewritten
-) -> tuple[_Rewritten, str]:
-    own, first = _Rewritten(bytes=estimated_bytes(text.path)), len(before.chunks)
+def _rewrite_file_as(
+    files: TextPoints, text: TextSource, lost: Report, size: int, manner: TextReadMode, before: _RewriteResult
+) -> tuple[_RewriteResult, str]:
+    own, first = _RewriteResult(bytes=estimate_bytes(text.path)), len(before.chunks)
     first_times: pl.Series | None = None
     times = "time"
-    total, progress = sum(estimated_bytes(path) for path in files.files), current_progress()
-    for raw, table, done in rows_of(text, POINTS, lost, size, manner):
+    total, progress = sum(estimate_bytes(path) for path in files.files), current_progress()
+    for raw, table, done in iterate_rows(text, POINTS, lost, size, manner):
         progress(min(before.bytes + done, total), total)
         if not raw.height:
             continue
@@ -145,15 +159,15 @@ def _rewritten(
             times = table.found["time"]
             first_times = raw[times].head(FIRST_ROWS)
         report = Report(lost.path, lost.format, header_lines=lost.header_lines, timezone=files.timezone)
-        points, outside = usable_points(raw, report, text.layout, first_times, files.box)
+        points, outside = select_usable_points(raw, report, text.layout, first_times, files.box)
         if len(files.texts) > 1 and "trajectory" not in points.columns:
             points = points.with_columns(trajectory=pl.lit(0, pl.Int64))  # one through all files
         number = first + len(own.chunks)
-        with naming(files.part(number)):
+        with name_in_errors(files.part(number)):
             points.drop("row").write_ipc(files.part(number), compression="uncompressed")
-        own.seen.append(seen_of(points, report, outside))
+        own.seen.append(summarise_point_chunk(points, report, outside))
         own.counts.take(number, own.seen[-1:])
-        own.chunks.append(Chunk(number, 0, points.height))
+        own.chunks.append(RowChunk(number, 0, points.height))
     if not own.seen:
         lost.refuse_if_nothing_is_left(0)
     return own, times
@@ -177,33 +191,33 @@ class TextTableFiles(TableFiles):
     folder: Path
     header_lines: int | None
 
-    def chunks(self, size: int | None = None) -> list[Chunk]:
+    def chunks(self, size: int | None = None) -> list[RowChunk]:
         """Return the chunks in which the file was rewritten."""
-        return [Chunk(number, 0, count) for number, count in enumerate(self.rows)]
+        return [RowChunk(number, 0, count) for number, count in enumerate(self.rows)]
 
-    def read(self, chunk: Chunk, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    def read(self, chunk: RowChunk, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return rows as they stand in the file, with their numbers."""
-        rows = pl.scan_ipc(_part(self.folder, chunk.file)).select([*(columns or self.schema), ROW])
+        rows = pl.scan_ipc(_find_part(self.folder, chunk.file)).select([*(columns or self.schema), ROW])
         return rows.slice(chunk.first, chunk.stop - chunk.first).collect()
 
-    def empty_report(self, chunk: Chunk, format: str) -> Report:
+    def empty_report(self, chunk: RowChunk, format: str) -> Report:
         """Return an empty report of the file."""
         return Report(self.path, format, header_lines=self.header_lines)
 
 
-def rewritten(
+def rewrite_table(
     path: Path, folder: Path, report: Report, wanted: tuple[str, ...], layout: Layout, rows: int
 ) -> TextTableFiles:
     """Read a file once, about so many rows at a time, and write them as they stand.
 
     `report` is told of rows that cannot be told apart.
     """
-    manner, text = Manner(), Text(path, layout)
+    manner, text = TextReadMode(), TextSource(path, layout)
     while True:
         lost = Report(report.path, report.format)
         try:
             made = _rewrite_table_as(text, folder, lost, wanted, rows * BYTES_A_ROW, manner)
-        except Otherwise as other:
+        except WrongReadMode as other:
             manner = other.manner
             continue
         report.header_lines = lost.header_lines
@@ -213,17 +227,17 @@ def rewritten(
 
 
 def _rewrite_table_as(
-    text: Text, folder: Path, lost: Report, wanted: tuple[str, ...], size: int, manner: Manner
+    text: TextSource, folder: Path, lost: Report, wanted: tuple[str, ...], size: int, manner: TextReadMode
 ) -> TextTableFiles:
     counts: list[int] = []
     first = pl.DataFrame()
-    total, progress = estimated_bytes(text.path), current_progress()
-    for raw, _, done in rows_of(text, wanted, lost, size, manner):
+    total, progress = estimate_bytes(text.path), current_progress()
+    for raw, _, done in iterate_rows(text, wanted, lost, size, manner):
         progress(min(done, total), total)
         if raw.height:
             first = first if counts else raw.head(FIRST_ROWS)
-            part = _part(folder, len(counts))
-            with naming(part):
+            part = _find_part(folder, len(counts))
+            with name_in_errors(part):
                 raw.write_ipc(part, compression="uncompressed")
             counts.append(raw.height)
     lost.refuse_if_nothing_is_left(len(counts))
@@ -243,5 +257,5 @@ def _rewrite_table_as(
     )
 
 
-def _part(folder: Path, number: int) -> Path:
+def _find_part(folder: Path, number: int) -> Path:
     return folder / f"text-{number:06}.arrow"

@@ -16,25 +16,39 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, current_chunk_rows, run_blocks, use
-from tracearena.files.atomic import naming
-from tracearena.io.discretisation import refuse_other_places, require_coordinates
-from tracearena.io.fields.columns import EVENTS, array_of, numbered
-from tracearena.io.large.first_pass import NO_EVENT, EventSurvey, Survey, hours_of, survey, survey_events
+from tracearena.files.atomic import name_in_errors
+from tracearena.io.discretisation import check_no_place_choices, require_coordinates
+from tracearena.io.fields.columns import EVENTS, convert_ids_to_array, number_ids
+from tracearena.io.large.first_pass import (
+    NO_EVENT,
+    EventFirstPass,
+    FirstPass,
+    find_time_conversion,
+    scan_event_table,
+    scan_point_table,
+)
 from tracearena.io.large.sources import FORMAT, EventFiles, PointFiles, open_points
-from tracearena.io.large.table_files import ROWS_PER_CHUNK, Chunk, TableFiles, is_text, open_table, texts_of
-from tracearena.io.large.text import TextPoints, rewrite, rewritten
+from tracearena.io.large.table_files import (
+    ROWS_PER_CHUNK,
+    RowChunk,
+    TableFiles,
+    build_text_sources,
+    is_text_path,
+    open_table,
+)
+from tracearena.io.large.text import TextPoints, rewrite_points, rewrite_table
 from tracearena.io.options import AS_NAMED, Choices, Layout
 from tracearena.io.report import Report
 from tracearena.traces import Box, Clock, GpsTraces, Grid, Places, Traces
-from tracearena.traces.gps import numbered_trajectories
+from tracearena.traces.gps import number_trajectories
 from tracearena.traces.row_table import RowTable
 from tracearena.traces.time import require_zone
 
-ROWS_PER_PORTION = 1 << 20
+ROWS_PER_USER_CHUNK = 1 << 20
 T = TypeVar("T", bound=RowTable, covariant=True)
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows on disk that can be read a chunk at a time; those that cannot be used are left out."""
 
     @property
@@ -45,15 +59,15 @@ class Source(Protocol):
     def options(self) -> tuple[object, ...]:
         """How they are read."""
 
-    def kept_rows(self, chunk: Chunk) -> pl.DataFrame:
+    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return the rows of a chunk that can be used."""
 
-    def good_rows(self, chunk: Chunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return rows that are known to be good, with ids of known types."""
 
 
 @dataclass(frozen=True)
-class Portion:
+class UserChunk:
     """Users `first_user` up to `stop_user` of all, whose rows are `first` up to `stop`."""
 
     number: int
@@ -67,7 +81,7 @@ class Portion:
 
 
 @dataclass(frozen=True)
-class Table(Generic[T]):
+class UserChunkTable(Generic[T]):
     """A table whose portions can be read one by one, in any order, by any process.
 
     Attributes
@@ -88,24 +102,24 @@ class Table(Generic[T]):
         Where the rows are, if the files are not sorted.
     """
 
-    files: Source
-    chunks: tuple[Chunk, ...]
+    files: RowSource
+    chunks: tuple[RowChunk, ...]
     before: NDArray[np.int64]
-    portions: tuple[Portion, ...]
+    portions: tuple[UserChunk, ...]
     begins: pl.Series
     kinds: Mapping[str, Any]
-    made: Callable[[pl.DataFrame, Portion], T]
+    made: Callable[[pl.DataFrame, UserChunk], T]
     order: tuple[str | pl.Expr, ...]
     is_text: bool = False
-    spill: Spill | None = None
+    spill: ExternalSort | None = None
 
     @classmethod
     def of(
         cls,
-        files: Source,
-        chunks: Sequence[Chunk],
-        found: Survey,
-        portions: tuple[Portion, ...],
+        files: RowSource,
+        chunks: Sequence[RowChunk],
+        found: FirstPass,
+        portions: tuple[UserChunk, ...],
         **how: Any,
     ) -> Self:
         """Put together a table of which all rows have been looked at."""
@@ -124,7 +138,7 @@ class Table(Generic[T]):
         frame = self._sorted(portion) if self.spill is None else self.spill.sorted(number, self.order)
         return self.made(self._typed(frame), portion)
 
-    def _sorted(self, portion: Portion) -> pl.DataFrame:
+    def _sorted(self, portion: UserChunk) -> pl.DataFrame:
         first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
         parts = []
         for at in range(first, len(self.chunks)):
@@ -136,10 +150,10 @@ class Table(Generic[T]):
                 parts.append(self._rows(self.chunks[at], end - begin, skip, stop))
         return pl.concat(parts) if len(parts) > 1 else parts[0]
 
-    def _rows(self, chunk: Chunk, kept: int, skip: int, stop: int) -> pl.DataFrame:
+    def _rows(self, chunk: RowChunk, kept: int, skip: int, stop: int) -> pl.DataFrame:
         """Return some of the usable rows of a chunk; where all are usable, the others are not read."""
         if kept == chunk.stop - chunk.first:
-            chunk = Chunk(chunk.file, chunk.first + skip, chunk.first + stop)
+            chunk = RowChunk(chunk.file, chunk.first + skip, chunk.first + stop)
             return self._typed(self.files.good_rows(chunk, self.kinds))
         return self._typed(self.files.kept_rows(chunk).slice(skip, stop - skip))
 
@@ -148,7 +162,7 @@ class Table(Generic[T]):
         return frame.cast(odd) if odd else frame
 
 
-def table_of(
+def open_point_chunks(
     path: str | PathLike[str],
     scratch: Path,
     *,
@@ -158,7 +172,7 @@ def table_of(
     sort: bool = True,
     chunk: int | None = None,
     is_shared: bool = True,
-) -> tuple[Table[GpsTraces], Survey]:
+) -> tuple[UserChunkTable[GpsTraces], FirstPass]:
     """Look at all rows of a table of points once, and sort them where they are not sorted.
 
     Parameters
@@ -167,7 +181,7 @@ def table_of(
         Folder for the points of a table that is text, or is not sorted, which takes about as much room as
         they do in memory, 40 bytes each; of unsorted text twice.
     sort
-        Leave it out where the users get another order anyway (`shuffled`).
+        Leave it out where the users get another order anyway (`shuffle_users`).
     is_shared
         Whether the workers of a cluster reach the scratch folder; if not, points are sorted here.
     chunk
@@ -175,33 +189,33 @@ def table_of(
     """
     report = Report(str(path), "points", timezone=timezone)
     files: PointFiles | TextPoints
-    if is_text(Path(path)):
-        texts = texts_of(Path(path), layout)
-        how = TextPoints(Path(path), texts, folder_in(scratch), layout, timezone, box)
-        files, (chunks, found) = how, rewrite(how, report, chunk or ROWS_PER_CHUNK)
+    if is_text_path(Path(path)):
+        texts = build_text_sources(Path(path), layout)
+        how = TextPoints(Path(path), texts, create_folder_in(scratch), layout, timezone, box)
+        files, (chunks, found) = how, rewrite_points(how, report, chunk or ROWS_PER_CHUNK)
     else:
         files = open_points(path, report, layout=layout, timezone=timezone, box=box)
         chunks = files.table.chunks(chunk)
-        found = survey(files, report, chunks)
+        found = scan_point_table(files, report, chunks)
     kinds = {"user": found.users.dtype}
     if found.other_ids is not None:
         kinds["trajectory"] = found.other_ids
-    table: Table[GpsTraces] = Table.of(
+    table: UserChunkTable[GpsTraces] = UserChunkTable.of(
         files,
         chunks,
         found,
-        cut(found.counts),
+        cut_user_chunks(found.counts),
         kinds=kinds,
-        made=partial(_traces, outside=found.outside),
+        made=partial(_build_traces, outside=found.outside),
         order=("user", "at"),
         is_text=isinstance(files, TextPoints),
     )
     if found.is_sorted or not sort:
         return table, found
-    return spilled(table, scratch, is_shared=is_shared), found
+    return sort_externally(table, scratch, is_shared=is_shared), found
 
 
-def cut(counts: NDArray[np.int64], *, users: int = 1) -> tuple[Portion, ...]:
+def cut_user_chunks(counts: NDArray[np.int64], *, users: int = 1) -> tuple[UserChunk, ...]:
     """Cut the users where a portion is full (`engine.use` says how many rows that is); nobody is cut in two.
 
     Parameters
@@ -209,28 +223,28 @@ def cut(counts: NDArray[np.int64], *, users: int = 1) -> tuple[Portion, ...]:
     users
         Every portion but the last has a multiple of so many users.
     """
-    size = current_chunk_rows(ROWS_PER_PORTION)
+    size = current_chunk_rows(ROWS_PER_USER_CHUNK)
     stops = np.cumsum(counts)
-    portions: list[Portion] = []
+    portions: list[UserChunk] = []
     user = first = 0
     while user < len(counts):
         fitting = int(np.searchsorted(stops, first + size, side="right")) - user
         stop_user = min(user + max(fitting // users, 1) * users, len(counts))
         stop = int(stops[stop_user - 1])
-        portions.append(Portion(len(portions), user, stop_user, first, stop))
+        portions.append(UserChunk(len(portions), user, stop_user, first, stop))
         user, first = stop_user, stop
     return tuple(portions)
 
 
-def shuffled(
-    table: Table[T],
-    found: Survey,
+def shuffle_users(
+    table: UserChunkTable[T],
+    found: FirstPass,
     order: NDArray[np.int64],
     scratch: Path,
     *,
     is_shared: bool = True,
     users: int = 1,
-) -> Table[T]:
+) -> UserChunkTable[T]:
     """Return a table with its users in another order, who are called by their places in it, from 0.
 
     Parameters
@@ -238,19 +252,19 @@ def shuffled(
     users
         Every portion but the last has a multiple of so many users.
     """
-    portions = cut(found.counts[order], users=users)
-    return arranged(table, found, order, portions, scratch, is_shared=is_shared)
+    portions = cut_user_chunks(found.counts[order], users=users)
+    return reorder_users(table, found, order, portions, scratch, is_shared=is_shared)
 
 
-def arranged(
-    table: Table[T],
-    found: Survey,
+def reorder_users(
+    table: UserChunkTable[T],
+    found: FirstPass,
     order: NDArray[np.int64],
-    portions: tuple[Portion, ...],
+    portions: tuple[UserChunk, ...],
     scratch: Path,
     *,
     is_shared: bool,
-) -> Table[T]:
+) -> UserChunkTable[T]:
     """Return a table with its users in another order, called by their places in it, in certain portions."""
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -262,40 +276,40 @@ def arranged(
     begins = pl.Series([one.first_user for one in portions], dtype=pl.Int64)
     kinds = {**table.kinds, "user": pl.Int64()}
     reordered = replace(table, portions=portions, begins=begins, kinds=kinds)
-    return spilled(reordered, scratch, is_shared=is_shared, called=places)
+    return sort_externally(reordered, scratch, is_shared=is_shared, called=places)
 
 
-def spilled(
-    table: Table[T],
+def sort_externally(
+    table: UserChunkTable[T],
     scratch: Path,
     *,
     is_shared: bool,
     called: Callable[[pl.Series], pl.Series] | None = None,
-) -> Table[T]:
+) -> UserChunkTable[T]:
     """Put the rows of each portion together, in files of their own; users may be called otherwise."""
     begins, user = table.begins, table.kinds["user"]
-    folder = folder_in(scratch)
+    folder = create_folder_in(scratch)
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
         frames = [table.files.kept_rows(chunk) for chunk in table.chunks[first:stop]]
         frame = pl.concat(frames, how="vertical_relaxed")
         frame = table._typed(frame if called is None else frame.with_columns(called(frame["user"])))
         owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
-        return Spill.write(folder, block, frame, owner, len(begins))
+        return ExternalSort.write(folder, block, frame, owner, len(begins))
 
     offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=is_shared, report=True)
-    return replace(table, spill=Spill(folder, tuple(offsets)))
+    return replace(table, spill=ExternalSort(folder, tuple(offsets)))
 
 
-def _traces(frame: pl.DataFrame, portion: Portion, *, outside: pl.Series) -> GpsTraces:
+def _build_traces(frame: pl.DataFrame, portion: UserChunk, *, outside: pl.Series) -> GpsTraces:
     """Make traces of rows that are sorted by user and time."""
     users = frame.select(pl.col("user").rle()).unnest("user")
     lengths = users["len"].to_numpy().astype(np.int64)
     trajectory, ids = None, None
     if "trajectory" in frame.columns:
-        trajectory, ids = _trajectories(frame, lengths)
+        trajectory, ids = _number_chunk_trajectories(frame, lengths)
     traces = GpsTraces.of_checked(
-        user_ids=array_of(users["value"]),
+        user_ids=convert_ids_to_array(users["value"]),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         time_ms=frame["at"].to_numpy(),
         latitude=frame["lat"].to_numpy(),
@@ -311,7 +325,9 @@ def _traces(frame: pl.DataFrame, portion: Portion, *, outside: pl.Series) -> Gps
     return traces.with_trajectory_ids(ids)
 
 
-def _trajectories(frame: pl.DataFrame, lengths: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def _number_chunk_trajectories(
+    frame: pl.DataFrame, lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Number the trajectories by user and first point; recordings mostly follow each other."""
     name = frame["trajectory"]
     fresh = name.ne_missing(name.shift()).to_numpy().copy()
@@ -321,9 +337,9 @@ def _trajectories(frame: pl.DataFrame, lengths: NDArray[np.int64]) -> tuple[NDAr
     names = name.gather(starts)
     owner = np.searchsorted(begins, starts, side="right")
     if pl.DataFrame({"user": owner, "name": names}).is_unique().all():
-        return np.cumsum(fresh, dtype=np.int32) - np.int32(1), array_of(names)
-    number, known = numbered(name)
-    index, ids = numbered_trajectories(np.repeat(np.arange(len(lengths)), lengths), number)
+        return np.cumsum(fresh, dtype=np.int32) - np.int32(1), convert_ids_to_array(names)
+    number, known = number_ids(name)
+    index, ids = number_trajectories(np.repeat(np.arange(len(lengths)), lengths), number)
     return index, known[ids]
 
 
@@ -331,7 +347,7 @@ def _trajectories(frame: pl.DataFrame, lengths: NDArray[np.int64]) -> tuple[NDAr
 
 
 @dataclass(frozen=True)
-class Spill:
+class ExternalSort:
     """Files of rows, one for each chunk that was read, in each of which a portion's rows are together.
 
     Attributes
@@ -352,8 +368,8 @@ class Spill:
         """Write the rows of a chunk, by the portions they belong to; return where these begin."""
         number_of = owner.to_numpy().astype(np.int64)
         order = np.argsort(number_of, kind="stable")
-        file = _name(folder, number)
-        with naming(file):
+        file = _find_sort_file(folder, number)
+        with name_in_errors(file):
             frame[order].write_ipc(file, compression="uncompressed")
         counts = np.bincount(number_of, minlength=portions)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -361,27 +377,27 @@ class Spill:
     def sorted(self, portion: int, order: Sequence[str | pl.Expr]) -> pl.DataFrame:
         """Return the rows of a portion, sorted; equal ones in the order of the files."""
         parts = [
-            pl.scan_ipc(_name(self.folder, number)).slice(int(begin), int(end - begin))
+            pl.scan_ipc(_find_sort_file(self.folder, number)).slice(int(begin), int(end - begin))
             for number, (begin, end) in enumerate(own[portion : portion + 2] for own in self.offsets)
             if end > begin
         ]
         return pl.concat(parts).collect().sort(*order, maintain_order=True)
 
 
-def folder_in(scratch: Path) -> Path:
+def create_folder_in(scratch: Path) -> Path:
     """Return a new folder below another, which is made if need be: what two tables hold there stays apart."""
     scratch.mkdir(parents=True, exist_ok=True)
     return Path(mkdtemp(prefix="rows-", dir=scratch))
 
 
-def _name(folder: Path, number: int) -> Path:
+def _find_sort_file(folder: Path, number: int) -> Path:
     return folder / f"rows-{number:06}.arrow"
 
 
 # Tables of events of any size: portions of users as traces that share places and a clock.
 
 
-def event_table_of(
+def open_event_chunks(
     path: str | PathLike[str],
     scratch: Path,
     *,
@@ -392,7 +408,7 @@ def event_table_of(
     chunk: int | None = None,
     is_shared: bool = True,
     users: int = 1,
-) -> tuple[Table[Traces], EventSurvey]:
+) -> tuple[UserChunkTable[Traces], EventFirstPass]:
     """Look at all rows of a table of events once, and sort them where they are not sorted.
 
     Parameters
@@ -416,43 +432,43 @@ def event_table_of(
     if chosen.timezone is not None:
         require_zone(chosen.timezone)
     report = Report(str(path), "partitions" if Path(path).is_dir() else FORMAT)
-    as_text = is_text(Path(path))
+    as_text = is_text_path(Path(path))
     if as_text:
-        table: TableFiles = rewritten(
-            Path(path), folder_in(scratch), report, EVENTS, layout, chunk or ROWS_PER_CHUNK
+        table: TableFiles = rewrite_table(
+            Path(path), create_folder_in(scratch), report, EVENTS, layout, chunk or ROWS_PER_CHUNK
         )
     else:
         table = open_table(path, report, EVENTS, layout, nothing=NO_EVENT)
-    known = _known_places(chosen, places)
+    known = _choose_known_places(chosen, places)
     if known is None:
         require_coordinates(list(table.roles), str(path))
     chunks = table.chunks(chunk)
     # Rows that were rewritten are looked at where they are.
     with use(cluster=None) if as_text and not is_shared else nullcontext():
-        files = EventFiles(table, hours_of(table, chosen, places, chunks), chosen, known)
-        found = survey_events(files, report, chunks)
+        files = EventFiles(table, find_time_conversion(table, chosen, places, chunks), chosen, known)
+        found = scan_event_table(files, report, chunks)
     kinds = {"user": found.users.dtype} | ({} if known is not None else {"venue": found.other_ids})
     is_numbered = files.hours.way == "numbers"
     instant = () if is_numbered else (pl.col("local") // found.clock.interval_s,)
-    opened: Table[Traces] = Table.of(
+    opened: UserChunkTable[Traces] = UserChunkTable.of(
         files,
         chunks,
         found,
-        cut(found.counts, users=users),
+        cut_user_chunks(found.counts, users=users),
         kinds=kinds,
-        made=Assembly.of(found, named=known is None),
+        made=TraceBuilder.of(found, named=known is None),
         order=("user", *instant, "at"),
         is_text=as_text,
     )
     if found.is_sorted or not sort:
         return opened, found
-    return spilled(opened, scratch, is_shared=is_shared), found
+    return sort_externally(opened, scratch, is_shared=is_shared), found
 
 
-def _known_places(choices: Choices, places: Places | None) -> Places | None:
+def _choose_known_places(choices: Choices, places: Places | None) -> Places | None:
     """Return the places that are known before a row is read."""
     if places is not None:
-        refuse_other_places(choices)
+        check_no_place_choices(choices)
         return places
     if choices.grid is None or choices.bounds is None:
         return None
@@ -460,7 +476,7 @@ def _known_places(choices: Choices, places: Places | None) -> Places | None:
 
 
 @dataclass(frozen=True)
-class Assembly:
+class TraceBuilder:
     """Makes traces of sorted rows: what all portions share.
 
     Attributes
@@ -479,13 +495,13 @@ class Assembly:
     names: pl.Series | None
 
     @classmethod
-    def of(cls, found: EventSurvey, *, named: bool) -> Assembly:
+    def of(cls, found: EventFirstPass, *, named: bool) -> TraceBuilder:
         """Take what is shared from what was found."""
         extent, clock = found.extent, found.clock
         names = pl.Series(found.places.ids.tolist(), dtype=found.other_ids) if named else None
         return cls(found.places, clock, extent.origin(clock), extent.span(clock), found.is_stamped, names)
 
-    def __call__(self, frame: pl.DataFrame, portion: Portion) -> Traces:
+    def __call__(self, frame: pl.DataFrame, portion: UserChunk) -> Traces:
         users = frame.select(pl.col("user").rle()).unnest("user")
         lengths = users["len"].to_numpy().astype(np.int64)
         at = frame["at"].to_numpy()
@@ -496,7 +512,7 @@ class Assembly:
         return Traces(
             self.places,
             self.clock,
-            user_ids=array_of(users["value"]),
+            user_ids=convert_ids_to_array(users["value"]),
             offsets=np.concatenate([[0], np.cumsum(lengths)]),
             instants=instants,
             place_index=self._indices(frame),

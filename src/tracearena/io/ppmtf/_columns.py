@@ -21,7 +21,7 @@ _LONGEST_TEXT = 1000
 UNKNOWN = "-"
 
 
-class Table:
+class CellTable:
     """The cells of one file as text, read column by column; faults are collected until `close`.
 
     A fault in one column does not hide those of the next: unreadable cells become 0 and are
@@ -92,31 +92,31 @@ class Table:
             raise FileError(self.path, faults, self._total)
 
 
-def read_table(path: str | PathLike[str], *layouts: Sequence[str]) -> Table:
+def read_table(path: str | PathLike[str], *layouts: Sequence[str]) -> CellTable:
     """Read a file with a header line, which must be one of the layouts.
 
     LF and CRLF, a byte order mark, and gzip are all accepted. Cells are never quoted in these
     files, so a comma in a cell is a column too many.
     """
-    header, body = _split(read_bytes(path))
+    header, body = _split_first_line(read_bytes(path))
     names = tuple(name.strip() for name in header.split(","))
     if names not in {tuple(layout) for layout in layouts}:
         allowed = " or ".join(",".join(layout) for layout in layouts)
         raise FileError(path, [Fault(0, None, header, f"must be {allowed}", "bad-header")])
-    return Table(path, _cells(path, body, names))
+    return CellTable(path, _read_cells(path, body, names))
 
 
-def read_bare_table(path: str | PathLike[str], names: Sequence[str] | None = None) -> Table:
+def read_bare_table(path: str | PathLike[str], names: Sequence[str] | None = None) -> CellTable:
     """Read a file without header; columns are numbered from 1 unless they have names."""
-    body = _plain(read_bytes(path))
+    body = _strip_bom(read_bytes(path))
     if names is None:
         columns = body.partition(b"\n")[0].count(b",") + 1
         require_columns(path, columns)
         names = [str(column) for column in range(1, columns + 1)]
-    return Table(path, _cells(path, body, names, header_lines=0), header_lines=0)
+    return CellTable(path, _read_cells(path, body, names, header_lines=0), header_lines=0)
 
 
-def _plain(data: bytes) -> bytes:
+def _strip_bom(data: bytes) -> bytes:
     data = data.removeprefix(_BOM)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -124,12 +124,12 @@ def _plain(data: bytes) -> bytes:
     return data + b"\n" if data else b""
 
 
-def _split(data: bytes) -> tuple[str, bytes]:
-    header, _, body = _plain(data).partition(b"\n")
+def _split_first_line(data: bytes) -> tuple[str, bytes]:
+    header, _, body = _strip_bom(data).partition(b"\n")
     return header.decode("utf-8", "replace"), body
 
 
-def _cells(
+def _read_cells(
     path: str | PathLike[str], body: bytes, names: Sequence[str], header_lines: int = 1
 ) -> pl.DataFrame:
     import polars as pl
@@ -176,12 +176,12 @@ def write_table(
     """Write columns of numbers and text; floats in full unless `decimals` are given."""
     import polars as pl
 
-    frame = pl.DataFrame({name: _writable(name, column) for name, column in columns.items()})
+    frame = pl.DataFrame({name: _check_writable(name, column) for name, column in columns.items()})
     with replacing(path) as file:
         frame.write_csv(file, include_header=header, float_precision=decimals, quote_style="never")
 
 
-def _writable(name: str, column: Any) -> NDArray[Any]:
+def _check_writable(name: str, column: Any) -> NDArray[Any]:
     values = np.asarray(column)
     if values.dtype.kind == "U":
         for text in np.unique(values).tolist():

@@ -16,7 +16,7 @@ from tracearena.errors import DataError, Fault, FileError
 from tracearena.files import read_bytes, write_csv
 from tracearena.files.atomic import make_folder, replacing_all
 from tracearena.files.io import replacing
-from tracearena.io.ppmtf._columns import UNKNOWN, Table, read_bare_table, read_table, write_table
+from tracearena.io.ppmtf._columns import UNKNOWN, CellTable, read_bare_table, read_table, write_table
 from tracearena.mobility.transitions import SparseTensor
 from tracearena.traces import Clock, Places, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
@@ -136,16 +136,16 @@ _VISITS = ("user_index", "poi_index_from", "time_slot", "count", "prob")
 def read_transition_tensor(path: str | PathLike[str], n_users: int, n_places: int) -> SparseTensor:
     """Read ``traintranstensor_<city>_mnt<λ>.csv``; its column ``prob`` follows from the counts."""
     table = read_table(path, _TRANSITIONS)
-    return _tensor(table, "poi_index_to", (n_users, n_places, n_places))
+    return _build_tensor(table, "poi_index_to", (n_users, n_places, n_places))
 
 
 def read_visit_tensor(path: str | PathLike[str], n_users: int, n_places: int, n_slots: int) -> SparseTensor:
     """Read ``trainvisittensor_<city>_mnv<λ>.csv``; its column ``prob`` follows from the counts."""
     table = read_table(path, _VISITS)
-    return _tensor(table, "time_slot", (n_users, n_places, n_slots))
+    return _build_tensor(table, "time_slot", (n_users, n_places, n_slots))
 
 
-def _tensor(table: Table, last: str, shape: tuple[int, int, int]) -> SparseTensor:
+def _build_tensor(table: CellTable, last: str, shape: tuple[int, int, int]) -> SparseTensor:
     users = table.whole("user_index", 0, max(shape[0] - 1, 0))
     i = table.whole("poi_index_from", 0, max(shape[1] - 1, 0))
     j = table.whole(last, 0, max(shape[2] - 1, 0))
@@ -161,15 +161,15 @@ def _tensor(table: Table, last: str, shape: tuple[int, int, int]) -> SparseTenso
 
 def write_transition_tensor(tensor: SparseTensor, path: str | PathLike[str]) -> None:
     """Write a transition tensor; ``prob`` is the share of the user's transitions from that place."""
-    _write(path, tensor, _TRANSITIONS, tensor.i, tensor.shape[1])
+    _write_tensor(path, tensor, _TRANSITIONS, tensor.i, tensor.shape[1])
 
 
 def write_visit_tensor(tensor: SparseTensor, path: str | PathLike[str]) -> None:
     """Write a visit tensor; ``prob`` is the share of the user's visits in that slot."""
-    _write(path, tensor, _VISITS, tensor.j, tensor.shape[2])
+    _write_tensor(path, tensor, _VISITS, tensor.j, tensor.shape[2])
 
 
-def _write(
+def _write_tensor(
     path: str | PathLike[str],
     tensor: SparseTensor,
     names: tuple[str, ...],
@@ -251,16 +251,22 @@ def read_utility_and_privacy(path: str | PathLike[str]) -> list[dict[str, Any]]:
         header = lines[0] if lines else ""
         raise FileError(path, [Fault(0, None, header, "must begin with tracedir, tracefile", "bad-header")])
     rows = [[cell.strip() for cell in line.split(",")] for line in lines[1:] if line]
-    faults = [fault for number, row in enumerate(rows, start=1) for fault in _faults(number, row, names)]
+    faults = [
+        fault for number, row in enumerate(rows, start=1) for fault in _find_row_faults(number, row, names)
+    ]
     if faults:
         raise FileError(path, faults, len(faults))
     return [
-        {name: _value(name, cell) for name, cell in zip(names, row, strict=True) if name != UNKNOWN}
+        {
+            name: _parse_result_value(name, cell)
+            for name, cell in zip(names, row, strict=True)
+            if name != UNKNOWN
+        }
         for row in rows
     ]
 
 
-def _faults(number: int, row: list[str], names: list[str]) -> list[Fault]:
+def _find_row_faults(number: int, row: list[str], names: list[str]) -> list[Fault]:
     if len(row) != len(names):
         problem = f"has {len(row)} cells; {len(names)} are wanted"
         return [Fault(number, None, ",".join(row), problem, "bad-row")]
@@ -278,7 +284,7 @@ def _is_number(cell: str) -> bool:
         return False
 
 
-def _value(name: str, cell: str) -> Any:
+def _parse_result_value(name: str, cell: str) -> Any:
     if name in ("tracedir", "tracefile"):
         return cell
     return None if cell == UNKNOWN else float(cell)

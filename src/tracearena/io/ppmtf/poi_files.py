@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import FileError
-from tracearena.io.ppmtf._columns import UNKNOWN, Table, read_table, write_table
+from tracearena.io.ppmtf._columns import UNKNOWN, CellTable, read_table, write_table
 from tracearena.traces import Box, Grid, Places
 
 _REGIONS = ("poi_id", "y", "x", "category", "y_id", "x_id", "2D_id", "count")
@@ -33,12 +33,12 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
     """
     table = read_table(path, _REGIONS, _POIS)
     latitude, longitude = table.number("y", -90, 90), table.number("x", -180, 180)
-    ids, categories = _ids(table), table.text("category")
-    grid = _grid(table, latitude, longitude) if "2D_id" in table else None
+    ids, categories = _parse_place_ids(table), table.text("category")
+    grid = _recognise_grid(table, latitude, longitude) if "2D_id" in table else None
     table.close()
-    index = _beside(path) if index is None else Path(index)
+    index = _find_index_file(path) if index is None else Path(index)
     if index is not None:
-        chosen = _chosen(index, ids)
+        chosen = _find_indexed_rows(index, ids)
         if not np.array_equal(chosen, np.arange(len(ids))):
             ids, categories, grid = ids[chosen], categories[chosen], None
             latitude, longitude = latitude[chosen], longitude[chosen]
@@ -46,7 +46,7 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
     return Places(latitude, longitude, ids=ids, categories=known, grid=grid)
 
 
-def _ids(table: Table) -> NDArray[Any]:
+def _parse_place_ids(table: CellTable) -> NDArray[Any]:
     """Whole numbers where every id is one and is written as one; text otherwise."""
     text = table.text("poi_id")
     _, first = np.unique(text, return_index=True)
@@ -60,7 +60,9 @@ def _ids(table: Table) -> NDArray[Any]:
     return numbers if (numbers.astype(np.str_) == text).all() else text
 
 
-def _grid(table: Table, latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> Grid | None:
+def _recognise_grid(
+    table: CellTable, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
+) -> Grid | None:
     """Recognise a whole grid, numbered row by row from the south-west corner."""
     row, column = table.whole("y_id"), table.whole("x_id")
     cell = table.whole("2D_id")
@@ -82,7 +84,7 @@ def _grid(table: Table, latitude: NDArray[np.float64], longitude: NDArray[np.flo
     return grid if close else None
 
 
-def _beside(path: str | PathLike[str]) -> Path | None:
+def _find_index_file(path: str | PathLike[str]) -> Path | None:
     file = Path(path)
     if not file.name.startswith("POI_"):
         return None
@@ -90,7 +92,7 @@ def _beside(path: str | PathLike[str]) -> Path | None:
     return beside if beside.is_file() else None
 
 
-def _chosen(path: Path, ids: NDArray[Any]) -> NDArray[np.int64]:
+def _find_indexed_rows(path: Path, ids: NDArray[Any]) -> NDArray[np.int64]:
     """Return for each place of the index file its row among `ids`."""
     indexed, _ = read_place_index(path)
     known = {str(one): row for row, one in enumerate(ids.tolist())}
@@ -106,14 +108,16 @@ def read_place_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArr
     """Read ``POIindex_<city>.csv``: id and category of place 0, 1, …"""
     table = read_table(path, _INDEX)
     order = table.whole("poi_index", 0, max(len(table) - 1, 0))
-    table.require("poi_index", _first_seen(order), "stands in an earlier row already", "repeated-index")
+    table.require(
+        "poi_index", _find_first_occurrences(order), "stands in an earlier row already", "repeated-index"
+    )
     ids, categories = table.text("poi_id"), table.text("category")
     table.close()
     rows = np.argsort(order)
     return ids[rows], categories[rows]
 
 
-def _first_seen(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _find_first_occurrences(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     seen = np.zeros(len(values), bool)
     seen[np.unique(values, return_index=True)[1]] = True
     return seen
@@ -131,13 +135,13 @@ def write_places(places: Places, path: str | PathLike[str], counts: Any = None) 
         "poi_id": places.ids,
         "y": places.latitude,
         "x": places.longitude,
-        "category": categories_of(places),
+        "category": format_categories(places),
     }
     if places.grid is not None:
         cell = np.arange(len(places))
         columns["y_id"], columns["x_id"] = np.divmod(cell, places.grid.columns)
         columns["2D_id"] = cell
-    write_table(path, columns | {"count": _counts(places, counts)})
+    write_table(path, columns | {"count": _choose_counts(places, counts)})
 
 
 def write_place_index(places: Places, path: str | PathLike[str], counts: Any = None) -> None:
@@ -145,16 +149,16 @@ def write_place_index(places: Places, path: str | PathLike[str], counts: Any = N
     columns = {
         "poi_id": places.ids,
         "poi_index": np.arange(len(places)),
-        "category": categories_of(places),
-        "counts": _counts(places, counts),
+        "category": format_categories(places),
+        "counts": _choose_counts(places, counts),
     }
     write_table(path, columns)
 
 
-def categories_of(places: Places) -> NDArray[np.str_]:
+def format_categories(places: Places) -> NDArray[np.str_]:
     """Return the category of each place as these files write it."""
     return np.full(len(places), UNKNOWN) if places.categories is None else places.categories
 
 
-def _counts(places: Places, counts: Any) -> NDArray[Any]:
+def _choose_counts(places: Places, counts: Any) -> NDArray[Any]:
     return np.full(len(places), UNKNOWN) if counts is None else np.asarray(counts)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.io.ppmtf._columns import Table, read_table, write_table
-from tracearena.io.ppmtf.poi_files import categories_of
+from tracearena.io.ppmtf._columns import CellTable, read_table, write_table
+from tracearena.io.ppmtf.poi_files import format_categories
 from tracearena.traces import Clock, Places, Traces
 from tracearena.traces.clock import DAY_S
 
@@ -34,7 +34,7 @@ def people_flow_clock(interval_s: int = 1200, slot_s: int | None = None) -> Cloc
     >>> people_flow_clock().slots_per_day
     30
     """
-    return _clock(9 * 3600, 10 * 3600, interval_s, interval_s if slot_s is None else slot_s)
+    return _build_clock(9 * 3600, 10 * 3600, interval_s, interval_s if slot_s is None else slot_s)
 
 
 def check_in_clock(interval_s: int = 3600, slot_s: int | None = None) -> Clock:
@@ -43,10 +43,10 @@ def check_in_clock(interval_s: int = 3600, slot_s: int | None = None) -> Clock:
     >>> check_in_clock().slots_per_day
     12
     """
-    return _clock(0, DAY_S, interval_s, 2 * interval_s if slot_s is None else slot_s)
+    return _build_clock(0, DAY_S, interval_s, 2 * interval_s if slot_s is None else slot_s)
 
 
-def _clock(start_s: int, length_s: int, interval_s: int, slot_s: int) -> Clock:
+def _build_clock(start_s: int, length_s: int, interval_s: int, slot_s: int) -> Clock:
     if interval_s < 1 or length_s % interval_s:
         raise ParameterError.of("interval", f"{interval_s} s", f"a divisor of {length_s} s")
     if slot_s < 1 or slot_s % interval_s:
@@ -95,14 +95,14 @@ def read_traces(
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
     moments = table.number("unixtime", -(2.0**53), 2.0**53).astype(np.int64)
     second = table.whole("hour", 0, 23) * 3600 + table.whole("min", 0, 59) * 60
-    time_of_day = _times_of_day(table, second, clock)
+    time_of_day = _parse_times_of_day(table, second, clock)
     table.close()
     if "distance" in table:
-        days = _own_days(users, time_of_day)
+        days = _count_user_days(users, time_of_day)
     else:
-        dates = _dates(moments - second)
+        dates = _convert_midnights(moments - second)
         days = dates - dates.min(initial=np.iinfo(np.int64).max)
-        clock = _dated(clock, dates)
+        clock = _set_first_day(clock, dates)
     instants = days * clock.instants_per_day + time_of_day
     check_span(path, days, clock)
     span = (0, (int(days.max(initial=0)) + 1) * clock.instants_per_day)
@@ -118,7 +118,7 @@ def check_span(path: str | PathLike[str], days: NDArray[np.int64], clock: Clock)
         )
 
 
-def _times_of_day(table: Table, second: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
+def _parse_times_of_day(table: CellTable, second: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
     time = (second - clock.start_s) // clock.interval_s
     inside = (time >= 0) & (time < clock.instants_per_day)
     last = (clock.start_s + clock.instants_per_day * clock.interval_s) // 3600 - 1
@@ -128,7 +128,7 @@ def _times_of_day(table: Table, second: NDArray[np.int64], clock: Clock) -> NDAr
     return time
 
 
-def _dates(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
+def _convert_midnights(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
     """Days since 1970 of midnights that lie up to half a day away from those of UTC.
 
     All are taken relative to the first, so that neither seconds nor summer time tip the rounding.
@@ -139,7 +139,7 @@ def _dates(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray((midnights - midnights[0] + DAY_S // 2) // DAY_S + first)
 
 
-def _own_days(users: NDArray[np.int64], time_of_day: NDArray[np.int64]) -> NDArray[np.int64]:
+def _count_user_days(users: NDArray[np.int64], time_of_day: NDArray[np.int64]) -> NDArray[np.int64]:
     """Days of each user: the next begins where the time of day falls, in the order of the file."""
     order = np.argsort(users, kind="stable")
     user, time = users[order], time_of_day[order]
@@ -152,7 +152,7 @@ def _own_days(users: NDArray[np.int64], time_of_day: NDArray[np.int64]) -> NDArr
     return days
 
 
-def _dated(clock: Clock, dates: NDArray[np.int64]) -> Clock:
+def _set_first_day(clock: Clock, dates: NDArray[np.int64]) -> Clock:
     first = int(dates.min(initial=np.iinfo(np.int64).max)) + _EPOCH
     return replace(clock, first_day=date.fromordinal(first)) if 1 <= first <= date.max.toordinal() else clock
 
@@ -164,12 +164,12 @@ def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     """
     clock = traces.clock
     people_flow = is_people_flow(clock)
-    moments, second = _moments(traces, people_flow)
-    weekday = (_dates(moments - second) + _EPOCH - 1) % 7
+    moments, second = _compute_moments(traces, people_flow)
+    weekday = (_convert_midnights(moments - second) + _EPOCH - 1) % 7
     columns: dict[str, Any] = {
-        "user_index": _numbered(traces.user_ids)[traces.user_index],
+        "user_index": _number_users(traces.user_ids)[traces.user_index],
         "poi_index": traces.place_index,
-        "category": categories_of(traces.places)[traces.place_index],
+        "category": format_categories(traces.places)[traces.place_index],
         "unixtime": moments.astype(np.float64),
         "dow": _WEEKDAYS[weekday],
         "hour": second // 3600,
@@ -180,7 +180,7 @@ def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     write_table(path, columns)
 
 
-def _moments(traces: Traces, people_flow: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _compute_moments(traces: Traces, people_flow: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return timestamp and second of the day of each event."""
     clock = traces.clock
     second = clock.second_of_day(traces.instants)
@@ -192,7 +192,7 @@ def _moments(traces: Traces, people_flow: bool) -> tuple[NDArray[np.int64], NDAr
     return traces.timestamps, second + traces.timestamps % clock.interval_s
 
 
-def _numbered(user_ids: NDArray[Any]) -> NDArray[np.int64]:
+def _number_users(user_ids: NDArray[Any]) -> NDArray[np.int64]:
     return user_ids if user_ids.dtype.kind == "i" else np.arange(len(user_ids))
 
 
@@ -266,8 +266,8 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     within = table.whole("time_instant", 0, within_high)
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
     likelihood = table.number("loglikeli") if "loglikeli" in table else None
-    clock = _clock_of(path, slots, within) if clock is None else clock
-    times = _times(days, slots, within, clock)
+    clock = _guess_synthetic_clock(path, slots, within) if clock is None else clock
+    times = _compute_instants(days, slots, within, clock)
     last = clock.instants_per_day - 1
     table.require("time_instant", times <= last, f"lies beyond the day's last instant, {last}", "bad-instant")
     table.close()
@@ -281,7 +281,7 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     return SyntheticTraces(traces, likelihood)
 
 
-def _times(
+def _compute_instants(
     days: NDArray[np.int64], slots: NDArray[np.int64], within: NDArray[np.int64], clock: Clock
 ) -> NDArray[np.int64]:
     """Return the instant of the day; one that no slot of the day has lies beyond the day."""
@@ -301,7 +301,9 @@ def _times(
     return np.where(good, clock.time_of_day(every[order][at]), clock.instants_per_day)
 
 
-def _clock_of(path: str | PathLike[str], slots: NDArray[np.int64], within: NDArray[np.int64]) -> Clock:
+def _guess_synthetic_clock(
+    path: str | PathLike[str], slots: NDArray[np.int64], within: NDArray[np.int64]
+) -> Clock:
     per_slot = int(within.max(initial=0)) + 1
     per_day = (int(slots.max(initial=0)) + 1) * per_slot
     if per_day > DAY_S:
@@ -331,7 +333,7 @@ def write_synthetic(
         slot_name: clock.slot_of(traces.instants),
         "time_instant": clock.within_slot(traces.instants),
         "poi_index": traces.place_index,
-        "category": categories_of(traces.places)[traces.place_index],
+        "category": format_categories(traces.places)[traces.place_index],
     }
     if synthetic.loglikelihood is not None:
         columns["loglikeli"] = synthetic.loglikelihood

@@ -16,7 +16,7 @@ _LF, _CR, _SPACE, _STAR, _COMMA, _ZERO, _NINE = 10, 13, 32, 42, 44, 48, 57
 
 
 @njit(cache=True, nogil=True)
-def _number(data: Bytes, pos: int, highest: int) -> tuple[int, int]:
+def _parse_number(data: Bytes, pos: int, highest: int) -> tuple[int, int]:
     """Read digits without leading zero; value 0 if there is none from 1 to `highest`."""
     n = len(data)
     if pos >= n or data[pos] <= _ZERO or data[pos] > _NINE:
@@ -31,7 +31,7 @@ def _number(data: Bytes, pos: int, highest: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _line_end(data: Bytes, pos: int) -> int:
+def _find_line_end(data: Bytes, pos: int) -> int:
     """Return the start of the next line if one ends here, else -1."""
     n = len(data)
     if pos >= n:
@@ -46,7 +46,7 @@ def _line_end(data: Bytes, pos: int) -> int:
 @njit(cache=True, nogil=True)
 def _is_cell_again(data: Bytes, cell: int, before: int, length: int) -> bool:
     """Whether the cell is, to its line's end, the text of `length` bytes that stood before."""
-    if length == 0 or cell + length > len(data) or _line_end(data, cell + length) < 0:
+    if length == 0 or cell + length > len(data) or _find_line_end(data, cell + length) < 0:
         return False
     k = 0
     while k < length and data[cell + k] == data[before + k]:
@@ -55,7 +55,7 @@ def _is_cell_again(data: Bytes, cell: int, before: int, length: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _shared_set(
+def _find_or_add_set(
     members: Ints, begin: int, count: int, set_offsets: Longs, n_sets: int, table: Ints, multiplier: int
 ) -> int:
     """Return the number of the equal set seen before, or `n_sets` after entering it in the table."""
@@ -126,7 +126,7 @@ def scan_rows(
                 if not good:
                     break
                 pos += 1
-            value, pos = _number(data, pos, highest[c])
+            value, pos = _parse_number(data, pos, highest[c])
             good = value > 0
             if not good:
                 break
@@ -143,7 +143,7 @@ def scan_rows(
                 pos += 1
             elif good:
                 while True:
-                    value, pos = _number(data, pos, len(lookup) - 1)
+                    value, pos = _parse_number(data, pos, len(lookup) - 1)
                     place = lookup[value]
                     good = place >= 0 and (allow_repetition or stamp[place] != row)
                     if not good:
@@ -168,7 +168,7 @@ def scan_rows(
                         listed += size - 1
                         break
         cell_end = pos
-        after = _line_end(data, pos) if good else -1
+        after = _find_line_end(data, pos) if good else -1
         kind = BAD_LINE
         if after < 0:
             good = False
@@ -191,7 +191,7 @@ def scan_rows(
             code = -1
         elif count > 1:
             first_place = members[n_members]
-            which = _shared_set(members, n_members, count, set_offsets, n_sets, table, multiplier)
+            which = _find_or_add_set(members, n_members, count, set_offsets, n_sets, table, multiplier)
             if which == n_sets:
                 n_members += count
                 n_sets += 1
@@ -205,7 +205,7 @@ def scan_rows(
 
 
 @njit(cache=True, nogil=True)
-def _width(value: int) -> int:
+def _count_digits(value: int) -> int:
     digits = 1
     while value >= 10:
         value //= 10
@@ -214,8 +214,8 @@ def _width(value: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _put(out: Bytes, pos: int, value: int) -> int:
-    stop = pos + _width(value)
+def _put_number(out: Bytes, pos: int, value: int) -> int:
+    stop = pos + _count_digits(value)
     k = stop
     while k > pos:
         k -= 1
@@ -225,20 +225,20 @@ def _put(out: Bytes, pos: int, value: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def text_size(columns: Ints, codes: Ints, set_offsets: Longs, members: Ints, ids: Ints) -> int:
+def count_text_bytes(columns: Ints, codes: Ints, set_offsets: Longs, members: Ints, ids: Ints) -> int:
     """Return how many bytes `fill_text` will write."""
     set_sizes = np.zeros(len(set_offsets) - 1, np.int64)
     for s in range(len(set_sizes)):
         for k in range(set_offsets[s], set_offsets[s + 1]):
-            set_sizes[s] += _width(ids[members[k]]) + 1
+            set_sizes[s] += _count_digits(ids[members[k]]) + 1
     size = 0
     for c in range(columns.shape[0]):
         for row in range(columns.shape[1]):
-            size += _width(columns[c, row]) + 1
+            size += _count_digits(columns[c, row]) + 1
     for row in range(len(codes)):
         code = codes[row]
         if code >= 0:
-            size += _width(ids[code]) + 1
+            size += _count_digits(ids[code]) + 1
         else:
             size += 2 if code == -1 else set_sizes[-2 - code]
     return size
@@ -253,19 +253,19 @@ def fill_text(
     has_cell = len(codes) > 0
     for row in range(n_rows):
         for c in range(columns.shape[0]):
-            pos = _put(out, pos, columns[c, row])
+            pos = _put_number(out, pos, columns[c, row])
             out[pos] = _COMMA
             pos += 1
         if has_cell:
             code = codes[row]
             if code >= 0:
-                pos = _put(out, pos, ids[code])
+                pos = _put_number(out, pos, ids[code])
             elif code == -1:
                 out[pos] = _STAR
                 pos += 1
             else:
                 for k in range(set_offsets[-2 - code], set_offsets[-1 - code]):
-                    pos = _put(out, pos, ids[members[k]])
+                    pos = _put_number(out, pos, ids[members[k]])
                     out[pos] = _SPACE
                     pos += 1
                 pos -= 1

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import SHOWN_FAULTS, DataError, Fault, FileError
-from tracearena.files.io import MAX_BYTES, beyond, read_bytes, replacing, require_short_lines
+from tracearena.files.io import MAX_BYTES, limit_error, read_bytes, replacing, require_short_lines
 from tracearena.traces import Places, PlaceSets
 
 MAX_ID = 999_999_999
@@ -23,7 +23,7 @@ _ALWAYS_JUDGED_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True)
-class Column:
+class SchemaColumn:
     """One column.
 
     Attributes
@@ -73,11 +73,11 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileSchema:
     """A kind of file: what it is and its columns."""
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[SchemaColumn, ...]
 
     @property
     def header(self) -> str:
@@ -89,45 +89,45 @@ class Layout:
         """Characters beyond which a bad line is not looked at more closely."""
         return max(sum(column.longest + 1 for column in self.columns), _ALWAYS_JUDGED_CHARACTERS)
 
-    def with_last(self, column: Column) -> Layout:
+    def with_last(self, column: SchemaColumn) -> FileSchema:
         """Return the layout with another last column."""
         return replace(self, columns=(*self.columns[:-1], column))
 
 
-_TIME = Column("time_id", highest=MAX_TIME_ID)
+_TIME = SchemaColumn("time_id", highest=MAX_TIME_ID)
 
-TRACES = Layout("reference or original traces", (Column("user_id"), _TIME, Column("reg_id")))
-ANONYMIZED = Layout("public traces", (Column("pse_id"), _TIME, Column("reg_id", "list")))
-OBFUSCATED = Layout("obfuscated traces", (Column("reg_id", "list"),))
-INFERRED_TRACES = Layout("inferred traces", (Column("reg_id"),))
-ID_TABLE = Layout("an ID table", (Column("pse_id"), Column("user_id")))
-INFERRED_TABLE = Layout("an inferred ID table", (Column("user_id"),))
+TRACES = FileSchema("reference or original traces", (SchemaColumn("user_id"), _TIME, SchemaColumn("reg_id")))
+ANONYMIZED = FileSchema("public traces", (SchemaColumn("pse_id"), _TIME, SchemaColumn("reg_id", "list")))
+OBFUSCATED = FileSchema("obfuscated traces", (SchemaColumn("reg_id", "list"),))
+INFERRED_TRACES = FileSchema("inferred traces", (SchemaColumn("reg_id"),))
+ID_TABLE = FileSchema("an ID table", (SchemaColumn("pse_id"), SchemaColumn("user_id")))
+INFERRED_TABLE = FileSchema("an inferred ID table", (SchemaColumn("user_id"),))
 _CELL_OF_GRID = (
-    Column("reg_id"),
-    Column("y_id"),
-    Column("x_id"),
-    Column("y(center)", "decimal", 90),
-    Column("x(center)", "decimal", 180),
+    SchemaColumn("reg_id"),
+    SchemaColumn("y_id"),
+    SchemaColumn("x_id"),
+    SchemaColumn("y(center)", "decimal", 90),
+    SchemaColumn("x(center)", "decimal", 180),
 )
-REGIONS = Layout("regions", (*_CELL_OF_GRID, Column("hospital", "word", words=("0", "1"))))
-REGIONS_WITHOUT_HOSPITALS = Layout("regions", _CELL_OF_GRID)
-TIMES = Layout(
+REGIONS = FileSchema("regions", (*_CELL_OF_GRID, SchemaColumn("hospital", "word", words=("0", "1"))))
+REGIONS_WITHOUT_HOSPITALS = FileSchema("regions", _CELL_OF_GRID)
+TIMES = FileSchema(
     "times",
     (
-        Column("ref/org", "word", words=("ref", "org")),
+        SchemaColumn("ref/org", "word", words=("ref", "org")),
         _TIME,
-        Column("day", highest=MAX_TIME_ID),
-        Column("hour", "word", words=tuple(map(str, range(24)))),
-        Column("min", "word", words=tuple(map(str, range(60)))),
+        SchemaColumn("day", highest=MAX_TIME_ID),
+        SchemaColumn("hour", "word", words=tuple(map(str, range(24)))),
+        SchemaColumn("min", "word", words=tuple(map(str, range(60)))),
     ),
 )
-DISTANCES = Layout(
+DISTANCES = FileSchema(
     "distances",
     (
-        Column("reg_id1"),
-        Column("reg_id2"),
-        Column("dist", "decimal"),
-        Column("reg_id1_is_hospital", "word", words=("0", "1")),
+        SchemaColumn("reg_id1"),
+        SchemaColumn("reg_id2"),
+        SchemaColumn("dist", "decimal"),
+        SchemaColumn("reg_id1_is_hospital", "word", words=("0", "1")),
     ),
 )
 
@@ -145,10 +145,10 @@ LAYOUTS = (
 )
 
 
-def looks_like(header: str) -> str | None:
+def name_files_with_header(header: str) -> str | None:
     """Name the files that have this header.
 
-    >>> looks_like("pse_id,time_id,reg_id")
+    >>> name_files_with_header("pse_id,time_id,reg_id")
     'public traces'
     """
     titles = dict.fromkeys(layout.title for layout in LAYOUTS if layout.header == header)
@@ -209,31 +209,33 @@ _DECIMAL = re.compile(rb"-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,30})?")
 _PIECE = re.compile(rb"[^ ]+")
 
 
-def text_of(raw: bytes) -> str:
+def decode_for_display(raw: bytes) -> str:
     """Show bytes as text, whatever they are."""
     return raw.decode("utf-8", "backslashreplace")
 
 
-def diagnose_line(line: bytes, row: int, layout: Layout, *, allow_repetition: bool = False) -> Fault | None:
+def diagnose_line(
+    line: bytes, row: int, layout: FileSchema, *, allow_repetition: bool = False
+) -> Fault | None:
     """Return the first fault of a line from the left, None if there is none."""
     if not line:
         return Fault(row, None, None, "the line is blank; every row must have its cells", "blank-line")
     if line == layout.header.encode():
-        return Fault(row, None, text_of(line), "the header must stand only once", "second-header")
+        return Fault(row, None, decode_for_display(line), "the header must stand only once", "second-header")
     cells = line.split(b",", len(layout.columns))
     wanted = len(layout.columns)
     if len(cells) != wanted:
         got = line.count(b",") + 1
-        problem = f"the row has {got} {_cells(got)}; it must have {wanted} ({layout.header})"
-        return Fault(row, None, text_of(line), problem, "column-count")
+        problem = f"the row has {got} {_count_cells(got)}; it must have {wanted} ({layout.header})"
+        return Fault(row, None, decode_for_display(line), problem, "column-count")
     for cell, column in zip(cells, layout.columns, strict=True):
         code = diagnose_cell(cell, column, allow_repetition=allow_repetition)
         if code is not None:
-            return cell_fault(row, column, text_of(cell), code)
+            return build_cell_fault(row, column, decode_for_display(cell), code)
     return None
 
 
-def long_line_fault(length: int, row: int, layout: Layout) -> Fault | None:
+def find_long_line_fault(length: int, row: int, layout: FileSchema) -> Fault | None:
     """Judge a bad line by its length alone: a hostile line may be the whole file."""
     if length <= layout.longest_line:
         return None
@@ -241,22 +243,22 @@ def long_line_fault(length: int, row: int, layout: Layout) -> Fault | None:
     return Fault(row, None, None, problem, "line-too-long")
 
 
-def row_count_fault(got: int, expected: int) -> Fault:
+def build_row_count_fault(got: int, expected: int) -> Fault:
     """State how many rows there must be, at the first one too many or missing."""
     problem = f"the file has {got:,} rows; it must have {expected:,}"
     return Fault(min(got, expected) + 1, None, None, problem, "row-count")
 
 
-def cell_fault(row: int, column: Column, value: str, code: str) -> Fault:
+def build_cell_fault(row: int, column: SchemaColumn, value: str, code: str) -> Fault:
     """State the fault of a cell and what is allowed there."""
     return Fault(row, column.name, value, f"{VERDICTS[code]}; it must be {column.allowed}", code)
 
 
-def _cells(count: int) -> str:
+def _count_cells(count: int) -> str:
     return "cell" if count == 1 else "cells"
 
 
-def diagnose_cell(cell: bytes, column: Column, *, allow_repetition: bool = False) -> str | None:
+def diagnose_cell(cell: bytes, column: SchemaColumn, *, allow_repetition: bool = False) -> str | None:
     """Return the verdict on a cell, None if it is good."""
     code = _diagnose_characters(cell)
     if code is not None:
@@ -266,7 +268,7 @@ def diagnose_cell(cell: bytes, column: Column, *, allow_repetition: bool = False
             return "not-a-decimal"
         return None if abs(float(cell)) <= column.highest else "out-of-range"
     if column.kind == "word":
-        return None if text_of(cell) in column.words else "unknown-word"
+        return None if decode_for_display(cell) in column.words else "unknown-word"
     if b"*" in cell:
         return _diagnose_star(cell, column)
     if b"\t" in cell or b"  " in cell or cell[:1] == b" " or cell[-1:] == b" ":
@@ -290,13 +292,13 @@ def _diagnose_characters(cell: bytes) -> str | None:
     return "quotes" if b'"' in cell or b"'" in cell else None
 
 
-def _diagnose_star(cell: bytes, column: Column) -> str | None:
+def _diagnose_star(cell: bytes, column: SchemaColumn) -> str | None:
     if cell != b"*":
         return "mixed-star"
     return None if column.kind == "list" else "star-not-allowed"
 
 
-def _diagnose_ids(cell: bytes, column: Column, allow_repetition: bool) -> str | None:
+def _diagnose_ids(cell: bytes, column: SchemaColumn, allow_repetition: bool) -> str | None:
     seen: set[bytes] = set()
     for match in _PIECE.finditer(cell):
         piece = match.group()
@@ -311,7 +313,7 @@ def _diagnose_ids(cell: bytes, column: Column, allow_repetition: bool) -> str | 
     return None
 
 
-def _diagnose_id(piece: bytes, column: Column) -> str | None:
+def _diagnose_id(piece: bytes, column: SchemaColumn) -> str | None:
     if piece[:1] in b"+-" and piece[1:].isdigit():
         return "sign"
     if not piece.isdigit():
@@ -346,7 +348,7 @@ class Sheet:
     """The bytes of a file below its header, and what was found wrong so far."""
 
     path: str | PathLike[str]
-    layout: Layout
+    layout: FileSchema
     data: bytes
     start: int
     faults: list[Fault] = field(default_factory=list)
@@ -372,7 +374,7 @@ class Sheet:
         last = ended.pop()
         lines = [line.removesuffix(b"\r") for line in ended] + ([last] if last else [])
         for row, line in enumerate(lines, 1):
-            fault = long_line_fault(len(line), row, self.layout) or diagnose_line(line, row, self.layout)
+            fault = find_long_line_fault(len(line), row, self.layout) or diagnose_line(line, row, self.layout)
             if fault is None:
                 yield row, line.decode("ascii").split(",")
             else:
@@ -380,7 +382,7 @@ class Sheet:
 
 
 def open_sheet(
-    path: str | PathLike[str], *layouts: Layout, max_bytes: int | None = None, rows: int | None = None
+    path: str | PathLike[str], *layouts: FileSchema, max_bytes: int | None = None, rows: int | None = None
 ) -> Sheet:
     """Read a file whose header is that of one of the layouts.
 
@@ -394,7 +396,7 @@ def open_sheet(
         raise FileError.whole(path, f"the file is {_OTHER[data[:4]]}", "no-table")
     are_lines = rows is None or not data.startswith(_PARQUET)
     if rows is not None and not are_lines:
-        data = _of_parquet(path, data, layouts, rows, limit, set_by)
+        data = _read_parquet_as_csv(path, data, layouts, rows, limit, set_by)
     else:
         require_short_lines(path, data)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -411,37 +413,46 @@ def open_sheet(
             if stop + 1 >= len(data):
                 raise FileError.whole(path, "nothing stands below the header", "no-rows")
             return Sheet(path, layout, data, stop + 1, header_lines=1 if are_lines else None)
-    raise FileError(path, [_header_fault(header[:_HEADER_CHARACTERS], layouts)])
+    raise FileError(path, [_explain_header(header[:_HEADER_CHARACTERS], layouts)])
 
 
-def _of_parquet(
-    path: str | PathLike[str], data: bytes, layouts: tuple[Layout, ...], rows: int, limit: int, set_by: str
+def _read_parquet_as_csv(
+    path: str | PathLike[str],
+    data: bytes,
+    layouts: tuple[FileSchema, ...],
+    rows: int,
+    limit: int,
+    set_by: str,
 ) -> bytes:
     """Return a Parquet file as the CSV file that it stands for."""
-    from tracearena.io.pwscup.parquet import csv_of, header_of
+    from tracearena.io.pwscup.parquet import convert_parquet_to_csv, format_parquet_header
 
-    header = header_of(path, data)
+    header = format_parquet_header(path, data)
     for layout in layouts:
         if layout.header == header:
-            text = csv_of(path, data, layout, rows, limit)
+            text = convert_parquet_to_csv(path, data, layout, rows, limit)
             if text is None:
-                raise beyond(path, limit, set_by)
+                raise limit_error(path, limit, set_by)
             return text
-    raise FileError(path, [_header_fault(header.encode()[:_HEADER_CHARACTERS], layouts)])
+    raise FileError(path, [_explain_header(header.encode()[:_HEADER_CHARACTERS], layouts)])
 
 
-def _header_fault(header: bytes, layouts: tuple[Layout, ...]) -> Fault:
+def _explain_header(header: bytes, layouts: tuple[FileSchema, ...]) -> Fault:
     must = "the header must be " + " or ".join(layout.header for layout in layouts)
-    other = looks_like(text_of(header))
+    other = name_files_with_header(decode_for_display(header))
     if other is not None:
-        return Fault(0, None, text_of(header), f"this looks like {other}; {must}", "other-file")
+        return Fault(0, None, decode_for_display(header), f"this looks like {other}; {must}", "other-file")
     if b"\0" in header:
-        return Fault(0, None, text_of(header), f"the first line has a NUL byte; {must}", "nul-byte")
+        return Fault(
+            0, None, decode_for_display(header), f"the first line has a NUL byte; {must}", "nul-byte"
+        )
     if b"\r" in header:
-        return Fault(0, None, text_of(header), "lines must end in LF or CRLF, not CR alone", "cr-line-ends")
+        return Fault(
+            0, None, decode_for_display(header), "lines must end in LF or CRLF, not CR alone", "cr-line-ends"
+        )
     if header and _DATA_CHARACTERS.issuperset(header):
-        return Fault(0, None, text_of(header), f"the first line is data; {must}", "missing-header")
-    return Fault(0, None, text_of(header), must, "wrong-header")
+        return Fault(0, None, decode_for_display(header), f"the first line is data; {must}", "missing-header")
+    return Fault(0, None, decode_for_display(header), must, "wrong-header")
 
 
 # Which ids the files can hold: plain whole numbers from 1.
@@ -450,15 +461,15 @@ def _header_fault(header: bytes, layouts: tuple[Layout, ...]) -> Fault:
 _HIGHEST_REGION = 2**24
 
 
-def place_column(places: Places, kind: str) -> Column:
+def build_place_column(places: Places, kind: str) -> SchemaColumn:
     """Return the column of region ids of these places."""
-    ids = region_ids(places)
+    ids = convert_region_ids(places)
     highest = int(ids.max(initial=0))
     known = None if highest == len(ids) else frozenset(ids.tolist())
-    return Column("reg_id", kind, highest, known)
+    return SchemaColumn("reg_id", kind, highest, known)
 
 
-def region_ids(places: Places) -> NDArray[np.int32]:
+def convert_region_ids(places: Places) -> NDArray[np.int32]:
     """Return the ids of places as the files can hold them: whole numbers from 1 on."""
     ids = places.ids
     if ids.dtype.kind != "i" or (len(ids) and not (ids.min() >= 1 and ids.max() <= _HIGHEST_REGION)):
@@ -468,7 +479,7 @@ def region_ids(places: Places) -> NDArray[np.int32]:
     return ids.astype(np.int32)
 
 
-def id_column(values: NDArray[Any], name: str) -> NDArray[np.int32]:
+def convert_id_column(values: NDArray[Any], name: str) -> NDArray[np.int32]:
     """Return external ids as the files can hold them."""
     if values.dtype.kind != "i" or (len(values) and not (values.min() >= 1 and values.max() <= MAX_ID)):
         raise DataError(f"{name} must be whole numbers from 1 to {MAX_ID} in PWS Cup files")
@@ -484,7 +495,7 @@ _NO_SETS = PlaceSets([0], [])
 
 def write_rows(
     path: str | PathLike[str],
-    layout: Layout,
+    layout: FileSchema,
     columns: list[NDArray[np.int32]],
     codes: NDArray[np.int32] = _NO_CODES,
     sets: PlaceSets = _NO_SETS,
@@ -493,23 +504,23 @@ def write_rows(
     private: bool = False,
 ) -> None:
     """Write the header and a row for each id, followed by the cell of places if there are codes."""
-    from tracearena.io.pwscup._kernels import fill_text, text_size
+    from tracearena.io.pwscup._kernels import count_text_bytes, fill_text
 
     n_rows = len(columns[0]) if columns else len(codes)
     table = np.zeros((len(columns), n_rows), np.int32)
     for k, column in enumerate(columns):
         table[k] = column
-    ids = np.zeros(0, np.int32) if places is None else region_ids(places)
+    ids = np.zeros(0, np.int32) if places is None else convert_region_ids(places)
     # Copies, because read-only arrays are another type to the compiler: a second compilation.
     cells = (codes.copy(), sets.offsets.copy(), sets.members.copy(), ids)
-    out = np.empty(text_size(table, *cells), np.uint8)
+    out = np.empty(count_text_bytes(table, *cells), np.uint8)
     fill_text(table, *cells, n_rows, out)
     with replacing(path, private=private) as file:
         file.write(layout.header.encode() + b"\n")
         file.write(out.data)
 
 
-def write_lines(path: str | PathLike[str], layout: Layout, lines: list[str]) -> None:
+def write_lines(path: str | PathLike[str], layout: FileSchema, lines: list[str]) -> None:
     """Write the header and lines of text; for small files."""
     with replacing(path) as file:
         file.write("\n".join([layout.header, *lines, ""]).encode("ascii"))
@@ -522,7 +533,7 @@ NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True)
-class Rows:
+class SheetRows:
     """What a file holds: its id columns, and for each row the code of its cell of places."""
 
     ids: NDArray[np.int32]
@@ -533,7 +544,7 @@ class Rows:
         return len(self.codes)
 
 
-def scan(
+def scan_sheet(
     sheet: Sheet,
     places: Places | None = None,
     *,
@@ -541,7 +552,7 @@ def scan(
     expected_rows: int | None = None,
     allow_repetition: bool = False,
     max_listed_ids: int = NO_LIMIT,
-) -> Rows:
+) -> SheetRows:
     """Read all rows with the compiled scanner and note every fault in the sheet.
 
     With `places` the last column holds cells of places, whose ids the layout's last column knows.
@@ -565,7 +576,7 @@ def scan(
         data,
         sheet.start,
         np.array([column.highest for column in columns], np.int64),
-        _lookup(places),
+        _build_lookup(places),
         is_list,
         n_keys,
         allow_repetition,
@@ -579,26 +590,26 @@ def scan(
         records,
     )
     for record in records[:n_faults].tolist():
-        sheet.add(_fault_of(sheet, record, n_keys, allow_repetition, max_listed_ids))
+        sheet.add(_explain_fault(sheet, record, n_keys, allow_repetition, max_listed_ids))
     sheet.total += max(n_faults - SHOWN_FAULTS, 0)
     stopped = any(fault.code == "too-many-ids" for fault in sheet.faults)
     if expected_rows is not None and lines != expected_rows and not stopped:
-        sheet.add(row_count_fault(lines, expected_rows))
+        sheet.add(build_row_count_fault(lines, expected_rows))
     offsets = set_offsets[: n_sets + 1]
-    return Rows(ids[:, :n_rows], codes[:n_rows], PlaceSets(offsets, members[: offsets[-1]]))
+    return SheetRows(ids[:, :n_rows], codes[:n_rows], PlaceSets(offsets, members[: offsets[-1]]))
 
 
-def _lookup(places: Places | None) -> NDArray[np.int32]:
+def _build_lookup(places: Places | None) -> NDArray[np.int32]:
     """Return the index of each id, -1 where there is none; id 0 never is."""
     if places is None:
         return np.zeros(0, np.int32)
-    ids = region_ids(places)
+    ids = convert_region_ids(places)
     table = np.full(int(ids.max(initial=0)) + 1, -1, np.int32)
     table[ids] = np.arange(len(ids), dtype=np.int32)
     return table
 
 
-def _fault_of(
+def _explain_fault(
     sheet: Sheet, record: list[int], n_keys: int, allow_repetition: bool, max_listed_ids: int
 ) -> Fault:
     """Explain why the scanner refused a line."""
@@ -611,23 +622,23 @@ def _fault_of(
         problem = f"the file lists more than {max_listed_ids:,} ids up to here, {limit}"
         return Fault(row, None, None, problem, "too-many-ids")
     if kind == BAD_LINE:
-        return long_line_fault(stop - start, row, sheet.layout) or _bad_line(
-            sheet, _line(sheet, start, stop), row, allow_repetition
+        return find_long_line_fault(stop - start, row, sheet.layout) or _explain_bad_line(
+            sheet, _read_line(sheet, start, stop), row, allow_repetition
         )
     keys = ",".join(column.name for column in sheet.layout.columns[:n_keys])
-    line = text_of(_line(sheet, start, stop))
+    line = decode_for_display(_read_line(sheet, start, stop))
     if kind == DUPLICATE:
         return Fault(row, keys, line, f"the same {keys} as in the row before", "duplicate-row")
     return Fault(row, keys, line, f"rows must ascend by {keys}", "unsorted-row")
 
 
-def _bad_line(sheet: Sheet, line: bytes, row: int, allow_repetition: bool) -> Fault:
+def _explain_bad_line(sheet: Sheet, line: bytes, row: int, allow_repetition: bool) -> Fault:
     fault = diagnose_line(line, row, sheet.layout, allow_repetition=allow_repetition)
     if fault is None:
         raise RuntimeError(f"the scanner refuses {line!r}, the grammar does not")
     return fault
 
 
-def _line(sheet: Sheet, start: int, stop: int) -> bytes:
+def _read_line(sheet: Sheet, start: int, stop: int) -> bytes:
     line = sheet.data[start:stop]
     return line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")

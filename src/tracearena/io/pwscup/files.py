@@ -25,17 +25,17 @@ from tracearena.io.pwscup.checker import (
     REGIONS,
     REGIONS_WITHOUT_HOSPITALS,
     TRACES,
-    Rows,
     Sheet,
-    id_column,
+    SheetRows,
+    build_place_column,
+    convert_id_column,
+    convert_region_ids,
     open_sheet,
-    place_column,
-    region_ids,
-    scan,
+    scan_sheet,
     write_lines,
     write_rows,
 )
-from tracearena.io.pwscup.official_times import ContestTimes, keeping_times, settled_clock
+from tracearena.io.pwscup.official_times import ContestTimes, choose_clock, write_times_beside
 from tracearena.traces import Clock, Grid, IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import CONTEST_KM_PER_DEGREE
 from tracearena.traces.row_table import EventTable
@@ -61,10 +61,10 @@ def read_traces(
         What the time ids mean; by default what ``info_time.csv`` beside the file says, and without
         one the contest's clock, which must fit.
     """
-    sheet = open_sheet(path, TRACES.with_last(place_column(places, "id")))
-    rows = scan(sheet, places, n_keys=2)
+    sheet = open_sheet(path, TRACES.with_last(build_place_column(places, "id")))
+    rows = scan_sheet(sheet, places, n_keys=2)
     sheet.refuse_faulty()
-    return Traces(places, _clock(path, clock, rows), place_index=rows.codes, **_frame(rows))
+    return Traces(places, _choose_rows_clock(path, clock, rows), place_index=rows.codes, **_build_frame(rows))
 
 
 def write_traces(traces: Traces, path: str | PathLike[str], *, with_times: bool = True) -> Path | None:
@@ -73,8 +73,8 @@ def write_traces(traces: Traces, path: str | PathLike[str], *, with_times: bool 
     With times, ``info_time.csv`` is written beside them where the contest's clock would not do;
     where it went is returned.
     """
-    keys = _keys(traces)
-    with keeping_times(path, traces) if with_times else nullcontext() as times:
+    keys = _build_key_columns(traces)
+    with write_times_beside(path, traces) if with_times else nullcontext() as times:
         write_rows(path, TRACES, keys, traces.place_index, places=traces.places)
     return times
 
@@ -101,16 +101,16 @@ def read_obfuscated(
     """
     sheet = open_sheet(
         path,
-        OBFUSCATED.with_last(place_column(original.places, "list")),
-        max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(original)),
+        OBFUSCATED.with_last(build_place_column(original.places, "list")),
+        max_bytes=_choose_limit(max_bytes, MAX_SUBMISSION_BYTES, len(original)),
         rows=len(original),
     )
-    rows = scan(
+    rows = scan_sheet(
         sheet,
         original.places,
         expected_rows=len(original),
         allow_repetition=allow_repetition,
-        max_listed_ids=_limit(max_listed_ids, MAX_LISTED_IDS, len(original)),
+        max_listed_ids=_choose_limit(max_listed_ids, MAX_LISTED_IDS, len(original)),
     )
     sheet.refuse_faulty()
     return ObfuscatedTraces.like(original, rows.codes, rows.sets)
@@ -132,17 +132,17 @@ def read_anonymized(
 
     The clock is found as in `read_traces`.
     """
-    sheet = open_sheet(path, ANONYMIZED.with_last(place_column(places, "list")))
-    rows = scan(sheet, places, n_keys=2, allow_repetition=allow_repetition)
+    sheet = open_sheet(path, ANONYMIZED.with_last(build_place_column(places, "list")))
+    rows = scan_sheet(sheet, places, n_keys=2, allow_repetition=allow_repetition)
     sheet.refuse_faulty()
-    clock = _clock(path, clock, rows)
-    return ObfuscatedTraces(places, clock, codes=rows.codes, sets=rows.sets, **_frame(rows))
+    clock = _choose_rows_clock(path, clock, rows)
+    return ObfuscatedTraces(places, clock, codes=rows.codes, sets=rows.sets, **_build_frame(rows))
 
 
 def write_anonymized(anonymized: ObfuscatedTraces, path: str | PathLike[str]) -> None:
     """Write public traces, with times as in `write_traces`; the user ids must be pseudonyms."""
-    keys = _keys(anonymized)
-    with keeping_times(path, anonymized):
+    keys = _build_key_columns(anonymized)
+    with write_times_beside(path, anonymized):
         write_rows(path, ANONYMIZED, keys, anonymized.codes, anonymized.sets, anonymized.places)
 
 
@@ -159,19 +159,19 @@ def read_inferred_traces(
     max_bytes
         Limit of a submission, as in `read_obfuscated`.
     """
-    frame = original_frame if original_frame.is_complete else _without_gaps(original_frame)
+    frame = original_frame if original_frame.is_complete else _check_no_gaps(original_frame)
     sheet = open_sheet(
         path,
-        INFERRED_TRACES.with_last(place_column(frame.places, "id")),
-        max_bytes=_limit(max_bytes, MAX_SUBMISSION_BYTES, len(frame)),
+        INFERRED_TRACES.with_last(build_place_column(frame.places, "id")),
+        max_bytes=_choose_limit(max_bytes, MAX_SUBMISSION_BYTES, len(frame)),
         rows=len(frame),
     )
-    rows = scan(sheet, frame.places, expected_rows=len(frame))
+    rows = scan_sheet(sheet, frame.places, expected_rows=len(frame))
     sheet.refuse_faulty()
     return frame.with_places(rows.codes)
 
 
-def _without_gaps(traces: Traces) -> Traces:
+def _check_no_gaps(traces: Traces) -> Traces:
     anywhere = np.zeros((traces.n_users, traces.n_instants), np.int32)
     return Traces.from_dense(
         anywhere, traces.places, traces.clock, user_ids=traces.user_ids, first_instant=traces.span[0]
@@ -183,18 +183,20 @@ def write_inferred_traces(inferred: Traces, path: str | PathLike[str]) -> None:
     write_rows(path, INFERRED_TRACES, [], inferred.place_index, places=inferred.places)
 
 
-def _limit(given: int | None, default: int, cells: int) -> int:
+def _choose_limit(given: int | None, default: int, cells: int) -> int:
     if given is not None:
         return given
     return max(default, default * cells // _CELLS_OF_FINAL_ROUND)
 
 
-def _clock(path: str | PathLike[str], clock: Clock | ContestTimes | None, rows: Rows) -> Clock:
+def _choose_rows_clock(
+    path: str | PathLike[str], clock: Clock | ContestTimes | None, rows: SheetRows
+) -> Clock:
     times = rows.ids[1]
-    return settled_clock(path, clock, int(times.min()) - 1, int(times.max()))
+    return choose_clock(path, clock, int(times.min()) - 1, int(times.max()))
 
 
-def _frame(rows: Rows) -> dict[str, Any]:
+def _build_frame(rows: SheetRows) -> dict[str, Any]:
     """Return users, offsets and instants of rows sorted by user and time."""
     users, times = rows.ids
     starts = np.flatnonzero(np.diff(users, prepend=0))
@@ -205,9 +207,9 @@ def _frame(rows: Rows) -> dict[str, Any]:
     }
 
 
-def _keys(table: EventTable) -> list[NDArray[np.int32]]:
+def _build_key_columns(table: EventTable) -> list[NDArray[np.int32]]:
     """Return the id and time columns, which must ascend."""
-    ids = id_column(table.user_ids, "user ids")
+    ids = convert_id_column(table.user_ids, "user ids")
     if not (ids[:-1] < ids[1:]).all():
         raise DataError("users must be in ascending order of their ids: use take_users(np.argsort(ids))")
     if not table.is_regular:
@@ -242,7 +244,7 @@ def read_places(path: str | PathLike[str]) -> Places:
     sheet.refuse_faulty()
     latitude = np.array([float(cells[3]) for cells in rows])
     longitude = np.array([float(cells[4]) for cells in rows])
-    grid = _grid_of(rows, latitude, longitude, sheet)
+    grid = _check_region_grid(rows, latitude, longitude, sheet)
     return Places(
         latitude,
         longitude,
@@ -253,7 +255,7 @@ def read_places(path: str | PathLike[str]) -> Places:
     )
 
 
-def _grid_of(
+def _check_region_grid(
     rows: list[list[str]], latitude: NDArray[np.float64], longitude: NDArray[np.float64], sheet: Sheet
 ) -> Grid:
     columns = max(sum(cells[1] == "1" for cells in rows), 1)
@@ -267,7 +269,7 @@ def _grid_of(
         problem = f"{len(rows)} regions with {columns} in the first row are no grid of at least 2 × 2"
         sheet.add(Fault(None, None, None, problem, "not-a-grid"))
     sheet.refuse_faulty()
-    grid = _bounds(n_rows, columns, latitude, longitude, sheet)
+    grid = _compute_grid_bounds(n_rows, columns, latitude, longitude, sheet)
     expected = grid.centres()
     for got, want, name in zip((latitude, longitude), expected, ("y(center)", "x(center)"), strict=True):
         for index in np.flatnonzero(np.abs(got - want) > _TOLERANCE_DEGREES).tolist():
@@ -277,7 +279,7 @@ def _grid_of(
     return grid
 
 
-def _bounds(
+def _compute_grid_bounds(
     rows: int, columns: int, latitude: NDArray[np.float64], longitude: NDArray[np.float64], sheet: Sheet
 ) -> Grid:
     # Rounded, because centres are printed with the noise of their own arithmetic.
@@ -303,25 +305,27 @@ def write_places(places: Places, path: str | PathLike[str]) -> None:
     grid = places.grid
     if grid is None or min(grid.rows, grid.columns) < 2:
         raise DataError("info_region.csv holds the cells of a grid of at least 2 × 2")
-    if not np.array_equal(region_ids(places), np.arange(1, len(places) + 1)):
+    if not np.array_equal(convert_region_ids(places), np.arange(1, len(places) + 1)):
         raise DataError("info_region.csv numbers the regions 1, 2, … in the order of the grid")
     lines = []
     for index, (y, x, hospital) in enumerate(
         zip(places.latitude, places.longitude, places.sensitive, strict=True)
     ):
         row, column = divmod(index, grid.columns)
-        lines.append(f"{index + 1},{row + 1},{column + 1},{_decimal(y)},{_decimal(x)},{int(hospital)}")
+        lines.append(
+            f"{index + 1},{row + 1},{column + 1},{_format_decimal(y)},{_format_decimal(x)},{int(hospital)}"
+        )
     write_lines(path, REGIONS, lines)
 
 
-def _decimal(value: float) -> str:
+def _format_decimal(value: float) -> str:
     """Return the shortest decimal that reads as this number, never with an exponent."""
     return np.format_float_positional(value, trim="0")
 
 
 def write_distances(places: Places, path: str | PathLike[str]) -> None:
     """Write the distance in km of every ordered pair of regions, unrounded."""
-    ids = region_ids(places).tolist()
+    ids = convert_region_ids(places).tolist()
     lines = []
     for index, (first, hospital) in enumerate(zip(ids, places.sensitive.tolist(), strict=True)):
         distances = places.distance_km(index, np.arange(len(places))).tolist()
@@ -336,7 +340,7 @@ def write_distances(places: Places, path: str | PathLike[str]) -> None:
 def read_id_table(path: str | PathLike[str]) -> IdTable:
     """Read an ID table (``pse_id,user_id``): ascending by pseudonym, no user twice."""
     sheet = open_sheet(path, ID_TABLE)
-    pseudonyms, users = scan(sheet, n_keys=1).ids
+    pseudonyms, users = scan_sheet(sheet, n_keys=1).ids
     _, first = np.unique(users, return_index=True)
     again = users > 0
     again[first] = False
@@ -348,7 +352,10 @@ def read_id_table(path: str | PathLike[str]) -> IdTable:
 
 def write_id_table(table: IdTable, path: str | PathLike[str]) -> None:
     """Write an ID table, for its owner's eyes alone."""
-    columns = [id_column(table.pseudonyms, "pseudonyms"), id_column(table.user_ids, "user ids")]
+    columns = [
+        convert_id_column(table.pseudonyms, "pseudonyms"),
+        convert_id_column(table.user_ids, "user ids"),
+    ]
     write_rows(path, ID_TABLE, columns, private=True)
 
 
@@ -372,10 +379,10 @@ def read_inferred_table(
     """
     limit = MAX_SUBMISSION_BYTES if max_bytes is None else max_bytes
     sheet = open_sheet(path, INFERRED_TABLE, max_bytes=limit, rows=len(pseudonyms))
-    (guesses,) = scan(sheet, expected_rows=len(pseudonyms)).ids
+    (guesses,) = scan_sheet(sheet, expected_rows=len(pseudonyms)).ids
     if users is not None:
         known = np.asarray(users)
-        problem = f"there is no such user; it must be one of the {len(known):,} users {_range(known)}"
+        problem = f"there is no such user; it must be one of the {len(known):,} users {_format_range(known)}"
         _note_users(sheet, guesses, (guesses > 0) & ~np.isin(guesses, known), problem, "unknown-user")
     sheet.refuse_faulty()
     return IdTable(pseudonyms, guesses)
@@ -383,10 +390,10 @@ def read_inferred_table(
 
 def write_inferred_table(table: IdTable, path: str | PathLike[str]) -> None:
     """Write the user ids of an inferred table, in the order of the pseudonyms."""
-    write_rows(path, INFERRED_TABLE, [id_column(table.user_ids, "user ids")])
+    write_rows(path, INFERRED_TABLE, [convert_id_column(table.user_ids, "user ids")])
 
 
-def _range(known: NDArray[Any]) -> str:
+def _format_range(known: NDArray[Any]) -> str:
     return f"from {known.min()} to {known.max()}" if len(known) else ""
 
 

@@ -52,8 +52,8 @@ def read_times(path: str | PathLike[str]) -> ContestTimes:
     sheet = open_sheet(path, TIMES)
     rows = list(sheet.lines())
     sheet.refuse_faulty()
-    times = _guess([cells for _, cells in rows], sheet)
-    expected = _lines(times)
+    times = _guess_times([cells for _, cells in rows], sheet)
+    expected = _format_time_rows(times)
     for (row, cells), line in zip(rows, expected, strict=False):
         if ",".join(cells) != line:
             sheet.add(Fault(row, None, ",".join(cells), f"it must be {line}", "not-a-clock"))
@@ -64,7 +64,7 @@ def read_times(path: str | PathLike[str]) -> ContestTimes:
     return times
 
 
-def _guess(rows: list[list[str]], sheet: Sheet) -> ContestTimes:
+def _guess_times(rows: list[list[str]], sheet: Sheet) -> ContestTimes:
     """Return the times that the first day and the number of rows tell of."""
     per_day = max(sum(cells[2] == "1" for cells in rows), 1)
     seconds = [int(hour) * 3600 + int(minute) * 60 for *_, hour, minute in rows[:2]]
@@ -79,7 +79,7 @@ def _guess(rows: list[list[str]], sheet: Sheet) -> ContestTimes:
     return ContestTimes(clock, -(-reference // per_day), -(-(len(rows) - reference) // per_day))
 
 
-def _lines(times: ContestTimes) -> list[str]:
+def _format_time_rows(times: ContestTimes) -> list[str]:
     lines = []
     cut, stop = times.original_span
     for instant in range(stop):
@@ -93,13 +93,13 @@ def _lines(times: ContestTimes) -> list[str]:
 def write_times(times: ContestTimes, path: str | PathLike[str]) -> None:
     """Write the table of times; the clock must tick in whole minutes."""
     with replacing(path) as out:
-        out.write(_text(times))
+        out.write(_format_times_file(times))
 
 
-def _text(times: ContestTimes) -> bytes:
+def _format_times_file(times: ContestTimes) -> bytes:
     if times.clock.start_s % 60 or times.clock.interval_s % 60:
         raise DataError("info_time.csv holds hours and minutes, and this clock has seconds")
-    return "\n".join([TIMES.header, *_lines(times), ""]).encode("ascii")
+    return "\n".join([TIMES.header, *_format_time_rows(times), ""]).encode("ascii")
 
 
 def times_beside(path: str | PathLike[str]) -> ContestTimes | None:
@@ -108,7 +108,7 @@ def times_beside(path: str | PathLike[str]) -> ContestTimes | None:
     return read_times(beside) if beside.is_file() else None
 
 
-def found_times(path: str | PathLike[str], places: object = None) -> Path | None:
+def find_times_file(path: str | PathLike[str], places: object = None) -> Path | None:
     """Return the table of times that belongs to a file: beside it, or beside the file of its places."""
     for near in (path, places):
         if isinstance(near, (str, PathLike)) and Path(near).with_name(NAME).is_file():
@@ -116,15 +116,16 @@ def found_times(path: str | PathLike[str], places: object = None) -> Path | None
     return None
 
 
-def assumed_times() -> str:
+def explain_default_times() -> str:
     """Return what is said of a file that is read by the contest's clock for want of a table of times."""
     return (
-        f"there is no {NAME} with it, so its times are read as {_words(PWS_CLOCK)}, the contest's; --times "
+        f"there is no {NAME} with it, so its times are read as {_describe_clock(PWS_CLOCK)}, the "
+        "contest's; --times "
         "names others"
     )
 
 
-def settled_clock(
+def choose_clock(
     path: str | PathLike[str], clock: Clock | ContestTimes | None, first: int, stop: int
 ) -> Clock:
     """Return the clock of a file with events from instant `first` up to `stop`.
@@ -136,7 +137,7 @@ def settled_clock(
         return clock
     times = times_beside(path) if clock is None else clock
     if times is None:
-        if not _is_of_contest(first, stop):
+        if not _is_contest_span(first, stop):
             raise FileError.whole(
                 path,
                 f"times {first + 1} to {stop} are not the contest's (whole days of "
@@ -153,7 +154,7 @@ def settled_clock(
 
 
 @contextmanager
-def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[Path | None]:
+def write_times_beside(path: str | PathLike[str], traces: EventTable) -> Iterator[Path | None]:
     """Put ``info_time.csv`` beside a file that cannot be read without, if the block ends well.
 
     One that is there with the same instants a day stays, with more days where they are needed; one
@@ -171,39 +172,41 @@ def keeping_times(path: str | PathLike[str], traces: EventTable) -> Iterator[Pat
     first, stop = int(traces.instants.min()), int(traces.instants.max()) + 1
     clock, known = traces.clock, times_beside(target)
     days = int(clock.day_of(stop - 1)) + 1
-    if known is None and _same(clock, PWS_CLOCK) and _is_of_contest(first, stop):
+    if known is None and _has_same_times(clock, PWS_CLOCK) and _is_contest_span(first, stop):
         yield None
         return
-    if known is not None and not _same(clock, known.clock):
+    if known is not None and not _has_same_times(clock, known.clock):
         raise FileError.whole(
             target.with_name(NAME),
-            f"has {_words(known.clock)}, but {target.name} {_words(clock)}; write to another folder",
+            f"has {_describe_clock(known.clock)}, but {target.name} {_describe_clock(clock)}; write to "
+            "another folder",
             "other-clock",
         )
     if known is None:
-        _refuse_beside_others(target, clock)
+        _check_other_files(target, clock)
     old = (0, 0) if known is None else (known.reference_days, known.original_days)
     if sum(old) >= days:
         yield None
         return
     with replacing(target.with_name(NAME)) as out:
-        out.write(_text(ContestTimes(clock, old[0], days - old[0])))
+        out.write(_format_times_file(ContestTimes(clock, old[0], days - old[0])))
         yield target.with_name(NAME)
 
 
-def _refuse_beside_others(target: Path, clock: Clock) -> None:
+def _check_other_files(target: Path, clock: Clock) -> None:
     """Refuse a table of times for a file where others lie that are read by the contest's clock."""
     for other in sorted(target.parent.glob("*.csv*")):
-        if other.name != target.name and other.is_file() and _is_read_by_the_contests_clock(other):
+        if other.name != target.name and other.is_file() and _uses_contest_clock(other):
             raise FileError.whole(
                 target.with_name(NAME),
-                f"would give {target.name} {_words(clock)}, and {other.name} beside it too, which is read by "
+                f"would give {target.name} {_describe_clock(clock)}, and {other.name} beside it too, which "
+                "is read by "
                 "the contest's clock; write to another folder",
                 "other-clock",
             )
 
 
-def _is_read_by_the_contests_clock(path: Path) -> bool:
+def _uses_contest_clock(path: Path) -> bool:
     """Whether a file holds traces of the contest whose times are the contest's."""
     try:
         lines = read_bytes(path, max_bytes=_LARGEST_NEIGHBOUR).splitlines()
@@ -212,15 +215,15 @@ def _is_read_by_the_contests_clock(path: Path) -> bool:
         times = [int(line.split(b",")[1]) for line in lines[1:]]
     except (OSError, FileError, ValueError, IndexError):
         return False
-    return len(times) > 0 and _is_of_contest(min(times) - 1, max(times))
+    return len(times) > 0 and _is_contest_span(min(times) - 1, max(times))
 
 
-def _is_of_contest(first: int, stop: int) -> bool:
+def _is_contest_span(first: int, stop: int) -> bool:
     per_day = PWS_CLOCK.instants_per_day
     return first % per_day == 0 and stop % per_day == 0 and stop <= CONTEST_INSTANTS
 
 
-def _same(one: Clock, other: Clock) -> bool:
+def _has_same_times(one: Clock, other: Clock) -> bool:
     """Whether two clocks have the same times of day, which is all that the table holds."""
     # One instant a day has no interval.
     alone = one.instants_per_day == 1
@@ -229,5 +232,5 @@ def _same(one: Clock, other: Clock) -> bool:
     )
 
 
-def _words(clock: Clock) -> str:
+def _describe_clock(clock: Clock) -> str:
     return f"{clock.instants_per_day} times a day every {clock.interval_s / 60:g} min from {clock.label(0)}"

@@ -17,7 +17,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tracearena.errors import Fault, FileError
-from tracearena.io.pwscup.checker import Layout, row_count_fault
+from tracearena.io.pwscup.checker import FileSchema, build_row_count_fault
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,42 +53,42 @@ def read_footer(data: bytes) -> Footer:
     if size > _LARGEST_FOOTER:
         raise ValueError(f"its footer has {size:,} bytes; {_LARGEST_FOOTER:,} are the most")
     try:
-        footer, _ = _Compact(data, len(data) - 8 - size, len(data) - 8).structure()
-        return _summed(data, footer)
+        footer, _ = _CompactReader(data, len(data) - 8 - size, len(data) - 8).structure()
+        return _build_footer(data, footer)
     except (KeyError, TypeError, AttributeError, IndexError, UnicodeDecodeError):
         raise ValueError("its footer cannot be read") from None
 
 
-def _summed(data: bytes, footer: Structure) -> Footer:
+def _build_footer(data: bytes, footer: Structure) -> Footer:
     elements = footer[2][1:]
     names = tuple(element[4].decode() for element in elements)
-    rows, unpacked = _count(footer[3]), 0
-    if rows != sum(_count(group[3]) for group in footer[4]):
+    rows, unpacked = _check_count(footer[3]), 0
+    if rows != sum(_check_count(group[3]) for group in footer[4]):
         raise ValueError("its footer contradicts itself")
     for group in footer[4]:
         for chunk in group[1]:
-            unpacked += _unpacked_bytes(data, chunk[3], _count(group[3]))
+            unpacked += _count_page_bytes(data, chunk[3], _check_count(group[3]))
     return Footer(names, rows, unpacked)
 
 
-def _unpacked_bytes(data: bytes, column: Structure, rows: int) -> int:
+def _count_page_bytes(data: bytes, column: Structure, rows: int) -> int:
     """Go through the pages of a column and add up what they unpack to."""
-    at = _count(column.get(11) or column[9])
-    stop = at + _count(column[7])
+    at = _check_count(column.get(11) or column[9])
+    stop = at + _check_count(column[7])
     if not 4 <= at <= stop <= len(data):
         raise ValueError("its pages lie outside the file")
     unpacked = values = 0
     while at < stop:
-        page, at = _Compact(data, at, stop).structure()
-        at += _count(page[3])
-        unpacked += _count(page[2])
-        values += _values_of(page)
+        page, at = _CompactReader(data, at, stop).structure()
+        at += _check_count(page[3])
+        unpacked += _check_count(page[2])
+        values += _count_page_values(page)
     if values != rows or at != stop:
         raise ValueError("its pages and its footer contradict each other")
     return unpacked
 
 
-def _values_of(page: Structure) -> int:
+def _count_page_values(page: Structure) -> int:
     """Return how many cells a page holds; none if it is a dictionary."""
     if page[1] == _DICTIONARY_PAGE:
         return 0
@@ -97,17 +97,17 @@ def _values_of(page: Structure) -> int:
     header, encoding = (page[5], 2) if page[1] == _DATA_PAGE else (page[8], 4)
     if header[encoding] not in _ENCODINGS:
         raise ValueError("a page has an encoding that is not accepted")
-    return _count(header[1])
+    return _check_count(header[1])
 
 
-def _count(value: Any) -> int:
+def _check_count(value: Any) -> int:
     """Return a number of things, which nothing else may stand for."""
     if not isinstance(value, int) or value < 0:
         raise TypeError("not a number of things")
     return value
 
 
-class _Compact:
+class _CompactReader:
     """A reader of Thrift's compact protocol, from one byte up to another."""
 
     def __init__(self, data: bytes, at: int, stop: int) -> None:
@@ -183,48 +183,52 @@ class _Compact:
 _BYTES_OF_NUMBERS = 16
 
 
-def header_of(path: str | PathLike[str], data: bytes) -> str:
+def format_parquet_header(path: str | PathLike[str], data: bytes) -> str:
     """Return the names of the columns as the header of a CSV file."""
-    return ",".join(_footer(path, data).columns)
+    return ",".join(_read_checked_footer(path, data).columns)
 
 
-def csv_of(path: str | PathLike[str], data: bytes, layout: Layout, rows: int, max_bytes: int) -> bytes | None:
+def convert_parquet_to_csv(
+    path: str | PathLike[str], data: bytes, layout: FileSchema, rows: int, max_bytes: int
+) -> bytes | None:
     """Return a Parquet file with the columns of a layout as CSV; None if that is larger than the limit.
 
     Rows and sizes are those that the footer and the pages name: a file that has others than asked for, or
     that unpacks to too much, is refused before anything is unpacked.
     """
-    footer = _footer(path, data)
+    footer = _read_checked_footer(path, data)
     if footer.rows == 0:
         return f"{layout.header}\n".encode()
     if footer.rows != rows:
-        raise FileError(path, [replace(row_count_fault(footer.rows, rows), header_lines=None)])
+        raise FileError(path, [replace(build_row_count_fault(footer.rows, rows), header_lines=None)])
     if footer.unpacked_bytes > max_bytes + _BYTES_OF_NUMBERS * rows:
         return None
-    return _text(_table(path, data, layout), path, layout, max_bytes)
+    return _format_csv_text(_read_parquet_table(path, data, layout), path, layout, max_bytes)
 
 
-def _footer(path: str | PathLike[str], data: bytes) -> Footer:
+def _read_checked_footer(path: str | PathLike[str], data: bytes) -> Footer:
     try:
         return read_footer(data)
     except ValueError as error:
-        raise _broken(path, str(error)) from None
+        raise _build_parquet_error(path, str(error)) from None
 
 
-def _table(path: str | PathLike[str], data: bytes, layout: Layout) -> pl.DataFrame:
+def _read_parquet_table(path: str | PathLike[str], data: bytes, layout: FileSchema) -> pl.DataFrame:
     import polars as pl
 
     names = [column.name for column in layout.columns]
     try:
         return pl.read_parquet(io.BytesIO(data), columns=names, parallel="none", use_statistics=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise _broken(path, "its pages cannot be read") from None
+        raise _build_parquet_error(path, "its pages cannot be read") from None
 
 
-def _text(table: pl.DataFrame, path: str | PathLike[str], layout: Layout, max_bytes: int) -> bytes | None:
+def _format_csv_text(
+    table: pl.DataFrame, path: str | PathLike[str], layout: FileSchema, max_bytes: int
+) -> bytes | None:
     import polars as pl
 
-    columns = [_as_text(table[column.name], path) for column in layout.columns]
+    columns = [_convert_to_text(table[column.name], path) for column in layout.columns]
     size = sum(int(column.str.len_bytes().sum()) + len(column) for column in columns)
     if len(layout.header) + 1 + size > max_bytes:
         return None
@@ -232,7 +236,7 @@ def _text(table: pl.DataFrame, path: str | PathLike[str], layout: Layout, max_by
     return f"{layout.header}\n{lines}\n".encode()
 
 
-def _as_text(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
+def _convert_to_text(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
     """Return a column of whole numbers or text as text, empty where nothing stands."""
     import polars as pl
 
@@ -250,5 +254,5 @@ def _as_text(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
     return text
 
 
-def _broken(path: str | PathLike[str], why: str) -> FileError:
+def _build_parquet_error(path: str | PathLike[str], why: str) -> FileError:
     return FileError.whole(path, f"is not a whole Parquet file: {why}", "bad-parquet")

@@ -17,7 +17,7 @@ def _root(parent: Any, user: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def spread(slot: Any, user: Any, xyz: Any, axis: int, range_m: float, arrival: Any) -> None:
+def spread_messages(slot: Any, user: Any, xyz: Any, axis: int, range_m: float, arrival: Any) -> None:
     """Fill ``arrival[source, user]`` with the slot in which the message arrives.
 
     Points are sorted by slot, then along `axis`, so that a point's neighbours in range lie in a

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from tracearena.checks import require_number, require_whole
 from tracearena.dataframes import Result
 from tracearena.errors import DataError
-from tracearena.metrics.applications.paired import AtOnce, IdTable, Walk, with_true_ids
+from tracearena.metrics.applications.paired import ComparisonChunks, IdTable, WholeComparison, with_true_ids
 from tracearena.traces import GpsTraces
-from tracearena.traces.spread import Spread
+from tracearena.traces.spread import ExactQuantiles
 
 _SHARES = (0.5, 0.9, 0.99)
 
@@ -52,12 +52,12 @@ def distance_error(
     >>> round(distance_error(traces, traces.moved([0.0, 0.0], [0.0, 0.0])).max_m)
     111319
     """
-    return error_of(AtOnce(original, with_true_ids(original, released, id_table)))
+    return measure_error_in_chunks(WholeComparison(original, with_true_ids(original, released, id_table)))
 
 
-def error_of(walk: Walk) -> DistanceError:
+def measure_error_in_chunks(walk: ComparisonChunks) -> DistanceError:
     """Return what `distance_error` does, of users who are walked through."""
-    spread = walk.fold(lambda part: Spread.of(part.distances))
+    spread = walk.fold(lambda part: ExactQuantiles.of(part.distances))
     _require_some(spread)
     keys = spread.keys_of(_SHARES)
     again = walk.visit(lambda part: part.distances_starting_with(keys))
@@ -73,14 +73,14 @@ def error_of(walk: Walk) -> DistanceError:
     )
 
 
-def mean_error_m(walk: Walk) -> float:
+def mean_error_m(walk: ComparisonChunks) -> float:
     """Return the mean distance alone, for which all points need to pass but once."""
-    spread = walk.fold(lambda part: Spread.of(part.distances))
+    spread = walk.fold(lambda part: ExactQuantiles.of(part.distances))
     _require_some(spread)
     return spread.mean
 
 
-def _require_some(spread: Spread) -> None:
+def _require_some(spread: ExactQuantiles) -> None:
     if not spread.count:
         raise DataError("no user of the original has released points")
 

@@ -12,9 +12,15 @@ from tracearena.checks import require_number
 from tracearena.dataframes import Result
 from tracearena.errors import DataError
 from tracearena.metrics.applications.error import mean_error_m
-from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, with_true_ids
+from tracearena.metrics.applications.paired import (
+    ComparisonChunk,
+    ComparisonChunks,
+    IdTable,
+    WholeComparison,
+    with_true_ids,
+)
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import trusted
+from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import distance_m, earth_centred, metres_per_degree
 from tracearena.traces.time import local_seconds, solar_seconds
@@ -116,12 +122,14 @@ def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float
     weekday = (local // DAY_S + 3) % 7 < 5
     night = (hour >= NIGHT[0]) | (hour < NIGHT[1])
     office = weekday & (hour >= OFFICE_HOURS[0]) & (hour < OFFICE_HOURS[1])
-    weight = _stay_s(traces)
-    home = [_peak(traces, user, night, weight, reach_m) for user in range(traces.n_users)]
-    work = [_peak(traces, user, office, weight, reach_m) for user in range(traces.n_users)]
+    weight = _stay_seconds(traces)
+    home = [_find_peak(traces, user, night, weight, reach_m) for user in range(traces.n_users)]
+    work = [_find_peak(traces, user, office, weight, reach_m) for user in range(traces.n_users)]
     columns = (np.array(places, np.float64).reshape(-1, 2) for places in (home, work))
     (home_lat, home_lon), (work_lat, work_lon) = (np.ascontiguousarray(c.T) for c in columns)
-    return KeyPlaces(trusted(home_lat), trusted(home_lon), trusted(work_lat), trusted(work_lon))
+    return KeyPlaces(
+        mark_readonly(home_lat), mark_readonly(home_lon), mark_readonly(work_lat), mark_readonly(work_lon)
+    )
 
 
 def compare_homes(
@@ -145,20 +153,22 @@ def compare_homes(
     """
     require_number("within_m", within_m, above=0)
     true = with_true_ids(original, released, id_table)
-    return compared_homes(AtOnce(original, true), timezone=timezone, within_m=within_m)
+    return compare_homes_in_chunks(WholeComparison(original, true), timezone=timezone, within_m=within_m)
 
 
-def compared_homes(walk: Walk, *, timezone: str | None = None, within_m: float = 200.0) -> HomesComparison:
+def compare_homes_in_chunks(
+    walk: ComparisonChunks, *, timezone: str | None = None, within_m: float = 200.0
+) -> HomesComparison:
     """Return what `compare_homes` does, of users who are walked through."""
     require_number("within_m", within_m, above=0)
     if not walk.released_points:
         raise DataError("the released traces have no points")
     noise_m = mean_error_m(walk) if (walk.is_released & (walk.points > 0)).any() else 0.0
     reach_m = max(REACH_M, noise_m)
-    before = _joined(walk.visit(lambda part: key_places(part.original, timezone=timezone)))
-    after = _joined(walk.visit(lambda part: _released_places(part, timezone, reach_m)))
-    home = _compared(before.home, after.home, within_m)
-    work = _compared(before.work, after.work, within_m)
+    before = _concat_key_places(walk.visit(lambda part: key_places(part.original, timezone=timezone)))
+    after = _concat_key_places(walk.visit(lambda part: _find_places_in_release(part, timezone, reach_m)))
+    home = _compare_places(before.home, after.home, within_m)
+    work = _compare_places(before.work, after.work, within_m)
     return HomesComparison(
         users_with_home=home.users,
         users_with_work=work.users,
@@ -174,13 +184,13 @@ def compared_homes(walk: Walk, *, timezone: str | None = None, within_m: float =
     )
 
 
-def _released_places(part: Part, timezone: str | None, reach_m: float) -> KeyPlaces:
+def _find_places_in_release(part: ComparisonChunk, timezone: str | None, reach_m: float) -> KeyPlaces:
     """Return what the release tells of the users of the original, in their order."""
     places = key_places(part.released, timezone=timezone, reach_m=reach_m)
     return KeyPlaces(*(np.append(column, np.nan)[part.same] for column in places.columns))
 
 
-def _joined(parts: list[KeyPlaces]) -> KeyPlaces:
+def _concat_key_places(parts: list[KeyPlaces]) -> KeyPlaces:
     return KeyPlaces(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
 
@@ -191,7 +201,7 @@ class _Comparison(NamedTuple):
     error_m: float | None
 
 
-def _stay_s(traces: GpsTraces) -> NDArray[np.float64]:
+def _stay_seconds(traces: GpsTraces) -> NDArray[np.float64]:
     """Seconds until a user's next point, at most 15 minutes; at least one."""
     seconds = np.full(len(traces), _SHORTEST_STAY_S)
     if len(traces) > 1:
@@ -201,7 +211,7 @@ def _stay_s(traces: GpsTraces) -> NDArray[np.float64]:
     return seconds
 
 
-def _peak(
+def _find_peak(
     traces: GpsTraces, user: int, chosen: NDArray[np.bool_], weight: NDArray[np.float64], reach_m: float
 ) -> tuple[float, float]:
     """Return the position where a user's chosen points are densest, NaN without points."""
@@ -229,7 +239,7 @@ def _peak(
     return float(latitude[0] + centre[1] / north), float(found_longitude)
 
 
-def _compared(
+def _compare_places(
     truth: tuple[NDArray[np.float64], NDArray[np.float64]],
     told: tuple[NDArray[np.float64], NDArray[np.float64]],
     within_m: float,
@@ -241,7 +251,7 @@ def _compared(
     guesses = [degrees[both] for degrees in told]
     distances = distance_m(*(degrees[both] for degrees in truth), *guesses)
     found = int((distances <= within_m).sum())
-    chance = _of_another(
+    chance = _estimate_chance(
         earth_centred(*(degrees[known] for degrees in truth)), earth_centred(*guesses), found, within_m
     )
     return _Comparison(
@@ -252,7 +262,7 @@ def _compared(
     )
 
 
-def _of_another(
+def _estimate_chance(
     truth: NDArray[np.float64], told: NDArray[np.float64], own: int, within_m: float
 ) -> float | None:
     """Share of pairs of a user and another user's released place that lie together.

@@ -13,10 +13,17 @@ from tracearena.checks import require_number
 from tracearena.dataframes import Result
 from tracearena.errors import DataError
 from tracearena.metrics.applications.error import bayesian_update, mean_error_m
-from tracearena.metrics.applications.paired import AtOnce, IdTable, Part, Walk, are_row_by_row, with_true_ids
+from tracearena.metrics.applications.paired import (
+    ComparisonChunk,
+    ComparisonChunks,
+    IdTable,
+    WholeComparison,
+    are_row_by_row,
+    with_true_ids,
+)
 from tracearena.traces import GpsTraces, Grid
 from tracearena.traces.box import Box
-from tracearena.traces.gridding import area_of, tessellation
+from tracearena.traces.gridding import find_default_area, tessellation
 
 RANGE_M = 50.0
 MOST_MARGIN_KM = 100.0
@@ -109,8 +116,8 @@ def hotspots(
     """
     if id_table is not None or expected_noise_m is None:
         released = with_true_ids(original, released, id_table)
-    return hotspots_of(
-        AtOnce(original, released),
+    return measure_hotspots_in_chunks(
+        WholeComparison(original, released),
         area=area,
         expected_noise_m=expected_noise_m,
         rounds=rounds,
@@ -120,8 +127,8 @@ def hotspots(
     )
 
 
-def hotspots_of(
-    walk: Walk,
+def measure_hotspots_in_chunks(
+    walk: ComparisonChunks,
     *,
     area: Box | None = None,
     expected_noise_m: float | None = None,
@@ -135,14 +142,14 @@ def hotspots_of(
     require_number("margin_km", margin_km, at_least=0, at_most=MOST_MARGIN_KM)
     side_m = range_m * math.sqrt(math.pi)
     if area is None:
-        area = area_of(lambda work: walk.visit(lambda part: work(part.original)), side_m)
+        area = find_default_area(lambda work: walk.visit(lambda part: work(part.original)), side_m)
     grid = tessellation(area, side_m)
-    true_counts = walk.fold(lambda part: _cell_counts(part, grid))
+    true_counts = walk.fold(lambda part: _count_original_points(part, grid))
     if not true_counts.any():
         raise DataError(f"no original point lies in the area {area}")
     margin = math.ceil(margin_km * 1000 / side_m)
     wide = _with_margin(grid, margin)
-    noisy_counts = walk.fold(lambda part: _noisy_counts(part, grid, wide))
+    noisy_counts = walk.fold(lambda part: _count_noisy_points(part, grid, wide))
     noise = mean_error_m(walk) if expected_noise_m is None else expected_noise_m
     k = int((true_counts > 0).sum())
     update = None
@@ -154,10 +161,10 @@ def hotspots_of(
     noisy = _without_margin(noisy_counts, wide, margin)
     updated = noisy if update is None else _without_margin(update.distribution, wide, margin)
     return Hotspots(
-        offloaded=served_share(true_counts, noisy, k),
-        offloaded_after_update=served_share(true_counts, updated, k),
-        cells_found=served_share(true_counts > 0, noisy, k),
-        cells_found_after_update=served_share(true_counts > 0, updated, k),
+        offloaded=share_served(true_counts, noisy, k),
+        offloaded_after_update=share_served(true_counts, updated, k),
+        cells_found=share_served(true_counts > 0, noisy, k),
+        cells_found_after_update=share_served(true_counts > 0, updated, k),
         hotspots=k,
         rounds=0 if update is None else update.rounds,
         expected_noise_m=float(noise),
@@ -187,7 +194,7 @@ def _without_margin(values: NDArray[Any], wide: Grid, cells: int) -> NDArray[Any
     return table[cells : wide.rows - cells, cells : wide.columns - cells].ravel()
 
 
-def released_counts(
+def count_released_points(
     original: GpsTraces, released: GpsTraces, grid: Grid, wide: Grid | None = None
 ) -> NDArray[np.int64]:
     """Count the released points of people in the area in each cell.
@@ -199,16 +206,16 @@ def released_counts(
     wide
         Where points are counted, the area itself by default; those outside count at its border.
     """
-    part = Part(original, released, are_row_by_row(original, released))
-    return _noisy_counts(part, grid, grid if wide is None else wide)
+    part = ComparisonChunk(original, released, are_row_by_row(original, released))
+    return _count_noisy_points(part, grid, grid if wide is None else wide)
 
 
-def _cell_counts(part: Part, grid: Grid) -> NDArray[np.int64]:
+def _count_original_points(part: ComparisonChunk, grid: Grid) -> NDArray[np.int64]:
     cell = grid.cell_of(part.original.latitude, part.original.longitude)
     return np.bincount(cell[cell >= 0], minlength=len(grid))
 
 
-def _noisy_counts(part: Part, grid: Grid, wide: Grid) -> NDArray[np.int64]:
+def _count_noisy_points(part: ComparisonChunk, grid: Grid, wide: Grid) -> NDArray[np.int64]:
     latitude, longitude = part.released.latitude, part.released.longitude
     judged = part.original if part.row_by_row else part.released
     inside = grid.cell_of(judged.latitude, judged.longitude) >= 0
@@ -218,7 +225,7 @@ def _noisy_counts(part: Part, grid: Grid, wide: Grid) -> NDArray[np.int64]:
     return np.bincount(cell, minlength=len(wide))
 
 
-def served_share(
+def share_served(
     true_counts: NDArray[np.int64] | NDArray[np.bool_],
     popularity: NDArray[np.int64] | NDArray[np.float64],
     k: int,

@@ -14,9 +14,9 @@ from tracearena.engine import block_ranges, run_blocks
 from tracearena.engine.blocks import S
 from tracearena.errors import DataError, shorten
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import different, identifiers, positions
+from tracearena.traces._arrays import find_positions, to_id_array, unique_values
 from tracearena.traces.geodesy import distance_bounds_m, distance_m
-from tracearena.traces.spread import Tied, may_start_with, starting_with
+from tracearena.traces.spread import UniqueCounts, may_start_with, select_starting_with
 
 IdTable: TypeAlias = Mapping[Any, Any]
 """Pseudonym → user. Ids that are written alike are alike: 7, "7" and "007" unless both stand there."""
@@ -50,7 +50,7 @@ def with_true_ids(original: GpsTraces, released: GpsTraces, id_table: IdTable | 
     order = true_order(original.user_ids, ids)
     named = released if id_table is None else released.with_user_ids(ids)
     ranked = named if (np.diff(order) == 1).all() else named.take_users(order)
-    refuse_swapped(AtOnce(original, ranked), has_table=id_table is not None)
+    check_swapped_ids(WholeComparison(original, ranked), has_table=id_table is not None)
     return ranked
 
 
@@ -64,7 +64,7 @@ def true_ids(ours: NDArray[Any], theirs: NDArray[Any], id_table: IdTable | None)
     """
     if id_table is None:
         return theirs
-    table, users = _Words(id_table), _Words({user: user for user in ours.tolist()})
+    table, users = _IdLookup(id_table), _IdLookup({user: user for user in ours.tolist()})
     names: list[Any] = []
     for pseudonym in theirs.tolist():
         named = table.get(pseudonym)
@@ -82,13 +82,13 @@ def true_ids(ours: NDArray[Any], theirs: NDArray[Any], id_table: IdTable | None)
         raise DataError("the id table gives two released users the same id; it must be one to one")
     if len({type(name) for name in names}) > 1:
         # ids are all numbers or all words; somebody whom the original lacks has the table's word
-        names = [_number(name) for name in names]
-    return identifiers(names, "user_ids")
+        names = [_parse_number(name) for name in names]
+    return to_id_array(names, "user_ids")
 
 
 def require_known(ours: NDArray[Any], ids: NDArray[Any]) -> None:
     """Refuse a release of which nobody, by true ids, is in the original."""
-    if len(ids) and positions(ids, ours).max() < 0:
+    if len(ids) and find_positions(ids, ours).max() < 0:
         raise DataError(
             f"none of the {len(ids):,} released users (such as {shorten(str(ids[0]))}) "
             f"has an id of the original (such as {shorten(str(ours[0] if len(ours) else ''))}): if they are "
@@ -98,34 +98,34 @@ def require_known(ours: NDArray[Any], ids: NDArray[Any]) -> None:
 
 def true_order(ours: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
     """Return the released users, by true ids, in the order of the original, those whom it lacks last."""
-    places = positions(ids, ours)
+    places = find_positions(ids, ours)
     return np.argsort(np.where(places < 0, len(ours), places), kind="stable")
 
 
-def _number(name: Any) -> int:
+def _parse_number(name: Any) -> int:
     try:
         return int(name)
     except ValueError:
         raise DataError(f"the id table names {shorten(str(name))}, where the original has numbers") from None
 
 
-class _Words:
+class _IdLookup:
     """Look ids up as they are written, and where that fails as numbers are written."""
 
     def __init__(self, values: Mapping[Any, Any]) -> None:
         self._exact = {str(key): value for key, value in values.items()}
         plain: dict[str, Any] = {}
         for key, value in values.items():
-            word = _plain(key)
+            word = _normalise_id(key)
             plain[word] = value if word not in plain else None
         self._plain = {word: value for word, value in plain.items() if value is not None}
 
     def get(self, key: Any) -> Any:
         """Return the value, None if there is none."""
-        return self._exact.get(str(key), self._plain.get(_plain(key)))
+        return self._exact.get(str(key), self._plain.get(_normalise_id(key)))
 
 
-def _plain(key: Any) -> str:
+def _normalise_id(key: Any) -> str:
     word = str(key).strip()
     return str(int(word)) if word.isascii() and word.isdigit() else word
 
@@ -141,7 +141,7 @@ def are_row_by_row(original: GpsTraces, released: GpsTraces) -> bool:
     return original.has_users_of(released) and original.has_rows_of(released)
 
 
-def matched_points(
+def match_points(
     original: GpsTraces, released: GpsTraces, *, row_by_row: bool | None = None
 ) -> tuple[Ints, Ints]:
     """Return pairs of original and released points of the same user, nearest in time.
@@ -156,19 +156,19 @@ def matched_points(
         everything = np.arange(len(original))
         return everything, everything
     pairs = []
-    for user, other in enumerate(positions(original.user_ids, released.user_ids).tolist()):
+    for user, other in enumerate(find_positions(original.user_ids, released.user_ids).tolist()):
         if other < 0 or released.offsets[other] == released.offsets[other + 1]:
             continue
         points = np.arange(original.offsets[user], original.offsets[user + 1])
         first = released.offsets[other]
         times = released.time_ms[first : released.offsets[other + 1]]
-        pairs.append((points, first + nearest(times, original.time_ms[points])))
+        pairs.append((points, first + find_nearest_times(times, original.time_ms[points])))
     if not pairs:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     return np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs])
 
 
-def nearest(times: Ints, wanted: Ints) -> Ints:
+def find_nearest_times(times: Ints, wanted: Ints) -> Ints:
     """Return the index of the time nearest to each wanted one; the earlier of two."""
     after = np.minimum(np.searchsorted(times, wanted), len(times) - 1)
     before = np.maximum(after - 1, 0)
@@ -183,7 +183,7 @@ _POINTS_PER_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Part:
+class ComparisonChunk:
     """Some users of an original, and what is released of them, under the same ids.
 
     Attributes
@@ -205,7 +205,7 @@ class Part:
     @cached_property
     def same(self) -> NDArray[np.int64]:
         """Where each user of the original stands in the release, -1 for one who is not there."""
-        return positions(self.original.user_ids, self.released.user_ids)
+        return find_positions(self.original.user_ids, self.released.user_ids)
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
@@ -219,23 +219,23 @@ class Part:
         run_blocks(work, block_ranges(len(metres), _POINTS_PER_BLOCK))
         return metres
 
-    def distances_starting_with(self, keys: NDArray[np.int64]) -> Tied:
+    def distances_starting_with(self, keys: NDArray[np.int64]) -> UniqueCounts:
         """Return the distances that begin with some first bits; most points are told apart by bounds."""
         if "distances" in self.__dict__:
-            return starting_with(self.distances, keys)
+            return select_starting_with(self.distances, keys)
         ends = self._ends
         chosen = may_start_with(*distance_bounds_m(*ends), keys)
-        return starting_with(distance_m(*(degrees[chosen] for degrees in ends)), keys)
+        return select_starting_with(distance_m(*(degrees[chosen] for degrees in ends)), keys)
 
     @property
     def _ends(self) -> tuple[NDArray[np.float64], ...]:
         """Latitudes and longitudes of the original points, and of their counterparts."""
-        mine, theirs = matched_points(self.original, self.released, row_by_row=self.row_by_row)
+        mine, theirs = match_points(self.original, self.released, row_by_row=self.row_by_row)
         before, after = self.original, self.released
         return before.latitude[mine], before.longitude[mine], after.latitude[theirs], after.longitude[theirs]
 
 
-class Walk(Protocol):
+class ComparisonChunks(Protocol):
     """The way through an original and its release: every user of both is in one part, in order."""
 
     @property
@@ -250,23 +250,23 @@ class Walk(Protocol):
     def released_points(self) -> int:
         """How many points the release has."""
 
-    def visit(self, work: Callable[[Part], T]) -> list[T]:
+    def visit(self, work: Callable[[ComparisonChunk], T]) -> list[T]:
         """Return what the work makes of every part, in their order."""
 
-    def fold(self, work: Callable[[Part], S]) -> S:
+    def fold(self, work: Callable[[ComparisonChunk], S]) -> S:
         """Return the sum of what the work makes of every part."""
 
 
 @dataclass(frozen=True)
-class AtOnce:
+class WholeComparison:
     """All users in one part."""
 
     original: GpsTraces
     released: GpsTraces
 
     @cached_property
-    def _part(self) -> Part:
-        return Part(self.original, self.released, are_row_by_row(self.original, self.released))
+    def _part(self) -> ComparisonChunk:
+        return ComparisonChunk(self.original, self.released, are_row_by_row(self.original, self.released))
 
     @property
     def points(self) -> NDArray[np.int64]:
@@ -283,11 +283,11 @@ class AtOnce:
         """How many points the release has."""
         return len(self.released)
 
-    def visit(self, work: Callable[[Part], T]) -> list[T]:
+    def visit(self, work: Callable[[ComparisonChunk], T]) -> list[T]:
         """Do the work once."""
         return [work(self._part)]
 
-    def fold(self, work: Callable[[Part], S]) -> S:
+    def fold(self, work: Callable[[ComparisonChunk], S]) -> S:
         """Do the work once."""
         return work(self._part)
 
@@ -299,13 +299,13 @@ _MOST_USERS = 500
 _MOST_TIMES = 40
 
 
-def refuse_swapped(walk: Walk, *, has_table: bool) -> None:
+def check_swapped_ids(walk: ComparisonChunks, *, has_table: bool) -> None:
     """Refuse ids that are the same words for other people, seen by the times of the points.
 
     Noise moves places; most releases keep times. Who has more of a user's times than the user has, and at
     least half, is that user under another name; by accident two users would often find the same one.
     """
-    others = _same_times(walk)
+    others = _find_shared_times(walk)
     elsewhere = others[others >= 0]
     if 2 * len(elsewhere) <= len(others) or len(np.unique(elsewhere)) < 0.9 * len(elsewhere):
         return
@@ -320,28 +320,28 @@ def refuse_swapped(walk: Walk, *, has_table: bool) -> None:
     )
 
 
-def _same_times(walk: Walk) -> Ints:
+def _find_shared_times(walk: ComparisonChunks) -> Ints:
     """Return, for some users, who else has most of their times in the release; -1 where nobody has more."""
     users = np.flatnonzero(walk.points)
     users = users[:: -(-len(users) // _MOST_USERS) or 1]
-    asked = [times for part in walk.visit(lambda part: _some_times(part, users)) for times in part]
-    held = walk.fold(lambda part: _Held.of(part, users, asked))
+    asked = [times for part in walk.visit(lambda part: _sample_times(part, users)) for times in part]
+    held = walk.fold(lambda part: _TimeMatches.of(part, users, asked))
     enough = 2 * held.most >= np.array([len(times) for times in asked], np.int64)
     return np.where(enough & (held.most > held.own), held.who, -1)
 
 
-def _some_times(part: Part, users: Ints) -> list[Ints]:
+def _sample_times(part: ComparisonChunk, users: Ints) -> list[Ints]:
     """Return times of those of the users who are in a part."""
     here = users[(users >= part.first) & (users < part.first + part.original.n_users)] - part.first
     offsets, found = part.original.offsets, []
     for user in here.tolist():
-        own = different(part.original.time_ms[offsets[user] : offsets[user + 1]])
+        own = unique_values(part.original.time_ms[offsets[user] : offsets[user + 1]])
         found.append(own[:: -(-len(own) // _MOST_TIMES)])
     return found
 
 
 @dataclass(frozen=True)
-class _Held:
+class _TimeMatches:
     """How many times of each user the release has under the id that has the most, and under her own."""
 
     most: Ints
@@ -349,7 +349,7 @@ class _Held:
     own: Ints
 
     @classmethod
-    def of(cls, part: Part, users: Ints, asked: list[Ints]) -> Self:
+    def of(cls, part: ComparisonChunk, users: Ints, asked: list[Ints]) -> Self:
         released, n = part.released, part.released.n_users
         most, who, own = (np.zeros(len(asked), np.int64) for _ in range(3))
         if not n:
@@ -357,27 +357,27 @@ class _Held:
         order = np.argsort(released.time_ms, kind="stable")
         times, owner = released.time_ms[order], released.user_index[order].astype(np.int64)
         for at, (user, wanted) in enumerate(zip(users.tolist(), asked, strict=True)):
-            counts = _counted(wanted, times, owner, n)
+            counts = _count_times(wanted, times, owner, n)
             best = int(counts.argmax())
             most[at], who[at] = counts[best], part.first_released + best
             here = part.same[user - part.first] if 0 <= user - part.first < part.original.n_users else -1
             own[at] = counts[here] if here >= 0 else 0
         return cls(most, who, own)
 
-    def __add__(self, other: _Held) -> _Held:
+    def __add__(self, other: _TimeMatches) -> _TimeMatches:
         fewer = other.most > self.most
-        return _Held(
+        return _TimeMatches(
             np.where(fewer, other.most, self.most),
             np.where(fewer, other.who, self.who),
             self.own + other.own,
         )
 
 
-def _counted(wanted: Ints, times: Ints, owner: Ints, n_users: int) -> Ints:
+def _count_times(wanted: Ints, times: Ints, owner: Ints, n_users: int) -> Ints:
     """Count how many of the wanted times each user has."""
     first, stop = np.searchsorted(times, wanted), np.searchsorted(times, wanted, "right")
     lengths = stop - first
     begin = np.cumsum(lengths) - lengths
     rows = np.repeat(first - begin, lengths) + np.arange(lengths.sum())
-    pairs = different(np.repeat(np.arange(len(wanted)), lengths) * n_users + owner[rows])
+    pairs = unique_values(np.repeat(np.arange(len(wanted)), lengths) * n_users + owner[rows])
     return np.bincount(pairs % n_users, minlength=n_users)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_number
 from tracearena.dataframes import Result
 from tracearena.traces import GpsTraces
-from tracearena.traces._arrays import trusted
+from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.geodesy import earth_centred
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -93,7 +93,7 @@ def gossip(traces: GpsTraces, *, slot_s: float = 5.0, range_m: float = 50.0) -> 
     """
     require_number("slot_s", slot_s, above=0)
     require_number("range_m", range_m, above=0)
-    from tracearena.metrics.applications._kernels import spread
+    from tracearena.metrics.applications._kernels import spread_messages
 
     n = traces.n_users
     arrival = np.full((n, n), -1, np.int64)
@@ -104,6 +104,6 @@ def gossip(traces: GpsTraces, *, slot_s: float = 5.0, range_m: float = 50.0) -> 
         xyz = earth_centred(traces.latitude, traces.longitude)
         widest = int(np.argmax(np.ptp(xyz, axis=0)))
         order = np.lexsort((xyz[:, widest], slot))
-        spread(slot[order], traces.user_index[order], xyz[order], widest, float(range_m), arrival)
+        spread_messages(slot[order], traces.user_index[order], xyz[order], widest, float(range_m), arrival)
     arrival[arrival > 0] = np.rint(arrival[arrival > 0] * slot_s).astype(np.int64)
-    return Gossip(trusted(arrival))
+    return Gossip(mark_readonly(arrival))

@@ -1,4 +1,4 @@
-from .canvas import Picture, stylesheet
+from .canvas import Picture, read_stylesheet
 from .contest import (
     gauge_picture,
     margins_picture,
@@ -8,12 +8,13 @@ from .contest import (
     usefulness_picture,
 )
 from .displacement import displacement_picture
-from .maps import crowd_pictures, day_picture, losses_picture, trace_data
+from .maps import build_trace_data, crowd_pictures, day_picture, losses_picture
 from .schedule import activity_picture, timeline_picture
 
 __all__ = [
     "Picture",
     "activity_picture",
+    "build_trace_data",
     "crowd_pictures",
     "day_picture",
     "displacement_picture",
@@ -23,8 +24,7 @@ __all__ = [
     "matrix_picture",
     "podium_picture",
     "privacy_picture",
-    "stylesheet",
+    "read_stylesheet",
     "timeline_picture",
-    "trace_data",
     "usefulness_picture",
 ]

@@ -19,7 +19,7 @@ from importlib import resources
 from typing import Any, TypeAlias
 
 from tracearena.files import csv_text
-from tracearena.i18n import counted, said
+from tracearena.i18n import translate, translate_count
 from tracearena.pages.html import html_table
 
 WIDTH = 560
@@ -37,18 +37,18 @@ def element(tag: str, content: str = "", /, **attributes: Any) -> str:
     '<title>a &lt; b</title>'
     """
     written = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        f' {name.rstrip("_").replace("_", "-")}="{_format_attribute(value)}"'
         for name, value in attributes.items()
         if value is not None
     )
     return f"<{tag}{written}>{content}</{tag}>" if content else f"<{tag}{written}/>"
 
 
-def _value(value: Any) -> str:
+def _format_attribute(value: Any) -> str:
     return f"{round(value, 2):.10g}" if isinstance(value, float) else escape(str(value))
 
 
-def hint(words: str) -> str:
+def make_hint(words: str) -> str:
     """Return what is shown while a shape is pointed at."""
     return element("title", escape(words))
 
@@ -103,12 +103,12 @@ class Canvas:
 
     def words(self, x: float, y: float, words: str, *, whole: str = "", **attributes: Any) -> None:
         """Add words; `whole` is shown while they are pointed at."""
-        title = hint(whole) if whole else ""
+        title = make_hint(whole) if whole else ""
         self._parts.append(element("text", title + escape(words), x=x, y=y, **attributes))
 
     def name(self, x: float, y: float, name: str, *, room: int = 16, **attributes: Any) -> None:
         """Add a name, shortened to so many letters; the whole name is shown while it is pointed at."""
-        self.words(x, y, shortened(name, room), whole=neutral(name), **attributes)
+        self.words(x, y, shorten_name(name, room), whole=replace_invisible(name), **attributes)
 
     @contextmanager
     def group(self, **attributes: Any) -> Iterator[None]:
@@ -144,7 +144,7 @@ class Canvas:
             "svg",
             head + definitions + "".join(self._parts),
             xmlns="http://www.w3.org/2000/svg",
-            viewBox=f"0 0 {_value(float(self.width))} {_value(float(self.height))}",
+            viewBox=f"0 0 {_format_attribute(float(self.width))} {_format_attribute(float(self.height))}",
             role="img",
             aria_labelledby=labels,
             direction="ltr",
@@ -205,7 +205,7 @@ class Area:
         return self.bottom - (value - low) / (high - low) * self.height
 
 
-def axis_below(
+def draw_axis_below(
     canvas: Canvas, area: Area, ticks: Ticks, words: str, symbol: str = "", good: str = ""
 ) -> None:
     """Draw the axis at the bottom: lines, numbers, what it shows and which end is good."""
@@ -214,26 +214,30 @@ def axis_below(
         canvas.draw("line", x1=x, y1=area.top, x2=x, y2=area.bottom, class_="grid")
         canvas.words(x, area.bottom + 19, label, text_anchor="middle", class_="soft number")
     middle = area.left + area.width / 2
-    canvas.add(_named(middle, area.bottom + 43, words, symbol, good))
+    canvas.add(_format_axis_title(middle, area.bottom + 43, words, symbol, good))
 
 
-def axis_left(canvas: Canvas, area: Area, ticks: Ticks, words: str, symbol: str = "", good: str = "") -> None:
+def draw_axis_left(
+    canvas: Canvas, area: Area, ticks: Ticks, words: str, symbol: str = "", good: str = ""
+) -> None:
     """Draw the axis at the left, its words from bottom to top."""
     for value, label in ticks:
         y = area.y(value)
         canvas.draw("line", x1=area.left, y1=y, x2=area.right, y2=y, class_="grid")
         canvas.words(area.left - 8, y + 5, label, text_anchor="end", class_="soft number")
     middle, x = area.top + area.height / 2, 16
-    canvas.add(_named(x, middle, words, symbol, good, f"rotate(-90 {x} {middle:.1f})"))
+    canvas.add(_format_axis_title(x, middle, words, symbol, good, f"rotate(-90 {x} {middle:.1f})"))
 
 
-def _named(x: float, y: float, words: str, symbol: str, good: str, turned: str | None = None) -> str:
+def _format_axis_title(
+    x: float, y: float, words: str, symbol: str, good: str, turned: str | None = None
+) -> str:
     """Return the words of an axis, the symbol of the papers in small type behind them."""
     content = escape(words)
     if symbol:
         content += element("tspan", escape(f" {symbol}"), class_="small soft")
     if good:
-        content += escape(said(", ") + good)
+        content += escape(translate(", ") + good)
     return element("text", content, x=x, y=y, text_anchor="middle", transform=turned)
 
 
@@ -247,18 +251,18 @@ _INKS = {"var(--ink)": "ink", "var(--soft)": "soft"}
 """Colours that the stylesheet decides on, and their classes."""
 
 
-def _regular(corners: int, radius: float, turn: float = 0.0, inner: float | None = None) -> str:
+def _regular_polygon(corners: int, radius: float, turn: float = 0.0, inner: float | None = None) -> str:
     """Return corners around (0, 0), the first at the top, turned by some degrees; a star has inner ones."""
     radii = [radius] if inner is None else [radius, inner]
     steps = corners * len(radii)
     angles = (math.radians(turn - 90 + 360 * step / steps) for step in range(steps))
-    return _points(
+    return _format_points(
         (radii[step % len(radii)] * math.cos(angle), radii[step % len(radii)] * math.sin(angle))
         for step, angle in enumerate(angles)
     )
 
 
-def _points(corners: Iterable[tuple[float, float]]) -> str:
+def _format_points(corners: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in corners)
 
 
@@ -278,21 +282,21 @@ _CROSS = [
 ]
 
 SHAPES = {
-    "square": _regular(4, 8.2, 45),
-    "triangle-up": _regular(3, 8.6),
-    "diamond": _regular(4, 8.2),
-    "triangle-down": _regular(3, 8.6, 180),
-    "star": _regular(5, 8.8, inner=4.0),
-    "pentagon": _regular(5, 7.6),
-    "hexagon": _regular(6, 7.4, 30),
-    "x": _points((3.2 * x, 3.2 * y) for x, y in _CROSS),
+    "square": _regular_polygon(4, 8.2, 45),
+    "triangle-up": _regular_polygon(3, 8.6),
+    "diamond": _regular_polygon(4, 8.2),
+    "triangle-down": _regular_polygon(3, 8.6, 180),
+    "star": _regular_polygon(5, 8.8, inner=4.0),
+    "pentagon": _regular_polygon(5, 7.6),
+    "hexagon": _regular_polygon(6, 7.4, 30),
+    "x": _format_points((3.2 * x, 3.2 * y) for x, y in _CROSS),
 }
 """Corners of every marker but the circle, by Plotly's name."""
 
 
-def marker(x: float, y: float, shape: str, colour: str, *, hollow: bool = False, title: str = "") -> str:
+def draw_marker(x: float, y: float, shape: str, colour: str, *, hollow: bool = False, title: str = "") -> str:
     """Return one marker in its colour with a thin rim; a hollow one stands for what does not count."""
-    inside = hint(title) if title else ""
+    inside = make_hint(title) if title else ""
     ink = _INKS.get(colour)
     classes = "hollow" if hollow else f"mark {ink}" if ink else "mark"
     fill = None if hollow or ink else colour
@@ -331,7 +335,7 @@ def viridis(share: float) -> str:
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
-def ink_on(share: float) -> str:
+def choose_ink(share: float) -> str:
     """Return the class of words that stand on the colour of a share."""
     return "on-bright" if share >= _BRIGHT else "on-dark"
 
@@ -348,14 +352,14 @@ _ISOLATE, _END = "\u2068", "\u2069"
 _MOST_MARKS = 2
 
 
-def neutral(name: str) -> str:
+def replace_invisible(name: str) -> str:
     """Return a name of which every character can be seen.
 
     Characters without a shape of their own (zero-width ones, those that turn the direction of writing,
     control characters, what is no character) become a replacement character, spaces of any kind one
     space, and no letter carries more than two marks. What is left still has to be escaped.
 
-    >>> neutral("a\u202eb\u200b\tc") == "a\ufffdb\ufffd c"
+    >>> replace_invisible("a\u202eb\u200b\tc") == "a\ufffdb\ufffd c"
     True
     """
     seen: list[str] = []
@@ -363,46 +367,46 @@ def neutral(name: str) -> str:
     for character in name:
         marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
         if marks <= _MOST_MARKS:
-            seen.append(_visible(character))
+            seen.append(_make_visible(character))
     return " ".join("".join(seen).split()) or _UNKNOWN
 
 
-def _visible(character: str) -> str:
+def _make_visible(character: str) -> str:
     if character.isspace():
         return " "
     hidden = unicodedata.category(character) in _NO_SHAPE and character not in _JOINERS
     return _UNKNOWN if hidden else character
 
 
-def shortened(name: str, room: int = 16) -> str:
+def shorten_name(name: str, room: int = 16) -> str:
     """Return a neutral name that is at most so many letters wide; a wide letter counts as two.
 
-    >>> shortened("Heavy Weather", 8), shortened("東京都庁舎", 8), shortened("Fog", 8)
+    >>> shorten_name("Heavy Weather", 8), shorten_name("東京都庁舎", 8), shorten_name("Fog", 8)
     ('Heavy W…', '東京都…', 'Fog')
     """
-    whole = neutral(name)
-    if _width(whole) <= room:
+    whole = replace_invisible(name)
+    if _measure_width(whole) <= room:
         return whole
     taken, used = [], 0
     for character in whole:
-        used += _width(character)
+        used += _measure_width(character)
         if used > room - 1:
             break
         taken.append(character)
     return "".join(taken).rstrip() + "…"
 
 
-def _width(text: str) -> int:
+def _measure_width(text: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(character) in _WIDE) for character in text)
 
 
-def isolated(name: str, room: int = 40) -> str:
+def isolate_name(name: str, room: int = 40) -> str:
     """Return a short neutral name for the middle of a sentence, which keeps its own direction of writing.
 
-    >>> isolated("Fog Bank")
+    >>> isolate_name("Fog Bank")
     'Fog Bank'
     """
-    short = shortened(name, room)
+    short = shorten_name(name, room)
     turns = any(unicodedata.bidirectional(character) in _RIGHT_TO_LEFT for character in short)
     return f"{_ISOLATE}{short}{_END}" if turns else short
 
@@ -460,7 +464,7 @@ class Picture:
         csv_address
             Where the page's server has what `csv` returns; then there is a link to save it.
         """
-        named = escape(said("picture to scroll"))
+        named = escape(translate("picture to scroll"))
         reach = f' tabindex="0" role="group" aria-label="{named}"' if self.wide else ""
         return (
             f'<figure class="picture">{self.legend}<div class="scroll"{reach}>{self.svg}</div>'
@@ -469,24 +473,24 @@ class Picture:
 
     def _numbers(self, csv_address: str) -> str:
         more = len(self.table_rows) - _SHOWN_ROWS
-        rest = counted("… and {count} more row.", "… and {count} more rows.", more)
+        rest = translate_count("… and {count} more row.", "… and {count} more rows.", more)
         left = f"<p><small>{escape(rest)}</small></p>" if more > 0 else ""
         table = html_table(self.table_header, self.table_rows[:_SHOWN_ROWS])
-        words = escape(said("Save as CSV"))
+        words = escape(translate("Save as CSV"))
         link = f'<p class="save"><a download="" href="{escape(csv_address)}">{words}</a></p>'
         save = link if csv_address else ""
-        return f"<details><summary>{escape(said('The numbers'))}</summary>{save}{table}{left}</details>"
+        return f"<details><summary>{escape(translate('The numbers'))}</summary>{save}{table}{left}</details>"
 
 
-def legend(badges: Sequence[str]) -> str:
+def format_legend(badges: Sequence[str]) -> str:
     """Return the markup that names markers."""
     return f'<p class="legend">{" ".join(badges)}</p>'
 
 
-def stylesheet() -> str:
+def read_stylesheet() -> str:
     """Return the rules that pictures need of the page they stand in.
 
-    >>> ".picture" in stylesheet()
+    >>> ".picture" in read_stylesheet()
     True
     """
     return resources.files(__package__).joinpath("pictures.css").read_text(encoding="utf-8")

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 from tracearena.arena.sweep import SweepRow
 from tracearena.contest.board import NOT_ATTACKED, AttackKind, Award, Board, BoardRow, Role, Standing
-from tracearena.contest.report_data import compared, margin
+from tracearena.contest.report_data import estimate_margin, select_compared_rows
 from tracearena.contest.rules import Rules
-from tracearena.i18n import counted, in_a_row, marked, said
+from tracearena.i18n import join_sentences, mark_for_translation, translate, translate_count
 from tracearena.pages.contest_data import (
     DEFENCES,
     QUESTIONS,
     AttackTable,
-    attack_table,
-    challenge_rows,
-    costs_told,
-    privacies_told,
-    table_message,
-    tied,
+    build_attack_table,
+    describe_attack_table,
+    describe_costs,
+    describe_privacies,
+    find_tied_teams,
+    select_challenge_rows,
 )
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, YELLOW
 from tracearena.pages.svg.canvas import (
@@ -33,19 +33,26 @@ from tracearena.pages.svg.canvas import (
     Canvas,
     Picture,
     Ticks,
-    axis_below,
-    axis_left,
+    choose_ink,
+    draw_axis_below,
+    draw_axis_left,
+    draw_marker,
     element,
-    hint,
-    ink_on,
-    isolated,
-    legend,
-    marker,
-    neutral,
-    shortened,
+    format_legend,
+    isolate_name,
+    make_hint,
+    replace_invisible,
+    shorten_name,
     viridis,
 )
-from tracearena.pages.team_styles import SAMPLE, TeamStyle, badge, enumerated, joined, team_styles
+from tracearena.pages.team_styles import (
+    SAMPLE,
+    TeamStyle,
+    assign_team_styles,
+    format_badge,
+    join_names,
+    list_names,
+)
 
 _ROOM = 16
 _NAMES, _LEFT, _TOP = 142.0, 222.0, 138.0
@@ -80,56 +87,56 @@ def matrix_picture(
     decimals
         With how many a score is written; cells have room for two.
     """
-    table = attack_table(board, kind)
+    table = build_attack_table(board, kind)
     question, what = QUESTIONS[kind]
-    caption = _caption(board, table, said(what))
+    caption = _format_matrix_caption(board, table, translate(what))
     width = _LEFT + _CELL * len(table.attackers) + _SIDE
     height = _TOP + _ROW * len(table.targets) + _FOOT
-    title = said("Attacks: {question}", question=said(question))
+    title = translate("Attacks: {question}", question=translate(question))
     canvas = Canvas(width, height, name=name or f"matrix-{kind.value}", title=title, description=caption,
                     own_size=True)  # fmt: skip
-    styles = team_styles(board.roster)
-    _heads(canvas, table, styles)
+    styles = assign_team_styles(board.roster)
+    _write_heads(canvas, table, styles)
     hatched = element("rect", fill=canvas.hatching(), **_BOX)
-    attackers = [escape(isolated(name, _ROOM)) for name in table.attackers]
-    targets = [escape(isolated(name, _ROOM)) for name in table.targets]
+    attackers = [escape(isolate_name(name, _ROOM)) for name in table.attackers]
+    targets = [escape(isolate_name(name, _ROOM)) for name in table.targets]
     # Translated once: a board of fifty teams has thousands of cells.
     pair, missing = (
-        said("{attacker} on {target}", attacker="{attacker}", target="{target}"),
-        said("no attack"),
+        translate("{attacker} on {target}", attacker="{attacker}", target="{target}"),
+        translate("no attack"),
     )
-    for order, (row, column) in enumerate(_opening(table), 1):
+    for order, (row, column) in enumerate(_order_cells(table), 1):
         words = pair.format(attacker=attackers[column], target=targets[row])
-        canvas.add(_cell(table, row, column, order, closed, hatched, words, missing, decimals))
-    _minima(canvas, table, closed, decimals)
-    _sums(canvas, table, closed)
-    return Picture(canvas.markup(), caption, *_numbers(table), wide=True)
+        canvas.add(_draw_cell(table, row, column, order, closed, hatched, words, missing, decimals))
+    _write_minima(canvas, table, closed, decimals)
+    _write_sums(canvas, table, closed)
+    return Picture(canvas.markup(), caption, *_build_number_table(table), wide=True)
 
 
-def _caption(board: Board, table: AttackTable, what: str) -> str:
+def _format_matrix_caption(board: Board, table: AttackTable, what: str) -> str:
     if not table.targets:
-        return said("There is no valid data set to attack yet.")
+        return translate("There is no valid data set to attack yet.")
     flagged = sum(table.is_far_below(row, column) for row, column in table.cells())
     told = [
-        said(
+        translate(
             "Each number is the share of {what}; the strongest attack on a target is framed and counts, a "
             "hatched cell is no attack and counts 1.",
             what=what,
         ),
-        table_message(board, table, isolated),
+        describe_attack_table(board, table, isolate_name),
     ]
     if flagged:
         told.append(
-            counted(
+            translate_count(
                 "{count} attack is flagged: far below all others on the same target.",
                 "{count} attacks are flagged: far below all others on the same target.",
                 flagged,
             )
         )
-    return in_a_row(told)
+    return join_sentences(told)
 
 
-def _opening(table: AttackTable) -> list[tuple[int, int]]:
+def _order_cells(table: AttackTable) -> list[tuple[int, int]]:
     """Return the cells in the order of a ceremony."""
 
     def key(cell: tuple[int, int]) -> tuple[int, float, int]:
@@ -140,24 +147,24 @@ def _opening(table: AttackTable) -> list[tuple[int, int]]:
     return sorted(table.cells(), key=key)
 
 
-def _heads(canvas: Canvas, table: AttackTable, styles: dict[str, TeamStyle]) -> None:
+def _write_heads(canvas: Canvas, table: AttackTable, styles: dict[str, TeamStyle]) -> None:
     """Write the names of targets and attackers, teams with their markers."""
     for row, (data_set, label) in enumerate(zip(table.rows, table.targets, strict=True)):
         y = _TOP + _ROW * (row + 0.5)
         canvas.name(_NAMES - 14, y + 5, label, room=_ROOM, text_anchor="end")
-        canvas.add(_mark(_NAMES, y, styles.get(data_set.team)))
+        canvas.add(_draw_team_marker(_NAMES, y, styles.get(data_set.team)))
     for column, attacker in enumerate(table.attackers):
         x = _LEFT + _CELL * (column + 0.5)
-        canvas.add(_mark(x, _TOP - 14, styles.get(attacker)))
+        canvas.add(_draw_team_marker(x, _TOP - 14, styles.get(attacker)))
         y, role = _TOP - 30, "ink" if attacker in styles else "soft"
         canvas.name(x + 4, y, attacker, room=_ROOM, transform=f"rotate(-50 {x + 4:.0f} {y:.0f})", class_=role)
 
 
-def _mark(x: float, y: float, style: TeamStyle | None) -> str:
-    return "" if style is None else marker(x, y, style.marker, style.colour)
+def _draw_team_marker(x: float, y: float, style: TeamStyle | None) -> str:
+    return "" if style is None else draw_marker(x, y, style.marker, style.colour)
 
 
-def _cell(
+def _draw_cell(
     table: AttackTable,
     row: int,
     column: int,
@@ -178,23 +185,23 @@ def _cell(
         f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
         f'data-order="{order}"{value} '
         f'transform="translate({_LEFT + _CELL * column + 1:g} {_TOP + _ROW * row + 1:g})">'
-        f"<title>{words}: {told}</title>{hatched if score is None else _score(round(score, 2))}"
+        f"<title>{words}: {told}</title>{hatched if score is None else _draw_score(round(score, 2))}"
         f"{_FRAME if least else ''}{_FLAG if far else ''}</g>"
     )
 
 
 @cache
-def _score(score: float) -> str:
+def _draw_score(score: float) -> str:
     """Return the tile and the number of a score of two decimals; a matrix has many equal ones."""
     number = element("text", f"{score:.2f}", x=_CELL / 2 - 1, y=20, text_anchor="middle",
-                     class_=f"number {ink_on(score)}")  # fmt: skip
+                     class_=f"number {choose_ink(score)}")  # fmt: skip
     return element("rect", fill=viridis(score), **_BOX) + number
 
 
-def _minima(canvas: Canvas, table: AttackTable, closed: bool, decimals: int) -> None:
+def _write_minima(canvas: Canvas, table: AttackTable, closed: bool, decimals: int) -> None:
     """Write what the strongest attack left beside the name of each target."""
     x = _LEFT - 12
-    canvas.words(x, _TOP - 9, said("minimum"), text_anchor="end", class_="soft")
+    canvas.words(x, _TOP - 9, translate("minimum"), text_anchor="end", class_="soft")
     for row in range(len(table.targets)):
         told = f"{table.minima[row]:.{decimals}f}"
         canvas.words(
@@ -203,48 +210,48 @@ def _minima(canvas: Canvas, table: AttackTable, closed: bool, decimals: int) -> 
         )  # fmt: skip
 
 
-def _sums(canvas: Canvas, table: AttackTable, closed: bool) -> None:
+def _write_sums(canvas: Canvas, table: AttackTable, closed: bool) -> None:
     """Write the sum of each team at the foot; the judge's own attacks have none."""
     y = _TOP + _ROW * len(table.targets) + 22
-    canvas.words(_LEFT - 12, y, said("sum, lower is better"), text_anchor="end", class_="soft")
+    canvas.words(_LEFT - 12, y, translate("sum, lower is better"), text_anchor="end", class_="soft")
     for column, total in enumerate(table.sums):
         canvas.words(
             _LEFT + _CELL * (column + 0.5), y, "–" if total is None else f"{total:.2f}", text_anchor="middle",
             data_column=column, class_=f"sum strong number{' closed' if closed else ''}",
         )  # fmt: skip
-    _key(canvas, y + 28)
+    _draw_key(canvas, y + 28)
 
 
-def _key(canvas: Canvas, y: float) -> None:
+def _draw_key(canvas: Canvas, y: float) -> None:
     """Say what dark and bright mean."""
-    canvas.words(_LEFT - 12, y, said("0 found out"), text_anchor="end", class_="soft")
+    canvas.words(_LEFT - 12, y, translate("0 found out"), text_anchor="end", class_="soft")
     for step in range(20):
         canvas.draw("rect", x=_LEFT + 4 * step, y=y - 11, width=4.4, height=13, fill=viridis(step / 19))
-    canvas.words(_LEFT + 90, y, said("1 untouched"), class_="soft")
+    canvas.words(_LEFT + 90, y, translate("1 untouched"), class_="soft")
 
 
-def _numbers(table: AttackTable) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    header = (said("target"), *(shortened(one, 40) for one in table.attackers), said("minimum"))
+def _build_number_table(table: AttackTable) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
+    header = (translate("target"), *(shorten_name(one, 40) for one in table.attackers), translate("minimum"))
     rows = tuple(
-        (shortened(target, 40), *scores, table.minima[row])
+        (shorten_name(target, 40), *scores, table.minima[row])
         for row, (target, scores) in enumerate(zip(table.targets, table.scores, strict=True))
     )
-    return header, (*rows, (said("sum"), *table.sums, None))
+    return header, (*rows, (translate("sum"), *table.sums, None))
 
 
 # Awards with the luck that is in them, so that ties look like ties.
 
 
-_LEFT_MARGINS, _TOP_MARGINS, _LANE, _FOOT_MARGINS = 186.0, 10.0, 34.0, 56.0
+_MARGINS_LEFT, _MARGINS_TOP, _LANE, _MARGINS_FOOT = 186.0, 10.0, 34.0, 56.0
 _NUMBER = 66.0
 _SCORES = {
-    "best-anonymization": (marked("whereabouts hidden"), "s_T,min"),
-    "best-anonymization-reidentification": (marked("people not identified"), "s_R,min"),
+    "best-anonymization": (mark_for_translation("whereabouts hidden"), "s_T,min"),
+    "best-anonymization-reidentification": (mark_for_translation("people not identified"), "s_R,min"),
 }
 _SUMS = {
-    "best-reidentification": marked("privacy left to all targets"),
-    "best-trace-inference": marked("privacy left to all targets"),
-    "overall": marked("total of both kinds of privacy"),
+    "best-reidentification": mark_for_translation("privacy left to all targets"),
+    "best-trace-inference": mark_for_translation("privacy left to all targets"),
+    "overall": mark_for_translation("total of both kinds of privacy"),
 }
 
 
@@ -256,57 +263,57 @@ def margins_picture(award: Award, margin: float, styles: dict[str, TeamStyle], *
     all had the same targets, are bars.
     """
     scored = award.name in _SCORES
-    caption = _caption_margins(award, margin)
-    area = _area(award, scored)
-    canvas = Canvas(WIDTH, area.bottom + _FOOT_MARGINS, name=name or f"award-{award.name}", title=award.title,
+    caption = _format_margins_caption(award, margin)
+    area = _build_area(award, scored)
+    canvas = Canvas(WIDTH, area.bottom + _MARGINS_FOOT, name=name or f"award-{award.name}", title=award.title,
                     description=caption)  # fmt: skip
     if scored and award.places:
-        _tie_band(canvas, area, award.places[0].value, margin)
+        _draw_tie_band(canvas, area, award.places[0].value, margin)
     if scored:
         words, symbol = _SCORES[award.name]
-        axis_below(canvas, area, SCORE_TICKS, said(words), symbol, said("right is better"))
+        draw_axis_below(canvas, area, SCORE_TICKS, translate(words), symbol, translate("right is better"))
     else:
-        good = said("right is better") if award.name == "overall" else said("left is better")
-        axis_below(canvas, area, _ticks(area.across[1]), said(_SUMS[award.name]), "", good)
+        good = translate("right is better") if award.name == "overall" else translate("left is better")
+        draw_axis_below(canvas, area, _choose_ticks(area.across[1]), translate(_SUMS[award.name]), "", good)
     for lane, place in enumerate(award.places):
         y = area.top + _LANE * (lane + 0.5)
-        _names(canvas, place, y)
-        _score_margins(canvas, area, place, y, styles[place.team], margin if scored else None)
-    rows = tuple((place.place, shortened(place.team, 40), place.value) for place in award.places)
-    header = (said("place"), said("team"), said("score") if scored else said("sum"))
+        _write_names(canvas, place, y)
+        _draw_team_score(canvas, area, place, y, styles[place.team], margin if scored else None)
+    rows = tuple((place.place, shorten_name(place.team, 40), place.value) for place in award.places)
+    header = (translate("place"), translate("team"), translate("score") if scored else translate("sum"))
     return Picture(canvas.markup(), caption, header, rows)
 
 
-def _area(award: Award, scored: bool) -> Area:
-    width, height = WIDTH - _LEFT_MARGINS - _NUMBER, _LANE * max(len(award.places), 1)
+def _build_area(award: Award, scored: bool) -> Area:
+    width, height = WIDTH - _MARGINS_LEFT - _NUMBER, _LANE * max(len(award.places), 1)
     largest = max((place.value for place in award.places), default=1.0)
     return Area(
-        _LEFT_MARGINS, _TOP_MARGINS, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9))
+        _MARGINS_LEFT, _MARGINS_TOP, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9))
     )
 
 
-def _ticks(top: float) -> Ticks:
+def _choose_ticks(top: float) -> Ticks:
     """Return about four round numbers from 0 up to a sum."""
     step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if top / step <= 5 or step == 100)
     return [(step * i, f"{step * i:g}") for i in range(int(top / step + 1e-9) + 1)]
 
 
-def _tie_band(canvas: Canvas, area: Area, best: float, margin: float) -> None:
+def _draw_tie_band(canvas: Canvas, area: Area, best: float, margin: float) -> None:
     left = area.x(max(best - 2 * margin, area.across[0]))
     canvas.draw("rect", x=left, y=area.top, width=area.x(best) - left, height=area.height, fill=GREY,
                 fill_opacity=0.25, class_="tie-band")  # fmt: skip
 
 
-def _names(canvas: Canvas, place: Standing, y: float) -> None:
+def _write_names(canvas: Canvas, place: Standing, y: float) -> None:
     canvas.words(22, y + 5, f"{place.place}", text_anchor="end", class_="strong number")
     canvas.name(30, y + 5, place.team, room=15)
-    canvas.draw("line", x1=_LEFT_MARGINS, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
+    canvas.draw("line", x1=_MARGINS_LEFT, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
 
 
-def _score_margins(
+def _draw_team_score(
     canvas: Canvas, area: Area, place: Standing, y: float, style: TeamStyle, margin: float | None
 ) -> None:
-    x, words = area.x(place.value), f"{isolated(place.team)}: {place.value:.3f}"
+    x, words = area.x(place.value), f"{isolate_name(place.team)}: {place.value:.3f}"
     if margin is None:
         canvas.draw("rect", x=area.left, y=y - 9, width=x - area.left, height=18, fill=style.colour,
                     class_="mark")  # fmt: skip
@@ -314,34 +321,34 @@ def _score_margins(
         left, right = (area.x(place.value + sign * margin) for sign in (-1, 1))
         canvas.draw("rect", x=left, y=y - 12, width=right - left, height=24, fill=style.colour,
                     fill_opacity=0.6, class_="margin")  # fmt: skip
-        canvas.add(marker(x, y, style.marker, style.colour, title=f"{words} ± {margin:.3f}"))
+        canvas.add(draw_marker(x, y, style.marker, style.colour, title=f"{words} ± {margin:.3f}"))
     canvas.words(WIDTH - 4, y + 5, f"{place.value:.3f}", text_anchor="end", class_="number")
 
 
-def _caption_margins(award: Award, margin: float) -> str:
+def _format_margins_caption(award: Award, margin: float) -> str:
     if not award.places:
-        return said("{award}: nobody earned it.", award=award.title)
-    told = said(
+        return translate("{award}: nobody earned it.", award=award.title)
+    told = translate(
         "{award}: {teams} with {score}.",
         award=award.title,
-        teams=joined([isolated(name) for name in award.winners]),
+        teams=join_names([isolate_name(name) for name in award.winners]),
         score=f"{award.places[0].value:.3f}",
     )
     if award.name not in DEFENCES:
         return told
-    close, luck = [isolated(name) for name in tied(award, margin)], f"{margin:.3f}"
+    close, luck = [isolate_name(name) for name in find_tied_teams(award, margin)], f"{margin:.3f}"
     if not close:
-        return said(
+        return translate(
             "{told} Bands: ± {margin}, the luck of the people drawn; nobody else comes so near that it could "
             "be a tie.",
             told=told,
             margin=luck,
         )
-    return said(
+    return translate(
         "{told} Bands: ± {margin}, the luck of the people drawn; within it, and so as good as tied: {teams}.",
         told=told,
         margin=luck,
-        teams=joined(close),
+        teams=join_names(close),
     )
 
 
@@ -352,7 +359,7 @@ _STEPS = {2: (0, 100.0), 1: (1, 124.0), 3: (2, 78.0)}
 """Place → where it stands from left to right, and how high; even the lowest has room for its score."""
 _GAP, _LINE, _MOST = 6.0, 25.0, 4
 _WIDE = (WIDTH - 2 * _GAP - 4) / 3
-_ROOM_PODIUM = 18
+_PODIUM_ROOM = 18
 """Letters that a name may have: 9 units each where the words of a narrow page are largest."""
 
 
@@ -365,22 +372,27 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
     steps = {place: [one for one in award.places if one.place == place] for place in _STEPS}
     most = max((min(len(teams), _MOST + 1) for teams in steps.values()), default=1)
     bottom = 24 + _LINE * max(most, 1) + max(height for _, height in _STEPS.values())
-    caption = _caption_podium(award, steps)
-    title = said("Podium: {award}", award=award.title)
+    caption = _format_podium_caption(award, steps)
+    title = translate("Podium: {award}", award=award.title)
     canvas = Canvas(WIDTH, bottom + 4, name=name or f"podium-{award.name}", title=title,
                     description=caption)  # fmt: skip
     for place, teams in steps.items():
         if teams:
             with canvas.group(class_="step", data_place=place):
-                _step(canvas, place, teams, bottom, styles)
+                _draw_step(canvas, place, teams, bottom, styles)
     canvas.draw("line", x1=8, y1=bottom, x2=WIDTH - 8, y2=bottom, class_="line")
-    rows = tuple((one.place, neutral(one.team), one.value) for teams in steps.values() for one in teams)
+    rows = tuple(
+        (one.place, replace_invisible(one.team), one.value) for teams in steps.values() for one in teams
+    )
     return Picture(
-        canvas.markup(), caption, (said("place"), said("team"), said("score")), tuple(sorted(rows))
+        canvas.markup(),
+        caption,
+        (translate("place"), translate("team"), translate("score")),
+        tuple(sorted(rows)),
     )
 
 
-def _step(
+def _draw_step(
     canvas: Canvas, place: int, teams: list[Standing], bottom: float, styles: dict[str, TeamStyle]
 ) -> None:
     column, height = _STEPS[place]
@@ -394,29 +406,29 @@ def _step(
     lines = teams if len(teams) <= _MOST else teams[: _MOST - 1]
     if len(teams) > len(lines):
         rest = teams[len(lines) :]
-        more = said("and {number} more", number=len(rest))
+        more = translate("and {number} more", number=len(rest))
         canvas.words(middle, top - 12, more, text_anchor="middle", class_="soft",
-                     whole=said(", ").join(shortened(one.team, 40) for one in rest))  # fmt: skip
+                     whole=translate(", ").join(shorten_name(one.team, 40) for one in rest))  # fmt: skip
     for line, one in enumerate(reversed(lines), len(teams) > len(lines)):
         y, style = top - 12 - _LINE * line, styles[one.team]
-        canvas.add(marker(left + 10, y - 5, style.marker, style.colour))
-        canvas.name(left + 22, y, one.team, room=_ROOM_PODIUM, class_="strong")
+        canvas.add(draw_marker(left + 10, y - 5, style.marker, style.colour))
+        canvas.name(left + 22, y, one.team, room=_PODIUM_ROOM, class_="strong")
 
 
-def _caption_podium(award: Award, steps: dict[int, list[Standing]]) -> str:
+def _format_podium_caption(award: Award, steps: dict[int, list[Standing]]) -> str:
     if not award.places:
-        return said("{award}: nobody earned it.", award=award.title)
+        return translate("{award}: nobody earned it.", award=award.title)
     told = [
-        said(
+        translate(
             "{place}. {teams} ({score})",
             place=place,
-            teams=joined([isolated(one.team) for one in steps[place]]),
+            teams=join_names([isolate_name(one.team) for one in steps[place]]),
             score=f"{steps[place][0].value:.3f}",
         )
         for place in sorted(steps)
         if steps[place]
     ]
-    return said("{award}: {places}.", award=award.title, places=enumerated(told))
+    return translate("{award}: {places}.", award=award.title, places=list_names(told))
 
 
 # Privacy against privacy, and usefulness against privacy: one marker a team.
@@ -427,7 +439,7 @@ _HEIGHT = 464
 _CAP = 4.0
 
 
-class _Grey(NamedTuple):
+class _SamplePoint(NamedTuple):
     """A sample defence."""
 
     name: str
@@ -445,98 +457,126 @@ def privacy_picture(
     One marker a team with bars for the luck of the people drawn, a cross for the pseudonymised team, grey
     dots for sample defences: those of the board, and `samples`.
     """
-    rows, greys = compared(board), _greys(board, samples)
-    luck = margin(board.rules.users)
-    caption = _privacy_caption(board, samples, len(rows), luck)
-    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("Two kinds of privacy"), description=caption)
-    axis_below(canvas, _AREA, SCORE_TICKS, said("people not identified"), "s_R,min", said("right is better"))
-    axis_left(canvas, _AREA, SCORE_TICKS, said("whereabouts hidden"), "s_T,min", said("up is better"))
-    _draw_greys(canvas, ((one.name, one.s_R_min, one.s_T_min) for one in greys))
-    styles = team_styles(board.roster)
+    rows, greys = select_compared_rows(board), _select_samples(board, samples)
+    luck = estimate_margin(board.rules.users)
+    caption = _format_privacy_caption(board, samples, len(rows), luck)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=translate("Two kinds of privacy"), description=caption)
+    draw_axis_below(
+        canvas,
+        _AREA,
+        SCORE_TICKS,
+        translate("people not identified"),
+        "s_R,min",
+        translate("right is better"),
+    )
+    draw_axis_left(
+        canvas, _AREA, SCORE_TICKS, translate("whereabouts hidden"), "s_T,min", translate("up is better")
+    )
+    _draw_samples(canvas, ((one.name, one.s_R_min, one.s_T_min) for one in greys))
+    styles = assign_team_styles(board.roster)
     for row in rows:
         style = styles[row.team]
-        canvas.add(_bars(row.s_R_min, row.s_T_min, luck, style, across=True))
-        canvas.add(_dot(row, row.s_R_min, f"{row.s_R_min:.{decimals}f}", decimals, style))
-    shown = [row for row in challenge_rows(board) if row.valid]
-    return Picture(canvas.markup(), caption, _header(), _table(shown, greys), _legend(shown, greys, styles))
+        canvas.add(_draw_error_bars(row.s_R_min, row.s_T_min, luck, style, across=True))
+        canvas.add(_draw_dot(row, row.s_R_min, f"{row.s_R_min:.{decimals}f}", decimals, style))
+    shown = [row for row in select_challenge_rows(board) if row.valid]
+    return Picture(
+        canvas.markup(),
+        caption,
+        _table_header(),
+        _build_table(shown, greys),
+        _format_legend(shown, greys, styles),
+    )
 
 
 def usefulness_picture(
     board: Board, samples: Sequence[SweepRow] = (), *, name: str = "usefulness", decimals: int = DECIMALS
 ) -> Picture:
     """Draw usefulness × privacy; the area in which data sets are valid is shaded, invalid ones are hollow."""
-    rows = [row for row in challenge_rows(board) if row.utility is not None]
-    greys, caption = _greys(board, samples), costs_told(board, samples)
-    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("What privacy costs"), description=caption)
+    rows = [row for row in select_challenge_rows(board) if row.utility is not None]
+    greys, caption = _select_samples(board, samples), describe_costs(board, samples)
+    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=translate("What privacy costs"), description=caption)
     _shade(canvas, board.rules.utility_threshold)
-    axis_below(canvas, _AREA, SCORE_TICKS, said("usefulness"), "s_U", said("right is better"))
-    axis_left(canvas, _AREA, SCORE_TICKS, said("whereabouts hidden"), "s_T,min", said("up is better"))
-    _label(canvas, board.rules.utility_threshold)
-    _draw_greys(canvas, ((one.name, one.utility, one.s_T_min) for one in greys))
-    styles, luck = team_styles(board.roster), margin(board.rules.users)
+    draw_axis_below(canvas, _AREA, SCORE_TICKS, translate("usefulness"), "s_U", translate("right is better"))
+    draw_axis_left(
+        canvas, _AREA, SCORE_TICKS, translate("whereabouts hidden"), "s_T,min", translate("up is better")
+    )
+    _label_threshold(canvas, board.rules.utility_threshold)
+    _draw_samples(canvas, ((one.name, one.utility, one.s_T_min) for one in greys))
+    styles, luck = assign_team_styles(board.roster), estimate_margin(board.rules.users)
     for row in rows:
         assert row.utility is not None
         style = styles[row.team]
         if row.valid:
-            canvas.add(_bars(row.utility, row.s_T_min, luck, style, across=False))
-        canvas.add(_dot(row, row.utility, f"{row.utility:.3f}", decimals, style))
-    return Picture(canvas.markup(), caption, _header(), _table(rows, greys), _legend(rows, greys, styles))
+            canvas.add(_draw_error_bars(row.utility, row.s_T_min, luck, style, across=False))
+        canvas.add(_draw_dot(row, row.utility, f"{row.utility:.3f}", decimals, style))
+    return Picture(
+        canvas.markup(),
+        caption,
+        _table_header(),
+        _build_table(rows, greys),
+        _format_legend(rows, greys, styles),
+    )
 
 
-def _privacy_caption(board: Board, samples: Sequence[SweepRow], valid: int, luck: float) -> str:
+def _format_privacy_caption(board: Board, samples: Sequence[SweepRow], valid: int, luck: float) -> str:
     if not valid:
-        return said("No valid data set yet.")
-    told = privacies_told(board, samples) or counted(
+        return translate("No valid data set yet.")
+    told = describe_privacies(board, samples) or translate_count(
         "{count} valid data set: too few to say what goes together.",
         "{count} valid data sets: too few to say what goes together.",
         valid,
     )
-    return said("{told} Bars: ± {margin}, the luck of the people drawn.", told=told, margin=f"{luck:.3f}")
-
-
-def _header() -> tuple[str, ...]:
-    return (
-        said("team"),
-        said("usefulness s_U"),
-        said("valid"),
-        said("people not identified s_R,min"),
-        said("whereabouts hidden s_T,min"),
+    return translate(
+        "{told} Bars: ± {margin}, the luck of the people drawn.", told=told, margin=f"{luck:.3f}"
     )
 
 
-def _greys(board: Board, samples: Sequence[SweepRow]) -> list[_Grey]:
+def _table_header() -> tuple[str, ...]:
+    return (
+        translate("team"),
+        translate("usefulness s_U"),
+        translate("valid"),
+        translate("people not identified s_R,min"),
+        translate("whereabouts hidden s_T,min"),
+    )
+
+
+def _select_samples(board: Board, samples: Sequence[SweepRow]) -> list[_SamplePoint]:
     on_board = (row for row in board.rows if row.role is Role.SAMPLE)
-    own = [_Grey(row.team, row.utility, row.valid, row.s_R_min, row.s_T_min) for row in on_board]
+    own = [_SamplePoint(row.team, row.utility, row.valid, row.s_R_min, row.s_T_min) for row in on_board]
     tried = (
-        _Grey(row.defence, row.utility, row.valid, row.scores.s_R_min, row.scores.s_T_min) for row in samples
+        _SamplePoint(row.defence, row.utility, row.valid, row.scores.s_R_min, row.scores.s_T_min)
+        for row in samples
     )
     return [*own, *tried]
 
 
-def _draw_greys(canvas: Canvas, points: Iterable[tuple[str, float | None, float | None]]) -> None:
+def _draw_samples(canvas: Canvas, points: Iterable[tuple[str, float | None, float | None]]) -> None:
     for name, x, y in points:
         if x is not None and y is not None:
-            words = hint(f"{isolated(name)}: {x:.3f}, {y:.3f}")
+            words = make_hint(f"{isolate_name(name)}: {x:.3f}, {y:.3f}")
             canvas.draw("circle", words, cx=_AREA.x(x), cy=_AREA.y(y), r=4.5, fill=GREY, class_="sample")
 
 
-def _dot(row: BoardRow, x: float, told: str, decimals: int, style: TeamStyle) -> str:
+def _draw_dot(row: BoardRow, x: float, told: str, decimals: int, style: TeamStyle) -> str:
     """Draw a team's marker; `told` is the value across as words, which may have more decimals than s_T."""
-    words = f"{isolated(row.team)}: {told}, {row.s_T_min:.{decimals}f}"
+    words = f"{isolate_name(row.team)}: {told}, {row.s_T_min:.{decimals}f}"
     at = _AREA.x(x), _AREA.y(row.s_T_min)
-    return marker(*at, style.marker, style.colour, hollow=not row.valid, title=words)
+    return draw_marker(*at, style.marker, style.colour, hollow=not row.valid, title=words)
 
 
-def _bars(x: float, y: float, luck: float, style: TeamStyle, *, across: bool) -> str:
+def _draw_error_bars(x: float, y: float, luck: float, style: TeamStyle, *, across: bool) -> str:
     """Draw a bar of twice the luck with its caps, from bottom to top and, where asked, from left to right."""
     left, right, middle = _AREA.x(x - luck), _AREA.x(x + luck), _AREA.x(x)
     low, high, level = _AREA.y(y - luck), _AREA.y(y + luck), _AREA.y(y)
-    path = _capped(middle, low, middle, high) + (_capped(left, level, right, level) if across else "")
+    path = _draw_capped_line(middle, low, middle, high) + (
+        _draw_capped_line(left, level, right, level) if across else ""
+    )
     colour = {"class_": "line"} if style.colour.startswith("var") else {"stroke": style.colour}
     return element("path", d=path, fill="none", stroke_width=1.6, **colour)
 
 
-def _capped(x1: float, y1: float, x2: float, y2: float) -> str:
+def _draw_capped_line(x1: float, y1: float, x2: float, y2: float) -> str:
     a, b = (_CAP, 0) if x1 == x2 else (0, _CAP)
     ends = "".join(f"M{x - a:.1f} {y - b:.1f}L{x + a:.1f} {y + b:.1f}" for x, y in ((x1, y1), (x2, y2)))
     return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}{ends}"
@@ -548,84 +588,88 @@ def _shade(canvas: Canvas, threshold: float) -> None:
                 fill_opacity=0.14, class_="valid-area")  # fmt: skip
 
 
-def _label(canvas: Canvas, threshold: float) -> None:
+def _label_threshold(canvas: Canvas, threshold: float) -> None:
     x = _AREA.x(threshold)
     canvas.draw("line", x1=x, y1=_AREA.top, x2=x, y2=_AREA.bottom, stroke=GREEN, stroke_width=2,
                 stroke_dasharray="4 4")  # fmt: skip
     left = threshold > 0.6
-    words = said("valid from {threshold} on", threshold=f"{threshold:g}")
+    words = translate("valid from {threshold} on", threshold=f"{threshold:g}")
     canvas.words(x - 8 if left else x + 8, _AREA.top + 22, words, text_anchor="end" if left else "start",
                  class_="strong halo")  # fmt: skip
 
 
-def _table(rows: Sequence[BoardRow], greys: Sequence[_Grey]) -> tuple[tuple[Any, ...], ...]:
+def _build_table(rows: Sequence[BoardRow], greys: Sequence[_SamplePoint]) -> tuple[tuple[Any, ...], ...]:
     own = [(row.team, row.utility, row.valid, row.s_R_min, row.s_T_min) for row in rows]
-    lines, told = [*own, *greys], {True: said("yes"), False: said("no")}
-    return tuple((shortened(name, 40), u, told[bool(valid)], r, t) for name, u, valid, r, t in lines)
+    lines, told = [*own, *greys], {True: translate("yes"), False: translate("no")}
+    return tuple((shorten_name(name, 40), u, told[bool(valid)], r, t) for name, u, valid, r, t in lines)
 
 
-def _legend(rows: Sequence[BoardRow], greys: Sequence[_Grey], styles: dict[str, TeamStyle]) -> str:
-    badges = [badge(row.team, styles[row.team]) for row in rows]
-    return legend([*badges, *([badge(said("sample defences"), SAMPLE)] if greys else [])])
+def _format_legend(
+    rows: Sequence[BoardRow], greys: Sequence[_SamplePoint], styles: dict[str, TeamStyle]
+) -> str:
+    badges = [format_badge(row.team, styles[row.team]) for row in rows]
+    return format_legend([*badges, *([format_badge(translate("sample defences"), SAMPLE)] if greys else [])])
 
 
 # A team's own usefulness, with the line that it must reach.
 
 
-_AREA_GAUGE = Area(24, 40, WIDTH - 48, 44)
-_HEIGHT_GAUGE = 138
+_GAUGE_AREA = Area(24, 40, WIDTH - 48, 44)
+_GAUGE_HEIGHT = 138
 
 
 def gauge_picture(utility: float | None, rules: Rules, *, name: str = "gauge") -> Picture:
     """Draw a utility from 0 to 1 and the threshold of the rules; None where nothing was handed in yet."""
-    caption = _caption_gauge(utility, rules)
-    canvas = Canvas(WIDTH, _HEIGHT_GAUGE, name=name, title=said("Usefulness"), description=caption)
-    box = {"y": _AREA_GAUGE.top, "height": _AREA_GAUGE.height}
-    canvas.draw("rect", x=_AREA_GAUGE.left, width=_AREA_GAUGE.width, class_="panel", **box)
-    axis_below(canvas, _AREA_GAUGE, SCORE_TICKS, said("usefulness"), "s_U", said("right is better"))
+    caption = _format_gauge_caption(utility, rules)
+    canvas = Canvas(WIDTH, _GAUGE_HEIGHT, name=name, title=translate("Usefulness"), description=caption)
+    box = {"y": _GAUGE_AREA.top, "height": _GAUGE_AREA.height}
+    canvas.draw("rect", x=_GAUGE_AREA.left, width=_GAUGE_AREA.width, class_="panel", **box)
+    draw_axis_below(
+        canvas, _GAUGE_AREA, SCORE_TICKS, translate("usefulness"), "s_U", translate("right is better")
+    )
     if utility is not None:
         valid = rules.is_valid(utility)
-        length = _AREA_GAUGE.x(utility) - _AREA_GAUGE.left
-        canvas.draw("rect", x=_AREA_GAUGE.left, width=length, fill=BLUE if valid else VERMILION, **box)
-        _value(canvas, utility, _written(utility, rules))
-    _threshold(canvas, rules.utility_threshold)
-    rows = ((said("utility"), utility), (said("threshold"), rules.utility_threshold))
-    return Picture(canvas.markup(), caption, (said("what"), said("value")), rows)
+        length = _GAUGE_AREA.x(utility) - _GAUGE_AREA.left
+        canvas.draw("rect", x=_GAUGE_AREA.left, width=length, fill=BLUE if valid else VERMILION, **box)
+        _write_value(canvas, utility, _format_utility(utility, rules))
+    _draw_threshold(canvas, rules.utility_threshold)
+    rows = ((translate("utility"), utility), (translate("threshold"), rules.utility_threshold))
+    return Picture(canvas.markup(), caption, (translate("what"), translate("value")), rows)
 
 
-def _value(canvas: Canvas, utility: float, told: str) -> None:
+def _write_value(canvas: Canvas, utility: float, told: str) -> None:
     """Write the number into the bar where it fits, else behind it."""
     fits = utility > 0.25
-    x = _AREA_GAUGE.left + 12 if fits else _AREA_GAUGE.x(utility) + 10
+    x = _GAUGE_AREA.left + 12 if fits else _GAUGE_AREA.x(utility) + 10
     ink = "on-dark" if fits else "ink"
-    canvas.words(x, _AREA_GAUGE.top + 29, told, class_=f"large strong number {ink}")
+    canvas.words(x, _GAUGE_AREA.top + 29, told, class_=f"large strong number {ink}")
 
 
-def _threshold(canvas: Canvas, threshold: float) -> None:
-    x = _AREA_GAUGE.x(threshold)
-    canvas.draw("line", x1=x, y1=_AREA_GAUGE.top - 10, x2=x, y2=_AREA_GAUGE.bottom, class_="line threshold")
-    left, told = threshold > 0.75, said("valid from {threshold} on", threshold=f"{threshold:g}")
+def _draw_threshold(canvas: Canvas, threshold: float) -> None:
+    x = _GAUGE_AREA.x(threshold)
+    canvas.draw("line", x1=x, y1=_GAUGE_AREA.top - 10, x2=x, y2=_GAUGE_AREA.bottom, class_="line threshold")
+    left, told = threshold > 0.75, translate("valid from {threshold} on", threshold=f"{threshold:g}")
     canvas.words(
-        x + (4 if left else -4), _AREA_GAUGE.top - 17, told,
+        x + (4 if left else -4), _GAUGE_AREA.top - 17, told,
         text_anchor="end" if left else "middle" if threshold > 0.25 else "start", class_="strong",
     )  # fmt: skip
 
 
-def _caption_gauge(utility: float | None, rules: Rules) -> str:
+def _format_gauge_caption(utility: float | None, rules: Rules) -> str:
     threshold = f"{rules.utility_threshold:g}"
     if utility is None:
-        return said(
+        return translate(
             "Nothing was handed in yet; a data set is valid from a utility of {threshold} on.",
             threshold=threshold,
         )
-    written = _written(utility, rules)
+    written = _format_utility(utility, rules)
     if rules.is_valid(utility):
-        return said(
+        return translate(
             "Valid: the utility is {utility}, and {threshold} is enough.",
             utility=written,
             threshold=threshold,
         )
-    return said(
+    return translate(
         "Not valid: the utility is {utility}, below {threshold}; this data set would not be published, and "
         "its privacy scores would be 0.",
         utility=written,
@@ -633,7 +677,7 @@ def _caption_gauge(utility: float | None, rules: Rules) -> str:
     )
 
 
-def _written(utility: float, rules: Rules) -> str:
+def _format_utility(utility: float, rules: Rules) -> str:
     """Write a utility with three digits, or with all where rounding would change the verdict."""
     short = f"{utility:.3f}"
     return short if rules.is_valid(float(short)) == rules.is_valid(utility) else f"{utility}"

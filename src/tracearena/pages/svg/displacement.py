@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tracearena.pages.contest_data import BIN_KM, Displacements, displacements
+from tracearena.pages.contest_data import BIN_KM, Displacements, measure_displacements
 from tracearena.pages.html import BLUE, SKY, VERMILION
-from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, axis_left, element, hint
+from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, draw_axis_left, element, make_hint
 from tracearena.traces import ObfuscatedTraces, Traces
 
 _LEFT, _TOP, _TALL, _HEIGHT = 66.0, 58.0, 250.0, 372
@@ -24,13 +24,13 @@ def displacement_picture(
     limit_km
         The distance from which on a place is useless, by the rules.
     """
-    found = displacements(original, obfuscated, limit_km)
+    found = measure_displacements(original, obfuscated, limit_km)
     caption = _caption(found, limit_km)
     canvas = Canvas(WIDTH, _HEIGHT, name=name, title="How far events were moved", description=caption)
     tallest = max(float(found.released.max()), found.hidden, 0.05)
     bars = len(found.labels) + 1
     area = Area(_LEFT, _TOP, WIDTH - _LEFT - 12, _TALL, (0.0, bars + _APART), (0.0, tallest))
-    axis_left(canvas, area, _percents(tallest), "share of all events")
+    draw_axis_left(canvas, area, _percents(tallest), "share of all events")
     for bar, label in enumerate(found.labels):
         single, sets = float(found.single[bar]), float(found.sets[bar])
         canvas.add(_bar(area, bar, 0.0, single, f"{label}: {single:.1%}", fill=BLUE, class_="single"))
@@ -52,7 +52,7 @@ def _bar(area: Area, bar: float, base: float, share: float, words: str, **attrib
         return ""
     left, right = area.x(bar) + _GAP / 2, area.x(bar + 1) - _GAP / 2
     top, bottom = area.y(base + share), area.y(base)
-    return element("rect", hint(words), x=left, y=top, width=right - left, height=bottom - top,
+    return element("rect", make_hint(words), x=left, y=top, width=right - left, height=bottom - top,
                    data_share=f"{share:.6f}", **attributes)  # fmt: skip
 
 

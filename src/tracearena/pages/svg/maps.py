@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.i18n import said
-from tracearena.pages.contest_data import crowds_at_noon, day_box, liveliest_day, losses_by_place
-from tracearena.pages.html import BLUE, VERMILION, scale_length
-from tracearena.pages.maps import map_box
+from tracearena.i18n import translate
+from tracearena.pages.contest_data import (
+    compute_day_box,
+    count_noon_crowds,
+    find_liveliest_day,
+    sum_losses_by_place,
+)
+from tracearena.pages.html import BLUE, VERMILION, choose_scale_length
+from tracearena.pages.maps import compute_map_box
 from tracearena.pages.svg.canvas import WIDTH, Canvas, Picture, Ticks, viridis
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE
@@ -24,7 +29,7 @@ _MOST_POINTS = 5_000
 _KEY = 66.0
 
 
-class Ground:
+class MapProjection:
     """Where places stand on the canvas.
 
     Attributes
@@ -36,7 +41,7 @@ class Ground:
     """
 
     def __init__(self, places: Places, box: Box | None = None) -> None:
-        self.places, self.box = places, box or map_box(places)
+        self.places, self.box = places, box or compute_map_box(places)
         self.shrink = math.cos(math.radians(self.box.middle[0]))
         shape = (self.box.north - self.box.south) / ((self.box.east - self.box.west) * self.shrink)
         self.width = min(WIDTH - 2 * _RIM, _TALLEST / shape)
@@ -85,7 +90,7 @@ class Ground:
         return bool(self.box.contains(self.places.latitude[place], self.places.longitude[place]))
 
 
-def draw_amounts(canvas: Canvas, ground: Ground, shares: NDArray[np.float64]) -> None:
+def draw_amounts(canvas: Canvas, ground: MapProjection, shares: NDArray[np.float64]) -> None:
     """Colour every place by a share from 0 (dark) to 1; where it is NaN nothing is drawn.
 
     Of more than five thousand places without a grid the quietest are left out.
@@ -102,7 +107,7 @@ def draw_amounts(canvas: Canvas, ground: Ground, shares: NDArray[np.float64]) ->
         canvas.draw("path", d=ground.tiles(cells), fill=fill, class_="tiles", shape_rendering="crispEdges")
 
 
-def draw_cells(canvas: Canvas, ground: Ground) -> None:
+def draw_cells(canvas: Canvas, ground: MapProjection) -> None:
     """Draw the borders of the cells of a grid."""
     grid, box = ground.places.grid, ground.box
     if grid is None:
@@ -118,29 +123,30 @@ def draw_cells(canvas: Canvas, ground: Ground) -> None:
     canvas.draw("path", d="".join(lines) or "M0 0", class_="grid")
 
 
-def draw_frame(canvas: Canvas, ground: Ground) -> None:
+def draw_frame(canvas: Canvas, ground: MapProjection) -> None:
     """Draw the border, crosses at sensitive places and the bar for the scale."""
     canvas.draw("rect", x=ground.left, y=ground.top, width=ground.width, height=ground.height, fill="none",
                 class_="grid")  # fmt: skip
     sensitive = [int(place) for place in np.flatnonzero(ground.places.sensitive) if ground.shows(int(place))]
     if sensitive:
-        crosses = "".join(_cross(*ground.at(place)) for place in sensitive)
+        crosses = "".join(_draw_cross(*ground.at(place)) for place in sensitive)
         canvas.draw("path", d=crosses, class_="under")
         canvas.draw("path", d=crosses, fill="none", stroke=VERMILION, stroke_width=2, class_="sensitive")
-        canvas.draw("path", d=_cross(ground.left + 10, ground.bottom + 15), fill="none", stroke=VERMILION,
+        canvas.draw("path", d=_draw_cross(ground.left + 10, ground.bottom + 15), fill="none",
+            stroke=VERMILION,
                     stroke_width=2)  # fmt: skip
-        canvas.words(ground.left + 20, ground.bottom + 20, said("sensitive"), class_="soft")
-    _scale(canvas, ground)
+        canvas.words(ground.left + 20, ground.bottom + 20, translate("sensitive"), class_="soft")
+    _draw_scale_bar(canvas, ground)
 
 
-def _cross(x: float, y: float) -> str:
+def _draw_cross(x: float, y: float) -> str:
     return f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
 
 
-def _scale(canvas: Canvas, ground: Ground) -> None:
+def _draw_scale_bar(canvas: Canvas, ground: MapProjection) -> None:
     """Draw the bar below the right corner."""
     km = (ground.box.east - ground.box.west) * KM_PER_DEGREE * ground.shrink
-    length_km, words = scale_length(km)
+    length_km, words = choose_scale_length(km)
     length, right, y = length_km / km * ground.width, ground.left + ground.width, ground.bottom + 15
     canvas.draw(
         "line", x1=right - length, y1=y, x2=right, y2=y, class_="line scale", data_km=f"{length_km:g}"
@@ -148,7 +154,7 @@ def _scale(canvas: Canvas, ground: Ground) -> None:
     canvas.words(right - length - 8, y + 5, words, text_anchor="end", class_="soft")
 
 
-def draw_key(canvas: Canvas, ground: Ground, ticks: Ticks, words: str) -> None:
+def draw_key(canvas: Canvas, ground: MapProjection, ticks: Ticks, words: str) -> None:
     """Say which colour is how much; ticks are shares with their labels."""
     y, left, width = ground.bottom + 34, min(ground.left, 90.0) + 14, 170.0
     for step in range(_LEVELS):
@@ -175,23 +181,29 @@ def crowd_pictures(
 
     The colours are logarithmic. All days count together; one of k released places counts 1/k.
     """
-    crowds, places = crowds_at_noon(original, obfuscated), original.places
+    crowds, places = count_noon_crowds(original, obfuscated), original.places
     top = float(max(crowds.before.max(), crowds.after.max(), _SMALLEST_TOP))
     at = crowds.share_at(places.sensitive)
-    words = said("people at {time}", time=crowds.time)
-    before = _map(
-        places, _logarithmic(crowds.before, top), _decades(top), words, said("People at noon, before"),
-        said("Before: the true crowds at {time}; {share} of them are at a sensitive place.",
+    words = translate("people at {time}", time=crowds.time)
+    before = _draw_map(
+        places, _scale_logarithmically(crowds.before, top), _choose_decades(top), words,
+        translate("People at noon, before"),
+        translate("Before: the true crowds at {time}; {share} of them are at a sensitive place.",
              time=crowds.time, share=f"{at[0]:.1%}"),
         f"{name}-before",
     )  # fmt: skip
-    after = _map(
-        places, _logarithmic(crowds.after, top), _decades(top), words, said("People at noon, after"),
-        said("After: {off} of the crowd would have to move to make both maps equal; {share} seem to be at a "
+    after = _draw_map(
+        places, _scale_logarithmically(crowds.after, top), _choose_decades(top), words,
+        translate("People at noon, after"),
+        translate("After: {off} of the crowd would have to move to make both maps equal; {share} "
+                  "seem to be at a "
              "sensitive place.", off=f"{crowds.off:.0%}", share=f"{at[1]:.1%}"),
         f"{name}-after",
     )  # fmt: skip
-    header, ids = (said("place (ID)"), said("true"), said("released")), [str(one) for one in places.ids]
+    header, ids = (
+        (translate("place (ID)"), translate("true"), translate("released")),
+        [str(one) for one in places.ids],
+    )
     seen = np.flatnonzero((crowds.before > 0) | (crowds.after > 0))
     busiest = seen[np.argsort(-crowds.before[seen], kind="stable")]
     rows = tuple((ids[i], int(crowds.before[i]), round(float(crowds.after[i]), 3)) for i in busiest)
@@ -202,11 +214,12 @@ def losses_picture(
     original: Traces, obfuscated: ObfuscatedTraces, limit_km: float, *, name: str = "losses"
 ) -> Picture:
     """Draw which share of the usefulness is lost at every place that people truly visit."""
-    losses, places = losses_by_place(original, obfuscated, limit_km), original.places
-    drawn = _map(
-        places, losses.share, ((0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")), said("usefulness lost"),
-        said("Where usefulness is lost"),
-        said("Where usefulness is lost: {total} in the whole city, {busiest} at the busiest twentieth of the "
+    losses, places = sum_losses_by_place(original, obfuscated, limit_km), original.places
+    drawn = _draw_map(
+        places, losses.share, ((0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")), translate("usefulness lost"),
+        translate("Where usefulness is lost"),
+        translate("Where usefulness is lost: {total} in the whole city, {busiest} at the busiest "
+                  "twentieth of the "
              "places.", total=f"{losses.total:.0%}", busiest=f"{losses.at_busiest:.0%}"),
         name,
     )  # fmt: skip
@@ -214,14 +227,14 @@ def losses_picture(
     rows = tuple(
         (str(places.ids[i]), int(losses.events[i]), float(losses.share[i])) for i in order if losses.events[i]
     )
-    return Picture(*drawn, (said("place (ID)"), said("events"), said("share lost")), rows)
+    return Picture(*drawn, (translate("place (ID)"), translate("events"), translate("share lost")), rows)
 
 
-def _map(
+def _draw_map(
     places: Places, shares: NDArray[np.float64], ticks: Ticks, words: str, title: str, caption: str, name: str
 ) -> tuple[str, str]:
     """Return a map and its caption."""
-    ground = Ground(places)
+    ground = MapProjection(places)
     canvas = Canvas(WIDTH, ground.canvas_height, name=name, title=title, description=caption)
     draw_amounts(canvas, ground, shares)
     draw_frame(canvas, ground)
@@ -229,13 +242,13 @@ def _map(
     return canvas.markup(), caption
 
 
-def _logarithmic(amounts: NDArray[np.float64], top: float) -> NDArray[np.float64]:
+def _scale_logarithmically(amounts: NDArray[np.float64], top: float) -> NDArray[np.float64]:
     """Return amounts as shares of the way from 1 to the top, NaN where there is nobody."""
     with np.errstate(divide="ignore"):
         return np.where(amounts > 0, np.log10(amounts) / math.log10(top), np.nan)
 
 
-def _decades(top: float) -> Ticks:
+def _choose_decades(top: float) -> Ticks:
     decades = range(math.floor(math.log10(top) + 1e-9) + 1)
     return [(power / math.log10(top), f"{10**power:,}") for power in decades]
 
@@ -270,22 +283,22 @@ def day_picture(
         Of what was released: that of the team.
     """
     if user is None:
-        user, found = liveliest_day(original)
+        user, found = find_liveliest_day(original)
         day = found if day is None else day
     first = int(original.clock.day_of(original.span[0])) if day is None else day
     before = original.take_users([user]).take_days(first, first + 1)
     after = obfuscated.take_users([user]).take_days(first, first + 1)
-    caption = _caption(str(original.user_ids[user]), before, after)
-    ground = Ground(original.places, day_box(before, after) if before.n_events else None)
+    caption = _format_day_caption(str(original.user_ids[user]), before, after)
+    ground = MapProjection(original.places, compute_day_box(before, after) if before.n_events else None)
     height = ground.bottom + 34 + _KEY_STEP
-    canvas = Canvas(WIDTH, height, name=name, title=said("One person's day"), description=caption)
+    canvas = Canvas(WIDTH, height, name=name, title=translate("One person's day"), description=caption)
     draw_cells(canvas, ground)
-    _released(canvas, ground, before, after, colour)
-    _true_way(canvas, ground, before)
+    _draw_released(canvas, ground, before, after, colour)
+    _draw_true_way(canvas, ground, before)
     draw_frame(canvas, ground)
-    _key(canvas, ground, colour)
-    header = (said("time"), said("true place"), said("released places (* deleted)"))
-    return Picture(canvas.markup(), caption, header, _table(before, after))
+    _draw_day_key(canvas, ground, colour)
+    header = (translate("time"), translate("true place"), translate("released places (* deleted)"))
+    return Picture(canvas.markup(), caption, header, _build_day_table(before, after))
 
 
 def true_day_picture(original: Traces, user: int, day: int, *, name: str = "true-day") -> Picture:
@@ -300,56 +313,58 @@ def true_day_picture(original: Traces, user: int, day: int, *, name: str = "true
     """
     before = original.take_users([user]).take_days(day, day + 1)
     person, places = original.user_ids[user], len(set(before.place_index.tolist()))
-    caption = said(
+    caption = translate(
         "Person {person}, at {times} times of the day: different places {places}.",
         person=person,
         times=before.n_events,
         places=places,
     )
-    ground = Ground(original.places, day_box(before, ObfuscatedTraces.unchanged(before)))
+    ground = MapProjection(original.places, compute_day_box(before, ObfuscatedTraces.unchanged(before)))
     canvas = Canvas(
-        WIDTH, ground.bottom + 34, name=name, title=said("One person's true day"), description=caption
+        WIDTH, ground.bottom + 34, name=name, title=translate("One person's true day"), description=caption
     )
     draw_cells(canvas, ground)
-    _true_way(canvas, ground, before)
+    _draw_true_way(canvas, ground, before)
     draw_frame(canvas, ground)
-    rows = tuple(row[:2] for row in _table(before, ObfuscatedTraces.unchanged(before)))
-    return Picture(canvas.markup(), caption, (said("time"), said("true place")), rows)
+    rows = tuple(row[:2] for row in _build_day_table(before, ObfuscatedTraces.unchanged(before)))
+    return Picture(canvas.markup(), caption, (translate("time"), translate("true place")), rows)
 
 
-def _released(canvas: Canvas, ground: Ground, before: Traces, after: ObfuscatedTraces, colour: str) -> None:
+def _draw_released(
+    canvas: Canvas, ground: MapProjection, before: Traces, after: ObfuscatedTraces, colour: str
+) -> None:
     """Draw sets, then deleted events, then single places, each combination once."""
     events = range(before.n_events)
     cells = [tuple(after.cell(event)) for event in events]
-    for places in _once(cell for cell in cells if len(cell) > 1):
+    for places in _remove_duplicates(cell for cell in cells if len(cell) > 1):
         canvas.draw("path", d=ground.tiles(places), fill=colour, fill_opacity=0.16, class_="set-area")
-    gone = _once(int(before.place_index[event]) for event in events if not cells[event])
+    gone = _remove_duplicates(int(before.place_index[event]) for event in events if not cells[event])
     if gone:
         canvas.draw("path", d=ground.tiles(gone), fill=canvas.hatching(), class_="deleted")
-    pairs = _once(
+    pairs = _remove_duplicates(
         (int(before.place_index[event]), cells[event][0]) for event in events if len(cells[event]) == 1
     )
     moved = [(ground.at(true), ground.at(shown)) for true, shown in pairs if true != shown]
     if moved:
         lines = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for (a, b), (c, d) in moved)
         canvas.draw("path", d=lines, fill="none", stroke=colour, stroke_width=1.2, stroke_dasharray="3 3")
-    for place in _once(shown for _, shown in pairs):
+    for place in _remove_duplicates(shown for _, shown in pairs):
         x, y = ground.at(place)
         canvas.draw(
             "rect", x=x - 7, y=y - 7, width=14, height=14, fill=colour, fill_opacity=0.75, class_="single"
         )
 
 
-def _once(values: Iterable[Any]) -> list[Any]:
+def _remove_duplicates(values: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
-def _true_way(canvas: Canvas, ground: Ground, before: Traces) -> None:
+def _draw_true_way(canvas: Canvas, ground: MapProjection, before: Traces) -> None:
     way = [ground.at(int(place)) for place in before.place_index]
     if not way:
         return
     canvas.draw("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in way), class_="line way")
-    for x, y in _once(way):
+    for x, y in _remove_duplicates(way):
         canvas.draw("circle", cx=x, cy=y, r=3.2, class_="ink")
     ends = {way[0]: before.clock.label(int(before.instants[0]))}
     last = before.clock.label(int(before.instants[-1]))
@@ -360,21 +375,21 @@ def _true_way(canvas: Canvas, ground: Ground, before: Traces) -> None:
                      class_="halo strong number")  # fmt: skip
 
 
-def _key(canvas: Canvas, ground: Ground, colour: str) -> None:
+def _draw_day_key(canvas: Canvas, ground: MapProjection, colour: str) -> None:
     y, x = ground.bottom + 20 + _KEY_STEP, min(ground.left, 90.0)
     canvas.draw("line", x1=x, y1=y - 5, x2=x + 18, y2=y - 5, class_="line way")
-    canvas.words(x + 25, y, said("true way"), class_="soft")
+    canvas.words(x + 25, y, translate("true way"), class_="soft")
     canvas.draw("rect", x=x + 110, y=y - 12, width=14, height=14, fill=colour, fill_opacity=0.75)
-    canvas.words(x + 131, y, said("released"), class_="soft")
+    canvas.words(x + 131, y, translate("released"), class_="soft")
     canvas.draw("rect", x=x + 218, y=y - 12, width=14, height=14, fill=colour, fill_opacity=0.25)
-    canvas.words(x + 239, y, said("as a set"), class_="soft")
+    canvas.words(x + 239, y, translate("as a set"), class_="soft")
     canvas.draw("rect", x=x + 322, y=y - 12, width=14, height=14, fill=canvas.hatching())
-    canvas.words(x + 343, y, said("deleted"), class_="soft")
+    canvas.words(x + 343, y, translate("deleted"), class_="soft")
 
 
-def _caption(person: str, before: Traces, after: ObfuscatedTraces) -> str:
+def _format_day_caption(person: str, before: Traces, after: ObfuscatedTraces) -> str:
     moved = int((after.is_single & (after.codes != before.place_index)).sum())
-    return said(
+    return translate(
         "Person {person}, of {times} times of the day: moved {moved}, made a set of places {sets}, deleted "
         "{deleted}.",
         person=person,
@@ -385,7 +400,7 @@ def _caption(person: str, before: Traces, after: ObfuscatedTraces) -> str:
     )
 
 
-def _table(before: Traces, after: ObfuscatedTraces) -> tuple[tuple[str, str, str], ...]:
+def _build_day_table(before: Traces, after: ObfuscatedTraces) -> tuple[tuple[str, str, str], ...]:
     ids = before.places.ids
     return tuple(
         (
@@ -403,7 +418,7 @@ def _table(before: Traces, after: ObfuscatedTraces) -> tuple[tuple[str, str, str
 _FIRST_SET = -2
 
 
-def trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[int]) -> dict[str, Any]:
+def build_trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[int]) -> dict[str, Any]:
     """Return the traces of some people, compact and ready for JSON.
 
     - ``map``: ``width_km`` and ``height_km`` of the ground, ``scale_km`` of a good scale bar, ``grid``
@@ -425,7 +440,7 @@ def trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[i
     >>> places = Places([35.0, 35.1], [139.0, 139.1])
     >>> original = Traces.from_dense([[0, 1, 0]], places, Clock(instants_per_day=24))
     >>> released = ObfuscatedTraces.like(original, [0, DELETED, -2], PlaceSets.of([[0, 1]]))
-    >>> data = trace_data(original, released, [0])
+    >>> data = build_trace_data(original, released, [0])
     >>> data["people"], data["sets"]
     ([{'id': 1, 'instants': [0, 1, 2], 'before': [0, 1, 0], 'after': [0, -1, -2]}], [[0, 1]])
     """
@@ -433,7 +448,7 @@ def trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[i
     used, number = np.unique(after.set_index[after.is_set], return_inverse=True)
     codes = np.array(after.codes)
     codes[after.is_set] = _FIRST_SET - number
-    return ground_data(original) | {
+    return build_map_data(original) | {
         "sets": [after.sets[int(one)].tolist() for one in used],
         "people": [
             {
@@ -447,18 +462,18 @@ def trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[i
     }
 
 
-def ground_data(original: Traces) -> dict[str, Any]:
-    """Return ``map`` and ``clock`` of traces, as in `trace_data`.
+def build_map_data(original: Traces) -> dict[str, Any]:
+    """Return ``map`` and ``clock`` of traces, as in `build_trace_data`.
 
     >>> from tracearena.traces import Clock
     >>> places = Places([35.0, 35.1], [139.0, 139.1])
     >>> traces = Traces.from_dense([[0, 1]], places, Clock(instants_per_day=24))
-    >>> ground_data(traces)["clock"]["per_day"]
+    >>> build_map_data(traces)["clock"]["per_day"]
     24
     """
     clock = original.clock
     return {
-        "map": _ground(original.places),
+        "map": _lay_out_places(original.places),
         "clock": {
             "per_day": clock.instants_per_day,
             "labels": [clock.label(instant) for instant in range(clock.instants_per_day)],
@@ -466,15 +481,15 @@ def ground_data(original: Traces) -> dict[str, Any]:
     }
 
 
-def _ground(places: Places) -> dict[str, Any]:
+def _lay_out_places(places: Places) -> dict[str, Any]:
     """Lay places out in km from the south-west corner."""
-    box, grid = map_box(places), places.grid
+    box, grid = compute_map_box(places), places.grid
     across = KM_PER_DEGREE * math.cos(math.radians(box.middle[0]))
     width_km = (box.east - box.west) * across
     return {
         "width_km": round(width_km, 3),
         "height_km": round((box.north - box.south) * KM_PER_DEGREE, 3),
-        "scale_km": scale_length(width_km)[0],
+        "scale_km": choose_scale_length(width_km)[0],
         "grid": None if grid is None else {"rows": grid.rows, "columns": grid.columns},
         "x_km": ((places.longitude - box.west) * across).round(3).tolist(),
         "y_km": ((places.latitude - box.south) * KM_PER_DEGREE).round(3).tolist(),

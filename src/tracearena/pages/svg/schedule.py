@@ -8,28 +8,30 @@ from typing import NamedTuple
 
 from tracearena.checks import require_whole
 from tracearena.contest.phases import Phase, PhaseAnswer, Schedule, phase_at
-from tracearena.i18n import counted, marked, said
-from tracearena.pages.html import BLUE, VERMILION, day, day_and_hour, duration
-from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, Ticks, axis_left, hint
+from tracearena.i18n import mark_for_translation, translate, translate_count
+from tracearena.pages.html import BLUE, VERMILION, format_day, format_day_and_hour, format_duration
+from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, Ticks, draw_axis_left, make_hint
 
 _LEFT, _TOP, _THICK, _HEIGHT = 14.0, 44.0, 30.0, 132
 _PAUSE, _RESULTS = 0.16, 0.66
 """Lengths of a pause and of the results where a phase is 1."""
 _NAMES = {
-    Phase.REGISTRATION: marked("registration"),
-    Phase.ANONYMIZATION: marked("anonymization"),
-    Phase.ATTACK: marked("attack"),
-    Phase.RESULTS: marked("results"),
+    Phase.REGISTRATION: mark_for_translation("registration"),
+    Phase.ANONYMIZATION: mark_for_translation("anonymization"),
+    Phase.ATTACK: mark_for_translation("attack"),
+    Phase.RESULTS: mark_for_translation("results"),
 }
 _RUNS = {
-    Phase.REGISTRATION: marked("The registration phase runs: {left} left, until {change} UTC."),
-    Phase.ANONYMIZATION: marked("The anonymization phase runs: {left} left, until {change} UTC."),
-    Phase.ATTACK: marked("The attack phase runs: {left} left, until {change} UTC."),
-    Phase.RESULTS: marked("The results phase runs: {left} left, until {change} UTC."),
+    Phase.REGISTRATION: mark_for_translation("The registration phase runs: {left} left, until {change} UTC."),
+    Phase.ANONYMIZATION: mark_for_translation(
+        "The anonymization phase runs: {left} left, until {change} UTC."
+    ),
+    Phase.ATTACK: mark_for_translation("The attack phase runs: {left} left, until {change} UTC."),
+    Phase.RESULTS: mark_for_translation("The results phase runs: {left} left, until {change} UTC."),
 }
 
 
-class _Stretch(NamedTuple):
+class _PhaseSpan(NamedTuple):
     """A phase (or a pause, which has none) with its place on the line; the results have no end."""
 
     phase: Phase | None
@@ -58,22 +60,29 @@ def timeline_picture(schedule: Schedule, now: datetime, *, name: str = "timeline
         The moment by the judge's clock, with its time zone.
     """
     answer = phase_at(schedule, now)
-    stretches = _stretches(schedule)
-    caption = _caption(answer)
-    canvas = Canvas(WIDTH, _HEIGHT, name=name, title=said("The phases of the contest"), description=caption)
+    stretches = _lay_out_phases(schedule)
+    caption = _format_timeline_caption(answer)
+    canvas = Canvas(
+        WIDTH, _HEIGHT, name=name, title=translate("The phases of the contest"), description=caption
+    )
     for stretch in stretches:
-        _draw(canvas, stretch, answer, now)
-    _mark(canvas, _position(stretches, now))
+        _draw_phase(canvas, stretch, answer, now)
+    _mark_now(canvas, _locate_time(stretches, now))
     rows = tuple(
-        (said(_NAMES[stretch.phase]), _written(stretch.begin), _written(stretch.end), _state(stretch, now))
+        (
+            translate(_NAMES[stretch.phase]),
+            _format_time(stretch.begin),
+            _format_time(stretch.end),
+            _describe_state(stretch, now),
+        )
         for stretch in stretches
         if stretch.phase is not None
     )
-    header = (said("phase"), said("begins (UTC)"), said("ends (UTC)"), said("state"))
+    header = (translate("phase"), translate("begins (UTC)"), translate("ends (UTC)"), translate("state"))
     return Picture(canvas.markup(), caption, header, rows)
 
 
-def _stretches(schedule: Schedule) -> list[_Stretch]:
+def _lay_out_phases(schedule: Schedule) -> list[_PhaseSpan]:
     """Lay out phases and the pauses between them from left to right."""
     spans: list[tuple[Phase | None, datetime, datetime | None, float]] = []
     for phase in Phase:
@@ -85,12 +94,12 @@ def _stretches(schedule: Schedule) -> list[_Stretch]:
     unit = (WIDTH - 2 * _LEFT) / sum(length for *_, length in spans)
     placed, left = [], _LEFT
     for named, begin, end, length in spans:
-        placed.append(_Stretch(named, begin, end, left, length * unit))
+        placed.append(_PhaseSpan(named, begin, end, left, length * unit))
         left += length * unit
     return placed
 
 
-def _draw(canvas: Canvas, stretch: _Stretch, answer: PhaseAnswer, now: datetime) -> None:
+def _draw_phase(canvas: Canvas, stretch: _PhaseSpan, answer: PhaseAnswer, now: datetime) -> None:
     bar = {"x": stretch.left, "y": _TOP, "width": stretch.width, "height": _THICK}
     if stretch.phase is None:
         canvas.draw("rect", fill=canvas.hatching(), **bar)
@@ -101,60 +110,60 @@ def _draw(canvas: Canvas, stretch: _Stretch, answer: PhaseAnswer, now: datetime)
     canvas.draw("rect", class_=f"stretch{' over' if over else ''}", **bar, **fill)
     middle = stretch.left + stretch.width / 2
     canvas.words(
-        middle, _TOP + 20, said(_NAMES[stretch.phase]), text_anchor="middle",
+        middle, _TOP + 20, translate(_NAMES[stretch.phase]), text_anchor="middle",
         class_="small on-dark strong" if running else "small soft" if over else "small",
     )  # fmt: skip
-    for line, words in enumerate((day(stretch.begin), f"{stretch.begin:%H:%M}")):
+    for line, words in enumerate((format_day(stretch.begin), f"{stretch.begin:%H:%M}")):
         canvas.words(
             stretch.left + 2, _TOP + _THICK + 20 + 20 * line, words, class_="soft number",
             data_time=stretch.begin.isoformat(), data_part=("day", "hour")[line],
         )  # fmt: skip
 
 
-def _position(stretches: list[_Stretch], now: datetime) -> float:
+def _locate_time(stretches: list[_PhaseSpan], now: datetime) -> float:
     if now < stretches[0].begin:
         return _LEFT / 2
     return [stretch for stretch in stretches if stretch.begin <= now][-1].position(now)
 
 
-def _mark(canvas: Canvas, x: float) -> None:
+def _mark_now(canvas: Canvas, x: float) -> None:
     """Point at now from both sides, so that no word is hidden; "now" stays inside the picture."""
     for y in (_TOP - 10, _TOP + _THICK - 4):
         canvas.draw("line", x1=x, y1=y, x2=x, y2=y + 10, stroke=VERMILION, stroke_width=4)
     canvas.draw("polygon", points=f"{x - 7:.1f},{_TOP - 16} {x + 7:.1f},{_TOP - 16} {x:.1f},{_TOP - 4}",
                 fill=VERMILION)  # fmt: skip
     canvas.words(
-        min(max(x, 20), WIDTH - 20), _TOP - 22, said("now"), text_anchor="middle", class_="strong now"
+        min(max(x, 20), WIDTH - 20), _TOP - 22, translate("now"), text_anchor="middle", class_="strong now"
     )
 
 
-def _state(stretch: _Stretch, now: datetime) -> str:
+def _describe_state(stretch: _PhaseSpan, now: datetime) -> str:
     if now < stretch.begin:
-        return said("to come")
-    return said("over") if stretch.end is not None and now >= stretch.end else said("now")
+        return translate("to come")
+    return translate("over") if stretch.end is not None and now >= stretch.end else translate("now")
 
 
-def _caption(answer: PhaseAnswer) -> str:
+def _format_timeline_caption(answer: PhaseAnswer) -> str:
     if answer.next_change is None or answer.time_left is None:
-        return said("The contest is over and its results are open.")
-    left, change = duration(answer.time_left), _written(answer.next_change)
+        return translate("The contest is over and its results are open.")
+    left, change = format_duration(answer.time_left), _format_time(answer.next_change)
     if answer.phase is None:
-        return said(
+        return translate(
             "Nothing is taken at the moment; the next phase begins in {left}, on {change} UTC.",
             left=left,
             change=change,
         )
-    return said(_RUNS[answer.phase], left=left, change=change)
+    return translate(_RUNS[answer.phase], left=left, change=change)
 
 
-def _written(time: datetime | None) -> str:
+def _format_time(time: datetime | None) -> str:
     return "–" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
 # How busy a contest is: uploads an hour.
 
 
-_AREA_LEFT, _TOP_ACTIVITY, _TALL, _HEIGHT_ACTIVITY = 66.0, 12.0, 150.0, 222
+_AREA_LEFT, _ACTIVITY_TOP, _TALL, _ACTIVITY_HEIGHT = 66.0, 12.0, 150.0, 222
 _HOUR = timedelta(hours=1)
 _TICKS = 3
 
@@ -174,49 +183,52 @@ def activity_picture(
         How many hours to show, at least 1.
     """
     require_whole("hours", hours, at_least=1)
-    counts = _counts(arrivals, now, hours)
-    caption = _caption_activity(counts)
-    canvas = Canvas(WIDTH, _HEIGHT_ACTIVITY, name=name, title=said("Uploads an hour"), description=caption)
+    counts = _count_arrivals(arrivals, now, hours)
+    caption = _format_activity_caption(counts)
+    canvas = Canvas(
+        WIDTH, _ACTIVITY_HEIGHT, name=name, title=translate("Uploads an hour"), description=caption
+    )
     most = max(*counts.values(), 1)
     area = Area(
-        _AREA_LEFT, _TOP_ACTIVITY, WIDTH - _AREA_LEFT - 10, _TALL, (0.0, float(hours)), (0.0, float(most))
+        _AREA_LEFT, _ACTIVITY_TOP, WIDTH - _AREA_LEFT - 10, _TALL, (0.0, float(hours)), (0.0, float(most))
     )
-    axis_left(canvas, area, _numbers(most), said("uploads"))
+    draw_axis_left(canvas, area, _choose_count_ticks(most), translate("uploads"))
     for bar, (begin, count) in enumerate(counts.items()):
         if count:
             left, right = area.x(bar + 0.08), area.x(bar + 0.92)
-            canvas.draw("rect", hint(f"{day_and_hour(begin)}: {count}"), x=left, y=area.y(count), fill=BLUE,
+            canvas.draw("rect", make_hint(f"{format_day_and_hour(begin)}: {count}"), x=left,
+                y=area.y(count), fill=BLUE,
                         width=right - left, height=area.bottom - area.y(count), data_count=count)  # fmt: skip
-    _feet(canvas, area, list(counts))
+    _write_hours(canvas, area, list(counts))
     rows = tuple((f"{begin:%Y-%m-%d %H:00}", count) for begin, count in counts.items())
-    return Picture(canvas.markup(), caption, (said("hour (UTC)"), said("uploads")), rows)
+    return Picture(canvas.markup(), caption, (translate("hour (UTC)"), translate("uploads")), rows)
 
 
-def _counts(arrivals: Iterable[datetime], now: datetime, hours: int) -> dict[datetime, int]:
-    last = _hour_of(now)
+def _count_arrivals(arrivals: Iterable[datetime], now: datetime, hours: int) -> dict[datetime, int]:
+    last = _floor_hour(now)
     counts = {last - _HOUR * back: 0 for back in reversed(range(hours))}
     for time in arrivals:
-        begin = _hour_of(time)
+        begin = _floor_hour(time)
         if begin in counts:
             counts[begin] += 1
     return counts
 
 
-def _hour_of(time: datetime) -> datetime:
+def _floor_hour(time: datetime) -> datetime:
     return time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
 
 
-def _feet(canvas: Canvas, area: Area, hours: list[datetime]) -> None:
+def _write_hours(canvas: Canvas, area: Area, hours: list[datetime]) -> None:
     """Write a few full hours below the bars, with the day where there is room."""
     canvas.draw("line", x1=area.left, y1=area.bottom, x2=area.right, y2=area.bottom, class_="line")
     step = -(-len(hours) // _TICKS)
     for bar in range(0, len(hours), step):
-        canvas.words(area.x(bar), area.bottom + 19, day_and_hour(hours[bar]), class_="soft number",
+        canvas.words(area.x(bar), area.bottom + 19, format_day_and_hour(hours[bar]), class_="soft number",
                      data_time=hours[bar].isoformat())  # fmt: skip
-    canvas.words(area.left + area.width / 2, area.bottom + 43, said("hour (UTC)"), text_anchor="middle")
+    canvas.words(area.left + area.width / 2, area.bottom + 43, translate("hour (UTC)"), text_anchor="middle")
 
 
-def _numbers(most: int) -> Ticks:
+def _choose_count_ticks(most: int) -> Ticks:
     """Return a few whole numbers up to the most."""
     step = next(
         digit * 10**power
@@ -227,17 +239,17 @@ def _numbers(most: int) -> Ticks:
     return [(float(value), f"{value:,}") for value in range(0, most + 1, step)]
 
 
-def _caption_activity(counts: dict[datetime, int]) -> str:
+def _format_activity_caption(counts: dict[datetime, int]) -> str:
     total, hours = sum(counts.values()), len(counts)
-    span = counted("in the last hour", "in the last {count} hours", hours)
+    span = translate_count("in the last hour", "in the last {count} hours", hours)
     if not total:
-        return said("No upload came {span}.", span=span)
+        return translate("No upload came {span}.", span=span)
     busiest = max(counts, key=counts.__getitem__)
-    return counted(
+    return translate_count(
         "{count} upload came {span}; the busiest hour began on {began} UTC and brought {most}.",
         "{count} uploads came {span}; the busiest hour began on {began} UTC and brought {most}.",
         total,
         span=span,
-        began=said("{day} at {time}", day=day(busiest), time=f"{busiest:%H:%M}"),
+        began=translate("{day} at {time}", day=format_day(busiest), time=f"{busiest:%H:%M}"),
         most=f"{counts[busiest]:,}",
     )

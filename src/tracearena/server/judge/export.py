@@ -16,35 +16,48 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from tracearena.contest import Charter, Refusal, Role, make_awards, write_results
+from tracearena.contest import ContestFile, Refusal, Role, make_awards, write_results
 from tracearena.contest.archive import AUDIT_LOG, RESULTS, write_archive
-from tracearena.contest.commitments import RECEIPTS, RECEIPTS_HEADER, live_text
-from tracearena.contest.contest_file import NAME, charter_text, read_charter
-from tracearena.contest.data import EVERYBODY, JUDGE, REGIONS, SALTS, SUBMISSIONS, TIMES, live_file, official
-from tracearena.contest.differences import refused_name
+from tracearena.contest.commitments import RECEIPTS, RECEIPTS_HEADER, format_live_users
+from tracearena.contest.contest_file import NAME, format_contest_file, read_contest_file
+from tracearena.contest.data import (
+    EVERYBODY,
+    JUDGE,
+    REGIONS,
+    SALTS,
+    SUBMISSIONS,
+    TIMES,
+    live_file_name,
+    official_file_name,
+)
+from tracearena.contest.differences import refusal_label
 from tracearena.contest.submissions import ARRIVALS, HEADER, answer_path
 from tracearena.errors import DataError, FileError
 from tracearena.files import write_csv
 from tracearena.io import pwscup
 from tracearena.server import clock, results
-from tracearena.server.judge.scoring import ANSWERS, Bench, kinds_of
+from tracearena.server.judge.scoring import ANSWER_KINDS, JudgeFiles, find_attack_kinds
 from tracearena.server.models import Contest, DataSet, Job, State, Submission, Team, UploadKind
 from tracearena.server.store import queue
-from tracearena.server.store.audit_log import log, public_entries
+from tracearena.server.store.audit_log import list_public_entries, log_act
 from tracearena.server.store.folder import Folder
-from tracearena.server.store.queue import open_jobs
+from tracearena.server.store.queue import find_open_jobs
 from tracearena.traces import ObfuscatedTraces
 
-_HANDED_IN = {
+_UPLOAD_FILE_KINDS = {
     UploadKind.OBFUSCATED: "anotraces",
     UploadKind.INFERRED_TABLE: "etable",
     UploadKind.INFERRED_TRACES: "etraces",
 }
-_TAKEN = (State.CHECKED, State.SCORED, State.PUBLISHED)
+_VALID_STATES = (State.CHECKED, State.SCORED, State.PUBLISHED)
 
 
-def export(
-    bench: Bench, path: str | PathLike[str], *, include_originals: bool = False, actor: str = "command line"
+def export_contest(
+    bench: JudgeFiles,
+    path: str | PathLike[str],
+    *,
+    include_originals: bool = False,
+    actor: str = "command line",
 ) -> dict[str, Any]:
     """Write everything that can be given away to one archive, and return its manifest.
 
@@ -59,33 +72,33 @@ def export(
     if Path(path).exists():
         raise FileError.whole(path, "is there already; choose another name", "exists")
     contest = Contest.now_held()
-    require_over(contest)
+    require_exportable(contest)
     originals = include_originals or contest.people == "virtual"
     with tempfile.TemporaryDirectory(prefix=".export-", dir=Path(path).absolute().parent) as place:
-        _Export(bench, contest, Path(place)).write(originals=originals)
+        _ExportFolder(bench, contest, Path(place)).write(originals=originals)
         manifest = write_archive(place, path, originals=originals, signing_key=bench.signing_key)
-    log(actor, "contest exported", originals=originals, files=len(manifest["sha256"]))
+    log_act(actor, "contest exported", originals=originals, files=len(manifest["sha256"]))
     return manifest
 
 
-def require_over(contest: Contest) -> None:
+def require_exportable(contest: Contest) -> None:
     """Refuse to export what is not published, not finished, or not what the scores say."""
     if not results.is_published(contest, clock.now()):
         raise DataError(_("the results are not published yet; an export before would give them away"))
     # The judge makes an archive as one of its jobs.
-    waiting = open_jobs().exclude(kind="export").count()
+    waiting = find_open_jobs().exclude(kind="export").count()
     if waiting:
         words = _("the judge has %(waiting)s jobs to do; export when all is done (`contest status`)")
         raise DataError(words % {"waiting": waiting})
-    final = results.final_snapshot()
-    if final is None or results.content_of(final) != results.result_of(results.stored_board()):
+    final = results.find_final_snapshot()
+    if final is None or results.read_snapshot(final) != results.build_result(results.build_current_board()):
         raise DataError(_("the published result is not that of the scores; `contest rescore` finds out why"))
 
 
-class _Export:
+class _ExportFolder:
     """The folder of a contest, as `tracearena.contest.data` lays it out, made of a server's."""
 
-    def __init__(self, bench: Bench, contest: Contest, place: Path) -> None:
+    def __init__(self, bench: JudgeFiles, contest: Contest, place: Path) -> None:
         self.bench, self.contest, self.place = bench, contest, place
         for name in (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS):
             (place / name).mkdir()
@@ -101,9 +114,9 @@ class _Export:
         self._samples()
         self._handed_in()
         self._receipts()
-        board = results.stored_board()
-        write_results(self.place / RESULTS, board, make_awards(board), list(_refused()))
-        log_text = json.dumps(public_entries(), indent=1, ensure_ascii=False)
+        board = results.build_current_board()
+        write_results(self.place / RESULTS, board, make_awards(board), list(_list_refusals()))
+        log_text = json.dumps(list_public_entries(), indent=1, ensure_ascii=False)
         (self.place / RESULTS / AUDIT_LOG).write_text(log_text + "\n", encoding="utf-8")
 
     def _everybody(self) -> None:
@@ -111,17 +124,17 @@ class _Export:
         for path in everybody.iterdir():
             if path.is_file() and not path.name.startswith("."):
                 (self.place / EVERYBODY / path.name).write_bytes(path.read_bytes())
-        text = charter_text(self._charter())
+        text = format_contest_file(self._charter())
         for folder in (self.place, self.place / EVERYBODY):
             (folder / NAME).write_text(text, encoding="utf-8")
         for name in (REGIONS, TIMES, SALTS):
             (self.judge / name).write_bytes((everybody / name).read_bytes())
 
-    def _charter(self) -> Charter:
+    def _charter(self) -> ContestFile:
         """Return the contest as it was held: with the schedule and the names that it had in the end."""
         teams = Team.objects.filter(role=Role.TEAM)
         names = {team.number: team.name for team in teams if team.name != team.number}
-        made = read_charter(self.bench.folder.charter)
+        made = read_contest_file(self.bench.folder.charter)
         held = {"schedule": self.contest.schedule, "extra_time": self.contest.extra_time}
         return replace(made, **held, names=names).for_everybody
 
@@ -129,28 +142,28 @@ class _Export:
         team, number = int(data_set.team.number), data_set.number
         kinds = ["reftraces"] if originals or data_set.released_at is not None else []
         for kind in [*kinds, *(["orgtraces"] if originals else [])]:
-            name = str(official(kind, team, number))
+            name = str(official_file_name(kind, team, number))
             (self.judge / name).write_bytes(self.bench.opened(self.bench.folder.for_judge(name)))
 
     def _release(self, data_set: DataSet) -> None:
         """Write what was released, who is who, and the judge's own attacks."""
         team, number = int(data_set.team.number), data_set.number
         secret = self.bench.secret(data_set)
-        public = str(official("pubtraces", team, number))
+        public = str(official_file_name("pubtraces", team, number))
         (self.judge / public).write_bytes((self.bench.folder.everybody / public).read_bytes())
-        pwscup.write_id_table(secret.table, self.judge / str(official("ptable", team, number)))
+        pwscup.write_id_table(secret.table, self.judge / str(official_file_name("ptable", team, number)))
         if secret.live is not None:
-            (self.judge / live_file(team, number)).write_text(live_text(secret.live))
-        released = self.judge / str(official("anotraces", team, number))
+            (self.judge / live_file_name(team, number)).write_text(format_live_users(secret.live))
+        released = self.judge / str(official_file_name("anotraces", team, number))
         if data_set.counts is None:
             pwscup.write_obfuscated(ObfuscatedTraces.unchanged(self.bench.original(data_set)), released)
         else:
             released.write_bytes(self.bench.upload(data_set.counts))
-        for attack, kind in kinds_of(self.contest.rules.sample_attacks).items():
-            name = official(ANSWERS[kind], team, number, attacker=0)
+        for attack, kind in find_attack_kinds(self.contest.rules.sample_attacks).items():
+            name = official_file_name(ANSWER_KINDS[kind], team, number, attacker=0)
             path = answer_path(self.judge, attack, name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(self.bench.opened(self.bench.answer_path(attack, data_set, ANSWERS[kind])))
+            path.write_bytes(self.bench.opened(self.bench.answer_path(attack, data_set, ANSWER_KINDS[kind])))
 
     def _samples(self) -> None:
         """Write the sample teams' traces, which everybody has."""
@@ -161,10 +174,12 @@ class _Export:
     def _handed_in(self) -> None:
         """Write every file that the checker took, each in a folder of its receipt, and when it came."""
         arrivals = []
-        for one in Submission.objects.filter(state__in=_TAKEN).select_related("team", "data_set__team"):
+        for one in Submission.objects.filter(state__in=_VALID_STATES).select_related(
+            "team", "data_set__team"
+        ):
             attacker = None if one.kind == UploadKind.OBFUSCATED else int(one.team.number)
-            kind = _HANDED_IN[UploadKind(one.kind)]
-            official_name = official(
+            kind = _UPLOAD_FILE_KINDS[UploadKind(one.kind)]
+            official_name = official_file_name(
                 kind, int(one.data_set.team.number), one.data_set.number, attacker=attacker
             )
             path = self.submissions / f"team{one.team.number}" / f"{one.pk:06d}" / str(official_name)
@@ -183,27 +198,27 @@ class _Export:
         write_csv(self.submissions / RECEIPTS, RECEIPTS_HEADER, rows)
 
 
-def _refused() -> Iterator[Refusal]:
+def _list_refusals() -> Iterator[Refusal]:
     """Yield what does not count, and why."""
-    for one in Submission.objects.exclude(state__in=_TAKEN).select_related("team").order_by("pk"):
+    for one in Submission.objects.exclude(state__in=_VALID_STATES).select_related("team").order_by("pk"):
         verdict = one.verdict or {
             "code": one.state,
             "reason": one.reason or "came after the end of the phase",
         }
-        yield Refusal(refused_name(one.team.number, one.pk), str(verdict["code"]), str(verdict["reason"]))
+        yield Refusal(refusal_label(one.team.number, one.pk), str(verdict["code"]), str(verdict["reason"]))
 
 
 # The organiser asks for the archive of a contest that is over; the judge makes it, the web opens
 # nothing.
 
 
-KIND = "export"
+EXPORT_KIND = "export"
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
-_LONGEST = 40
-_MOST = 1_000
+_LONGEST_EXPORT_NAME = 40
+_MOST_EXPORTS = 1_000
 
 
-def ask_for(actor: str, *, for_everybody: bool) -> str:
+def request_export(actor: str, *, for_everybody: bool) -> str:
     """Let the judge make an archive, and return the name that it will have.
 
     Parameters
@@ -220,22 +235,22 @@ def ask_for(actor: str, *, for_everybody: bool) -> str:
     """
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
-        require_over(contest)
-        if is_being_made():
+        require_exportable(contest)
+        if is_export_running():
             raise DataError(_("the judge is making an archive already; wait until it is there"))
         folder: Folder = settings.CONTEST_FOLDER
-        name = _free_name(folder, contest.name)
-        queue.enqueue(KIND, f"{KIND}/{name}", {"name": name, "for_everybody": for_everybody})
-        log(actor, "archive asked for", name=name, for_everybody=for_everybody)
+        name = _choose_export_name(folder, contest.name)
+        queue.enqueue(EXPORT_KIND, f"{EXPORT_KIND}/{name}", {"name": name, "for_everybody": for_everybody})
+        log_act(actor, "archive asked for", name=name, for_everybody=for_everybody)
     return name
 
 
-def is_being_made() -> bool:
+def is_export_running() -> bool:
     """Whether the judge has an archive to make."""
-    return queue.open_jobs(KIND).exists()
+    return queue.find_open_jobs(EXPORT_KIND).exists()
 
 
-def make(taken: queue.Taken, bench: Bench) -> None:
+def make_export_archive(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Make the archive; one that a lost worker left unfinished is made anew."""
     place = bench.folder.archive if taken.about["for_everybody"] else bench.folder.exports
     place.mkdir(exist_ok=True)
@@ -243,31 +258,31 @@ def make(taken: queue.Taken, bench: Bench) -> None:
         shutil.rmtree(left, ignore_errors=True)
     path = place / taken.about["name"]
     path.unlink(missing_ok=True)
-    export(bench, path, actor="judge")
-    with queue.finishing(taken):
+    export_contest(bench, path, actor="judge")
+    with queue.finish_job(taken):
         return
 
 
-def made(folder: Folder) -> list[Path]:
+def list_exports(folder: Folder) -> list[Path]:
     """Return the archives that were made for organisers, the last one first."""
     found = folder.exports.glob("*.zip") if folder.exports.is_dir() else iter(())
-    return sorted((path for path in found if _is_ours(path)), key=lambda path: -path.stat().st_mtime)
+    return sorted((path for path in found if _is_export_file(path)), key=lambda path: -path.stat().st_mtime)
 
 
-def _is_ours(path: Path) -> bool:
+def _is_export_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink() and not path.name.startswith(".")
 
 
-def _free_name(folder: Folder, contest: str) -> str:
+def _choose_export_name(folder: Folder, contest: str) -> str:
     """Return a name that no archive has and no job will make.
 
     What is no plain letter or digit has no place in it.
     """
-    plain = _NOT_IN_A_NAME.sub("-", contest.lower()).strip("-")[:_LONGEST].strip("-") or "contest"
-    names = (f"{plain}.zip" if number == 1 else f"{plain}-{number}.zip" for number in range(1, _MOST))
-    return next(name for name in names if not _is_taken(folder, name))
+    plain = _NOT_IN_A_NAME.sub("-", contest.lower()).strip("-")[:_LONGEST_EXPORT_NAME].strip("-") or "contest"
+    names = (f"{plain}.zip" if number == 1 else f"{plain}-{number}.zip" for number in range(1, _MOST_EXPORTS))
+    return next(name for name in names if not _is_name_used(folder, name))
 
 
-def _is_taken(folder: Folder, name: str) -> bool:
+def _is_name_used(folder: Folder, name: str) -> bool:
     there = any((place / name).exists() for place in (folder.archive, folder.exports))
-    return there or Job.objects.filter(key=f"{KIND}/{name}").exists()
+    return there or Job.objects.filter(key=f"{EXPORT_KIND}/{name}").exists()

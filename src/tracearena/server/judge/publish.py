@@ -19,76 +19,76 @@ from tracearena.contest import Role, commit, id_table_text
 from tracearena.contest.commitments import (
     LISTS,
     ListedReceipt,
-    list_text,
-    live_text,
+    format_live_users,
+    format_receipt_list,
     live_users,
     public_signing_key,
     receipt_commitment,
     sign,
-    signature_file,
+    signature_path,
 )
-from tracearena.contest.data import COMMITMENTS, SALTS, live_file
+from tracearena.contest.data import COMMITMENTS, SALTS, live_file_name
 from tracearena.errors import DataError
 from tracearena.files import csv_text, replacing
 from tracearena.io import pwscup
 from tracearena.server import clock, results
-from tracearena.server.accounts import PURPOSE
-from tracearena.server.judge.scoring import Bench, Secret, checked, file_name
+from tracearena.server.accounts import LINK_PURPOSE
+from tracearena.server.judge.scoring import JudgeFiles, ReleaseSecret, build_file_name, check_in_sandbox
 from tracearena.server.models import Contest, DataSet, Job, Link, State, Submission, UploadKind
 from tracearena.server.sandbox.messages import Verdict
 from tracearena.server.store import queue
-from tracearena.server.store.audit_log import log
-from tracearena.server.store.crypto import secret_key, unseal, wrap
+from tracearena.server.store.audit_log import log_act
+from tracearena.server.store.crypto import derive_secret_key, unseal, wrap
 from tracearena.traces import ObfuscatedTraces
 
 
-def is_due(contest: Contest) -> bool:
+def can_publish(contest: Contest) -> bool:
     """Whether the phase is closed and every upload of it has been looked at."""
     unseen = Submission.objects.filter(kind=UploadKind.OBFUSCATED, state=State.RECEIVED)
     return contest.anonymization_closed_at is not None and not unseen.exists()
 
 
-def publish_data_set(taken: queue.Taken, bench: Bench) -> None:
+def publish_data_set(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Release a data set if it is valid; close it if not."""
     contest = Contest.now_held()
     data_set = DataSet.objects.select_related("team", "counts").get(pk=taken.about["data_set"])
-    if not is_due(contest):
-        queue.withdraw(taken)
+    if not can_publish(contest):
+        queue.withdraw_job(taken)
     elif data_set.closed_at is not None:
-        with queue.finishing(taken):
+        with queue.finish_job(taken):
             return
-    elif is_valid(data_set, contest):
-        _release(taken, data_set, bench)
+    elif is_data_set_valid(data_set, contest):
+        _release_data_set(taken, data_set, bench)
     else:
-        with queue.finishing(taken):
+        with queue.finish_job(taken):
             DataSet.objects.filter(pk=data_set.pk).update(closed_at=clock.now())
-            log("judge", "data set closed", data_set=str(data_set), utility=data_set.utility)
-            results.forget()
+            log_act("judge", "data set closed", data_set=str(data_set), utility=data_set.utility)
+            results.invalidate_board()
 
 
-def is_valid(data_set: DataSet, contest: Contest) -> bool:
+def is_data_set_valid(data_set: DataSet, contest: Contest) -> bool:
     """Whether a data set is to be released: what counts is good enough, or nothing was to be obfuscated."""
     if data_set.team.role == Role.PSEUDONYMISED:
         return True
     return data_set.utility is not None and contest.rules.is_valid(data_set.utility)
 
 
-def handed_in(data_set: DataSet, bench: Bench) -> ObfuscatedTraces:
+def read_obfuscated_traces(data_set: DataSet, bench: JudgeFiles) -> ObfuscatedTraces:
     """Return the obfuscated traces that count; those of the pseudonymised team are its originals."""
     original = bench.original(data_set)
     if data_set.counts is None:
         return ObfuscatedTraces.unchanged(original)
-    found = checked(data_set.counts, bench)
+    found = check_in_sandbox(data_set.counts, bench)
     if isinstance(found, Verdict):
         raise DataError(f"upload {data_set.counts.pk} was accepted and is refused now: {found.code}")
     return found.obfuscated(original)
 
 
-def _release(taken: queue.Taken, data_set: DataSet, bench: Bench) -> None:
-    obfuscated = handed_in(data_set, bench)
-    secret = _secret(data_set, obfuscated, bench)
-    _hand_out(data_set, obfuscated, secret, bench)
-    with queue.finishing(taken):
+def _release_data_set(taken: queue.JobLease, data_set: DataSet, bench: JudgeFiles) -> None:
+    obfuscated = read_obfuscated_traces(data_set, bench)
+    secret = _load_or_draw_secret(data_set, obfuscated, bench)
+    _write_public_traces(data_set, obfuscated, secret, bench)
+    with queue.finish_job(taken):
         # Whoever writes the list of commitments holds this row: no other list comes between.
         Contest.objects.select_for_update().get(pk=1)
         now = clock.now()
@@ -99,28 +99,28 @@ def _release(taken: queue.Taken, data_set: DataSet, bench: Bench) -> None:
         )
         if data_set.counts is not None:
             Submission.objects.filter(pk=data_set.counts.pk).update(state=State.PUBLISHED)
-        log("judge", "data set released", data_set=str(data_set), commitment=secret.commitment.digest)
-        results.forget()
+        log_act("judge", "data set released", data_set=str(data_set), commitment=secret.commitment.digest)
+        results.invalidate_board()
         # The list before the row: a list that is ahead is caught up with by the same table.
         _write_commitments(bench.folder.everybody / COMMITMENTS)
 
 
-def _secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench: Bench) -> Secret:
+def _load_or_draw_secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench: JudgeFiles) -> ReleaseSecret:
     """Return what is drawn for a data set: what lies there, or what is drawn now if nothing does."""
     path = bench.secret_path(data_set)
     upload = "" if data_set.counts is None else data_set.counts.sha256
     if not path.exists():
         table = pseudonymise(obfuscated).id_table
         live = live_users(Contest.now_held().rules, table.user_ids)
-        drawn = Secret(table, live, commit(table, live=live), upload)
-        put_once(path, bench.sealed(drawn.to_bytes()))
+        drawn = ReleaseSecret(table, live, commit(table, live=live), upload)
+        write_once(path, bench.sealed(drawn.to_bytes()))
     found = bench.secret(data_set)
     if found.upload != upload:
         raise DataError(f"pseudonyms of {data_set} were drawn for another upload; they are not drawn again")
     return found
 
 
-def put_once(path: Path, content: bytes) -> None:
+def write_once(path: Path, content: bytes) -> None:
     """Put a file in its place unless there is one; of two who try one wins, and its file is both's."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -139,20 +139,22 @@ def put_once(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _hand_out(data_set: DataSet, obfuscated: ObfuscatedTraces, secret: Secret, bench: Bench) -> None:
+def _write_public_traces(
+    data_set: DataSet, obfuscated: ObfuscatedTraces, secret: ReleaseSecret, bench: JudgeFiles
+) -> None:
     """Put reference traces and released traces where everybody finds them."""
     everybody = bench.folder.everybody
-    reference = file_name("reftraces", data_set)
+    reference = build_file_name("reftraces", data_set)
     with replacing(everybody / reference) as file:
         file.write(bench.opened(bench.folder.for_judge(reference)))
     order = np.searchsorted(obfuscated.user_ids, secret.table.user_ids)
     public = obfuscated.take_users(order).with_user_ids(secret.table.pseudonyms)
-    pwscup.write_anonymized(public, everybody / file_name("pubtraces", data_set))
+    pwscup.write_anonymized(public, everybody / build_file_name("pubtraces", data_set))
 
 
 def _write_commitments(path: Path) -> None:
     released = DataSet.objects.filter(released_at__isnull=False).select_related("team")
-    rows = sorted([file_name("ptable", one), one.commitment] for one in released)
+    rows = sorted([build_file_name("ptable", one), one.commitment] for one in released)
     with replacing(path) as file:
         file.write(csv_text(["file", "sha256"], rows).encode())
 
@@ -160,27 +162,27 @@ def _write_commitments(path: Path) -> None:
 # The promise is kept: when the results open, ID tables and salts are shown to everybody.
 
 
-def open_tables(taken: queue.Taken, bench: Bench) -> None:
+def reveal_tables(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Put every ID table, the users of the live board and the salts where everybody finds them."""
     everybody, salts = bench.folder.everybody, []
     for data_set in DataSet.objects.filter(released_at__isnull=False).select_related("team"):
-        secret, name = bench.secret(data_set), file_name("ptable", data_set)
+        secret, name = bench.secret(data_set), build_file_name("ptable", data_set)
         with replacing(everybody / name) as file:
             file.write(id_table_text(secret.table).encode())
         if secret.live is not None:
-            with replacing(everybody / live_file(int(data_set.team.number), data_set.number)) as file:
-                file.write(live_text(secret.live).encode())
+            with replacing(everybody / live_file_name(int(data_set.team.number), data_set.number)) as file:
+                file.write(format_live_users(secret.live).encode())
         salts.append([name, secret.commitment.salt])
     with replacing(everybody / SALTS) as file:
         file.write(csv_text(["file", "salt"], sorted(salts)).encode())
-    with queue.finishing(taken):
-        log("judge", "ID tables opened", tables=len(salts))
+    with queue.finish_job(taken):
+        log_act("judge", "ID tables opened", tables=len(salts))
 
 
 # A team's key goes under a new link: only the judge can open the copy that it keeps of it.
 
 
-def rewrap(taken: queue.Taken, bench: Bench) -> None:
+def rewrap_team_key(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Wrap a team's private key by the secret of a link, which comes sealed to the judge.
 
     The job speaks of the link by its number and holds its secret as hexadecimal digits, sealed; the
@@ -188,12 +190,14 @@ def rewrap(taken: queue.Taken, bench: Bench) -> None:
     """
     link = Link.objects.select_related("team").get(pk=taken.about["link"])
     if link.team is None or link.team.escrow is None or link.expires_at <= clock.now():
-        with queue.finishing(taken):
+        with queue.finish_job(taken):
             return
     secret = unseal(bench.private_key, bytes.fromhex(taken.about["sealed"])).decode()
     private = unseal(bench.private_key, bytes(link.team.escrow))
-    with queue.finishing(taken):
-        Link.objects.filter(pk=link.pk).update(wrapped_key=wrap(private, secret_key(secret), PURPOSE))
+    with queue.finish_job(taken):
+        Link.objects.filter(pk=link.pk).update(
+            wrapped_key=wrap(private, derive_secret_key(secret), LINK_PURPOSE)
+        )
         Job.objects.filter(pk=taken.pk).update(about={"link": link.pk})
 
 
@@ -204,30 +208,30 @@ def rewrap(taken: queue.Taken, bench: Bench) -> None:
 PHASES = ("anonymization", "attack")
 
 
-def close_when_over(contest: Contest) -> None:
+def close_ended_phases(contest: Contest) -> None:
     """Close every phase that is over and not closed yet."""
     for phase in PHASES:
-        if _is_to_close(contest, phase):
-            _close(phase)
+        if _is_due_to_close(contest, phase):
+            _close_phase(phase)
 
 
-def _close(phase: str) -> None:
+def _close_phase(phase: str) -> None:
     with transaction.atomic():
         # The contest's row first, as everybody takes it who takes data sets after it. An upload holds the row
         # of its data set until it is in: who has all these rows has seen every upload before.
         contest = Contest.objects.select_for_update().get(pk=1)
         list(DataSet.objects.select_for_update().order_by("pk"))
         # The organiser may have put the end off meanwhile, or the contest's time back.
-        clock.forget()
-        if _is_to_close(contest, phase):
+        clock.clear_time_cache()
+        if _is_due_to_close(contest, phase):
             now = clock.now()
             Contest.objects.filter(pk=1).update(**{f"{phase}_closed_at": now, "seen_at": now})
             queue.enqueue("receipts", f"receipts/{phase}", {"phase": phase})
-            log("judge", "phase closed", phase=phase)
-    clock.forget()
+            log_act("judge", "phase closed", phase=phase)
+    clock.clear_time_cache()
 
 
-def _is_to_close(contest: Contest, phase: str) -> bool:
+def _is_due_to_close(contest: Contest, phase: str) -> bool:
     is_closed = getattr(contest, f"{phase}_closed_at") is not None
     return not is_closed and clock.is_over(contest.last(f"{phase}_end"))
 
@@ -235,13 +239,13 @@ def _is_to_close(contest: Contest, phase: str) -> bool:
 # When a phase is closed, the judge publishes a signed list of its receipts.
 
 
-def publish_key(bench: Bench) -> None:
+def publish_signing_key(bench: JudgeFiles) -> None:
     """Let everybody see by which key the lists of this contest are signed."""
     key = public_signing_key(bench.signing_key)
     Contest.objects.filter(pk=1).exclude(signing_key=key).update(signing_key=key)
 
 
-def publish_receipt_list(taken: queue.Taken, bench: Bench) -> None:
+def publish_receipt_list(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Write the list of a phase and its signature where everybody finds them.
 
     What is written follows from the database alone: files that came after the phase was closed are not in it.
@@ -251,20 +255,20 @@ def publish_receipt_list(taken: queue.Taken, bench: Bench) -> None:
     uploads = Submission.objects.filter(received_at__lt=closed_at).order_by("pk")
     obfuscated = uploads.filter(kind=UploadKind.OBFUSCATED)
     chosen = obfuscated if phase == "anonymization" else uploads.exclude(kind=UploadKind.OBFUSCATED)
-    content = list_text(map(listed, chosen)).encode()
+    content = format_receipt_list(map(build_receipt_line, chosen)).encode()
     path = bench.folder.everybody / LISTS[phase]
     # The signature first: a list that is there is signed.
     for file, text in (
-        (signature_file(path), sign(bench.signing_key, path.name, content).encode()),
+        (signature_path(path), sign(bench.signing_key, path.name, content).encode()),
         (path, content),
     ):
         with replacing(file) as out:
             out.write(text)
-    with queue.finishing(taken):
-        log("judge", "receipts published", phase=phase, receipts=len(chosen))
+    with queue.finish_job(taken):
+        log_act("judge", "receipts published", phase=phase, receipts=len(chosen))
 
 
-def listed(upload: Submission) -> ListedReceipt:
+def build_receipt_line(upload: Submission) -> ListedReceipt:
     """Return the line of an upload."""
     commitment = receipt_commitment(upload.sha256, upload.salt)
     return ListedReceipt(upload.pk, upload.received_at.isoformat(), commitment)

@@ -17,82 +17,84 @@ from numpy.typing import NDArray
 
 from tracearena.arena.ensemble import make_attacks
 from tracearena.contest import AttackKind, Commitment, id_table_text
-from tracearena.contest.commitments import live_day, others
-from tracearena.contest.data import official
-from tracearena.contest.file_judge import reidentification_of, trace_inference_of
+from tracearena.contest.commitments import live_day, select_final_users
+from tracearena.contest.data import official_file_name
+from tracearena.contest.file_judge import compute_reidentification, compute_trace_inference
 from tracearena.contest.simulation import SEED
 from tracearena.errors import DataError
 from tracearena.files import replacing
-from tracearena.files.io import Held
+from tracearena.files.io import InMemoryFile
 from tracearena.io import pwscup
 from tracearena.server import clock, results, submissions
 from tracearena.server.models import Contest, DataSet, Job, JobState, State, Submission, UploadKind
-from tracearena.server.operations.create import out_of_sight
-from tracearena.server.sandbox.messages import Checked, Frame, Kind, Verdict
-from tracearena.server.sandbox.parent import ChildDied, check_upload, run_attacks, score_checked
+from tracearena.server.operations.create import open_private_folder
+from tracearena.server.sandbox.messages import Frame, Kind, UploadArrays, Verdict
+from tracearena.server.sandbox.parent import ChildDied, check_upload, run_attacks, score_upload
 from tracearena.server.store import queue
-from tracearena.server.store.audit_log import log
-from tracearena.server.store.crypto import derived_signing_key, public_of, seal, unseal
-from tracearena.server.store.folder import Folder, grid_of
+from tracearena.server.store.audit_log import log_act
+from tracearena.server.store.crypto import derive_public_key, derive_signing_key, seal, unseal
+from tracearena.server.store.folder import Folder, read_grid
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 
-def check(taken: queue.Taken, bench: Bench) -> None:
+def check_submission(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Check an upload; obfuscated traces are scored at once, attacks wait."""
     submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
     if submission.state != State.RECEIVED:
-        with queue.finishing(taken):
+        with queue.finish_job(taken):
             return
-    found = checked(submission, bench)
+    found = check_in_sandbox(submission, bench)
     if isinstance(found, Verdict):
         said = found.to_store()
-        with queue.finishing(taken):
-            _move(submission, State.REFUSED, verdict=said, reason=said["reason"].partition("\n")[0])
+        with queue.finish_job(taken):
+            _finish_submission(
+                submission, State.REFUSED, verdict=said, reason=said["reason"].partition("\n")[0]
+            )
     elif submission.kind == UploadKind.OBFUSCATED:
-        utility = value_of(found, submission, bench)
-        with queue.finishing(taken):
-            _move(submission, State.SCORED, utility=utility)
-            queue.write(f"{queue.UTILITY}/{submission.pk}", utility, submission=submission)
-            queue.settle_utility(submission.data_set)
-            results.forget()
+        utility = score_arrays(found, submission, bench)
+        with queue.finish_job(taken):
+            _finish_submission(submission, State.SCORED, utility=utility)
+            queue.write_score(f"{queue.UTILITY}/{submission.pk}", utility, submission=submission)
+            queue.update_utility(submission.data_set)
+            results.invalidate_board()
     else:
-        with queue.finishing(taken):
+        with queue.finish_job(taken):
             Submission.objects.filter(pk=submission.pk).update(state=State.CHECKED)
-            ask_for(submission)
+            enqueue_live_score(submission)
 
 
-def _move(submission: Submission, state: str, **more: Any) -> None:
+def _finish_submission(submission: Submission, state: str, **more: Any) -> None:
     Submission.objects.filter(pk=submission.pk).update(state=state, finished_at=clock.now(), **more)
 
 
 # One upload, or one answer of the judge's own attacks, by the one checker and the one scorer.
 
 
-COSTLY = ("memory", "cpu", "wall-clock", "threads")
+COSTLY_LIMITS = ("memory", "cpu", "wall-clock", "threads")
 """Limits that a file makes a child reach; any other end of a child is a failure of the judge."""
-ANSWERS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
-_TRIES = 2
+ANSWER_KINDS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
+_MOST_CHECK_TRIES = 2
 
 _log = logging.getLogger(__name__)
 
 
-def checked(submission: Submission, bench: Bench) -> Checked | Verdict:
+def check_in_sandbox(submission: Submission, bench: JudgeFiles) -> UploadArrays | Verdict:
     """Run the one checker on an upload; a file that no child survives, twice, is refused as too costly."""
     rules = Contest.now_held().rules
     content, frame, kind = bench.upload(submission), bench.frame(submission), cast(Kind, submission.kind)
     reason = ""
-    for _ in range(_TRIES):
+    for _ in range(_MOST_CHECK_TRIES):
         try:
             return check_upload(content, frame, kind, rules, file_name=submission.file_name)
         except ChildDied as death:
-            if death.reason not in COSTLY:
+            if death.reason not in COSTLY_LIMITS:
                 raise
             _log.warning("upload %d: the child that read it ended: %s", submission.pk, death.reason)
             reason = death.reason
     return Verdict.too_costly(submission.file_name, reason)
 
 
-def score_of(submission: Submission, bench: Bench, *, on_live_users: bool = False) -> float:
+def score_submission(submission: Submission, bench: JudgeFiles, *, on_live_users: bool = False) -> float:
     """Return the score of an upload whose format is right: its utility, or the privacy that it leaves.
 
     Parameters
@@ -100,39 +102,41 @@ def score_of(submission: Submission, bench: Bench, *, on_live_users: bool = Fals
     on_live_users
         Whether an attack is scored on the users of the live board rather than on those who decide.
     """
-    found = checked(submission, bench)
+    found = check_in_sandbox(submission, bench)
     if isinstance(found, Verdict):
         raise DataError(f"upload {submission.pk} was accepted and is refused now: {found.code}")
-    return value_of(found, submission, bench, on_live_users=on_live_users)
+    return score_arrays(found, submission, bench, on_live_users=on_live_users)
 
 
-def value_of(found: Checked, submission: Submission, bench: Bench, *, on_live_users: bool = False) -> float:
+def score_arrays(
+    found: UploadArrays, submission: Submission, bench: JudgeFiles, *, on_live_users: bool = False
+) -> float:
     """Return the score of the arrays of an upload."""
     rules, data_set = Contest.now_held().rules, submission.data_set
     if submission.kind == UploadKind.OBFUSCATED:
-        return score_checked(found, bench.original(data_set), rules)
+        return score_upload(found, bench.original(data_set), rules)
     secret = bench.secret(data_set)
     is_table = submission.kind == UploadKind.INFERRED_TABLE
     truth: Traces | IdTable = secret.table if is_table else bench.original(data_set)
-    return score_checked(found, truth, rules, _among(secret, on_live_users))
+    return score_upload(found, truth, rules, _select_users(secret, on_live_users))
 
 
-def sample_score(
-    attack: str, kind: AttackKind, data_set: DataSet, bench: Bench, *, on_live_users: bool = False
+def score_sealed_answer(
+    attack: str, kind: AttackKind, data_set: DataSet, bench: JudgeFiles, *, on_live_users: bool = False
 ) -> float:
     """Return the privacy that one of the judge's own attacks leaves, from its sealed answer."""
     rules, secret = Contest.now_held().rules, bench.secret(data_set)
-    path = bench.answer_path(attack, data_set, ANSWERS[kind])
-    answer, among = Held(path.name, bench.opened(path)), _among(secret, on_live_users)
+    path = bench.answer_path(attack, data_set, ANSWER_KINDS[kind])
+    answer, among = InMemoryFile(path.name, bench.opened(path)), _select_users(secret, on_live_users)
     if kind is AttackKind.REIDENTIFICATION:
         users = bench.reference(data_set).user_ids
         guess = pwscup.read_inferred_table(answer, secret.table.pseudonyms, users=users)
-        return reidentification_of(secret.table, guess, among)
+        return compute_reidentification(secret.table, guess, among)
     original = bench.original(data_set)
-    return trace_inference_of(original, pwscup.read_inferred_traces(answer, original), rules, among)
+    return compute_trace_inference(original, pwscup.read_inferred_traces(answer, original), rules, among)
 
 
-def _among(secret: Secret, on_live_users: bool) -> Any:
+def _select_users(secret: ReleaseSecret, on_live_users: bool) -> Any:
     return secret.live if on_live_users else secret.among
 
 
@@ -140,11 +144,11 @@ def _among(secret: Secret, on_live_users: bool) -> Any:
 # attacks.
 
 
-_MOST_KEPT = 6
+_CACHE_SIZE = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Secret:
+class ReleaseSecret:
     """What was drawn for one data set when it was released.
 
     Attributes
@@ -167,7 +171,7 @@ class Secret:
     @property
     def among(self) -> NDArray[Any] | None:
         """The users who decide the final scores; None for all."""
-        return None if self.live is None else others(self.table.user_ids, self.live)
+        return None if self.live is None else select_final_users(self.table.user_ids, self.live)
 
     def to_bytes(self) -> bytes:
         """Return the secret as it is sealed."""
@@ -181,16 +185,16 @@ class Secret:
         return json.dumps(said).encode()
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Secret:
+    def from_bytes(cls, content: bytes) -> ReleaseSecret:
         """Return what `to_bytes` wrote."""
         said = json.loads(content)
-        table = pwscup.read_id_table(Held("ptable", said["table"].encode()))
+        table = pwscup.read_id_table(InMemoryFile("ptable", said["table"].encode()))
         live = None if said["live"] is None else np.array(said["live"])
         return cls(table, live, Commitment(said["digest"], said["salt"]), said["upload"])
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class JudgeFiles:
     """The judge's own place: the contest's folder, and the key that opens what is sealed in it."""
 
     folder: Folder
@@ -200,12 +204,12 @@ class Bench:
     @property
     def public_key(self) -> bytes:
         """To whom the judge's own secrets are sealed."""
-        return public_of(self.private_key)
+        return derive_public_key(self.private_key)
 
     @property
     def signing_key(self) -> bytes:
         """By which the judge signs what it publishes."""
-        return derived_signing_key(self.private_key)
+        return derive_signing_key(self.private_key)
 
     def sealed(self, content: bytes) -> bytes:
         """Return bytes that only the judge can read."""
@@ -223,17 +227,17 @@ class Bench:
         """Return the traces that every attacker knows."""
         return self._traces("reftraces", data_set)
 
-    def secret(self, data_set: DataSet) -> Secret:
+    def secret(self, data_set: DataSet) -> ReleaseSecret:
         """Return what was drawn at the release."""
-        return Secret.from_bytes(self.opened(self.secret_path(data_set)))
+        return ReleaseSecret.from_bytes(self.opened(self.secret_path(data_set)))
 
     def secret_path(self, data_set: DataSet) -> Path:
         """Return where it lies, sealed."""
-        return self.folder.for_judge(file_name("ptable", data_set))
+        return self.folder.for_judge(build_file_name("ptable", data_set))
 
     def answer_path(self, attack: str, data_set: DataSet, kind: str) -> Path:
         """Return where the answer of one of the judge's own attacks lies, sealed."""
-        name = official(kind, int(data_set.team.number), data_set.number, attacker=0)
+        name = official_file_name(kind, int(data_set.team.number), data_set.number, attacker=0)
         return self.folder.for_judge(f"{quote(attack, safe='()=,-_')}_{name}")
 
     def upload(self, submission: Submission) -> bytes:
@@ -254,86 +258,86 @@ class Bench:
 
     def _traces(self, kind: str, data_set: DataSet) -> Traces:
         """Return traces of the judge; the last few are kept, since many uploads are about the same ones."""
-        name = file_name(kind, data_set)
+        name = build_file_name(kind, data_set)
         if name not in self._kept:
-            while len(self._kept) >= _MOST_KEPT:
+            while len(self._kept) >= _CACHE_SIZE:
                 del self._kept[next(iter(self._kept))]
             self._kept[name] = self._read(name)
         return self._kept[name]
 
     def _read(self, name: str) -> Traces:
         content = self.opened(self.folder.for_judge(name))
-        return pwscup.read_traces(Held(name, content), *grid_of(self.folder))
+        return pwscup.read_traces(InMemoryFile(name, content), *read_grid(self.folder))
 
 
-def file_name(kind: str, data_set: DataSet) -> str:
+def build_file_name(kind: str, data_set: DataSet) -> str:
     """Return the official name of a file about a data set."""
-    return str(official(kind, int(data_set.team.number), data_set.number))
+    return str(official_file_name(kind, int(data_set.team.number), data_set.number))
 
 
 # When the attack phase is over: the last answer of every attacker is scored, and the result is
 # frozen.
 
 
-BEFORE_THE_RESULT = ("check", "publish", "sample", "score", "sample score")
+RESULT_JOB_KINDS = ("check", "publish", "sample", "score", "sample score")
 """Kinds of jobs without which there is no result."""
-_ATTACKS = (UploadKind.INFERRED_TABLE, UploadKind.INFERRED_TRACES)
+_ATTACK_KINDS = (UploadKind.INFERRED_TABLE, UploadKind.INFERRED_TRACES)
 
 
-def counting_attacks() -> Iterator[Submission]:
+def find_counting_attacks() -> Iterator[Submission]:
     """Yield the attacks that count: the last one of each attacker, target, data set and kind."""
-    looked_at = Submission.objects.filter(kind__in=_ATTACKS, state__in=(State.CHECKED, State.SCORED))
+    looked_at = Submission.objects.filter(kind__in=_ATTACK_KINDS, state__in=(State.CHECKED, State.SCORED))
     last: dict[tuple[int, int, str], Submission] = {}
     for submission in looked_at.select_related("team").order_by("pk"):
         last[submission.team_id, submission.data_set_id, submission.kind] = submission
     yield from last.values()
 
 
-def score_final_attack(taken: queue.Taken, bench: Bench) -> None:
+def score_final_attack(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Score an attack on the users who decide."""
     submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
-    value = score_of(submission, bench)
-    with queue.finishing(taken):
+    value = score_submission(submission, bench)
+    with queue.finish_job(taken):
         Submission.objects.filter(pk=submission.pk).update(state=State.SCORED, finished_at=clock.now())
-        queue.write(f"{queue.FINAL}/{submission.pk}", value, submission=submission)
-        results.forget()
+        queue.write_score(f"{queue.FINAL}/{submission.pk}", value, submission=submission)
+        results.invalidate_board()
 
 
-def missing() -> list[str]:
+def find_missing_jobs() -> list[str]:
     """Return the jobs without which there is no result yet: open ones, and those that have failed."""
-    wanted = Job.objects.filter(kind__in=BEFORE_THE_RESULT).exclude(state=JobState.DONE)
+    wanted = Job.objects.filter(kind__in=RESULT_JOB_KINDS).exclude(state=JobState.DONE)
     # A file on which the judge failed at the check has its final state; it holds nobody up.
     failed_checks = wanted.filter(kind="check", state=JobState.FAILED).values("pk")
     return list(wanted.exclude(pk__in=failed_checks).order_by("pk").values_list("key", flat=True))
 
 
-def freeze(taken: queue.Taken, bench: Bench) -> None:
+def freeze_final_result(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Freeze the result once every score is there."""
-    if missing():
-        queue.withdraw(taken)
+    if find_missing_jobs():
+        queue.withdraw_job(taken)
         return
-    with queue.finishing(taken):
-        snapshot = results.freeze_final()
-        log("judge", "result frozen", sha256=snapshot.sha256)
+    with queue.finish_job(taken):
+        snapshot = results.freeze_final_board()
+        log_act("judge", "result frozen", sha256=snapshot.sha256)
 
 
 def publish_when_due(contest: Contest) -> bool:
     """Publish the frozen result when the results open; True if that is now."""
     is_early = clock.now() < contest.schedule.results_begin
-    if is_early or contest.published_at is not None or results.final_snapshot() is None:
+    if is_early or contest.published_at is not None or results.find_final_snapshot() is None:
         return False
     with transaction.atomic():
         due = Contest.objects.filter(pk=contest.pk, published_at__isnull=True)
         is_now = bool(due.update(published_at=clock.now()))
         if is_now:
-            log("judge", "results published")
+            log_act("judge", "results published")
     return is_now
 
 
 # The live board: a few answers a day are scored on the users who are drawn for it.
 
 
-def ask_for(submission: Submission) -> None:
+def enqueue_live_score(submission: Submission) -> None:
     """Let an attack be scored for the live board, if there is one and the day's budget is not used up.
 
     Inside the caller's transaction; what is left is decided by a conditional update.
@@ -341,39 +345,39 @@ def ask_for(submission: Submission) -> None:
     rules = Contest.now_held().rules
     if rules.mode != "live":
         return
-    what = budget(submission)
-    if submissions.take(submission.team, what, rules.live_answers_a_day):
+    what = name_live_quota(submission)
+    if submissions.take_quota(submission.team, what, rules.live_answers_a_day):
         about = {"submission": submission.pk, "quota": what}
         queue.enqueue("live", f"{queue.LIVE}/{submission.pk}", about, team=submission.team)
 
 
-def budget(submission: Submission) -> str:
+def name_live_quota(submission: Submission) -> str:
     """Return the name of the limit of scored answers, of one target and the day on which they came."""
     return f"live {submission.data_set} {live_day(submission.received_at).isoformat()}"
 
 
-def score_live(taken: queue.Taken, bench: Bench) -> None:
+def score_live(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Score an answer on the users of the live board."""
     submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
-    value = score_of(submission, bench, on_live_users=True)
-    with queue.finishing(taken):
-        queue.write(f"{queue.LIVE}/{submission.pk}", value, submission=submission)
+    value = score_submission(submission, bench, on_live_users=True)
+    with queue.finish_job(taken):
+        queue.write_score(f"{queue.LIVE}/{submission.pk}", value, submission=submission)
 
 
 # The judge's own attacks on what was released; they see what every team sees.
 
 
-def attack(taken: queue.Taken, bench: Bench) -> None:
+def run_sample_attacks(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Run the sample attacks on a data set and seal the answers; a live board gets their scores at once."""
-    data_set = _data_set(taken)
+    data_set = _load_data_set(taken)
     rules = Contest.now_held().rules
-    kinds = kinds_of(rules.sample_attacks)
+    kinds = find_attack_kinds(rules.sample_attacks)
     if kinds:
         try:
             answers = run_attacks(
                 rules.sample_attacks,
                 bench.reference(data_set),
-                _public(data_set, bench),
+                _read_release(data_set, bench),
                 options=rules.scoring.of_attackers,
                 seed=(SEED, int(data_set.team.number), data_set.number),
             )
@@ -381,49 +385,51 @@ def attack(taken: queue.Taken, bench: Bench) -> None:
             _log.warning("the judge's attacks on %s ended: %s", data_set, death.said)
             raise
         for (name, kind), answer in zip(kinds.items(), answers, strict=True):
-            with replacing(bench.answer_path(name, data_set, ANSWERS[kind]), private=True) as file:
-                file.write(bench.sealed(_text(answer)))
-    _write(taken, data_set, bench, on_live_users=True)
+            with replacing(bench.answer_path(name, data_set, ANSWER_KINDS[kind]), private=True) as file:
+                file.write(bench.sealed(_encode_answer(answer)))
+    _write_sample_scores(taken, data_set, bench, on_live_users=True)
 
 
-def score_sample_attacks(taken: queue.Taken, bench: Bench) -> None:
+def score_sample_attacks(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Score the answers of the sample attacks on a data set, when the attack phase is over."""
-    _write(taken, _data_set(taken), bench, on_live_users=False)
+    _write_sample_scores(taken, _load_data_set(taken), bench, on_live_users=False)
 
 
-def kinds_of(names: tuple[str, ...]) -> dict[str, AttackKind]:
+def find_attack_kinds(names: tuple[str, ...]) -> dict[str, AttackKind]:
     """Return what the sample attacks answer, by their names."""
     return {name: AttackKind(one.kind) for name, one in zip(names, make_attacks(names), strict=True)}
 
 
-def _write(taken: queue.Taken, data_set: DataSet, bench: Bench, *, on_live_users: bool) -> None:
+def _write_sample_scores(
+    taken: queue.JobLease, data_set: DataSet, bench: JudgeFiles, *, on_live_users: bool
+) -> None:
     rules = Contest.now_held().rules
     found = {}
     if rules.mode == "live" or not on_live_users:
-        for name, kind in kinds_of(rules.sample_attacks).items():
-            value = sample_score(name, kind, data_set, bench, on_live_users=on_live_users)
-            key = queue.sample_key(name, data_set)
+        for name, kind in find_attack_kinds(rules.sample_attacks).items():
+            value = score_sealed_answer(name, kind, data_set, bench, on_live_users=on_live_users)
+            key = queue.make_sample_key(name, data_set)
             found[f"{queue.LIVE}/{key}" if on_live_users else key] = (value, (name, kind.value, data_set))
-    with queue.finishing(taken):
+    with queue.finish_job(taken):
         for key, (value, sample) in found.items():
-            queue.write(key, value, sample=sample)
-        results.forget()
+            queue.write_score(key, value, sample=sample)
+        results.invalidate_board()
 
 
-def _data_set(taken: queue.Taken) -> DataSet:
+def _load_data_set(taken: queue.JobLease) -> DataSet:
     return DataSet.objects.select_related("team").get(pk=taken.about["data_set"])
 
 
-def _public(data_set: DataSet, bench: Bench) -> ObfuscatedTraces:
+def _read_release(data_set: DataSet, bench: JudgeFiles) -> ObfuscatedTraces:
     """Return the released traces, read from the file that everybody has."""
     repeated = Contest.now_held().rules.utility_rule == "2019"
-    path = bench.folder.everybody / file_name("pubtraces", data_set)
-    return pwscup.read_anonymized(path, *grid_of(bench.folder), allow_repetition=repeated)
+    path = bench.folder.everybody / build_file_name("pubtraces", data_set)
+    return pwscup.read_anonymized(path, *read_grid(bench.folder), allow_repetition=repeated)
 
 
-def _text(answer: IdTable | Traces) -> bytes:
+def _encode_answer(answer: IdTable | Traces) -> bytes:
     """Return an answer as its file."""
-    with out_of_sight() as folder:
+    with open_private_folder() as folder:
         path = folder / "answer.csv"
         if isinstance(answer, IdTable):
             pwscup.write_inferred_table(answer, path)

@@ -18,11 +18,11 @@ from django.utils.translation import gettext
 
 from tracearena.contest.commitments import refresh_at
 from tracearena.errors import ParameterError
-from tracearena.i18n import marked
+from tracearena.i18n import mark_for_translation
 from tracearena.server import clock, results, submissions
 from tracearena.server.judge import export, publish, rescore, scoring
 from tracearena.server.judge.rescore import compare_when_done
-from tracearena.server.judge.scoring import Bench
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import (
     Contest,
     DataSet,
@@ -36,67 +36,69 @@ from tracearena.server.models import (
     Team,
     Worker,
 )
-from tracearena.server.sandbox.messages import missing_guards
+from tracearena.server.sandbox.messages import describe_missing_guards
 from tracearena.server.store import downloads, queue
-from tracearena.server.store.audit_log import log
+from tracearena.server.store.audit_log import log_act
 
-BEAT_S = 5.0
+HEARTBEAT_S = 5.0
 SWEEP_S = 2.0
 IDLE_S = 0.5
-FORGOTTEN = timedelta(hours=1)
+WORKER_EXPIRY = timedelta(hours=1)
 """A worker that was not seen for this long is not listed any more."""
-LEAPT = "the clock of this machine has leapt; no phase is closed until it has been steady for a minute"
+CLOCK_JUMP_MESSAGE = (
+    "the clock of this machine has leapt; no phase is closed until it has been steady for a minute"
+)
 
-WORK: dict[str, Callable[[queue.Taken, Bench], None]] = {
-    "check": scoring.check,
+JOB_FUNCTIONS: dict[str, Callable[[queue.JobLease, JudgeFiles], None]] = {
+    "check": scoring.check_submission,
     "publish": publish.publish_data_set,
     "receipts": publish.publish_receipt_list,
-    "sample": scoring.attack,
+    "sample": scoring.run_sample_attacks,
     "live": scoring.score_live,
     "score": scoring.score_final_attack,
     "sample score": scoring.score_sample_attacks,
-    "final": scoring.freeze,
-    "open": publish.open_tables,
-    "rewrap": publish.rewrap,
-    "rescore": rescore.rescore,
-    "export": export.make,
+    "final": scoring.freeze_final_result,
+    "open": publish.reveal_tables,
+    "rewrap": publish.rewrap_team_key,
+    "rescore": rescore.recompute_score,
+    "export": export.make_export_archive,
 }
 
 _log = logging.getLogger(__name__)
 
 
-def do(taken: queue.Taken, bench: Bench) -> str:
+def run_job(taken: queue.JobLease, bench: JudgeFiles) -> str:
     """Do one job, and return what went wrong, an empty text if nothing did.
 
     Whatever goes wrong is the judge's failure and no score: verdicts on files are results.
     """
     try:
-        WORK[taken.kind](taken, bench)
+        JOB_FUNCTIONS[taken.kind](taken, bench)
     except queue.LeaseLost as error:
         _log.warning("%s", error)
     except Exception as error:
         _log.exception("the job %s failed", taken.key)
         told = "".join(traceback.format_exception_only(error)).strip()
-        queue.fail(taken, told, written_down)
+        queue.fail_job(taken, told, record_failure)
         return f"{taken.key}: {told}"
     return ""
 
 
-def work_off(bench: Bench, name: str) -> int:
+def run_until_idle(bench: JudgeFiles, name: str) -> int:
     """Sweep and work until nothing is due, and return how many jobs were done."""
-    publish.publish_key(bench)
+    publish.publish_signing_key(bench)
     done = 0
     while True:
-        sweep()
+        enqueue_due_jobs()
         before = done
-        while (taken := queue.take(name)) is not None:
-            do(taken, bench)
+        while (taken := queue.take_job(name)) is not None:
+            run_job(taken, bench)
             done += 1
         if done == before:
             return done
 
 
-class Working:
+class JudgeWorker:
     """A worker in a process of its own.
 
     Parameters
@@ -110,11 +112,11 @@ class Working:
         Seconds that a worker that is to end goes on with its job before it gives it back.
     """
 
-    def __init__(self, bench: Bench, name: str, *, grace_s: float) -> None:
+    def __init__(self, bench: JudgeFiles, name: str, *, grace_s: float) -> None:
         self._grace_s = grace_s
         self.bench, self.name = bench, name
         self.ending = False
-        self._taken: queue.Taken | None = None
+        self._taken: queue.JobLease | None = None
         self._leaps, self._is_steady = clock.LeapDetector(), True
 
     def end(self) -> None:
@@ -123,13 +125,13 @@ class Working:
 
     def run(self) -> None:
         """Work until `end` is called."""
-        missing = missing_guards()
+        missing = describe_missing_guards()
         if missing:
             _log.warning("%s: %s", self.name, missing)
-        publish.publish_key(self.bench)
+        publish.publish_signing_key(self.bench)
         # What the one before was doing when it was lost is known until its row is written over.
-        queue.take_back_of(self.name, written_down)
-        Worker.objects.filter(seen_at__lt=Now() - FORGOTTEN).delete()
+        queue.requeue_of_worker(self.name, record_failure)
+        Worker.objects.filter(seen_at__lt=Now() - WORKER_EXPIRY).delete()
         fresh = {"started_at": Now(), "seen_at": Now(), "doing": "", "error": "", "missing_guards": missing}
         Worker.objects.update_or_create(name=self.name, defaults=fresh)
         heart = threading.Thread(target=self._beat, daemon=True)
@@ -149,19 +151,21 @@ class Working:
         is_steady = self._leaps.is_steady_now()
         if is_steady != self._is_steady:
             self._is_steady = is_steady
-            _log.warning("%s: %s", self.name, "the clock is steady again" if is_steady else LEAPT)
-            self._show(error="" if is_steady else LEAPT)
+            _log.warning(
+                "%s: %s", self.name, "the clock is steady again" if is_steady else CLOCK_JUMP_MESSAGE
+            )
+            self._show(error="" if is_steady else CLOCK_JUMP_MESSAGE)
         if is_steady:
-            sweep()
+            enqueue_due_jobs()
 
     def _one(self) -> bool:
-        self._taken = taken = queue.take(self.name)
+        self._taken = taken = queue.take_job(self.name)
         if taken is None:
             return False
         try:
             self._show(doing=taken.key)
             _log.info("%s: %s", self.name, taken.key)
-            error = do(taken, self.bench)
+            error = run_job(taken, self.bench)
         finally:
             # Where not even the failure could be written down, the lease must run out.
             self._taken = None
@@ -186,14 +190,14 @@ class Working:
             if self.ending:
                 told_at = told_at or time.monotonic()
             try:
-                if time.monotonic() - beaten >= BEAT_S:
+                if time.monotonic() - beaten >= HEARTBEAT_S:
                     beaten = time.monotonic()
                     self._show()
                     if (taken := self._taken) is not None:
-                        queue.prolong(taken)
+                        queue.extend_lease(taken)
                 if told_at is not None and time.monotonic() - told_at > self._grace_s:
                     if (taken := self._taken) is not None:
-                        queue.give_back(taken)
+                        queue.return_job(taken)
                     os._exit(0)
             except Exception:
                 _log.exception("%s could not show a sign of life", self.name)
@@ -206,91 +210,91 @@ class Working:
 # What is due now: it follows from the database and the clock alone, whoever asks and however often.
 
 
-def sweep() -> None:
+def enqueue_due_jobs() -> None:
     """Put in every job that is due, take back those of workers that are gone, close phases, freeze boards."""
-    queue.take_back_expired(written_down)
-    clock.note()
-    publish.close_when_over(Contest.now_held())
+    queue.requeue_expired(record_failure)
+    clock.record_time()
+    publish.close_ended_phases(Contest.now_held())
     contest = Contest.now_held()
-    for look in _LOOKS:
+    for look in _DUE_STEPS:
         look(contest)
 
 
-def _unchecked(contest: Contest) -> None:
+def _enqueue_checks(contest: Contest) -> None:
     """Uploads come with their job; one without has come from a copy of the database."""
     for submission in Submission.objects.filter(state=State.RECEIVED).select_related("team"):
         queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=submission.team)
 
 
-def _to_publish(contest: Contest) -> None:
-    if publish.is_due(contest):
-        _for_data_sets("publish", DataSet.objects.filter(closed_at__isnull=True))
+def _enqueue_publications(contest: Contest) -> None:
+    if publish.can_publish(contest):
+        _enqueue_for_data_sets("publish", DataSet.objects.filter(closed_at__isnull=True))
 
 
-def _to_attack(contest: Contest) -> None:
-    _for_data_sets("sample", DataSet.objects.filter(released_at__isnull=False))
+def _enqueue_sample_attacks(contest: Contest) -> None:
+    _enqueue_for_data_sets("sample", DataSet.objects.filter(released_at__isnull=False))
 
 
-def _live_board(contest: Contest) -> None:
+def _freeze_due_live_board(contest: Contest) -> None:
     """Freeze the live board of the last refresh; a pure function of the scores made until then."""
     if contest.rules.mode != "live":
         return
     at = refresh_at(contest.rules, clock.now())
     within = contest.schedule.attack_begin <= at <= contest.last("attack_end")
-    if within and not Snapshot.objects.filter(name=results.live_name(at)).exists():
-        results.freeze_live(at)
+    if within and not Snapshot.objects.filter(name=results.name_live_snapshot(at)).exists():
+        results.freeze_live_board(at)
 
 
-def _to_score(contest: Contest) -> None:
-    if contest.attack_closed_at is None or queue.open_jobs("check").exists():
+def _enqueue_final_scores(contest: Contest) -> None:
+    if contest.attack_closed_at is None or queue.find_open_jobs("check").exists():
         return
-    for submission in scoring.counting_attacks():
+    for submission in scoring.find_counting_attacks():
         about = {"submission": submission.pk}
         queue.enqueue("score", f"score/{submission.pk}", about, team=submission.team)
     done = Job.objects.filter(kind="sample", state=JobState.DONE).values_list("about", flat=True)
     attacked = DataSet.objects.filter(pk__in=[about["data_set"] for about in done])
-    _for_data_sets("sample score", attacked)
+    _enqueue_for_data_sets("sample score", attacked)
 
 
-def _to_freeze(contest: Contest) -> None:
-    if contest.attack_closed_at is None or scoring.missing():
+def _enqueue_final_result(contest: Contest) -> None:
+    if contest.attack_closed_at is None or scoring.find_missing_jobs():
         return
-    if results.final_snapshot() is None and not DataSet.objects.filter(closed_at__isnull=True).exists():
+    if results.find_final_snapshot() is None and not DataSet.objects.filter(closed_at__isnull=True).exists():
         queue.enqueue("final", "final")
 
 
-def _to_open(contest: Contest) -> None:
+def _enqueue_reveal(contest: Contest) -> None:
     scoring.publish_when_due(contest)
-    if results.is_published(Contest.now_held(), clock.now()) and results.final_snapshot() is not None:
+    if results.is_published(Contest.now_held(), clock.now()) and results.find_final_snapshot() is not None:
         queue.enqueue("open", "open")
 
 
-def _rescored(contest: Contest) -> None:
+def _finish_rescorings(contest: Contest) -> None:
     for rescoring in Rescoring.objects.filter(state=RescoringState.RUNNING):
         compare_when_done(rescoring)
 
 
-def _to_pack(contest: Contest) -> None:
+def _pack_public_files(contest: Contest) -> None:
     """Write everybody's files as one archive, when no more of them are about to come."""
-    if not queue.open_jobs("publish", "open").exists():
-        downloads.write(settings.CONTEST_FOLDER)
+    if not queue.find_open_jobs("publish", "open").exists():
+        downloads.write_public_archives(settings.CONTEST_FOLDER)
 
 
-def _for_data_sets(kind: str, data_sets: QuerySet[DataSet]) -> None:
+def _enqueue_for_data_sets(kind: str, data_sets: QuerySet[DataSet]) -> None:
     for data_set in data_sets.select_related("team"):
         queue.enqueue(kind, f"{kind}/{data_set}", {"data_set": data_set.pk})
 
 
-_LOOKS: tuple[Callable[[Contest], None], ...] = (
-    _unchecked,
-    _to_publish,
-    _to_attack,
-    _live_board,
-    _to_score,
-    _to_freeze,
-    _to_open,
-    _rescored,
-    _to_pack,
+_DUE_STEPS: tuple[Callable[[Contest], None], ...] = (
+    _enqueue_checks,
+    _enqueue_publications,
+    _enqueue_sample_attacks,
+    _freeze_due_live_board,
+    _enqueue_final_scores,
+    _enqueue_final_result,
+    _enqueue_reveal,
+    _finish_rescorings,
+    _pack_public_files,
 )
 
 
@@ -298,50 +302,50 @@ _LOOKS: tuple[Callable[[Contest], None], ...] = (
 # score.
 
 
-REASON = marked(
+FAILURE_REASON = mark_for_translation(
     "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
 )
-_BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
+_STATE_BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
 """How far an upload has come when a job of a kind begins."""
-_LONGEST = 200
+_LONGEST_LOGGED_ERROR = 200
 
 
-def written_down(job: Job, error: str) -> None:
+def record_failure(job: Job, error: str) -> None:
     """Write down a job that has failed for good, inside the transaction that ends it."""
-    log("judge", "job failed", job=job.key, error=error.strip()[:_LONGEST])
-    if job.kind in _BEFORE:
+    log_act("judge", "job failed", job=job.key, error=error.strip()[:_LONGEST_LOGGED_ERROR])
+    if job.kind in _STATE_BEFORE:
         submission = Submission.objects.select_related("team").get(pk=job.about["submission"])
-        own = Submission.objects.filter(pk=submission.pk, state=_BEFORE[job.kind])
+        own = Submission.objects.filter(pk=submission.pk, state=_STATE_BEFORE[job.kind])
         # What is given back is forgotten: a file that fails again after another try gives nothing twice.
-        if own.update(state=State.ERROR, reason=REASON, finished_at=clock.now(), quota=""):
-            submissions.give_back(submission.team, submission.quota)
+        if own.update(state=State.ERROR, reason=FAILURE_REASON, finished_at=clock.now(), quota=""):
+            submissions.return_quota(submission.team, submission.quota)
     elif job.kind == "live":
-        submissions.give_back(Team.objects.get(pk=job.team_id), job.about["quota"])
+        submissions.return_quota(Team.objects.get(pk=job.team_id), job.about["quota"])
 
 
-def try_again(job: Job, actor: str, reason: str) -> None:
+def retry_job(job: Job, actor: str, reason: str) -> None:
     """Give a failed job to the judge once more, as when the cause is out of the way."""
     with transaction.atomic():
-        if not queue.try_again(job):
+        if not queue.requeue_failed(job):
             said = gettext("the job %(job)s has not failed; there is nothing to try again")
             raise ParameterError(said % {"job": job.key})
-        if job.kind in _BEFORE:
+        if job.kind in _STATE_BEFORE:
             own = Submission.objects.filter(pk=job.about["submission"], state=State.ERROR)
-            own.update(state=_BEFORE[job.kind], reason="", finished_at=None)
+            own.update(state=_STATE_BEFORE[job.kind], reason="", finished_at=None)
         elif job.kind == "live":
-            _take_again(job)
-        log(actor, "job tried again", job=job.key, reason=reason)
+            _take_live_quota(job)
+        log_act(actor, "job tried again", job=job.key, reason=reason)
 
 
-def _take_again(job: Job) -> None:
+def _take_live_quota(job: Job) -> None:
     """Use up once more what the failure gave back: no day has more answers than the rules say."""
     most = Contest.now_held().rules.live_answers_a_day
-    if not submissions.take(Team.objects.get(pk=job.team_id), job.about["quota"], most):
+    if not submissions.take_quota(Team.objects.get(pk=job.team_id), job.about["quota"], most):
         said = gettext("other answers have used up what %(job)s gave back; set it aside")
         raise ParameterError(said % {"job": job.key})
 
 
-def set_aside(job: Job, actor: str, reason: str) -> None:
+def set_job_aside(job: Job, actor: str, reason: str) -> None:
     """Let the contest go on without what a failed job should have found."""
     if job.kind == "publish":
         said = gettext("without %(job)s nobody knows what to attack; try it again")
@@ -351,4 +355,4 @@ def set_aside(job: Job, actor: str, reason: str) -> None:
         if not failed.update(state=JobState.DONE):
             said = gettext("the job %(job)s has not failed; it cannot be set aside")
             raise ParameterError(said % {"job": job.key})
-        log(actor, "job set aside", job=job.key, reason=reason)
+        log_act(actor, "job set aside", job=job.key, reason=reason)

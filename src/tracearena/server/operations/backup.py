@@ -31,17 +31,19 @@ from tracearena import __version__
 from tracearena.contest.contest_file import NAME as CHARTER
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files import replacing, replacing_folder
-from tracearena.files.archives import Member, members
+from tracearena.files.archives import ArchiveMember, iter_members
 from tracearena.server import clock
 from tracearena.server.models import Contest
 from tracearena.server.settings import configure
 from tracearena.server.store import database
-from tracearena.server.store.audit_log import log
-from tracearena.server.store.database import require_empty, shown
-from tracearena.server.store.folder import SETTINGS, Folder, alone
+from tracearena.server.store.audit_log import log_act
+from tracearena.server.store.database import format_database_url, require_empty_database
+from tracearena.server.store.folder import SETTINGS, Folder, lock_exclusively
 
 
-def backup(folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | None = None) -> dict[str, Any]:
+def write_backup(
+    folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Write everything of the contest to one new archive, for its owner alone; return its manifest.
 
     Parameters
@@ -51,7 +53,8 @@ def backup(folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | N
     path
         The archive, whose name ends in ``.tar``.
     stored
-        Tables of an older version, as `schema.stored_tables` gives them: then nothing is written to them.
+        Tables of an older version, as `schema.load_stored_tables` gives them: then nothing is written to
+        them.
     """
     target = Path(path)
     if not target.name.endswith(".tar"):
@@ -60,14 +63,14 @@ def backup(folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | N
         raise FileError.whole(path, "is there already; a backup is never written over", "exists")
     made_at = clock.now()
     with replacing(target, private=True) as file, tarfile.open(fileobj=file, mode="w|") as archive:
-        writer = _Writer(archive)
+        writer = _ArchiveWriter(archive)
         with tempfile.TemporaryFile() as rows:
-            with at_one_moment():
-                rows.writelines(lines(stored))
-            writer.add(ROWS, rows)
+            with read_consistently():
+                rows.writelines(dump_rows(stored))
+            writer.add(ROWS_FILE, rows)
         secrets = replace(folder.read_secrets(), database=None)
         writer.add_bytes(SETTINGS, json.dumps(asdict(secrets)).encode())
-        for one in _files(folder):
+        for one in _list_files(folder):
             with open(one, "rb") as content:
                 writer.add(one.relative_to(folder.path).as_posix(), content)
         manifest = {
@@ -79,11 +82,11 @@ def backup(folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | N
         writer.add_bytes(MANIFEST, json.dumps(manifest).encode())
     if stored is None:
         Contest.objects.filter(pk=1).update(backed_up_at=made_at)
-        log("command line", "backup made", file=target.name, files=len(writer.known))
+        log_act("command line", "backup made", file=target.name, files=len(writer.known))
     return manifest
 
 
-class _Writer:
+class _ArchiveWriter:
     """Adds files to an archive, and keeps their sizes and hashes."""
 
     def __init__(self, archive: tarfile.TarFile) -> None:
@@ -104,9 +107,9 @@ class _Writer:
         self.add(name, io.BytesIO(content))
 
 
-def _files(folder: Folder) -> Iterator[Path]:
+def _list_files(folder: Folder) -> Iterator[Path]:
     yield folder.charter
-    for name in KEPT:
+    for name in BACKUP_FOLDERS:
         for path in sorted((folder.path / name).rglob("*")):
             # What stands under a temporary name is not there yet.
             if path.is_file() and not path.name.startswith("."):
@@ -116,20 +119,22 @@ def _files(folder: Folder) -> Iterator[Path]:
 # What a backup of a contest is.
 
 
-ROWS, MANIFEST = "database.jsonl", "manifest.json"
+ROWS_FILE, MANIFEST = "database.jsonl", "manifest.json"
 FORMAT, VERSION = "tracearena-contest-backup", 1
-KEPT = ("everybody", "sealed", "uploads")
+BACKUP_FOLDERS = ("everybody", "sealed", "uploads")
 """Folders of a contest that are kept; what is still coming in is not."""
 
 
 # A contest made anew of its backup: the archive is taken for hostile until all of it is checked.
 
 
-_PIECE = 2**20
+_COPY_BYTES = 2**20
 _LONGEST_MANIFEST = 2**28
 
 
-def restore(path: str | PathLike[str], place: str | PathLike[str], *, database: str | None = None) -> Folder:
+def restore_backup(
+    path: str | PathLike[str], place: str | PathLike[str], *, database: str | None = None
+) -> Folder:
     """Make a contest's folder and database anew of a backup; all of it, or nothing.
 
     Parameters
@@ -141,50 +146,50 @@ def restore(path: str | PathLike[str], place: str | PathLike[str], *, database: 
     database
         URL of an empty PostgreSQL database; SQLite in the folder if left out.
     """
-    require_empty(database)
+    require_empty_database(database)
     with replacing_folder(place, private=True) as new:
         folder = Folder(new)
         folder.make()
-        rows = _unpack(Path(path), folder)
+        rows = _unpack_archive(Path(path), folder)
         folder.write_secrets(replace(folder.read_secrets(), database=database))
-        _fill(folder, rows, Path(path).name)
+        _restore_rows(folder, rows, Path(path).name)
     restored = Folder(place)
     configure(restored)
     return restored
 
 
-def _fill(folder: Folder, rows: Path, name: str) -> None:
+def _restore_rows(folder: Folder, rows: Path, name: str) -> None:
     configure(folder)
     from django.db import connections
 
     from tracearena.server.models import Worker
     from tracearena.server.store import queue
-    from tracearena.server.store.audit_log import log
+    from tracearena.server.store.audit_log import log_act
 
     with open(rows, "rb") as source:
         load_rows(source)
     # Those who worked on the contest that was backed up do not work on this one.
     Worker.objects.all().delete()
-    queue.take_back_all()
+    queue.requeue_all()
     rows.unlink()
-    log("command line", "contest restored", file=name)
+    log_act("command line", "contest restored", file=name)
     connections.close_all()
 
 
-def _unpack(path: Path, folder: Folder) -> Path:
+def _unpack_archive(path: Path, folder: Folder) -> Path:
     """Write the files of an archive into a folder, each as its manifest has it; return the rows."""
     found: dict[str, dict[str, Any]] = {}
     manifest: dict[str, Any] | None = None
-    for member in members(path):
+    for member in iter_members(path):
         if manifest is not None:
             raise FileError.whole(path, "goes on after its manifest", "bad-backup")
         if member.name == MANIFEST:
             manifest = _read_manifest(path, member)
             continue
-        if member.name in found or not _belongs(member.name):
+        if member.name in found or not _is_backup_file(member.name):
             raise FileError.whole(path, "holds a file that no backup has", "bad-backup", member.name)
         try:
-            found[member.name] = _copied(member, folder.path / member.name)
+            found[member.name] = _copy_member(member, folder.path / member.name)
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             problem = "holds a name as a file and as a folder"
             raise FileError.whole(path, problem, "bad-backup", member.name) from None
@@ -192,12 +197,12 @@ def _unpack(path: Path, folder: Folder) -> Path:
         raise FileError.whole(path, "is no whole backup: it has no manifest at its end", "bad-backup")
     listed = manifest["files"]
     wrong = sorted(name for name in found.keys() | listed.keys() if found.get(name) != listed.get(name))
-    if wrong or not {ROWS, SETTINGS, CHARTER} <= found.keys():
+    if wrong or not {ROWS_FILE, SETTINGS, CHARTER} <= found.keys():
         raise FileError.whole(path, "differs from its manifest", "changed", wrong[0] if wrong else None)
-    return folder.path / ROWS
+    return folder.path / ROWS_FILE
 
 
-def _read_manifest(path: Path, member: Member) -> dict[str, Any]:
+def _read_manifest(path: Path, member: ArchiveMember) -> dict[str, Any]:
     try:
         manifest = json.loads(member.read(path, _LONGEST_MANIFEST))
         if (manifest["format"], manifest["version"]) == (FORMAT, VERSION):
@@ -207,15 +212,15 @@ def _read_manifest(path: Path, member: Member) -> dict[str, Any]:
     raise FileError.whole(path, "is no backup of a contest that this version can read", "bad-backup")
 
 
-def _belongs(name: str) -> bool:
-    return name in (ROWS, SETTINGS, CHARTER) or name.partition("/")[0] in KEPT
+def _is_backup_file(name: str) -> bool:
+    return name in (ROWS_FILE, SETTINGS, CHARTER) or name.partition("/")[0] in BACKUP_FOLDERS
 
 
-def _copied(member: Member, target: Path) -> dict[str, Any]:
+def _copy_member(member: ArchiveMember, target: Path) -> dict[str, Any]:
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     digest, size = hashlib.sha256(), 0
     with replacing(target, private=target.parts[-2] != "everybody") as out:
-        while piece := member.content.read(_PIECE):
+        while piece := member.content.read(_COPY_BYTES):
             digest.update(piece)
             size += len(piece)
             out.write(piece)
@@ -226,10 +231,10 @@ def _copied(member: Member, target: Path) -> dict[str, Any]:
 # between.
 
 
-_BEFORE = "database.before-move.sqlite3"
+_OLD_DATABASE = "database.before-move.sqlite3"
 
 
-def move(folder: Folder, database: str | None) -> dict[str, int]:
+def move_database(folder: Folder, database: str | None) -> dict[str, int]:
     """Copy all rows to another database, compare, and turn to it; return the rows of each table.
 
     Nothing changes unless every table of the new database holds what that of the old one does. The old
@@ -244,33 +249,37 @@ def move(folder: Folder, database: str | None) -> dict[str, int]:
     """
     secrets = folder.read_secrets()
     if secrets.database == database:
-        raise DataError(f"the contest is in {shown(database)} already")
-    require_empty(database)
-    with alone(folder), tempfile.TemporaryDirectory(prefix=".moving-", dir=folder.path) as place:
+        raise DataError(f"the contest is in {format_database_url(database)} already")
+    require_empty_database(database)
+    with lock_exclusively(folder), tempfile.TemporaryDirectory(prefix=".moving-", dir=folder.path) as place:
         configure(folder)
-        was = digests()
+        was = hash_tables()
         rows = os.path.join(place, "rows.jsonl")
         with open(rows, "wb") as file:
-            file.writelines(lines())
+            file.writelines(dump_rows())
         staging = Folder(place)
         staging.write_secrets(replace(secrets, database=database))
-        with _turned_to(staging, folder):
+        with _switch_database(staging, folder):
             with open(rows, "rb") as file:
                 load_rows(file)
-            _require_same(was, digests())
+            _require_same_digests(was, hash_tables())
         if database is None:
             staging.database.replace(folder.database)
         # From here on the contest is in the new database, wherever a kill strikes.
         folder.write_secrets(replace(secrets, database=database))
         if secrets.database is None:
-            folder.database.replace(folder.path / _BEFORE)
+            folder.database.replace(folder.path / _OLD_DATABASE)
     configure(folder)
-    log("command line", "database moved", **{"from": shown(secrets.database), "to": shown(database)})
+    log_act(
+        "command line",
+        "database moved",
+        **{"from": format_database_url(secrets.database), "to": format_database_url(database)},
+    )
     return {name: count for name, (count, _) in was.items()}
 
 
 @contextmanager
-def _turned_to(staging: Folder, back: Folder) -> Iterator[None]:
+def _switch_database(staging: Folder, back: Folder) -> Iterator[None]:
     """Let Django work on another contest's database, and on the one before when the block ends."""
     configure(staging)
     try:
@@ -280,7 +289,7 @@ def _turned_to(staging: Folder, back: Folder) -> Iterator[None]:
         configure(back)
 
 
-def _require_same(was: dict[str, tuple[int, str]], now: dict[str, tuple[int, str]]) -> None:
+def _require_same_digests(was: dict[str, tuple[int, str]], now: dict[str, tuple[int, str]]) -> None:
     for name in was:
         if was[name] != now.get(name):
             raise DataError(f"{name}: the copy differs from the original; the contest stays where it was")
@@ -290,7 +299,7 @@ def _require_same(was: dict[str, tuple[int, str]], now: dict[str, tuple[int, str
 # version.
 
 
-def upgrade(folder: Folder, path: str | PathLike[str]) -> list[str]:
+def upgrade_database(folder: Folder, path: str | PathLike[str]) -> list[str]:
     """Bring the database up to date, and return what was applied; nothing happens if it is.
 
     Parameters
@@ -301,38 +310,38 @@ def upgrade(folder: Folder, path: str | PathLike[str]) -> list[str]:
         New archive for a backup of the contest as it is. The older version can restore it.
     """
     database.require_not_newer(folder)
-    with alone(folder):
-        steps = database.missing()
+    with lock_exclusively(folder):
+        steps = database.list_missing_migrations()
         if steps:
-            backup(folder, path, database.stored_tables())
-            database.apply()
-            log("command line", "contest upgraded", version=__version__, steps=steps)
+            write_backup(folder, path, database.load_stored_tables())
+            database.apply_migrations()
+            log_act("command line", "contest upgraded", version=__version__, steps=steps)
     return steps
 
 
 # All that a contest's database holds, as lines of text that any other database takes.
 
 
-_BATCH = 500
-_SHOWN = 200
-_WRITTEN: dict[str, Callable[[Any], Any]] = {
+_BATCH_ROWS = 500
+_LONGEST_ERROR_TEXT = 200
+_ENCODERS: dict[str, Callable[[Any], Any]] = {
     "DateTimeField": lambda at: at.isoformat(),
     "BinaryField": lambda content: base64.b64encode(bytes(content)).decode(),
 }
-_READ: dict[str, Callable[[Any], Any]] = {
+_DECODERS: dict[str, Callable[[Any], Any]] = {
     "DateTimeField": datetime.fromisoformat,
     "BinaryField": base64.b64decode,
 }
 
 
-def tables() -> dict[str, type[models.Model]]:
+def list_tables() -> dict[str, type[models.Model]]:
     """Return every table that belongs to a contest, logins included, by its name."""
     found = [*apps.get_app_config("contest").get_models(), *apps.get_app_config("sessions").get_models()]
     return {model._meta.db_table: model for model in found}
 
 
 @contextmanager
-def at_one_moment() -> Iterator[None]:
+def read_consistently() -> Iterator[None]:
     """See the database as it is now, however much is written meanwhile; nobody has to wait."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -348,18 +357,18 @@ def at_one_moment() -> Iterator[None]:
         yield
 
 
-def lines(stored: dict[str, Any] | None = None) -> Iterator[bytes]:
+def dump_rows(stored: dict[str, Any] | None = None) -> Iterator[bytes]:
     """Yield every row of every table, in a fixed order; of tables of another version if they are given."""
-    for name, model in (stored or tables()).items():
-        for row in model._default_manager.order_by("pk").iterator(_BATCH):
-            written = {field.attname: _plain(field, row) for field in model._meta.concrete_fields}
+    for name, model in (stored or list_tables()).items():
+        for row in model._default_manager.order_by("pk").iterator(_BATCH_ROWS):
+            written = {field.attname: _encode_value(field, row) for field in model._meta.concrete_fields}
             yield json.dumps([name, written], sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
 
-def digests() -> dict[str, tuple[int, str]]:
+def hash_tables() -> dict[str, tuple[int, str]]:
     """Return number of rows and SHA-256 of every table's content, the same in every database."""
-    found = {name: (0, hashlib.sha256()) for name in tables()}
-    for line in lines():
+    found = {name: (0, hashlib.sha256()) for name in list_tables()}
+    for line in dump_rows():
         name = json.loads(line)[0]
         count, digest = found[name]
         digest.update(line)
@@ -375,34 +384,34 @@ def load_rows(source: IO[bytes]) -> None:
     except TracearenaError:
         raise
     except (ValueError, TypeError, DatabaseError, ValidationError) as error:
-        raise DataError(f"the content of the database is none: {str(error)[:_SHOWN]}") from None
+        raise DataError(f"the content of the database is none: {str(error)[:_LONGEST_ERROR_TEXT]}") from None
 
 
 def _load_all_rows(source: IO[bytes]) -> None:
-    known = tables()
+    known = list_tables()
     with transaction.atomic():
-        for name, rows in groupby(map(_parsed, source), key=lambda line: line[0]):
+        for name, rows in groupby(map(_parse_line, source), key=lambda line: line[0]):
             if name not in known:
                 raise DataError(f"there is no table {name!r} in this version of tracearena")
-            _insert(known[name], (row for _, row in rows))
+            _insert_batches(known[name], (row for _, row in rows))
         with connection.cursor() as cursor:
             for statement in connection.ops.sequence_reset_sql(no_style(), list(known.values())):
                 cursor.execute(statement)
 
 
-def _insert(model: type[models.Model], rows: Iterable[dict[str, Any]]) -> None:
+def _insert_batches(model: type[models.Model], rows: Iterable[dict[str, Any]]) -> None:
     fields = {field.attname: field for field in model._meta.concrete_fields}
     given = iter(rows)
-    while batch := list(islice(given, _BATCH)):
+    while batch := list(islice(given, _BATCH_ROWS)):
         made = []
         for row in batch:
             if set(row) != set(fields):
                 raise DataError(f"a row of {model._meta.db_table} has other columns than this version's")
-            made.append(model(**{name: _value(fields[name], value) for name, value in row.items()}))
+            made.append(model(**{name: _decode_value(fields[name], value) for name, value in row.items()}))
         model._default_manager.bulk_create(made)
 
 
-def _parsed(line: bytes) -> tuple[str, dict[str, Any]]:
+def _parse_line(line: bytes) -> tuple[str, dict[str, Any]]:
     try:
         name, row = json.loads(line)
         if isinstance(name, str) and isinstance(row, dict):
@@ -412,12 +421,12 @@ def _parsed(line: bytes) -> tuple[str, dict[str, Any]]:
     raise DataError("the content of the database cannot be read: a line is no table and row")
 
 
-def _plain(field: Any, row: models.Model) -> Any:
+def _encode_value(field: Any, row: models.Model) -> Any:
     value = getattr(row, field.attname)
-    convert = _WRITTEN.get(field.get_internal_type())
+    convert = _ENCODERS.get(field.get_internal_type())
     return value if value is None or convert is None else convert(value)
 
 
-def _value(field: Any, value: Any) -> Any:
-    convert = _READ.get(field.get_internal_type())
+def _decode_value(field: Any, value: Any) -> Any:
+    convert = _DECODERS.get(field.get_internal_type())
     return value if value is None or convert is None else convert(value)

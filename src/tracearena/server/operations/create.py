@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracearena.contest import Charter, ContestPlan, Role, charter_text, data, read_charter
+from tracearena.contest import ContestFile, ContestPlan, Role, data, format_contest_file, read_contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
 from tracearena.contest.contest_file import PSEUDONYMISED
 from tracearena.contest.data import REGIONS, TIMES
@@ -22,7 +22,7 @@ from tracearena.files import replacing, replacing_folder
 from tracearena.io import pwscup
 from tracearena.io.pwscup import PwsName
 from tracearena.server.settings import configure
-from tracearena.server.store.crypto import new_pair, seal
+from tracearena.server.store.crypto import make_key_pair, seal
 from tracearena.server.store.folder import Folder, Secrets
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MEMORY = Path("/dev/shm")
 
 
 @dataclass(frozen=True)
-class Created:
+class ContestLinks:
     """What was made, and the secrets of the links, which are shown once.
 
     Attributes
@@ -49,14 +49,14 @@ class Created:
 
 
 @contextmanager
-def out_of_sight() -> Iterator[Path]:
+def open_private_folder() -> Iterator[Path]:
     """Give a folder for clear text: in memory where the system has such a place, and gone afterwards."""
     place = _MEMORY if _MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="tracearena-", dir=place) as folder:
         yield Path(folder)
 
 
-def create(
+def create_contest(
     path: str | PathLike[str],
     prepared: Path,
     *,
@@ -64,7 +64,7 @@ def create(
     people: str = "virtual",
     database: str | None = None,
     base_url: str = "http://127.0.0.1:8000",
-) -> Created:
+) -> ContestLinks:
     """Take in a contest by files, as `tracearena.contest.write_contest_data` makes it.
 
     Parameters
@@ -82,13 +82,13 @@ def create(
     base_url
         Where browsers will reach it, for links.
     """
-    charter = read_charter(prepared / "contest.toml")
+    charter = read_contest_file(prepared / "contest.toml")
     if charter.schedule is None:
         raise DataError(f"{prepared / 'contest.toml'}: a contest on a server needs a [schedule]")
     with replacing_folder(path, private=True) as place:
         folder = Folder(place)
         folder.make()
-        keys = {team: new_pair() for team in charter.numbers}
+        keys = {team: make_key_pair() for team in charter.numbers}
         _seal_files(prepared, folder, charter, judge_public_key, keys)
         folder.write_secrets(Secrets(secrets.token_urlsafe(50), judge_public_key.hex(), database))
         configure(folder)
@@ -99,23 +99,25 @@ def create(
 def _seal_files(
     prepared: Path,
     folder: Folder,
-    charter: Charter,
+    charter: ContestFile,
     judge: bytes,
     keys: dict[str, tuple[bytes, bytes]],
 ) -> None:
     with replacing(folder.charter) as file:
-        file.write(charter_text(charter).encode())
+        file.write(format_contest_file(charter).encode())
     # Pseudonyms of the team without obfuscation are drawn at the release, like everybody's.
     public = (one for one in (prepared / data.EVERYBODY).iterdir() if one.name != data.COMMITMENTS)
     data.copy_files(public, folder.everybody)
     for one in sorted((prepared / data.JUDGE).glob("*traces_team*.csv")):
         if PwsName.parse(one).kind in ("orgtraces", "reftraces"):
-            _put(folder.for_judge(one.name), seal(judge, one.read_bytes()))
+            _write_private(folder.for_judge(one.name), seal(judge, one.read_bytes()))
     for team, (_, public_key) in keys.items():
-        _put(folder.for_team(team), seal(public_key, _bundle(data.bundle(prepared, team))))
+        _write_private(
+            folder.for_team(team), seal(public_key, _pack_bundle(data.team_folder(prepared, team)))
+        )
 
 
-def _bundle(own: Path) -> bytes:
+def _pack_bundle(own: Path) -> bytes:
     """Return the files of one team as one archive."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -124,31 +126,31 @@ def _bundle(own: Path) -> bytes:
     return packed.getvalue()
 
 
-def _put(path: Path, content: bytes) -> None:
+def _write_private(path: Path, content: bytes) -> None:
     with replacing(path, private=True) as file:
         file.write(content)
 
 
 def _fill_database(
-    charter: Charter, contest: dict[str, Any], judge: bytes, keys: dict[str, tuple[bytes, bytes]]
-) -> Created:
+    charter: ContestFile, contest: dict[str, Any], judge: bytes, keys: dict[str, tuple[bytes, bytes]]
+) -> ContestLinks:
     from django.core.management import call_command
     from django.db import connection, transaction
 
     from tracearena.server import accounts, clock
     from tracearena.server.models import Contest, Team
-    from tracearena.server.store.audit_log import log
+    from tracearena.server.store.audit_log import log_act
 
     call_command("migrate", verbosity=0)
     if Contest.objects.exists():
         raise DataError("the database holds a contest already; name an empty one")
-    now = clock.shown()
+    now = clock.read_clock()
     with transaction.atomic():
         Contest.objects.create(
             pk=1, name=charter.name, rules_values=charter.rules.to_dict(), created_at=now, **contest
         )
         invitations = {}
-        for number, role in _parties(charter):
+        for number, role in _list_parties(charter):
             called = charter.names.get(number, number)
             team = Team.objects.create(number=number, name=called, role=role, created_at=now)
             _make_data_sets(team, charter)
@@ -156,14 +158,14 @@ def _fill_database(
                 private, team.public_key = keys[number]
                 team.escrow = seal(judge, private)
                 team.save()
-                invitations[number] = accounts.invitation(team, private)
-        made = Created(accounts.organiser_link(), invitations)
-        log("command line", "contest made", teams=charter.teams, rules=charter.rules.to_dict())
+                invitations[number] = accounts.make_invitation(team, private)
+        made = ContestLinks(accounts.make_organiser_link(), invitations)
+        log_act("command line", "contest made", teams=charter.teams, rules=charter.rules.to_dict())
     connection.close()
     return made
 
 
-def _parties(charter: Charter) -> Iterator[tuple[str, Role]]:
+def _list_parties(charter: ContestFile) -> Iterator[tuple[str, Role]]:
     if charter.rules.pseudonymised_team:
         yield PSEUDONYMISED, Role.PSEUDONYMISED
     for number in charter.numbers:
@@ -172,7 +174,7 @@ def _parties(charter: Charter) -> Iterator[tuple[str, Role]]:
         yield number, Role.SAMPLE
 
 
-def _make_data_sets(team: Team, charter: Charter) -> None:
+def _make_data_sets(team: Team, charter: ContestFile) -> None:
     from tracearena.server.models import DataSet
 
     sets = {Role.TEAM: charter.rules.data_sets, Role.PSEUDONYMISED: PSEUDONYMISED_DATA_SET, Role.SAMPLE: 0}
@@ -184,10 +186,10 @@ def _make_data_sets(team: Team, charter: Charter) -> None:
 # alike.
 
 
-_KINDS = ("reftraces", "orgtraces")
+_TRACE_KINDS = ("reftraces", "orgtraces")
 
 
-def lay_out(files: Path, charter: Charter, place: Path) -> None:
+def copy_official_files(files: Path, charter: ContestFile, place: Path) -> None:
     """Lay official files out as a contest by files, each of them read and checked first.
 
     Parameters
@@ -200,26 +202,28 @@ def lay_out(files: Path, charter: Charter, place: Path) -> None:
         A new folder.
     """
     source = files / data.JUDGE if (files / data.JUDGE).is_dir() else files
-    wanted = _wanted(charter)
+    wanted = _list_trace_files(charter)
     missing = [name for name in (REGIONS, TIMES, *wanted) if not (source / name).is_file()]
     if missing:
         shown = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
         raise FileError.whole(source, f"lacks {shown}", "missing-files")
-    _require_alike(source, wanted, charter)
+    _require_rules_match(source, wanted, charter)
     judge = place / data.JUDGE
     judge.mkdir(parents=True, mode=0o700)
     (place / data.EVERYBODY).mkdir()
     data.copy_files((source / name for name in (REGIONS, TIMES, *wanted)), judge, private=True)
-    data.write_frame(place, charter)
+    data.write_initial_files(place, charter)
 
 
-def _wanted(charter: Charter) -> list[str]:
+def _list_trace_files(charter: ContestFile) -> list[str]:
     return [
-        str(data.official(kind, team, n + 1)) for team, n in ContestPlan.of(charter).sets() for kind in _KINDS
+        str(data.official_file_name(kind, team, n + 1))
+        for team, n in ContestPlan.of(charter).sets()
+        for kind in _TRACE_KINDS
     ]
 
 
-def _require_alike(source: Path, wanted: list[str], charter: Charter) -> None:
+def _require_rules_match(source: Path, wanted: list[str], charter: ContestFile) -> None:
     """Refuse traces of other people, days or times than the rules and the table of times say."""
     rules, places = charter.rules, pwscup.read_places(source / REGIONS)
     times = pwscup.read_times(source / TIMES)

@@ -21,21 +21,21 @@ import httpx
 
 from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import Ensemble, make_attacks
-from tracearena.contest import Player, Role, Schedule
-from tracearena.contest.data import REGIONS, TIMES, official
-from tracearena.contest.sample_teams import CAST
+from tracearena.contest import Role, Schedule, SimulatedTeam
+from tracearena.contest.data import REGIONS, TIMES, official_file_name
+from tracearena.contest.sample_teams import SIMULATED_TEAMS
 from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.io import pwscup
 from tracearena.server import clock, results
-from tracearena.server.accounts import Account, new_account
+from tracearena.server.accounts import DemoAccount, make_demo_account
 from tracearena.server.client import Client, ServerRefused, download, download_bundle, upload
 from tracearena.server.models import Contest, DataSet
-from tracearena.server.operations.create import Created
+from tracearena.server.operations.create import ContestLinks
 from tracearena.server.store import queue
 from tracearena.traces import IdTable, Traces
 
-_GIVEN_AWAY = ("001", "002")
+_VISITOR_TEAMS = ("001", "002")
 _LATE, _ABSENT = "003", "006"
 _FIRST_WAVE = (("001", "000"), ("003", "001"), ("005", "001"), ("001", "002"), ("004", "005"))
 """Who attacks whom early enough for the live board; most of the others follow while somebody looks."""
@@ -43,7 +43,7 @@ _CHANGED_ROW = 17
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class DemoSetup:
     """Where a demonstration takes place.
 
     Attributes
@@ -61,7 +61,7 @@ class Stage:
     """
 
     url: str
-    made: Created = field(repr=False)
+    made: ContestLinks = field(repr=False)
     folder: Path
     put: Callable[[datetime, bool], None]
     seed: int
@@ -70,13 +70,13 @@ class Stage:
 class Demonstration:
     """The invented teams of one contest, and how far they have come."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: DemoSetup) -> None:
         self._stage = stage
-        self.accounts: list[Account] = []
-        self.playing: dict[str, Bot] = {}
-        self.stop: Stop | None = None
+        self.accounts: list[DemoAccount] = []
+        self.playing: dict[str, DemoBot] = {}
+        self.stop: DemoStop | None = None
 
-    def go_to(self, stop: Stop, tell: Callable[[Stop], None]) -> None:
+    def go_to(self, stop: DemoStop, tell: Callable[[DemoStop], None]) -> None:
         """Play until a stop, and tell of each on the way; the clock runs from there, or from now if later."""
         while self.stop is not stop:
             tell(self.following)
@@ -88,25 +88,25 @@ class Demonstration:
 
         A team whose token was revoked plays no more: whoever looks has taken it over.
         """
-        self.playing = {number: bot for number, bot in self.playing.items() if _may_play(bot)}
+        self.playing = {number: bot for number, bot in self.playing.items() if _can_play(bot)}
         following = self.following
         {
-            Stop.ANONYMIZATION: self._defend,
-            Stop.ATTACK: self._attack,
-            Stop.CEREMONY: self._close,
-            Stop.RESULTS: self._open,
+            DemoStop.ANONYMIZATION: self._defend,
+            DemoStop.ATTACK: self._attack,
+            DemoStop.CEREMONY: self._close,
+            DemoStop.RESULTS: self._open,
         }[following]()
         self.stop = following
 
     @property
-    def following(self) -> Stop:
+    def following(self) -> DemoStop:
         """The next stop."""
-        return list(Stop)[0 if self.stop is None else list(Stop).index(self.stop) + 1]
+        return list(DemoStop)[0 if self.stop is None else list(DemoStop).index(self.stop) + 1]
 
     @property
     def is_over(self) -> bool:
         """Whether there is no further stop."""
-        return self.stop is Stop.RESULTS
+        return self.stop is DemoStop.RESULTS
 
     def close(self) -> None:
         """End the teams' connections."""
@@ -121,23 +121,23 @@ class Demonstration:
             self._at(begin + int(number) * 18 * HOUR)
             bot.fetch()
             path = bot.obfuscated()
-            if number == _GIVEN_AWAY[0]:
-                bot.hand_in(_changed(path, "broken.csv", "0"))
-            if number != _GIVEN_AWAY[1]:
+            if number == _VISITOR_TEAMS[0]:
+                bot.hand_in(_copy_with_change(path, "broken.csv", "0"))
+            if number != _VISITOR_TEAMS[1]:
                 bot.hand_in(path)
         self._at(begin + 5 * DAY)
-        wait_for("the judge's check", lambda: all_checked(self._bots))
+        wait_for("the judge's check", lambda: are_all_checked(self._bots))
         self._run(begin + 5 * DAY)
 
     def _attack(self) -> None:
         schedule = self._schedule
-        waiting = self.playing.get(_GIVEN_AWAY[1])
+        waiting = self.playing.get(_VISITOR_TEAMS[1])
         if waiting is not None and not waiting.client.get("submissions"):
             waiting.hand_in(waiting.folder / "obfuscated.csv")
-        wait_for("the judge's check", lambda: all_checked(self._bots))
+        wait_for("the judge's check", lambda: are_all_checked(self._bots))
         self._at(schedule.anonymization_end + HOUR)
         if late := self.playing.get(_LATE):
-            late.hand_in(_changed(late.folder / "obfuscated.csv", "late.csv", "*"))
+            late.hand_in(_copy_with_change(late.folder / "obfuscated.csv", "late.csv", "*"))
         wait_for("the release", _is_released)
         self._at(schedule.attack_begin + DAY)
         for bot in self._bots:
@@ -147,11 +147,11 @@ class Demonstration:
         for hours, (bot, target) in enumerate(early):
             self._at(schedule.attack_begin + DAY + hours * 3 * HOUR)
             bot.attack(target)
-        wait_for("the judge", lambda: not queue.open_jobs().exists())
+        wait_for("the judge", lambda: not queue.find_open_jobs().exists())
         later = [pair for pair in pairs if pair not in early]
         for hours, (bot, target) in enumerate(later):
             self._at(schedule.attack_begin + 2 * DAY + hours * HOUR)
-            if bot.number in _GIVEN_AWAY:
+            if bot.number in _VISITOR_TEAMS:
                 bot.answers(target)
             else:
                 bot.attack(target)
@@ -161,31 +161,31 @@ class Demonstration:
         for bot, target in self._pairs():
             if target["uploads_left"] and not _has_attacked(bot, target):
                 bot.attack(target)
-        wait_for("the judge's check", lambda: all_checked(self._bots))
+        wait_for("the judge's check", lambda: are_all_checked(self._bots))
         self._run(self._schedule.attack_end + 12 * HOUR)
-        wait_for("the final board", lambda: results.final_snapshot() is not None)
+        wait_for("the final board", lambda: results.find_final_snapshot() is not None)
 
     def _open(self) -> None:
         self._run(self._schedule.results_begin + 6 * HOUR)
         wait_for("the result", lambda: Contest.now_held().published_at is not None)
-        wait_for("the open tables", lambda: not queue.open_jobs().exists())
+        wait_for("the open tables", lambda: not queue.find_open_jobs().exists())
 
     def _come_in(self) -> None:
-        boss = new_account("organiser", "/organiser")
-        come_in(self._stage.url, self._stage.made.organiser, boss.name, boss.password)
+        boss = make_demo_account("organiser", "/organiser")
+        join_by_link(self._stage.url, self._stage.made.organiser, boss.name, boss.password)
         self.accounts.append(boss)
         for number, secret in self._stage.made.invitations.items():
             if number != _ABSENT:
                 self._join(number, secret)
 
     def _join(self, number: str, secret: str) -> None:
-        stage, player = self._stage, CAST[int(number) - 1]
-        account = new_account(f"team {number}", "/team", stage.folder / f"team{number}")
-        token = joined(stage.url, secret, account.name, account.password)
-        if number in _GIVEN_AWAY:
+        stage, player = self._stage, SIMULATED_TEAMS[int(number) - 1]
+        account = make_demo_account(f"team {number}", "/team", stage.folder / f"team{number}")
+        token = join_and_get_token(stage.url, secret, account.name, account.password)
+        if number in _VISITOR_TEAMS:
             self.accounts.append(account)
         assert account.files is not None
-        self.playing[number] = Bot(
+        self.playing[number] = DemoBot(
             number=number,
             player=player,
             client=Client(stage.url, token),
@@ -193,13 +193,13 @@ class Demonstration:
             seed=stage.seed,
         )
 
-    def _pairs(self) -> Iterator[tuple[Bot, dict[str, Any]]]:
+    def _pairs(self) -> Iterator[tuple[DemoBot, dict[str, Any]]]:
         for bot in self._bots:
             for target in bot.client.get("targets"):
                 yield bot, target
 
     @property
-    def _bots(self) -> list[Bot]:
+    def _bots(self) -> list[DemoBot]:
         return list(self.playing.values())
 
     @property
@@ -214,7 +214,7 @@ class Demonstration:
         self._stage.put(max(moment, clock.now()), True)
 
 
-def _may_play(bot: Bot) -> bool:
+def _can_play(bot: DemoBot) -> bool:
     try:
         bot.client.get("me")
     except ServerRefused as refused:
@@ -225,7 +225,7 @@ def _may_play(bot: Bot) -> bool:
     return True
 
 
-def _changed(path: Path, name: str, cell: str) -> Path:
+def _copy_with_change(path: Path, name: str, cell: str) -> Path:
     """Return a copy of obfuscated traces with another cell in one row."""
     lines = path.read_text().splitlines()
     lines[_CHANGED_ROW] = cell
@@ -234,7 +234,7 @@ def _changed(path: Path, name: str, cell: str) -> Path:
     return other
 
 
-def _has_attacked(bot: Bot, target: dict[str, Any]) -> bool:
+def _has_attacked(bot: DemoBot, target: dict[str, Any]) -> bool:
     return any(one["target"] == target["team"] for one in bot.client.get("submissions"))
 
 
@@ -248,38 +248,38 @@ def _is_released() -> bool:
 
 _CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 _TOKEN = re.compile(r"tracearena_[\w-]{43}", re.ASCII)
-_LOOK_S = 0.2
-_PATIENCE_S = 600.0
+_POLL_S = 0.2
+_WAIT_TIMEOUT_S = 600.0
 _DEFENCE, _ATTACK = range(2)
-SETTLED = ("scored", "published", "refused", "late", "judge error")
+FINAL_STATES = ("scored", "published", "refused", "late", "judge error")
 
 
-def come_in(url: str, link_secret: str, name: str, password: str) -> None:
+def join_by_link(url: str, link_secret: str, name: str, password: str) -> None:
     """Make an account of a link as a browser does."""
-    with _browser(url) as browser:
-        _send(browser, "/join", secret=link_secret, name=name, password=password)
+    with _open_browser(url) as browser:
+        _submit_form(browser, "/join", secret=link_secret, name=name, password=password)
 
 
-def joined(url: str, link_secret: str, name: str, password: str | None = None) -> str:
+def join_and_get_token(url: str, link_secret: str, name: str, password: str | None = None) -> str:
     """Come in by a link as a browser does, and return a new token of the team.
 
     Without a password one is drawn that nobody is told.
     """
-    with _browser(url) as browser:
+    with _open_browser(url) as browser:
         password = password or secrets.token_urlsafe(16)
-        _send(browser, "/join", secret=link_secret, name=name, password=password)
-        page = _send(browser, "/team/tokens", label="bot")
+        _submit_form(browser, "/join", secret=link_secret, name=name, password=password)
+        page = _submit_form(browser, "/team/tokens", label="bot")
     found = _TOKEN.search(page)
     if found is None:
         raise DataError(f"{url}/team/tokens: shows no token")
     return found[0]
 
 
-def _browser(url: str) -> httpx.Client:
+def _open_browser(url: str) -> httpx.Client:
     return httpx.Client(base_url=url, follow_redirects=True, timeout=60)
 
 
-def _send(browser: httpx.Client, path: str, **fields: str) -> str:
+def _submit_form(browser: httpx.Client, path: str, **fields: str) -> str:
     """Fill in a form and send it; return the page that comes."""
     form = _CSRF.search(browser.get(path).raise_for_status().text)
     if form is None:
@@ -288,7 +288,7 @@ def _send(browser: httpx.Client, path: str, **fields: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bot:
+class DemoBot:
     """One invented team.
 
     Attributes
@@ -304,7 +304,7 @@ class Bot:
     """
 
     number: str
-    player: Player
+    player: SimulatedTeam
     client: Client = field(repr=False)
     folder: Path
     seed: int
@@ -330,7 +330,7 @@ class Bot:
         obfuscator = catalogue.create(self.player.defence, "obfuscator")
         seed = child_seed(seed_sequence(self.seed), int(self.number), _DEFENCE)
         path = self.folder / "obfuscated.csv"
-        pwscup.write_obfuscated(validation.transformed(obfuscator, original, seed=seed), path)
+        pwscup.write_obfuscated(validation.run_transform(obfuscator, original, seed=seed), path)
         return path
 
     def attack(self, target: dict[str, Any]) -> list[dict[str, Any]]:
@@ -364,28 +364,30 @@ class Bot:
         return pwscup.read_places(self.folder / REGIONS), pwscup.read_times(self.folder / TIMES)
 
     def _traces(self, kind: str, team: str, number: int) -> Any:
-        return pwscup.read_traces(self.folder / str(official(kind, int(team), number)), *self._frame())
+        return pwscup.read_traces(
+            self.folder / str(official_file_name(kind, int(team), number)), *self._frame()
+        )
 
 
-def wait_for(what: str, is_so: Callable[[], bool], patience_s: float = _PATIENCE_S) -> None:
+def wait_for(what: str, is_so: Callable[[], bool], patience_s: float = _WAIT_TIMEOUT_S) -> None:
     """Wait until something is so, and say what did not come if it takes too long."""
     end = time.monotonic() + patience_s
     while not is_so():
         if time.monotonic() > end:
             raise DataError(f"{what}: has not come within {patience_s:.0f} s")
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
-def all_checked(bots: Sequence[Bot]) -> bool:
+def are_all_checked(bots: Sequence[DemoBot]) -> bool:
     """Whether every upload has been checked, and what is scored at once is scored."""
     return all(
-        one["state"] in SETTLED or (one["state"] == "checked" and one["target"] is not None)
+        one["state"] in FINAL_STATES or (one["state"] == "checked" and one["target"] is not None)
         for bot in bots
         for one in bot.client.get("submissions")
     )
 
 
-def all_released(bots: Sequence[Bot]) -> bool:
+def are_all_released(bots: Sequence[DemoBot]) -> bool:
     """Whether every valid data set and the pseudonymised team are there to be attacked."""
     released = all(
         one["released_at"] is not None or not one["valid"]
@@ -398,12 +400,12 @@ def all_released(bots: Sequence[Bot]) -> bool:
 # Where a demonstration of a contest can be, and the schedule by which it is there now.
 
 
-TEAMS = 6
+TEAM_COUNT = 6
 """Invented teams of a demonstration."""
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-class Stop(StrEnum):
+class DemoStop(StrEnum):
     """Where a demonstration can be, in order."""
 
     ANONYMIZATION = "anonymization"
@@ -412,21 +414,21 @@ class Stop(StrEnum):
     RESULTS = "results"
 
 
-def schedule_around(stop: Stop, now: datetime) -> Schedule:
+def build_demo_schedule(stop: DemoStop, now: datetime) -> Schedule:
     """Return a schedule by which it is now the time of a stop.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
-    >>> schedule_around(Stop.ATTACK, noon).attack_begin.isoformat()
+    >>> build_demo_schedule(DemoStop.ATTACK, noon).attack_begin.isoformat()
     '2026-05-01T12:00:00+00:00'
     """
     begin = (
         now
         - {
-            Stop.ANONYMIZATION: 5 * DAY,
-            Stop.ATTACK: 11 * DAY,
-            Stop.CEREMONY: 15 * DAY + 12 * HOUR,
-            Stop.RESULTS: 16 * DAY + 6 * HOUR,
+            DemoStop.ANONYMIZATION: 5 * DAY,
+            DemoStop.ATTACK: 11 * DAY,
+            DemoStop.CEREMONY: 15 * DAY + 12 * HOUR,
+            DemoStop.RESULTS: 16 * DAY + 6 * HOUR,
         }[stop]
     )
     return Schedule(

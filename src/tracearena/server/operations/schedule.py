@@ -31,15 +31,15 @@ from tracearena.server.models import (
     Worker,
 )
 from tracearena.server.store import queue
-from tracearena.server.store.audit_log import log
-from tracearena.server.store.database import shown
+from tracearena.server.store.audit_log import log_act
+from tracearena.server.store.database import format_database_url
 from tracearena.server.store.folder import Folder
 
 POINTS = tuple(Schedule.__dataclass_fields__)
-_SHORTEST, _LONGEST = 3, 200
+_SHORTEST_RESET_REASON, _LONGEST_RESET_REASON = 3, 200
 
 
-def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
+def move_point(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     """Move one point of the schedule, and write down who did it and why.
 
     What has begun or ended cannot be undone, and nothing can be made to have happened already: both the
@@ -57,24 +57,24 @@ def move(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     actor
         Who moves it.
     """
-    _check(point, POINTS, reason)
+    _check_move(point, POINTS, reason)
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
         before = contest.schedule
         # First what can be moved at all: an order that does not fit would only hide that.
-        _require_open(contest, point)
+        _require_movable(contest, point)
         after = before.moved(point, to)
-        _require_ahead(point, getattr(after, point))
+        _require_future(point, getattr(after, point))
         for ends in contest.extra_time.values():
             after.extended(ends)
         contest.schedule_values = after.to_dict()
         contest.save(update_fields=["schedule_values"])
         moved = {"from": before.to_dict()[point], "to": after.to_dict()[point]}
-        log(actor, "schedule moved", point=point, reason=reason.strip(), **moved)
+        log_act(actor, "schedule moved", point=point, reason=reason.strip(), **moved)
     return after
 
 
-def give_time(team: str, point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
+def give_extra_time(team: str, point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
     """Let a phase end later for one team than for the others, and return the schedule of that team.
 
     The judge closes the phase for everybody when the last team has come to its end, so that has to be before
@@ -93,39 +93,41 @@ def give_time(team: str, point: str, to: datetime, *, reason: str, actor: str) -
     actor
         Who gives it.
     """
-    _check(point, ENDS, reason)
+    _check_move(point, ENDS, reason)
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
         numbers = list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True))
         if team not in numbers:
             raise ParameterError.of("team", team, f"one of {', '.join(numbers)}")
-        _require_open(contest, point)
-        _require_ahead(point, to)
-        _require_between(contest.schedule, point, to)
+        _require_movable(contest, point)
+        _require_future(point, to)
+        _require_extra_time(contest.schedule, point, to)
         before = getattr(contest.schedule_of(team), point)
         contest.extra_time.setdefault(team, {})[point] = to.astimezone(UTC).isoformat()
         contest.save(update_fields=["extra_time"])
         after = contest.schedule_of(team)
         moved = {"from": before.isoformat(), "to": getattr(after, point).isoformat()}
-        log(actor, "extra time given", team=team, point=point, reason=reason.strip(), **moved)
+        log_act(actor, "extra time given", team=team, point=point, reason=reason.strip(), **moved)
     return after
 
 
-def movable(contest: Contest) -> list[str]:
+def list_movable_points(contest: Contest) -> list[str]:
     """Return the points that can be moved now: those that lie ahead first, then ends to be put off."""
-    points = [point for point in POINTS if _why_closed(contest, point) is None]
+    points = [point for point in POINTS if _explain_closed(contest, point) is None]
     now, schedule = clock.now(), contest.schedule
     return sorted(points, key=lambda point: getattr(schedule, point) <= now)
 
 
-def _check(point: str, points: Sequence[str], reason: str) -> None:
+def _check_move(point: str, points: Sequence[str], reason: str) -> None:
     if point not in points:
         raise ParameterError.of("point", point, f"one of {', '.join(points)}")
-    if not _SHORTEST <= len(reason.strip()) <= _LONGEST:
-        raise ParameterError.of("reason", reason, f"a text of {_SHORTEST} to {_LONGEST} characters")
+    if not _SHORTEST_RESET_REASON <= len(reason.strip()) <= _LONGEST_RESET_REASON:
+        raise ParameterError.of(
+            "reason", reason, f"a text of {_SHORTEST_RESET_REASON} to {_LONGEST_RESET_REASON} characters"
+        )
 
 
-def _require_between(schedule: Schedule, point: str, to: datetime) -> None:
+def _require_extra_time(schedule: Schedule, point: str, to: datetime) -> None:
     """Refuse extra time that is none, or that runs into the next phase."""
     following = POINTS[POINTS.index(point) + 1]
     end, begin = getattr(schedule, point), getattr(schedule, following)
@@ -137,13 +139,13 @@ def _require_between(schedule: Schedule, point: str, to: datetime) -> None:
         raise DataError(said % about)
 
 
-def _require_open(contest: Contest, point: str) -> None:
-    why = _why_closed(contest, point)
+def _require_movable(contest: Contest, point: str) -> None:
+    why = _explain_closed(contest, point)
     if why is not None:
         raise DataError(why)
 
 
-def _why_closed(contest: Contest, point: str) -> str | None:
+def _explain_closed(contest: Contest, point: str) -> str | None:
     """Return why a point cannot be moved: it has passed, and something hangs on it."""
     before = getattr(contest.schedule, point)
     if before > clock.now():
@@ -161,7 +163,7 @@ def _why_closed(contest: Contest, point: str) -> str | None:
     return None
 
 
-def _require_ahead(point: str, after: datetime) -> None:
+def _require_future(point: str, after: datetime) -> None:
     now = clock.now()
     if after <= now:
         said = gettext("%(point)s: %(at)s is past, it is %(now)s; points are moved into the future")
@@ -175,7 +177,7 @@ _OLDEST_BACKUP = timedelta(days=1)
 _FILES_A_TEAM = 10
 
 
-class Check(NamedTuple):
+class ChecklistItem(NamedTuple):
     """Something that must be true, whether it is, and what to do if not.
 
     `comes_by_itself` says that nobody can do anything about it now: it comes true with time.
@@ -187,7 +189,7 @@ class Check(NamedTuple):
     comes_by_itself: bool = False
 
 
-def next_phase(contest: Contest, now: datetime) -> Phase | None:
+def find_next_phase(contest: Contest, now: datetime) -> Phase | None:
     """Return the phase that begins next; the results have begun when they are published."""
     schedule = contest.schedule
     if now < schedule.anonymization_begin:
@@ -197,41 +199,43 @@ def next_phase(contest: Contest, now: datetime) -> Phase | None:
     return None if results.is_published(contest, now) else Phase.RESULTS
 
 
-def checklist(folder: Folder, contest: Contest, now: datetime) -> list[Check]:
+def build_checklist(folder: Folder, contest: Contest, now: datetime) -> list[ChecklistItem]:
     """Return what must be true before the next phase, or stay true once the results are open."""
     own = {
-        Phase.ANONYMIZATION: _before_anonymization,
-        Phase.ATTACK: _before_attack,
-        Phase.RESULTS: _before_results,
+        Phase.ANONYMIZATION: _check_before_anonymization,
+        Phase.ATTACK: _check_before_attack,
+        Phase.RESULTS: _check_before_results,
     }
-    phase = next_phase(contest, now)
-    return [*(own[phase](contest) if phase else ()), *_always(folder, contest, now)]
+    phase = find_next_phase(contest, now)
+    return [*(own[phase](contest) if phase else ()), *_check_server(folder, contest, now)]
 
 
-def to_do(folder: Folder, contest: Contest, now: datetime) -> list[Check]:
+def list_open_items(folder: Folder, contest: Contest, now: datetime) -> list[ChecklistItem]:
     """Return what of the checklist is not true yet and does not come by itself."""
-    return [one for one in checklist(folder, contest, now) if not one.met and not one.comes_by_itself]
+    return [one for one in build_checklist(folder, contest, now) if not one.met and not one.comes_by_itself]
 
 
-def _always(folder: Folder, contest: Contest, now: datetime) -> list[Check]:
+def _check_server(folder: Folder, contest: Contest, now: datetime) -> list[ChecklistItem]:
     teams = Team.objects.filter(role=Role.TEAM).count()
     wanted = _FILES_A_TEAM * teams * contest.rules.largest_file_mb * 2**20
     failed = Job.objects.filter(state=JobState.FAILED).count()
     backed_up = contest.backed_up_at is not None and now - contest.backed_up_at < _OLDEST_BACKUP
     return [
-        Check(_("A judge works."), not judge_is_away(), _("Start the server again: it starts its judges.")),
-        Check(
+        ChecklistItem(
+            _("A judge works."), not is_judge_away(), _("Start the server again: it starts its judges.")
+        ),
+        ChecklistItem(
             _("No job has failed."),
             failed == 0,
             _("%(failed)s failed: the control room says why.") % {"failed": failed},
         ),
-        Check(
+        ChecklistItem(
             _("The disk has room for %(files)s files of the largest size from every team.")
             % {"files": _FILES_A_TEAM},
             shutil.disk_usage(folder.path).free >= wanted,
             _("Free some room: %(gigabytes).1f GB are wanted.") % {"gigabytes": wanted / 2**30},
         ),
-        Check(
+        ChecklistItem(
             _("There is a backup that is less than a day old."),
             backed_up,
             _("Make one: tracearena contest backup."),
@@ -239,28 +243,30 @@ def _always(folder: Folder, contest: Contest, now: datetime) -> list[Check]:
     ]
 
 
-def _before_anonymization(contest: Contest) -> list[Check]:
+def _check_before_anonymization(contest: Contest) -> list[ChecklistItem]:
     teams = Team.objects.filter(role=Role.TEAM)
     absent = teams.exclude(members__is_active=True).values_list("number", flat=True)
     advice = _("Not yet: %(teams)s. Send them their links, or make new ones on the page of the teams.")
     return [
-        Check(_("Somebody of every team has come in."), not absent, advice % {"teams": ", ".join(absent)})
+        ChecklistItem(
+            _("Somebody of every team has come in."), not absent, advice % {"teams": ", ".join(absent)}
+        )
     ]
 
 
-def _before_attack(contest: Contest) -> list[Check]:
+def _check_before_attack(contest: Contest) -> list[ChecklistItem]:
     own = DataSet.objects.filter(team__role=Role.TEAM).select_related("team")
     invalid = [str(one) for one in own if one.utility is None or not contest.rules.is_valid(one.utility)]
     over = clock.is_over(contest.schedule.anonymization_end)
     unclosed = DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True).exists()
     return [
-        Check(
+        ChecklistItem(
             _("Every team has handed in a valid data set."),
             not invalid,
             _("Not yet: %(sets)s. Without one a team's privacy scores are 0.") % {"sets": ", ".join(invalid)},
         ),
-        _all_checked(),
-        Check(
+        _check_uploads_done(),
+        ChecklistItem(
             _("The judge has drawn the pseudonyms and published every valid data set."),
             not unclosed,
             _("It does so within minutes.")
@@ -271,29 +277,29 @@ def _before_attack(contest: Contest) -> list[Check]:
     ]
 
 
-def _before_results(contest: Contest) -> list[Check]:
+def _check_before_results(contest: Contest) -> list[ChecklistItem]:
     over = clock.is_over(contest.schedule.attack_end)
     return [
-        _all_checked(),
-        Check(
+        _check_uploads_done(),
+        ChecklistItem(
             _("Every attack is scored and the final board is frozen."),
-            results.final_snapshot() is not None,
+            results.find_final_snapshot() is not None,
             _("The judge is still scoring.") if over else _("It is when the attack phase is over."),
             comes_by_itself=not over,
         ),
     ]
 
 
-def _all_checked() -> Check:
-    waiting = queue.open_jobs("check").count()
+def _check_uploads_done() -> ChecklistItem:
+    waiting = queue.find_open_jobs("check").count()
     advice = _("%(waiting)s wait for the judge.") % {"waiting": waiting}
-    return Check(_("Every upload is checked."), waiting == 0, advice)
+    return ChecklistItem(_("Every upload is checked."), waiting == 0, advice)
 
 
 # What would come of it if the next phase began now: told from the rows alone, and nothing is done.
 
 
-class Fate(StrEnum):
+class OutcomeLevel(StrEnum):
     """How well something would end."""
 
     GOOD = "good"
@@ -301,12 +307,12 @@ class Fate(StrEnum):
     BAD = "bad"
 
 
-class Outcome(NamedTuple):
+class DryRunOutcome(NamedTuple):
     """What would become of one team or one of its data sets."""
 
     label: str
     about: str
-    fate: Fate
+    fate: OutcomeLevel
     words: str
 
 
@@ -324,59 +330,65 @@ class DryRun(NamedTuple):
     """
 
     phase: Phase | None
-    outcomes: list[Outcome]
+    outcomes: list[DryRunOutcome]
     work: list[str]
 
     @property
     def counts(self) -> dict[str, int]:
         """How many would end how."""
-        return {fate.value: sum(one.fate is fate for one in self.outcomes) for fate in Fate}
+        return {fate.value: sum(one.fate is fate for one in self.outcomes) for fate in OutcomeLevel}
 
 
-def dry_run(contest: Contest, now: datetime) -> DryRun:
+def simulate_next_phase(contest: Contest, now: datetime) -> DryRun:
     """Return what would happen if the next phase began now."""
-    phase = next_phase(contest, now)
+    phase = find_next_phase(contest, now)
     if phase is Phase.ANONYMIZATION:
-        return DryRun(phase, list(_registered()), [_("Nothing: teams begin to hand in.")])
+        return DryRun(phase, list(_simulate_registration()), [_("Nothing: teams begin to hand in.")])
     if phase is Phase.ATTACK:
-        return DryRun(phase, list(_defended(contest)), _publishing(contest))
+        return DryRun(phase, list(_simulate_anonymization(contest)), _describe_publishing(contest))
     if phase is Phase.RESULTS:
-        return DryRun(phase, list(_attacked()), _scoring())
+        return DryRun(phase, list(_simulate_attacks()), _describe_scoring())
     return DryRun(None, [], [])
 
 
-def _registered() -> Iterable[Outcome]:
+def _simulate_registration() -> Iterable[DryRunOutcome]:
     for team in Team.objects.filter(role=Role.TEAM).prefetch_related("members"):
         people = len(team.members.all())
-        fate, words = (Fate.GOOD, _("can begin")) if people else (Fate.BAD, _("nobody has come in"))
-        yield Outcome(teams.label_of(team), "", fate, words)
+        fate, words = (
+            (OutcomeLevel.GOOD, _("can begin")) if people else (OutcomeLevel.BAD, _("nobody has come in"))
+        )
+        yield DryRunOutcome(teams.label_party(team), "", fate, words)
 
 
-def _defended(contest: Contest) -> Iterable[Outcome]:
-    unseen = set(_unseen().values_list("data_set_id", flat=True))
+def _simulate_anonymization(contest: Contest) -> Iterable[DryRunOutcome]:
+    unseen = set(_find_unchecked().values_list("data_set_id", flat=True))
     own = DataSet.objects.filter(team__role=Role.TEAM).select_related("team", "counts")
     for data_set in own:
         about = _("data set %(number)s") % {"number": data_set.number}
-        yield Outcome(teams.label_of(data_set.team), about, *_verdict(contest, data_set, unseen))
+        yield DryRunOutcome(
+            teams.label_party(data_set.team), about, *_rate_data_set(contest, data_set, unseen)
+        )
 
 
-def _verdict(contest: Contest, data_set: DataSet, unseen: set[int]) -> tuple[Fate, str]:
+def _rate_data_set(contest: Contest, data_set: DataSet, unseen: set[int]) -> tuple[OutcomeLevel, str]:
     receipt = {"receipt": data_set.counts_id}
     if data_set.released_at is not None:
-        return Fate.GOOD, _("is published, by receipt %(receipt)s") % receipt
+        return OutcomeLevel.GOOD, _("is published, by receipt %(receipt)s") % receipt
     if data_set.closed_at is not None:
-        return Fate.BAD, _("is not valid and was not published: its privacy scores are 0")
+        return OutcomeLevel.BAD, _("is not valid and was not published: its privacy scores are 0")
     if data_set.pk in unseen:
-        return Fate.WAIT, _("depends on an upload that the judge has not checked yet")
+        return OutcomeLevel.WAIT, _("depends on an upload that the judge has not checked yet")
     if data_set.utility is None:
-        return Fate.BAD, _("would be missing: nothing good was handed in, and its privacy scores would be 0")
+        return OutcomeLevel.BAD, _(
+            "would be missing: nothing good was handed in, and its privacy scores would be 0"
+        )
     if not contest.rules.is_valid(data_set.utility):
         words = _("would be invalid: the utility of receipt %(receipt)s is below the threshold")
-        return Fate.BAD, words % receipt
-    return Fate.GOOD, _("would be published, by receipt %(receipt)s") % receipt
+        return OutcomeLevel.BAD, words % receipt
+    return OutcomeLevel.GOOD, _("would be published, by receipt %(receipt)s") % receipt
 
 
-def _publishing(contest: Contest) -> list[str]:
+def _describe_publishing(contest: Contest) -> list[str]:
     left = (
         DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True).select_related("team")
     )
@@ -388,7 +400,7 @@ def _publishing(contest: Contest) -> list[str]:
     ]
     closed, names = len(left) - len(good), ", ".join(contest.rules.sample_attacks) or "–"
     return [
-        _checking(_unseen().count()),
+        _describe_checking(_find_unchecked().count()),
         ngettext(
             "Draw the pseudonyms of %(count)s data set, once and for all, and publish it with the salted "
             "hash of its ID table.",
@@ -407,7 +419,7 @@ def _publishing(contest: Contest) -> list[str]:
     ]  # fmt: skip
 
 
-def _attacked() -> Iterable[Outcome]:
+def _simulate_attacks() -> Iterable[DryRunOutcome]:
     for team in Team.objects.filter(role=Role.TEAM):
         wanted = [
             attack for target in submissions.describe_attack_progress(team) for attack in target["attacks"]
@@ -415,22 +427,25 @@ def _attacked() -> Iterable[Outcome]:
         made = sum(attack["is_there"] for attack in wanted)
         about = {"made": made, "wanted": len(wanted), "missing": len(wanted) - made}
         if made == len(wanted):
-            fate, words = Fate.GOOD, _("all %(wanted)s attacks are there")
+            fate, words = OutcomeLevel.GOOD, _("all %(wanted)s attacks are there")
         elif made:
-            fate, words = Fate.WAIT, _("%(made)s of %(wanted)s attacks; %(missing)s would count as failed")
+            fate, words = (
+                OutcomeLevel.WAIT,
+                _("%(made)s of %(wanted)s attacks; %(missing)s would count as failed"),
+            )
         else:
-            fate, words = Fate.BAD, _("no attack: all %(wanted)s would count as failed")
-        yield Outcome(teams.label_of(team), "", fate, words % about)
+            fate, words = OutcomeLevel.BAD, _("no attack: all %(wanted)s would count as failed")
+        yield DryRunOutcome(teams.label_party(team), "", fate, words % about)
 
 
-def _scoring() -> list[str]:
-    waiting = queue.open_jobs("check").count()
+def _describe_scoring() -> list[str]:
+    waiting = queue.find_open_jobs("check").count()
     attacks = Submission.objects.exclude(kind=UploadKind.OBFUSCATED)
     good = attacks.filter(state__in=(State.CHECKED, State.RECEIVED)).order_by()
     count = good.values("team", "data_set", "kind").distinct().count()
-    frozen = results.final_snapshot() is not None
+    frozen = results.find_final_snapshot() is not None
     return [
-        _checking(waiting),
+        _describe_checking(waiting),
         ngettext(
             "Score %(count)s attack: the last good one of every team, target and kind.",
             "Score %(count)s attacks: the last good one of every team, target and kind.",
@@ -442,7 +457,7 @@ def _scoring() -> list[str]:
     ]
 
 
-def _checking(count: int) -> str:
+def _describe_checking(count: int) -> str:
     words = ngettext(
         "Check %(count)s upload that came before the end.",
         "Check %(count)s uploads that came before the end.",
@@ -451,18 +466,18 @@ def _checking(count: int) -> str:
     return words % {"count": count}
 
 
-def _unseen() -> Any:
+def _find_unchecked() -> Any:
     return Submission.objects.filter(kind=UploadKind.OBFUSCATED, state=State.RECEIVED)
 
 
 # How a contest stands: what waits, what failed, who works, what room is left.
 
 
-SEEN_S = 60
+ALIVE_S = 60
 """A judge that has not been seen for so long does not work."""
 
 
-def status(folder: Folder) -> dict[str, Any]:
+def collect_status(folder: Folder) -> dict[str, Any]:
     """Return everything an organiser looks at, as plain values for JSON."""
     contest, now = Contest.now_held(), clock.now()
     answer = phase_at(contest.schedule, now)
@@ -470,40 +485,40 @@ def status(folder: Folder) -> dict[str, Any]:
         "contest": contest.name,
         "clock": now.isoformat(),
         "clock_is_driven": clock.is_driven(),
-        "clock_ahead_s": (now - clock.shown()).total_seconds(),
+        "clock_ahead_s": (now - clock.read_clock()).total_seconds(),
         "phase": None if answer.phase is None else answer.phase.value,
         "next_change": None if answer.next_change is None else answer.next_change.isoformat(),
         "teams": Team.objects.filter(role="team").count(),
         "members": Member.objects.filter(team__isnull=False, is_active=True).count(),
-        "uploads": _counts(Submission.objects.all()),
-        "queue": _queue(now),
-        "last_error": _last_error(),
-        "judges": [_judge(one) for one in Worker.objects.annotate(now=Now()).order_by("name")],
+        "uploads": _count_states(Submission.objects.all()),
+        "queue": _describe_queue(now),
+        "last_error": _find_last_error(),
+        "judges": [_describe_judge(one) for one in Worker.objects.annotate(now=Now()).order_by("name")],
         "disk_free_bytes": shutil.disk_usage(folder.path).free,
-        "backup_age_s": _age(contest.backed_up_at, now),
+        "backup_age_s": _seconds_since(contest.backed_up_at, now),
         "published": contest.published_at is not None,
-        "database": shown(folder.read_secrets().database),
+        "database": format_database_url(folder.read_secrets().database),
     }
 
 
-def judge_is_away() -> bool:
+def is_judge_away() -> bool:
     """Whether no judge has shown a sign of life within a minute."""
-    return not Worker.objects.filter(seen_at__gte=Now() - timedelta(seconds=SEEN_S)).exists()
+    return not Worker.objects.filter(seen_at__gte=Now() - timedelta(seconds=ALIVE_S)).exists()
 
 
-def _counts(rows: Any) -> dict[str, int]:
+def _count_states(rows: Any) -> dict[str, int]:
     return {row["state"]: row["n"] for row in rows.values("state").annotate(n=Count("pk")).order_by("state")}
 
 
-def _queue(now: datetime) -> dict[str, Any]:
+def _describe_queue(now: datetime) -> dict[str, Any]:
     due = Job.objects.filter(state=JobState.WAITING, due_at__lte=now).order_by("due_at").first()
-    counts = _counts(Job.objects.all())
+    counts = _count_states(Job.objects.all())
     return {state: counts.get(state, 0) for state in JobState.values} | {
         "oldest_s": 0.0 if due is None else (now - due.due_at).total_seconds()
     }
 
 
-def _last_error() -> dict[str, Any] | None:
+def _find_last_error() -> dict[str, Any] | None:
     job = Job.objects.exclude(error="").order_by("-finished_at", "-taken_at", "-pk").first()
     if job is None:
         return None
@@ -511,12 +526,12 @@ def _last_error() -> dict[str, Any] | None:
     return {"job": job.key, "state": job.state, "error": job.error, "at": at and at.isoformat()}
 
 
-def _judge(one: Any) -> dict[str, Any]:
+def _describe_judge(one: Any) -> dict[str, Any]:
     # Signs of life are dated by the database's clock, which all machines share and nobody drives.
     seen = (one.now - one.seen_at).total_seconds()
     return {
         "name": one.name,
-        "works": seen < SEEN_S,
+        "works": seen < ALIVE_S,
         "seen_s": seen,
         "doing": one.doing,
         "error": one.error,
@@ -524,18 +539,18 @@ def _judge(one: Any) -> dict[str, Any]:
     }
 
 
-def _age(at: datetime | None, now: datetime) -> float | None:
+def _seconds_since(at: datetime | None, now: datetime) -> float | None:
     return None if at is None else (now - at).total_seconds()
 
 
 # The way out when a wrong clock was believed: the contest's time goes back to what the clock shows.
 
 
-_SHORTEST, _LONGEST = 3, 200
-_POINTS = ("anonymization_closed_at", "attack_closed_at", "published_at")
+_SHORTEST_RESET_REASON, _LONGEST_RESET_REASON = 3, 200
+_FINAL_TIMES = ("anonymization_closed_at", "attack_closed_at", "published_at")
 
 
-def set_back(*, reason: str, actor: str) -> datetime:
+def reset_clock(*, reason: str, actor: str) -> datetime:
     """Let the contest's time be what the clock shows, where it is ahead of it, and return that.
 
     What was closed or published by the wrong time was seen by everybody and cannot be taken back: then a
@@ -548,15 +563,17 @@ def set_back(*, reason: str, actor: str) -> datetime:
     actor
         Who sets it back.
     """
-    if not _SHORTEST <= len(reason.strip()) <= _LONGEST:
-        raise ParameterError.of("reason", reason, f"a text of {_SHORTEST} to {_LONGEST} characters")
+    if not _SHORTEST_RESET_REASON <= len(reason.strip()) <= _LONGEST_RESET_REASON:
+        raise ParameterError.of(
+            "reason", reason, f"a text of {_SHORTEST_RESET_REASON} to {_LONGEST_RESET_REASON} characters"
+        )
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
-        shown, seen = clock.shown(), contest.seen_at
+        shown, seen = clock.read_clock(), contest.seen_at
         if seen is None or seen <= shown:
             said = gettext("the contest's time is not ahead of the clock, which shows %(now)s")
             raise DataError(said % {"now": shown.isoformat()})
-        for point in _POINTS:
+        for point in _FINAL_TIMES:
             at = getattr(contest, point)
             if at is not None and at > shown:
                 said = gettext(
@@ -565,9 +582,9 @@ def set_back(*, reason: str, actor: str) -> datetime:
                 )
                 raise DataError(said % {"point": point, "at": at.isoformat(), "now": shown.isoformat()})
         Contest.objects.filter(pk=1).update(seen_at=shown)
-        clock.forget()
+        clock.clear_time_cache()
         moved = {"from": seen.isoformat(), "to": shown.isoformat()}
-        log(actor, "clock set back", reason=reason.strip(), **moved)
+        log_act(actor, "clock set back", reason=reason.strip(), **moved)
     return shown
 
 
@@ -577,22 +594,22 @@ def set_back(*, reason: str, actor: str) -> datetime:
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def metrics(status: dict[str, Any]) -> str:
-    """Return what `status` says as text in the format of Prometheus; nothing in it is a secret."""
+def format_metrics(status: dict[str, Any]) -> str:
+    """Return what `collect_status` says as text in the format of Prometheus; nothing in it is a secret."""
     lines: list[str] = []
-    for name, words, values in _gauges(status):
+    for name, words, values in _list_gauges(status):
         lines += [f"# HELP tracearena_{name} {words}", f"# TYPE tracearena_{name} gauge"]
         lines += [f"tracearena_{name}{labels} {value}" for labels, value in values.items()]
     return "\n".join([*lines, ""])
 
 
-def _gauges(status: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, float]]]:
+def _list_gauges(status: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, float]]]:
     """Yield name, meaning and numbers of every gauge; one that has no number yet is left out."""
     queue = dict(status["queue"])
     oldest = queue.pop("oldest_s")
-    yield "jobs", "Jobs of the judges, by state.", _by("state", queue)
+    yield "jobs", "Jobs of the judges, by state.", _label_counts("state", queue)
     yield "queue_age_seconds", "How long the oldest job that is due has waited.", {"": oldest}
-    yield "uploads", "Uploads, by state.", _by("state", status["uploads"])
+    yield "uploads", "Uploads, by state.", _label_counts("state", status["uploads"])
     yield (
         "judges",
         "Judges that have shown a sign of life within a minute.",
@@ -610,5 +627,5 @@ def _gauges(status: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, float]
     yield "published", "Whether the results are published.", {"": int(status["published"])}
 
 
-def _by(label: str, counts: dict[str, int]) -> dict[str, float]:
+def _label_counts(label: str, counts: dict[str, int]) -> dict[str, float]:
     return {f'{{{label}="{name}"}}': count for name, count in counts.items()}

@@ -31,7 +31,7 @@ PIECE_BYTES = 64 * 1024
 """How much of a body or an answer is in memory at a time."""
 
 
-class Worker(GeventWorker):
+class LimitingGeventWorker(GeventWorker):
     """gunicorn's gevent worker with limits on connections, and without monkey-patching.
 
     When an address, or the server, has all the connections it may have, a new one takes the place of the

@@ -13,21 +13,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tracearena.server.sandbox import process_control
-from tracearena.server.sandbox.process_control import end_with_parent
+from tracearena.server.sandbox.process_control import exit_with_parent
 from tracearena.server.settings import configure
-from tracearena.server.store.crypto import SealError, public_of
+from tracearena.server.store.crypto import SealError, derive_public_key
 from tracearena.server.store.folder import Folder
 
 
-def work_off(folder: Folder, private_key: bytes, name: str = "in process") -> int:
+def run_all_jobs(folder: Folder, private_key: bytes, name: str = "in process") -> int:
     """Do all that is due in this process, and return how many jobs that were."""
     from tracearena.server.judge import worker
-    from tracearena.server.judge.scoring import Bench
+    from tracearena.server.judge.scoring import JudgeFiles
 
-    return worker.work_off(Bench(folder, private_key), name)
+    return worker.run_until_idle(JudgeFiles(folder, private_key), name)
 
 
-def main(arguments: Sequence[str] | None = None, *, grace_s: float = 10.0) -> None:
+def run_judge(arguments: Sequence[str] | None = None, *, grace_s: float = 10.0) -> None:
     """Work until SIGTERM, and at most so many seconds more on the job in hand."""
     parser = argparse.ArgumentParser(prog="tracearena.server.processes.judge_process")
     parser.add_argument("folder")
@@ -36,28 +36,28 @@ def main(arguments: Sequence[str] | None = None, *, grace_s: float = 10.0) -> No
     given = parser.parse_args(arguments)
     process_control.hide_process_memory()
     folder = Folder(given.folder)
-    private_key = _key_from_stdin(folder)
+    private_key = _read_key_from_stdin(folder)
     configure(folder)
 
-    from tracearena.server.judge.scoring import Bench
-    from tracearena.server.judge.worker import Working
+    from tracearena.server.judge.scoring import JudgeFiles
+    from tracearena.server.judge.worker import JudgeWorker
 
-    working = Working(Bench(folder, private_key), given.name, grace_s=grace_s)
+    working = JudgeWorker(JudgeFiles(folder, private_key), given.name, grace_s=grace_s)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: working.end())
     if given.lifeline:
-        end_with_parent()
+        exit_with_parent()
     working.run()
 
 
-def _key_from_stdin(folder: Folder) -> bytes:
+def _read_key_from_stdin(folder: Folder) -> bytes:
     line = sys.stdin.readline().strip()
     with suppress(ValueError, SealError):
         key = bytes.fromhex(line)
-        if public_of(key).hex() == folder.read_secrets().judge_public_key:
+        if derive_public_key(key).hex() == folder.read_secrets().judge_public_key:
             return key
     raise SystemExit("the key on standard input is not the judge's key of this contest")
 
 
 if __name__ == "__main__":
-    main()
+    run_judge()

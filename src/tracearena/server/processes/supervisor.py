@@ -28,7 +28,7 @@ from tracearena.server.settings import Address, is_loopback
 from tracearena.server.store import folder as occupancy
 from tracearena.server.store.folder import Folder
 
-_LOOK_S = 0.2
+_POLL_S = 0.2
 _START_S = 120.0
 _END_TIMEOUT_S = 20.0
 """So long may a process take to end before it is killed."""
@@ -40,7 +40,7 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Serving:
+class ServerOptions:
     """Where and how a contest is served.
 
     Parameters
@@ -85,7 +85,7 @@ class Serving:
 def serve(
     folder: Folder,
     key: bytes | None,
-    serving: Serving,
+    serving: ServerOptions,
     *,
     ready: Callable[[str], None] = print,
     log: IO[bytes] | None = None,
@@ -107,22 +107,24 @@ def serve(
     """
     # Both halves at once are a whole server, of which there is one; single halves may be added to it.
     is_whole = serving.web and key is not None
-    with occupancy.serving(folder, first=is_whole) as lock, until_signal() as stop:
+    with occupancy.lock_for_serving(folder, first=is_whole) as lock, stop_on_signal() as stop:
         if serving.web:
-            require_free(serving)
-        _supervise(_children(folder, key, serving, lock, log), serving, stop, ready)
+            require_free_port(serving)
+        _supervise(_build_processes(folder, key, serving, lock, log), serving, stop, ready)
 
 
 @contextmanager
-def served(folder: Folder, key: bytes, serving: Serving, *, log: IO[bytes] | None = None) -> Iterator[str]:
+def serve_in_background(
+    folder: Folder, key: bytes, serving: ServerOptions, *, log: IO[bytes] | None = None
+) -> Iterator[str]:
     """Run web and judges beside the block, and give the address of the first page when it answers.
 
     What they say goes to a log, or where this process's own words go.
     """
-    require_free(serving)
+    require_free_port(serving)
     stop, is_ready = threading.Event(), threading.Event()
-    with occupancy.serving(folder) as lock:
-        children = _children(folder, key, serving, lock, log)
+    with occupancy.lock_for_serving(folder) as lock:
+        children = _build_processes(folder, key, serving, lock, log)
         work = threading.Thread(
             target=_supervise, args=(children, serving, stop, lambda url: is_ready.set()), daemon=True
         )
@@ -137,7 +139,10 @@ def served(folder: Folder, key: bytes, serving: Serving, *, log: IO[bytes] | Non
 
 
 def _supervise(
-    children: Sequence[_Child], serving: Serving, stop: threading.Event, ready: Callable[[str], None]
+    children: Sequence[_ServerProcess],
+    serving: ServerOptions,
+    stop: threading.Event,
+    ready: Callable[[str], None],
 ) -> None:
     """Keep the processes running until told to stop, then end them."""
     is_ready = not serving.web
@@ -145,23 +150,23 @@ def _supervise(
         while not stop.is_set():
             for child in children:
                 child.keep_running()
-            if not is_ready and _answers(serving):
+            if not is_ready and _is_answering(serving):
                 is_ready = True
                 ready(serving.url)
-            stop.wait(_LOOK_S)
+            stop.wait(_POLL_S)
     finally:
-        _end(children)
+        _end_processes(children)
 
 
-def _children(
-    folder: Folder, key: bytes | None, serving: Serving, lock: int, log: IO[bytes] | None = None
-) -> list[_Child]:
-    commands = _commands(folder, key, serving)
-    return [_Child(name, command, secret, lock, log) for name, command, secret in commands]
+def _build_processes(
+    folder: Folder, key: bytes | None, serving: ServerOptions, lock: int, log: IO[bytes] | None = None
+) -> list[_ServerProcess]:
+    commands = _build_commands(folder, key, serving)
+    return [_ServerProcess(name, command, secret, lock, log) for name, command, secret in commands]
 
 
-def _commands(
-    folder: Folder, key: bytes | None, serving: Serving
+def _build_commands(
+    folder: Folder, key: bytes | None, serving: ServerOptions
 ) -> Iterator[tuple[str, list[str], bytes | None]]:
     place, address = str(folder.path.absolute()), serving.address
     # -P: nothing in the folder where the command was typed is taken for a module.
@@ -177,7 +182,7 @@ def _commands(
             command += [word for value in values for word in (option, value)]
         yield "web", [*command, *(["--secure"] if address.secure else [])], None
     if key is not None:
-        own = process_name()
+        own = make_process_name()
         for number in range(1, serving.workers + 1):
             name = f"judge {number} {own}"
             yield (
@@ -187,7 +192,7 @@ def _commands(
             )
 
 
-def process_name() -> str:
+def make_process_name() -> str:
     """Return a name that no other process has, on whatever machine: host, process and four drawn letters.
 
     Containers may share both host name and process number.
@@ -195,7 +200,7 @@ def process_name() -> str:
     return f"{socket.gethostname()[:_LONGEST_HOST]}-{os.getpid()}-{secrets.token_hex(2)}"
 
 
-class _Child:
+class _ServerProcess:
     """One process that is to run as long as the parent does."""
 
     def __init__(
@@ -260,7 +265,7 @@ class _Child:
         self._forget()
 
 
-def _end(children: Sequence[_Child]) -> None:
+def _end_processes(children: Sequence[_ServerProcess]) -> None:
     deadline = time.monotonic() + _END_TIMEOUT_S
     for child in children:
         child.ask_to_end()
@@ -269,7 +274,7 @@ def _end(children: Sequence[_Child]) -> None:
 
 
 @contextmanager
-def until_signal() -> Iterator[threading.Event]:
+def stop_on_signal() -> Iterator[threading.Event]:
     """Give an event that SIGTERM and SIGINT set."""
     stop = threading.Event()
     before = {
@@ -282,14 +287,14 @@ def until_signal() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return a port of this machine that nobody listens on now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
 
 
-def require_free(serving: Serving) -> None:
+def require_free_port(serving: ServerOptions) -> None:
     """Refuse a port that somebody listens on, before anything is started."""
     try:
         found = socket.getaddrinfo(serving.host, serving.port, type=socket.SOCK_STREAM)[0]
@@ -302,7 +307,7 @@ def require_free(serving: Serving) -> None:
         ) from None
 
 
-def _answers(serving: Serving) -> bool:
+def _is_answering(serving: ServerOptions) -> bool:
     """Whether the web answers and has its database."""
     everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
     place = everywhere.get(serving.host, serving.host)
@@ -324,7 +329,7 @@ _JOIN_TIMEOUT_S = 5.0
 
 
 @contextmanager
-def log_file(path: Path) -> Iterator[IO[bytes]]:
+def open_log_file(path: Path) -> Iterator[IO[bytes]]:
     """Give a pipe for other processes; each line that comes through it is added to the file.
 
     What this process logs goes there too.
@@ -333,7 +338,7 @@ def log_file(path: Path) -> Iterator[IO[bytes]]:
     root = logging.getLogger()
     before, root.handlers = root.handlers, [handler]
     reading, writing = os.pipe()
-    copying = threading.Thread(target=_copy, args=(reading, handler), daemon=True)
+    copying = threading.Thread(target=_copy_lines, args=(reading, handler), daemon=True)
     copying.start()
     try:
         with os.fdopen(writing, "wb", buffering=0) as pipe:
@@ -345,7 +350,7 @@ def log_file(path: Path) -> Iterator[IO[bytes]]:
         handler.close()
 
 
-def _copy(reading: int, handler: logging.Handler) -> None:
+def _copy_lines(reading: int, handler: logging.Handler) -> None:
     with os.fdopen(reading, encoding="utf-8", errors="backslashreplace") as lines:
         for line in lines:
             handler.handle(logging.LogRecord("", logging.INFO, "", 0, line.rstrip("\n"), None, None))

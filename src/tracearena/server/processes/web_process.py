@@ -15,20 +15,20 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
-from tracearena.server.processes.connections import HEADER_S, MOST_CONNECTIONS, Worker
+from tracearena.server.processes.connections import HEADER_S, MOST_CONNECTIONS, LimitingGeventWorker
 from tracearena.server.sandbox import process_control
-from tracearena.server.sandbox.process_control import end_with_parent
+from tracearena.server.sandbox.process_control import exit_with_parent
 from tracearena.server.settings import Address, configure
 from tracearena.server.store.folder import Folder
 
 # Neither queries nor headers: whatever a client puts there by mistake stays out of the log.
-_LINE = '%(t)s %(h)s "%(m)s %(U)s" %(s)s %(B)s bytes %(L)s s'
+_ACCESS_LOG_FORMAT = '%(t)s %(h)s "%(m)s %(U)s" %(s)s %(B)s bytes %(L)s s'
 
 _M_ARENA_MAX = -8
 """Of glibc's malloc.h."""
 
 
-class Web(BaseApplication):
+class WebApplication(BaseApplication):
     """One contest under gunicorn.
 
     Parameters
@@ -56,14 +56,14 @@ class Web(BaseApplication):
         options = {
             "bind": self._bind,
             "workers": self._workers,
-            "worker_class": Worker,
+            "worker_class": LimitingGeventWorker,
             "worker_connections": MOST_CONNECTIONS,
             "timeout": 60,
             "graceful_timeout": 15,
             "keepalive": HEADER_S,
             "limit_request_fields": 50,
             "accesslog": "-",
-            "access_log_format": _LINE,
+            "access_log_format": _ACCESS_LOG_FORMAT,
             "errorlog": "-",
             "loglevel": "warning",
             # Who is believed about forwarded headers is decided in one place, the middleware.
@@ -80,14 +80,14 @@ class Web(BaseApplication):
 
         configure(self._folder, self._address)
         application = get_wsgi_application()
-        from tracearena.server.processes.wsgi import Front
-        from tracearena.server.uploads import sweep
+        from tracearena.server.processes.wsgi import ThreadPoolApplication
+        from tracearena.server.uploads import remove_stale_uploads
 
-        sweep(self._folder)
-        return Front(application, self._workers)
+        remove_stale_uploads(self._folder)
+        return ThreadPoolApplication(application, self._workers)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run_web(arguments: Sequence[str] | None = None) -> None:
     """Serve until told to stop."""
     parser = argparse.ArgumentParser(
         prog="python -m tracearena.server.processes.web_process", description=__doc__
@@ -104,11 +104,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _allow_connections()
     _share_memory()
     if given.lifeline:
-        end_with_parent()
+        exit_with_parent()
     address = Address(
         hosts=given.allowed_host, secure=given.secure, trusted_proxies=given.trusted_proxy
     )  # fmt: skip
-    Web(Folder(given.folder), given.bind, address, given.workers).run()
+    WebApplication(Folder(given.folder), given.bind, address, given.workers).run()
 
 
 def _allow_connections() -> None:
@@ -129,4 +129,4 @@ def _share_memory() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_web()

@@ -58,7 +58,7 @@ class Answer:
     is_whole: bool
 
 
-class Front:
+class ThreadPoolApplication:
     """Runs Django in threads, for requests whose bodies it has.
 
     Parameters
@@ -84,7 +84,7 @@ class Front:
         start_response(answer.status, answer.headers)
         yield from self._sent(answer)
         if body.is_left:
-            _linger(environ["gunicorn.socket"])
+            _drain_body(environ["gunicorn.socket"])
 
     def _small(self, environ: Environ, body: _Body) -> Answer:
         come = io.BytesIO()
@@ -94,7 +94,7 @@ class Front:
         return self._on_pages(environ, come)
 
     def _large(self, environ: Environ, body: _Body) -> Answer:
-        team = self._pages.apply(team_of, (environ,))
+        team = self._pages.apply(find_uploading_team, (environ,))
         if team is None:
             return self._on_pages(environ, io.BytesIO())
         turn = self._turns[team]
@@ -152,17 +152,17 @@ class Front:
 
     def _sent(self, answer: Answer) -> Iterator[bytes]:
         if answer.is_whole:
-            yield from _pieces(answer.pieces)
+            yield from _split_pieces(answer.pieces)
             return
         following = iter(answer.pieces)
         try:
             while (piece := self._pages.apply(next, (following, None))) is not None:
-                yield from _pieces(piece)
+                yield from _split_pieces(piece)
         finally:
             self._pages.apply(answer.pieces.close)
 
 
-def team_of(environ: Environ) -> str | None:
+def find_uploading_team(environ: Environ) -> str | None:
     """Return the number of the team that sends a file where files are taken; None if there is no such."""
     request = WSGIRequest(environ)
     try:
@@ -214,13 +214,13 @@ class _Body:
                 return True
             # The time that the receiver takes is not the sender's.
             allowed_s += len(piece) / BYTES_PER_S - (time.monotonic() - begin)
-            if not piece or not _is_written(write, piece):
+            if not piece or not _try_write(write, piece):
                 return True
             self._left -= len(piece)
         return True
 
 
-def _is_written(write: Callable[[bytes], Any], piece: bytes) -> bool:
+def _try_write(write: Callable[[bytes], Any], piece: bytes) -> bool:
     try:
         write(piece)
     except OSError:
@@ -228,13 +228,13 @@ def _is_written(write: Callable[[bytes], Any], piece: bytes) -> bool:
     return True
 
 
-def _pieces(whole: bytes) -> Iterable[bytes]:
+def _split_pieces(whole: bytes) -> Iterable[bytes]:
     if len(whole) <= PIECE_BYTES:
         return (whole,)
     return (whole[start : start + PIECE_BYTES] for start in range(0, len(whole), PIECE_BYTES))
 
 
-def _linger(client: Any) -> None:
+def _drain_body(client: Any) -> None:
     """Throw away some of what is still being sent, then end the connection in both directions."""
     shut_down(client, socket.SHUT_WR)
     left = LINGER_BYTES

@@ -11,11 +11,11 @@ from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.server.sandbox.messages import (
     Frame,
     Work,
-    framed,
+    frame_message,
     pack,
-    read_framed,
-    truth_of,
-    truth_parts,
+    read_message,
+    truth_from_parts,
+    truth_to_parts,
     unpack,
 )
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
@@ -34,9 +34,9 @@ def prepare_attack(*names: str) -> Work:
     return _run_attack
 
 
-def request_of(reference: Traces, released: ObfuscatedTraces, **settings: Any) -> bytes:
+def pack_attack_request(reference: Traces, released: ObfuscatedTraces, **settings: Any) -> bytes:
     """Return what `_work` reads: the traces, and names, options and seed of the attacks."""
-    values, arrays = truth_parts(reference)
+    values, arrays = truth_to_parts(reference)
     events = {
         "pseudonyms": released.user_ids,
         "event_offsets": released.offsets,
@@ -46,26 +46,26 @@ def request_of(reference: Traces, released: ObfuscatedTraces, **settings: Any) -
         "members": released.sets.members,
     }
     frame_values, frame_arrays = Frame.of(released).parts()
-    return framed(pack(values | {"attack": settings}, arrays)) + framed(
+    return frame_message(pack(values | {"attack": settings}, arrays)) + frame_message(
         pack(frame_values, frame_arrays | events)
     )
 
 
 def _run_attack(request: IO[bytes]) -> bytes:
-    values, arrays = unpack(read_framed(request))
+    values, arrays = unpack(read_message(request))
     asked: dict[str, Any] = values["attack"]
-    reference = truth_of(values, arrays)
+    reference = truth_from_parts(values, arrays)
     assert isinstance(reference, Traces)
-    released = _released(*unpack(read_framed(request)))
+    released = _unpack_release(*unpack(read_message(request)))
     attacks = make_attacks(asked["names"], **asked["options"])
     seed = child_seed(seed_sequence(asked["seed"][0]), *asked["seed"][1:])
     with use(progress=None):
         ensemble = Ensemble(attacks).fit(reference)
         found = {id(one): answer for one, answer in ensemble.answers(released, seed=seed)}
-    return b"".join(framed(pack(*truth_parts(found[id(one)]))) for one in attacks)
+    return b"".join(frame_message(pack(*truth_to_parts(found[id(one)]))) for one in attacks)
 
 
-def _released(values: dict[str, Any], arrays: dict[str, Any]) -> ObfuscatedTraces:
+def _unpack_release(values: dict[str, Any], arrays: dict[str, Any]) -> ObfuscatedTraces:
     frame = Frame.from_parts(values, arrays)
     return ObfuscatedTraces(
         frame.places,

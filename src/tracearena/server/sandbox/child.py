@@ -12,22 +12,22 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.contest.file_judge import reidentification_of, trace_inference_of, utility_of
+from tracearena.contest.file_judge import compute_reidentification, compute_trace_inference, compute_utility
 from tracearena.contest.rules import Rules
 from tracearena.errors import FileError
-from tracearena.files.io import Held
+from tracearena.files.io import InMemoryFile
 from tracearena.io.pwscup.files import read_inferred_table, read_inferred_traces, read_obfuscated
 from tracearena.server.sandbox.messages import (
     Arrays,
-    Checked,
     Frame,
     Kind,
+    UploadArrays,
     Verdict,
     Work,
-    framed,
+    frame_message,
     pack,
-    read_framed,
-    truth_parts,
+    read_message,
+    truth_to_parts,
     unpack,
 )
 from tracearena.traces import Clock, IdTable, Places, Traces
@@ -45,11 +45,13 @@ def prepare_check() -> Work:
     values, arrays = Frame(places, Clock(instants_per_day=2), one, 0, 2, pseudonyms=one).parts()
     for kind, content in _SMALL_FILES.items():
         asked = {"kind": kind, "file_name": "small", "max_bytes": 2**10, "max_listed_ids": 10}
-        _run_check(io.BytesIO(framed(pack(values | {"check": asked}, arrays)) + content))
+        _run_check(io.BytesIO(frame_message(pack(values | {"check": asked}, arrays)) + content))
     return _run_check
 
 
-def checked(file: Held, frame: Frame, kind: str, max_bytes: int, max_listed_ids: int) -> Checked | Verdict:
+def check_file(
+    file: InMemoryFile, frame: Frame, kind: str, max_bytes: int, max_listed_ids: int
+) -> UploadArrays | Verdict:
     """Read a file by the one checker; as ``tracearena check``, it never takes a region twice in a cell."""
     try:
         if kind == "obfuscated":
@@ -57,22 +59,22 @@ def checked(file: Held, frame: Frame, kind: str, max_bytes: int, max_listed_ids:
                 file, frame.traces(), max_bytes=max_bytes, max_listed_ids=max_listed_ids
             )
             sets: Arrays = {"offsets": released.sets.offsets, "members": released.sets.members}
-            return Checked.of("obfuscated", {"codes": released.codes, **sets})
+            return UploadArrays.of("obfuscated", {"codes": released.codes, **sets})
         if kind == "inferred-table":
             table = read_inferred_table(file, frame.pseudonyms, users=frame.users, max_bytes=max_bytes)
-            return Checked.of("inferred-table", {"users": table.user_ids})
+            return UploadArrays.of("inferred-table", {"users": table.user_ids})
         guess = read_inferred_traces(file, frame.traces(), max_bytes=max_bytes)
-        return Checked.of("inferred-traces", {"cells": guess.place_index})
+        return UploadArrays.of("inferred-traces", {"cells": guess.place_index})
     except FileError as error:
         return Verdict.of(error)
 
 
 def _run_check(request: IO[bytes]) -> bytes:
-    values, arrays = unpack(read_framed(request))
+    values, arrays = unpack(read_message(request))
     asked: dict[str, Any] = values["check"]
     frame = Frame.from_parts(values, arrays)
-    file = Held(asked.pop("file_name"), request.read())
-    result = checked(file, frame, **asked)
+    file = InMemoryFile(asked.pop("file_name"), request.read())
+    result = check_file(file, frame, **asked)
     return pack({"verdict": result.to_dict()}) if isinstance(result, Verdict) else result.arrays
 
 
@@ -88,30 +90,33 @@ def prepare_score() -> Work:
     truth = Traces.from_dense(np.array([[0, 1]]), places, Clock(instants_per_day=2))
     table = IdTable([2], [1])
     for answer, of in (
-        (Checked.of("obfuscated", {"codes": _CODES, "offsets": np.array([0, 2]), "members": _CELLS}), truth),
-        (Checked.of("inferred-traces", {"cells": _CELLS}), truth),
-        (Checked.of("inferred-table", {"users": np.array([1])}), table),
+        (
+            UploadArrays.of("obfuscated", {"codes": _CODES, "offsets": np.array([0, 2]), "members": _CELLS}),
+            truth,
+        ),
+        (UploadArrays.of("inferred-traces", {"cells": _CELLS}), truth),
+        (UploadArrays.of("inferred-table", {"users": np.array([1])}), table),
     ):
-        values, arrays = truth_parts(of)
-        truth_of = framed(pack(values | {"rules": Rules().to_dict()}, arrays))
-        _run_score(io.BytesIO(truth_of + framed(answer.arrays)))
+        values, arrays = truth_to_parts(of)
+        truth_of = frame_message(pack(values | {"rules": Rules().to_dict()}, arrays))
+        _run_score(io.BytesIO(truth_of + frame_message(answer.arrays)))
     return _run_score
 
 
-def score(checked: Checked, values: dict[str, Any], arrays: Arrays, rules: Rules) -> float:
-    """Return the score by the one scorer, from the truth as `truth_parts` gives it."""
+def compute_score(checked: UploadArrays, values: dict[str, Any], arrays: Arrays, rules: Rules) -> float:
+    """Return the score by the one scorer, from the truth as `truth_to_parts` gives it."""
     among: NDArray[Any] | None = arrays.get("among")
     if checked.kind == "inferred-table":
         truth = IdTable(arrays["pseudonyms"], arrays["table"])
-        return reidentification_of(truth, checked.inferred_table(truth.pseudonyms), among)
+        return compute_reidentification(truth, checked.inferred_table(truth.pseudonyms), among)
     frame = Frame.from_parts(values, arrays)
     original = frame.filled(arrays["cells"])
     if checked.kind == "obfuscated":
-        return utility_of(original, checked.obfuscated(original), rules)
-    return trace_inference_of(original, checked.inferred_traces(frame), rules, among)
+        return compute_utility(original, checked.obfuscated(original), rules)
+    return compute_trace_inference(original, checked.inferred_traces(frame), rules, among)
 
 
 def _run_score(request: IO[bytes]) -> bytes:
-    values, arrays = unpack(read_framed(request))
-    checked = Checked.from_bytes(read_framed(request))
-    return pack({"value": score(checked, values, arrays, Rules.from_dict(values["rules"]))})
+    values, arrays = unpack(read_message(request))
+    checked = UploadArrays.from_bytes(read_message(request))
+    return pack({"value": compute_score(checked, values, arrays, Rules.from_dict(values["rules"]))})

@@ -35,7 +35,7 @@ class _Beneath(ctypes.Structure):
     _fields_ = [("allowed", ctypes.c_uint64), ("folder", ctypes.c_int32)]
 
 
-def version() -> int:
+def find_landlock_version() -> int:
     """Return the kernel's version of Landlock; 0 where there is none."""
     if not process_control.is_linux():
         return 0
@@ -48,9 +48,9 @@ def version() -> int:
 def allow_reading_only(places: Iterable[Path]) -> None:
     """Let this thread, and what it starts, open nothing but files in these places, and those to read.
 
-    `PR_SET_NO_NEW_PRIVS` must be set, and there must be a `version`.
+    `PR_SET_NO_NEW_PRIVS` must be set, and there must be a `find_landlock_version`.
     """
-    known = version()
+    known = find_landlock_version()
     files = (1 << max(n for since, n in _RIGHTS_OF_VERSION.items() if since <= known)) - 1
     asked = _Ruleset(files, _TCP, _ABSTRACT_SOCKETS_AND_SIGNALS)
     # A kernel refuses bits that it does not know, and a structure that is longer than its own.
@@ -114,7 +114,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _Step = tuple[int, int, int, int]
 
 
-def are_limitable() -> bool:
+def can_limit_calls() -> bool:
     """Whether the kernel takes a list of calls, and this module has the numbers of its architecture."""
     if not process_control.is_linux() or platform.machine() not in _ARCHITECTURES:
         return False
@@ -126,19 +126,19 @@ def are_limitable() -> bool:
     return True
 
 
-def allow_listed_only() -> None:
+def allow_known_calls_only() -> None:
     """Refuse this thread, and what it starts, all calls but those of the list.
 
     `PR_SET_NO_NEW_PRIVS` must be set, and the calls must be limitable.
     """
-    steps = _program(*_ARCHITECTURES[platform.machine()], process=os.getpid())
+    steps = _build_filter(*_ARCHITECTURES[platform.machine()], process=os.getpid())
     code = b"".join(struct.pack("<HBBI", *step) for step in steps)
     kept = ctypes.create_string_buffer(code, len(code))
     program = ctypes.create_string_buffer(struct.pack("@HP", len(steps), ctypes.addressof(kept)))
     process_control.prctl(process_control.PR_SET_SECCOMP, _FILTER_MODE, ctypes.addressof(program))
 
 
-def _program(column: int, architecture: int, process: int) -> list[_Step]:
+def _build_filter(column: int, architecture: int, process: int) -> list[_Step]:
     """Return the filter: the number of a call is compared with one after the other."""
     words = _NUMBERS.split()
     numbers = dict(zip(words[::3], zip(words[1::3], words[2::3], strict=True), strict=True))

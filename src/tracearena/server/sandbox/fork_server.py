@@ -25,7 +25,7 @@ from tracearena.server.sandbox.messages import KILL, LONGEST_MESSAGE, Work, answ
 
 _NEW_NETWORK = 0x40000000
 _PIPES = 3
-_LOOK_S = 0.1
+_POLL_S = 0.1
 _MOST_THREADS = 1_000
 """Of one child. No limit of the kernel counts the threads of a process alone, nor those of root."""
 
@@ -64,19 +64,19 @@ def serve(prepare: Mapping[str, Callable[..., Work]]) -> None:
             answer_request(ready[kind], pipes, asked["memory_mb"], asked["cpu_s"])
         for pipe in pipes:
             os.close(pipe)
-        ended = _watch(child, control, asked["wall_s"])
+        ended = _watch_child(child, control, asked["wall_s"])
         with suppress(BrokenPipeError):  # the judge is dead, as the next message tells
             control.send(json.dumps(ended).encode())
 
 
-def _watch(child: int, control: socket.socket, wall_s: float) -> dict[str, Any]:
+def _watch_child(child: int, control: socket.socket, wall_s: float) -> dict[str, Any]:
     """Wait for the end of a child, or bring it about; nothing else can take its number until then."""
     ended, until = os.pidfd_open(child), time.monotonic() + wall_s
     ready: list[int] = []
     is_crowded = False
     while not ready and not is_crowded and (left_s := until - time.monotonic()) > 0:
-        ready, _, _ = select.select([ended, control.fileno()], [], [], min(left_s, _LOOK_S))
-        is_crowded = _threads_of(child) > _MOST_THREADS
+        ready, _, _ = select.select([ended, control.fileno()], [], [], min(left_s, _POLL_S))
+        is_crowded = _count_threads(child) > _MOST_THREADS
     if ended not in ready:
         os.kill(child, signal.SIGKILL)
     os.close(ended)
@@ -90,7 +90,7 @@ def _watch(child: int, control: socket.socket, wall_s: float) -> dict[str, Any]:
     }
 
 
-def _threads_of(process: int) -> int:
+def _count_threads(process: int) -> int:
     """Return the number of threads; 0 where /proc hides them, as systemd's ProtectProc does."""
     try:
         # A folder has a link to itself, one from above, and one from each folder in it.
@@ -117,15 +117,15 @@ def _compile_in_memory() -> None:
     caching.Cache.load_overload = caching.Cache.save_overload = nothing  # type: ignore[method-assign]
 
 
-def _prepare(module: str, name: str) -> Callable[..., Work]:
+def _find_preparation(module: str, name: str) -> Callable[..., Work]:
     return lambda *about: getattr(import_module(f"tracearena.server.sandbox.{module}"), name)(*about)
 
 
 if __name__ == "__main__":
     serve(
         {
-            "check": _prepare("child", "prepare_check"),
-            "score": _prepare("child", "prepare_score"),
-            "attack": _prepare("attack_child", "prepare_attack"),
+            "check": _find_preparation("child", "prepare_check"),
+            "score": _find_preparation("child", "prepare_score"),
+            "attack": _find_preparation("attack_child", "prepare_attack"),
         }
     )

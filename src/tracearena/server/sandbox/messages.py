@@ -22,23 +22,23 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
-from tracearena.contest.submissions import printable
+from tracearena.contest.submissions import escape_unprintable
 from tracearena.errors import DataError, Fault, FileError, ParameterError
 from tracearena.server.sandbox import confinement, process_control
 from tracearena.traces import Clock, Grid, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
-from tracearena.traces._arrays import identifiers
+from tracearena.traces._arrays import to_id_array
 from tracearena.traces.row_table import EventTable
 
 Kind = Literal["obfuscated", "inferred-table", "inferred-traces"]
 
 KINDS: tuple[Kind, ...] = ("obfuscated", "inferred-table", "inferred-traces")
 _LONGEST_REASON = 20_000
-_LONGEST_WORDS = 2_000
+_LONGEST_TEXT_FIELD = 2_000
 _LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)
-class Checked:
+class UploadArrays:
     """An upload that follows the rules of its file, as packed arrays: they can be stored or passed on.
 
     What is unpacked is looked at again, since the arrays come from a process that read hostile bytes.
@@ -115,7 +115,7 @@ class Verdict:
     def too_costly(cls, file_name: str, reason: str) -> Self:
         """Return the verdict on a file that could not be read within the limits of a child."""
         problem = f"cannot be read within the judge's limits ({reason})"
-        return cls.of(FileError.whole(shown_name(file_name), problem, "too-costly"))
+        return cls.of(FileError.whole(escape_file_name(file_name), problem, "too-costly"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""
@@ -131,41 +131,41 @@ class Verdict:
         '5\\\\x00'
         """
         said = self.to_dict()
-        said["reason"] = "\n".join(map(printable, self.reason.split("\n")))
+        said["reason"] = "\n".join(map(escape_unprintable, self.reason.split("\n")))
         for fault in said["faults"]:
             for name in ("column", "value", "problem"):
-                fault[name] = None if fault[name] is None else printable(fault[name])
+                fault[name] = None if fault[name] is None else escape_unprintable(fault[name])
         return said
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the verdict of plain values; long texts are cut."""
         try:
-            faults = tuple(_fault(one) for one in values["faults"])
+            faults = tuple(_parse_fault(one) for one in values["faults"])
             reason, more = str(values["reason"])[:_LONGEST_REASON], int(values["more"])
-            return cls(str(values["code"])[:_LONGEST_WORDS], reason, faults, more)
+            return cls(str(values["code"])[:_LONGEST_TEXT_FIELD], reason, faults, more)
         except (KeyError, TypeError, ValueError):
             raise DataError("this is no verdict") from None
 
 
-def shown_name(file_name: str) -> str:
+def escape_file_name(file_name: str) -> str:
     """Return the uploader's name of a file as text that disturbs no terminal and no page.
 
-    >>> shown_name("../../secret\\x1b[2J.csv")
+    >>> escape_file_name("../../secret\\x1b[2J.csv")
     'secret\\\\x1b[2J.csv'
     """
     last = file_name.replace("\\", "/").rpartition("/")[2]
-    return printable(last)[:_LONGEST_NAME] or "upload"
+    return escape_unprintable(last)[:_LONGEST_NAME] or "upload"
 
 
-def _fault(values: Mapping[str, Any]) -> Fault:
+def _parse_fault(values: Mapping[str, Any]) -> Fault:
     row, column, value = values["row"], values["column"], values["value"]
     return Fault(
         None if row is None else int(row),
-        None if column is None else str(column)[:_LONGEST_WORDS],
-        None if value is None else str(value)[:_LONGEST_WORDS],
-        str(values["problem"])[:_LONGEST_WORDS],
-        str(values["code"])[:_LONGEST_WORDS],
+        None if column is None else str(column)[:_LONGEST_TEXT_FIELD],
+        None if value is None else str(value)[:_LONGEST_TEXT_FIELD],
+        str(values["problem"])[:_LONGEST_TEXT_FIELD],
+        str(values["code"])[:_LONGEST_TEXT_FIELD],
     )
 
 
@@ -174,7 +174,7 @@ def _fault(values: Mapping[str, Any]) -> Fault:
 
 _MOST_INSTANTS = 1_000_000
 _MOST_CELLS = 2**30
-_OF_PLACES = ("latitude", "longitude", "ids", "sensitive", "categories")
+_PLACE_ARRAYS = ("latitude", "longitude", "ids", "sensitive", "categories")
 
 
 @dataclass(frozen=True)
@@ -201,9 +201,9 @@ class Frame:
     def __post_init__(self) -> None:
         require_whole("first_instant", self.first_instant, at_least=0, at_most=_MOST_INSTANTS)
         require_whole("n_instants", self.n_instants, at_least=1, at_most=_MOST_INSTANTS)
-        object.__setattr__(self, "users", identifiers(self.users, "users"))
+        object.__setattr__(self, "users", to_id_array(self.users, "users"))
         if self.pseudonyms is not None:
-            object.__setattr__(self, "pseudonyms", identifiers(self.pseudonyms, "pseudonyms"))
+            object.__setattr__(self, "pseudonyms", to_id_array(self.pseudonyms, "pseudonyms"))
         if len(self.users) * self.n_instants > _MOST_CELLS:
             raise DataError(f"a frame of {len(self.users)} users × {self.n_instants} instants is too large")
 
@@ -259,7 +259,7 @@ class Frame:
             "first_instant": self.first_instant,
             "n_instants": self.n_instants,
         }
-        arrays = {name: getattr(places, name) for name in _OF_PLACES} | {"users": self.users}
+        arrays = {name: getattr(places, name) for name in _PLACE_ARRAYS} | {"users": self.users}
         arrays["pseudonyms"] = self.pseudonyms
         return values, {name: array for name, array in arrays.items() if array is not None}
 
@@ -271,7 +271,7 @@ class Frame:
             day = None if first_day is None else date.fromisoformat(first_day)
             clock = Clock(**{**values["clock"], "first_day": day})
             grid = None if values["grid"] is None else Grid(**values["grid"])
-            named = {name: arrays.get(name) for name in _OF_PLACES[2:]}
+            named = {name: arrays.get(name) for name in _PLACE_ARRAYS[2:]}
             places = Places(
                 arrays["latitude"],
                 arrays["longitude"],
@@ -285,7 +285,7 @@ class Frame:
             raise DataError(f"this is no frame: {error}") from None
 
 
-def truth_parts(truth: Traces | IdTable) -> tuple[dict[str, Any], Arrays]:
+def truth_to_parts(truth: Traces | IdTable) -> tuple[dict[str, Any], Arrays]:
     """Return what a score is computed from, as plain values and arrays."""
     if isinstance(truth, IdTable):
         return {}, {"pseudonyms": truth.pseudonyms, "table": truth.user_ids}
@@ -293,8 +293,8 @@ def truth_parts(truth: Traces | IdTable) -> tuple[dict[str, Any], Arrays]:
     return values, arrays | {"cells": truth.dense().ravel()}
 
 
-def truth_of(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Traces | IdTable:
-    """Return the traces or the ID table whose `truth_parts` these are."""
+def truth_from_parts(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Traces | IdTable:
+    """Return the traces or the ID table whose `truth_to_parts` these are."""
     if "table" in arrays:
         return IdTable(arrays["pseudonyms"], arrays["table"])
     return Frame.from_parts(values, arrays).filled(arrays["cells"])
@@ -305,7 +305,7 @@ def truth_of(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> T
 
 Arrays = dict[str, NDArray[Any]]
 
-_LENGTH_BYTES = 4
+_HEAD_LENGTH_BYTES = 4
 _LONGEST_TEXT = 2**20
 _HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '(\|b1|<i4|<i8|<f8|<U[1-9][0-9]{0,4})', "
@@ -322,35 +322,35 @@ def pack(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = 
     >>> values["rows"], arrays["codes"].tolist()
     (2, [5, -1])
     """
-    files = {name: _npy(array) for name, array in (arrays or {}).items()}
+    files = {name: _encode_array(array) for name, array in (arrays or {}).items()}
     listed = [[name, len(file)] for name, file in files.items()]
     text = json.dumps({"values": dict(values), "arrays": listed}).encode()
-    return len(text).to_bytes(_LENGTH_BYTES, "big") + text + b"".join(files.values())
+    return len(text).to_bytes(_HEAD_LENGTH_BYTES, "big") + text + b"".join(files.values())
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """Return the values and arrays, or raise `DataError`."""
-    values, listed, at = _head(data)
+    values, listed, at = _parse_head(data)
     if at + sum(listed.values()) != len(data):
         raise DataError("packed arrays are cut, or something stands after them")
     arrays: Arrays = {}
     for name, size in listed.items():
-        arrays[name] = _array(data[at : at + size])
+        arrays[name] = _decode_array(data[at : at + size])
         at += size
     return values, arrays
 
 
 def unpack_values(data: bytes) -> dict[str, Any]:
     """Return the values alone, without looking at the arrays."""
-    return _head(data)[0]
+    return _parse_head(data)[0]
 
 
-def _head(data: bytes) -> tuple[dict[str, Any], dict[str, int], int]:
-    stop = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "big")
-    if not _LENGTH_BYTES < stop <= min(len(data), _LENGTH_BYTES + _LONGEST_TEXT):
+def _parse_head(data: bytes) -> tuple[dict[str, Any], dict[str, int], int]:
+    stop = _HEAD_LENGTH_BYTES + int.from_bytes(data[:_HEAD_LENGTH_BYTES], "big")
+    if not _HEAD_LENGTH_BYTES < stop <= min(len(data), _HEAD_LENGTH_BYTES + _LONGEST_TEXT):
         raise DataError("these are no packed arrays")
     try:
-        head = json.loads(data[_LENGTH_BYTES:stop])
+        head = json.loads(data[_HEAD_LENGTH_BYTES:stop])
         values, listed = head["values"], {str(name): size for name, size in head["arrays"]}
     except (ValueError, TypeError, KeyError, RecursionError):
         raise DataError("the list of packed arrays cannot be read") from None
@@ -359,13 +359,13 @@ def _head(data: bytes) -> tuple[dict[str, Any], dict[str, int], int]:
     return values, listed, stop
 
 
-def _npy(array: NDArray[Any]) -> bytes:
+def _encode_array(array: NDArray[Any]) -> bytes:
     file = io.BytesIO()
     npy.write_array(file, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
     return file.getvalue()
 
 
-def _array(data: bytes) -> NDArray[Any]:
+def _decode_array(data: bytes) -> NDArray[Any]:
     """Return the array of an ``.npy`` file, in memory of its own."""
     # NumPy's own reader evaluates the header, and makes room for whatever it claims.
     head = _HEADER.match(data)
@@ -414,9 +414,9 @@ def answer_request(work: Work, pipes: Sequence[int], memory_mb: int, cpu_s: int)
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         answer = os.dup(1)
         os.dup2(2, 1)  # whatever a library prints is no part of the answer
-        _end_with_parent()
-        take_limits(memory_mb, cpu_s)
-        give_up_rights()
+        _die_with_parent()
+        set_limits(memory_mb, cpu_s)
+        drop_rights()
         with open(0, "rb", closefd=False) as request:
             result = work(request)
         with open(answer, "wb") as out:
@@ -432,7 +432,7 @@ def answer_request(work: Work, pipes: Sequence[int], memory_mb: int, cpu_s: int)
         os._exit(status)
 
 
-def take_limits(memory_mb: int, cpu_s: int) -> None:
+def set_limits(memory_mb: int, cpu_s: int) -> None:
     """Limit what this process may use, for good.
 
     Memory counts where it is really asked for; addresses alone, which compilers reserve, may be more.
@@ -452,25 +452,25 @@ def take_limits(memory_mb: int, cpu_s: int) -> None:
         resource.setrlimit(which, (cut[0], cut[1]))
 
 
-def give_up_rights() -> None:
+def drop_rights() -> None:
     """Let this process read code and nothing else, write and start nothing, and reach nobody.
 
-    What the kernel lacks is left out; `missing_guards` says what that is.
+    What the kernel lacks is left out; `describe_missing_guards` says what that is.
     """
     if process_control.is_linux():
         process_control.prctl(process_control.PR_SET_NO_NEW_PRIVS, 1)
-    if confinement.version():
+    if confinement.find_landlock_version():
         confinement.allow_reading_only(map(Path, [*sys.path, *_LIBRARIES]))
-    if confinement.are_limitable():
-        confinement.allow_listed_only()
+    if confinement.can_limit_calls():
+        confinement.allow_known_calls_only()
 
 
-def missing_guards() -> str:
+def describe_missing_guards() -> str:
     """Return in sentences what this machine's kernel lacks to guard against a child; empty if nothing."""
     found = []
-    if not confinement.version():
+    if not confinement.find_landlock_version():
         found.append("This kernel has no Landlock: code that breaks out of the checker could read files.")
-    if not confinement.are_limitable():
+    if not confinement.can_limit_calls():
         found.append(
             "Seccomp is missing for this kernel or architecture: code that breaks out of the checker could "
             "write files, start processes and use the network."
@@ -478,7 +478,7 @@ def missing_guards() -> str:
     return " ".join(found)
 
 
-def _end_with_parent() -> None:
+def _die_with_parent() -> None:
     """Let the kernel kill this process when its parent ends, however that happens."""
     if process_control.is_linux():
         parent = os.getppid()
@@ -487,12 +487,12 @@ def _end_with_parent() -> None:
             os._exit(1)
 
 
-def framed(packed: bytes) -> bytes:
-    """Return packed values and arrays as `read_framed` takes them."""
+def frame_message(packed: bytes) -> bytes:
+    """Return packed values and arrays as `read_message` takes them."""
     return len(packed).to_bytes(_MESSAGE_LENGTH_BYTES, "big") + packed
 
 
-def read_framed(request: IO[bytes]) -> bytes:
+def read_message(request: IO[bytes]) -> bytes:
     """Return the next packed values and arrays of a request."""
     size = int.from_bytes(request.read(_MESSAGE_LENGTH_BYTES), "big")
     packed = request.read(size)

@@ -26,21 +26,21 @@ import numpy as np
 
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, TracearenaError
-from tracearena.server.sandbox.attack_child import request_of
+from tracearena.server.sandbox.attack_child import pack_attack_request
 from tracearena.server.sandbox.messages import (
     KILL,
     LONGEST_MESSAGE,
     OUT_OF_MEMORY,
-    Checked,
     Frame,
     Kind,
+    UploadArrays,
     Verdict,
-    framed,
+    escape_file_name,
+    frame_message,
     pack,
-    read_framed,
-    shown_name,
-    truth_of,
-    truth_parts,
+    read_message,
+    truth_from_parts,
+    truth_to_parts,
     unpack,
     unpack_values,
 )
@@ -49,7 +49,7 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 Reason = Literal["memory", "cpu", "wall-clock", "threads", "signal", "exit"]
 
 _PIPE_BYTES = 2**16
-_KEPT_WORDS = 2_000
+_LONGEST_STDERR = 2_000
 _COMMAND = (sys.executable, "-I", "-m", "tracearena.server.sandbox.fork_server")
 _NO_MEMORY = (b"memory allocation of", b"bad_alloc", b"out of memory", b"Cannot allocate memory")
 _ONE_THREAD = dict.fromkeys(
@@ -141,7 +141,7 @@ class ForkServer:
         What the work is about, other than the request, is made ready before the child is there.
         """
         with self._turn:
-            talk = _Talk(self._asked([work, *about], limits), iter(request))
+            talk = _PipeExchange(self._asked([work, *about], limits), iter(request))
             try:
                 is_whole = talk.go_on(self.most_bytes)
             except BaseException:  # of the request: what it should hold cannot be read
@@ -150,7 +150,7 @@ class ForkServer:
             ended = self._ended() if is_whole else self._end_child()
         said = bytes(talk.said)
         if not is_whole or ended["status"]:
-            reason = _reason(ended, said) if is_whole else "memory"
+            reason = _find_reason(ended, said) if is_whole else "memory"
             raise ChildDied(reason, said.decode("utf-8", "replace"))
         return bytes(talk.answer)
 
@@ -181,7 +181,8 @@ class ForkServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                self._command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, env=_environment(), cwd="/",
+                self._command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL,
+                env=_build_environment(), cwd="/",
                 start_new_session=True,
             )  # fmt: skip
         self._control = ours
@@ -211,7 +212,7 @@ class ForkServer:
         raise ChildDied("exit", "the process that children are forked from has ended")
 
 
-class _Talk:
+class _PipeExchange:
     """What goes to a child and comes from it, whatever the order."""
 
     def __init__(self, pipes: Sequence[int], request: Iterator[bytes]) -> None:
@@ -248,7 +249,7 @@ class _Talk:
             self.answer += self._read(pipe)
         else:
             self.said += self._read(pipe)
-            del self.said[:-_KEPT_WORDS]
+            del self.said[:-_LONGEST_STDERR]
 
     def _write(self) -> None:
         while not self._piece:
@@ -275,7 +276,7 @@ class _Talk:
         os.close(pipe)
 
 
-def _reason(ended: dict[str, Any], said: bytes) -> Reason:
+def _find_reason(ended: dict[str, Any], said: bytes) -> Reason:
     status = ended["status"]
     if not ended["in_time"]:
         return "wall-clock"
@@ -288,7 +289,7 @@ def _reason(ended: dict[str, Any], said: bytes) -> Reason:
     return "signal" if status < 0 else "exit"
 
 
-def _environment() -> dict[str, str]:
+def _build_environment() -> dict[str, str]:
     """Return the children's whole environment: one thread, and where compiled code lies if not beside ours.
 
     Compiled code is never kept in a folder that others may write to: it is run.
@@ -305,14 +306,14 @@ def _environment() -> dict[str, str]:
 
 __all__ = [
     "FORK_SERVER",
-    "Checked",
     "ChildDied",
     "Frame",
     "Limits",
+    "UploadArrays",
     "Verdict",
     "check_upload",
     "run_attacks",
-    "score_checked",
+    "score_upload",
 ]
 
 FORK_SERVER = ForkServer()
@@ -326,7 +327,7 @@ def check_upload(
     *,
     file_name: str,
     limits: Limits | None = None,
-) -> Checked | Verdict:
+) -> UploadArrays | Verdict:
     """Check an upload in a child, by the one checker.
 
     Parameters
@@ -348,22 +349,22 @@ def check_upload(
     values, arrays = frame.parts()
     asked = {
         "kind": kind,
-        "file_name": shown_name(file_name),
+        "file_name": escape_file_name(file_name),
         "max_bytes": rules.largest_file_mb * 2**20,
         "max_listed_ids": rules.largest_listed_ids,
     }
-    head = framed(pack(values | {"check": asked}, arrays))
+    head = frame_message(pack(values | {"check": asked}, arrays))
     pieces = [data] if isinstance(data, bytes) else data
-    answer = FORK_SERVER.run("check", _chained(head, pieces), limits=limits or Limits.of(rules))
+    answer = FORK_SERVER.run("check", _prepend_head(head, pieces), limits=limits or Limits.of(rules))
     try:
         said = unpack_values(answer)
-        return Verdict.from_dict(said["verdict"]) if "verdict" in said else _of_kind(answer, kind)
+        return Verdict.from_dict(said["verdict"]) if "verdict" in said else _require_kind(answer, kind)
     except (DataError, TypeError) as error:
         raise ChildDied("exit", str(error)) from None
 
 
-def score_checked(
-    checked: Checked,
+def score_upload(
+    checked: UploadArrays,
     truth: Traces | IdTable,
     rules: Rules,
     among: Any = None,
@@ -379,10 +380,10 @@ def score_checked(
     among
         Ids of the users who count; by default all.
     """
-    values, arrays = truth_parts(truth)
+    values, arrays = truth_to_parts(truth)
     if among is not None:
         arrays = arrays | {"among": np.asarray(among)}
-    request = framed(pack(values | {"rules": rules.to_dict()}, arrays)) + framed(checked.arrays)
+    request = frame_message(pack(values | {"rules": rules.to_dict()}, arrays)) + frame_message(checked.arrays)
     answer = FORK_SERVER.run("score", [request], limits=limits or Limits.of(rules))
     try:
         value = unpack_values(answer).get("value")
@@ -411,23 +412,23 @@ def run_attacks(
     seed
         A seed, and the numbers of its child that the attacks draw from.
     """
-    request = request_of(reference, released, names=names, options=dict(options), seed=seed)
+    request = pack_attack_request(reference, released, names=names, options=dict(options), seed=seed)
     # In a server of its own: what attacks load would make every child that checks an upload larger.
     with closing(ForkServer()) as server:
         answer = io.BytesIO(server.run("attack", [request], *names, limits=limits or Limits.of_attacks()))
     try:
-        return [truth_of(*unpack(read_framed(answer))) for _ in names]
+        return [truth_from_parts(*unpack(read_message(answer))) for _ in names]
     except DataError as error:
         raise ChildDied("exit", str(error)) from None
 
 
-def _of_kind(answer: bytes, kind: Kind) -> Checked:
-    checked = Checked.from_bytes(answer)
+def _require_kind(answer: bytes, kind: Kind) -> UploadArrays:
+    checked = UploadArrays.from_bytes(answer)
     if checked.kind != kind:
         raise DataError(f"the child answers {checked.kind}")
     return checked
 
 
-def _chained(head: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _prepend_head(head: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield head
     yield from pieces

@@ -19,19 +19,19 @@ def prctl(option: int, *values: Any) -> int:
     """Change something about this process, or raise `OSError`."""
     given = [value if isinstance(value, ctypes._SimpleCData) else ctypes.c_ulong(value) for value in values]
     padding = [ctypes.c_ulong(0)] * (4 - len(given))
-    return _checked(_libc.prctl(option, *given, *padding))
+    return _check_result(_libc.prctl(option, *given, *padding))
 
 
 def syscall(number: int, *values: Any) -> int:
     """Make a call of the system by its number, or raise `OSError`."""
     _libc.syscall.restype = ctypes.c_long
     given = [ctypes.c_long(value) if isinstance(value, int) else value for value in values]
-    return _checked(_libc.syscall(ctypes.c_long(number), *given))
+    return _check_result(_libc.syscall(ctypes.c_long(number), *given))
 
 
 def unshare(namespaces: int) -> None:
     """Leave the namespaces that the flags name for new ones, or raise `OSError`."""
-    _checked(_libc.unshare(namespaces))
+    _check_result(_libc.unshare(namespaces))
 
 
 def is_linux() -> bool:
@@ -39,7 +39,7 @@ def is_linux() -> bool:
     return sys.platform == "linux"
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error))
@@ -66,12 +66,12 @@ def hide_process_memory() -> None:
 _STDIN = 0
 
 
-def end_with_parent() -> None:
+def exit_with_parent() -> None:
     """Send this process SIGTERM when the other end of its standard input is closed."""
-    threading.Thread(target=_watch, name="lifeline", daemon=True).start()
+    threading.Thread(target=_watch_parent, name="lifeline", daemon=True).start()
 
 
-def _watch() -> None:
+def _watch_parent() -> None:
     while os.read(_STDIN, 64):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

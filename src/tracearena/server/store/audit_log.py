@@ -10,7 +10,7 @@ from tracearena.contest.archive import BEGINNING, entry_digest
 from tracearena.server import clock
 from tracearena.server.models import AuditEntry, Contest
 
-_PUBLIC = (
+_PUBLIC_ACTS = (
     "contest made",
     "contest restored",
     "contest upgraded",
@@ -38,7 +38,7 @@ _PUBLIC = (
 """Acts that concern the result. Who has an account, and where backups lie, is nobody else's business."""
 
 
-def log(actor: str, act: str, **details: Any) -> AuditEntry:
+def log_act(actor: str, act: str, **details: Any) -> AuditEntry:
     """Write down an act; within a transaction it is written down if and only if the act took place."""
     with transaction.atomic():
         # Whoever writes holds the contest's row: of two at once the second sees the first one's entry.
@@ -46,31 +46,31 @@ def log(actor: str, act: str, **details: Any) -> AuditEntry:
         last = AuditEntry.objects.order_by("-pk").first()
         before = BEGINNING if last is None else last.sha256
         entry = AuditEntry(at=clock.now(), actor=actor, act=act, details=details, before=before)
-        entry.sha256 = _digest(entry)
+        entry.sha256 = _hash_entry(entry)
         entry.save()
     return entry
 
 
-def first_broken() -> AuditEntry | None:
+def find_broken_entry() -> AuditEntry | None:
     """Return the first entry that does not follow from the one before, None if the log is whole."""
     before = BEGINNING
     for entry in AuditEntry.objects.iterator():
-        if entry.before != before or entry.sha256 != _digest(entry):
+        if entry.before != before or entry.sha256 != _hash_entry(entry):
             return entry
         before = entry.sha256
     return None
 
 
-def public_entries() -> list[dict[str, Any]]:
+def list_public_entries() -> list[dict[str, Any]]:
     """Return the log as anybody may read it: of acts that do not concern the result only time and hashes."""
     hidden = {"actor": "", "act": "", "details": None}
     return [
-        _values(entry) if entry.act in _PUBLIC else _values(entry) | hidden
+        _entry_values(entry) if entry.act in _PUBLIC_ACTS else _entry_values(entry) | hidden
         for entry in AuditEntry.objects.iterator()
     ]
 
 
-def _values(entry: AuditEntry) -> dict[str, Any]:
+def _entry_values(entry: AuditEntry) -> dict[str, Any]:
     return {
         "at": entry.at.isoformat(),
         "actor": entry.actor,
@@ -81,5 +81,5 @@ def _values(entry: AuditEntry) -> dict[str, Any]:
     }
 
 
-def _digest(entry: AuditEntry) -> str:
-    return entry_digest(_values(entry))
+def _hash_entry(entry: AuditEntry) -> str:
+    return entry_digest(_entry_values(entry))

@@ -53,29 +53,29 @@ from tracearena.files import replacing
 KEY_BYTES = 32
 CHUNK_BYTES = 65_536
 _TAG_BYTES = 16
-_NAME = b"tracearena sealed 1"
-_MAGIC = _NAME + b"\n"
+_FORMAT_NAME = b"tracearena sealed 1"
+_MAGIC = _FORMAT_NAME + b"\n"
 
 
 class SealError(TracearenaError):
     """Something sealed or wrapped that this key does not open, or that was changed."""
 
 
-def new_pair() -> tuple[bytes, bytes]:
+def make_key_pair() -> tuple[bytes, bytes]:
     """Return a new private key and its public key, 32 bytes each."""
     private = X25519PrivateKey.generate().private_bytes_raw()
-    return private, public_of(private)
+    return private, derive_public_key(private)
 
 
-def public_of(private: bytes) -> bytes:
+def derive_public_key(private: bytes) -> bytes:
     """Return the public key of a private one."""
-    return _private_key(private).public_key().public_bytes_raw()
+    return _parse_private_key(private).public_key().public_bytes_raw()
 
 
 def seal(public: bytes, clear: bytes) -> bytes:
     """Return bytes that only the owner of a public key can read.
 
-    >>> private, public = new_pair()
+    >>> private, public = make_key_pair()
     >>> unseal(private, seal(public, b"who is who"))
     b'who is who'
     """
@@ -88,7 +88,7 @@ def seal(public: bytes, clear: bytes) -> bytes:
 
 def unseal(private: bytes, sealed: bytes) -> bytes:
     """Return what was sealed to the public key of this private one."""
-    return b"".join(unsealed_chunks(private, io.BytesIO(sealed)))
+    return b"".join(unseal_chunks(private, io.BytesIO(sealed)))
 
 
 class Sealer:
@@ -105,7 +105,7 @@ class Sealer:
     def __init__(self, public: bytes, file: IO[bytes]) -> None:
         own = X25519PrivateKey.generate()
         share = own.public_key().public_bytes_raw()
-        self._cipher = _make_seal_cipher(own, _public_key(public), share + bytes(public))
+        self._cipher = _make_seal_cipher(own, _parse_public_key(public), share + bytes(public))
         self._file = file
         self._waiting = bytearray()
         self._chunks = 0
@@ -132,33 +132,33 @@ class Sealer:
         self._is_finished = True
 
     def _put(self, clear: bytes, is_last: bool) -> None:
-        self._file.write(self._cipher.encrypt(_nonce(self._chunks, is_last), clear, None))
+        self._file.write(self._cipher.encrypt(_make_nonce(self._chunks, is_last), clear, None))
         self._chunks += 1
 
 
-def unsealed_chunks(private: bytes, file: IO[bytes]) -> Iterator[bytes]:
+def unseal_chunks(private: bytes, file: IO[bytes]) -> Iterator[bytes]:
     """Yield the clear chunks of a sealed file, each as soon as it is proven to be the sealer's.
 
     Only when the iterator ends without an error is the file known to be whole.
     """
-    key = _private_key(private)
-    header = _read(file, len(_MAGIC) + KEY_BYTES)
+    key = _parse_private_key(private)
+    header = _read_full(file, len(_MAGIC) + KEY_BYTES)
     if len(header) < len(_MAGIC) + KEY_BYTES or not header.startswith(_MAGIC):
         raise SealError("this is not a sealed file")
     share = header[len(_MAGIC) :]
-    cipher = _make_seal_cipher(key, _public_key(share), share + key.public_key().public_bytes_raw())
-    number, chunk = 0, _read(file, CHUNK_BYTES + _TAG_BYTES)
+    cipher = _make_seal_cipher(key, _parse_public_key(share), share + key.public_key().public_bytes_raw())
+    number, chunk = 0, _read_full(file, CHUNK_BYTES + _TAG_BYTES)
     while True:
-        following = _read(file, CHUNK_BYTES + _TAG_BYTES)
-        yield _opened(cipher, number, chunk, is_last=not following)
+        following = _read_full(file, CHUNK_BYTES + _TAG_BYTES)
+        yield _open_chunk(cipher, number, chunk, is_last=not following)
         if not following:
             return
         number, chunk = number + 1, following
 
 
-def _opened(cipher: ChaCha20Poly1305, number: int, chunk: bytes, is_last: bool) -> bytes:
+def _open_chunk(cipher: ChaCha20Poly1305, number: int, chunk: bytes, is_last: bool) -> bytes:
     try:
-        clear = cipher.decrypt(_nonce(number, is_last), chunk, None)
+        clear = cipher.decrypt(_make_nonce(number, is_last), chunk, None)
     except InvalidTag:
         raise SealError("what is sealed was made for another key, or was changed or cut") from None
     if number > 0 and not clear:
@@ -171,14 +171,14 @@ def _make_seal_cipher(own: X25519PrivateKey, other: X25519PublicKey, salt: bytes
         agreed = own.exchange(other)
     except ValueError:  # a point of low order, which would agree on zero with everybody
         raise SealError("this public key is none") from None
-    return ChaCha20Poly1305(HKDF(SHA256(), KEY_BYTES, salt=salt, info=_NAME).derive(agreed))
+    return ChaCha20Poly1305(HKDF(SHA256(), KEY_BYTES, salt=salt, info=_FORMAT_NAME).derive(agreed))
 
 
-def _nonce(number: int, is_last: bool) -> bytes:
+def _make_nonce(number: int, is_last: bool) -> bytes:
     return number.to_bytes(11, "big") + bytes([is_last])
 
 
-def _read(file: IO[bytes], size: int) -> bytes:
+def _read_full(file: IO[bytes], size: int) -> bytes:
     """Read as many bytes as there are, up to a size, from files that give less at a time too."""
     pieces, missing = [], size
     while missing and (piece := file.read(missing)):
@@ -187,13 +187,13 @@ def _read(file: IO[bytes], size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _private_key(private: bytes) -> X25519PrivateKey:
+def _parse_private_key(private: bytes) -> X25519PrivateKey:
     if len(private) != KEY_BYTES:
         raise SealError(f"a private key has {KEY_BYTES} bytes")
     return X25519PrivateKey.from_private_bytes(bytes(private))
 
 
-def _public_key(public: bytes) -> X25519PublicKey:
+def _parse_public_key(public: bytes) -> X25519PublicKey:
     if len(public) != KEY_BYTES:
         raise SealError(f"a public key has {KEY_BYTES} bytes")
     return X25519PublicKey.from_public_bytes(bytes(public))
@@ -215,7 +215,7 @@ _LONGEST_KEY_FILE = 1_000
 def wrap(secret: bytes, key: bytes, purpose: str) -> bytes:
     """Return a secret that only the same key, for the same purpose, unwraps.
 
-    >>> key = secret_key(new_secret())
+    >>> key = derive_secret_key(make_secret())
     >>> unwrap(wrap(b"a team's private key", key, "link"), key, "link")
     b"a team's private key"
     """
@@ -231,7 +231,7 @@ def unwrap(wrapped: bytes, key: bytes, purpose: str) -> bytes:
         raise SealError(f"this key does not open what is wrapped for {purpose}") from None
 
 
-def password_key(password: str, salt: bytes) -> bytes:
+def derive_password_key(password: str, salt: bytes) -> bytes:
     """Return the key of a password, by Argon2id: 19 MiB, two passes, one lane.
 
     A letter with its accent counts the same, however the keyboard puts it together.
@@ -243,30 +243,30 @@ def password_key(password: str, salt: bytes) -> bytes:
 def wrap_by_password(secret: bytes, password: str) -> bytes:
     """Return a secret that only the password unwraps."""
     salt = secrets.token_bytes(_SALT_BYTES)
-    return salt + wrap(secret, password_key(password, salt), _BY_PASSWORD)
+    return salt + wrap(secret, derive_password_key(password, salt), _BY_PASSWORD)
 
 
 def unwrap_by_password(wrapped: bytes, password: str) -> bytes:
     """Return what `wrap_by_password` wrapped."""
     if len(wrapped) < _SALT_BYTES:
         raise SealError("this is nothing that a password wraps")
-    return unwrap(wrapped[_SALT_BYTES:], password_key(password, wrapped[:_SALT_BYTES]), _BY_PASSWORD)
+    return unwrap(wrapped[_SALT_BYTES:], derive_password_key(password, wrapped[:_SALT_BYTES]), _BY_PASSWORD)
 
 
-def new_secret() -> str:
+def make_secret() -> str:
     """Return 256 random bits as text for a link, a token or a cookie."""
     return secrets.token_urlsafe(KEY_BYTES)
 
 
-def secret_key(text: str) -> bytes:
+def derive_secret_key(text: str) -> bytes:
     """Return the key of a secret text.
 
-    It does not follow from `digest`, which the database holds.
+    It does not follow from `hash_secret`, which the database holds.
     """
-    return _derived(text.encode("utf-8", "surrogatepass"), "key of a secret text")
+    return _derive_key(text.encode("utf-8", "surrogatepass"), "key of a secret text")
 
 
-def digest(text: str) -> str:
+def hash_secret(text: str) -> str:
     """Return what the database keeps of a secret text: SHA-256 in hexadecimal digits.
 
     A text of 256 random bits cannot be found by trying, so no slow hash is needed.
@@ -274,9 +274,9 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def derived_signing_key(judge_key: bytes) -> bytes:
+def derive_signing_key(judge_key: bytes) -> bytes:
     """Return the Ed25519 private key by which a judge signs; its own key does not follow from it."""
-    return _derived(judge_key, "signature of the judge")
+    return _derive_key(judge_key, "signature of the judge")
 
 
 def write_judge_key(path: str | PathLike[str], passphrase: str | None) -> bytes:
@@ -285,7 +285,7 @@ def write_judge_key(path: str | PathLike[str], passphrase: str | None) -> bytes:
         raise ParameterError.of("passphrase", passphrase, "at least one character long")
     if os.path.lexists(path):
         raise FileError.whole(path, "is there already; a judge's key is never written over", "exists")
-    private, public = new_pair()
+    private, public = make_key_pair()
     if passphrase is None:
         last = f"private {private.hex()}"
     else:
@@ -297,20 +297,20 @@ def write_judge_key(path: str | PathLike[str], passphrase: str | None) -> bytes:
 
 def needs_passphrase(path: str | PathLike[str]) -> bool:
     """Whether a judge's key file is under a passphrase."""
-    return _read_parts(path)[2] is not None
+    return _read_key_file(path)[2] is not None
 
 
 def read_judge_key(path: str | PathLike[str], passphrase: str | None = None) -> bytes:
     """Return the judge's private key; a passphrase counts only where the file is under one."""
-    public, private, locked = _read_parts(path)
+    public, private, locked = _read_key_file(path)
     if private is None:
-        private = _unlocked(path, bytes.fromhex(locked or ""), passphrase).hex()
-    if public_of(bytes.fromhex(private)).hex() != public:
+        private = _unlock_private_key(path, bytes.fromhex(locked or ""), passphrase).hex()
+    if derive_public_key(bytes.fromhex(private)).hex() != public:
         raise FileError.whole(path, "holds a private key that does not fit its public key", "other-key")
     return bytes.fromhex(private)
 
 
-def _unlocked(path: str | PathLike[str], locked: bytes, passphrase: str | None) -> bytes:
+def _unlock_private_key(path: str | PathLike[str], locked: bytes, passphrase: str | None) -> bytes:
     if passphrase is None:
         raise ParameterError(f"{path} is under a passphrase, and none was given")
     try:
@@ -319,7 +319,7 @@ def _unlocked(path: str | PathLike[str], locked: bytes, passphrase: str | None) 
         raise ParameterError(f"the passphrase given is not the one of {path}") from None
 
 
-def _read_parts(path: str | PathLike[str]) -> tuple[str, str | None, str | None]:
+def _read_key_file(path: str | PathLike[str]) -> tuple[str, str | None, str | None]:
     """Return public key, private key and locked private key of a file that only its owner may read."""
     with Path(path).open("rb") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -336,10 +336,10 @@ def _read_parts(path: str | PathLike[str]) -> tuple[str, str | None, str | None]
 def _make_wrap_cipher(key: bytes, purpose: str) -> ChaCha20Poly1305:
     if len(key) != KEY_BYTES:
         raise SealError(f"a key has {KEY_BYTES} bytes")
-    return ChaCha20Poly1305(_derived(key, purpose))
+    return ChaCha20Poly1305(_derive_key(key, purpose))
 
 
-def _derived(material: bytes, purpose: str) -> bytes:
+def _derive_key(material: bytes, purpose: str) -> bytes:
     info = f"tracearena 1 {purpose}".encode()
     return HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(material)
 
@@ -351,7 +351,7 @@ _BLOCK = 16
 _KEY_BYTES = 32
 
 
-class EncipheredFile(io.RawIOBase):
+class CipherFile(io.RawIOBase):
     """A file without a name, written from its begin to its end, and read at any place.
 
     What lies on the disk is enciphered by AES-256 in counter mode, with a key that is drawn for this file

@@ -12,7 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 from tracearena.errors import DataError, ParameterError
 from tracearena.server.store.folder import Folder
 
-PATIENCE_S = 30
+DATABASE_TIMEOUT_S = 30
 _SCHEMES = ("postgresql", "postgres")
 
 
@@ -29,17 +29,17 @@ def database_settings(folder: Folder, url: str | None) -> dict[str, Any]:
             "NAME": str(folder.database.absolute()),
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
-                "timeout": PATIENCE_S,
+                "timeout": DATABASE_TIMEOUT_S,
                 "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
             },
         }
-    return _postgresql(url)
+    return _postgresql_settings(url)
 
 
-def shown(url: str | None) -> str:
+def format_database_url(url: str | None) -> str:
     """Return a database's URL without its password, for people.
 
-    >>> shown("postgresql://ann:secret@db/contest")
+    >>> format_database_url("postgresql://ann:secret@db/contest")
     'postgresql://ann@db/contest'
     """
     if url is None:
@@ -55,14 +55,15 @@ def require_no_password(url: str | None) -> str | None:
     parts = urlsplit(url or "")
     if parts.password is not None or "password" in dict(parse_qsl(parts.query)):
         raise ParameterError(
-            f"--database: {shown(url)} was given with a password, which everybody on this machine can read "
+            f"--database: {format_database_url(url)} was given with a password, which everybody on this "
+            "machine can read "
             "in the list of processes; leave it out, and put it where PostgreSQL's own programs look: "
             "~/.pgpass (mode 0600), the file that PGPASSFILE names, or PGPASSWORD"
         )
     return url
 
 
-def trouble(error: BaseException) -> str:
+def explain_database_error(error: BaseException) -> str:
     """Say what is wrong with the database of the contest that is held, and what to do."""
     from django.conf import settings
 
@@ -76,10 +77,11 @@ def trouble(error: BaseException) -> str:
             f"{folder.database}: cannot be used ({said}). If it is there, is yours and the disk works, it is "
             f"damaged: end the server, keep the file, and {restore}"
         )
-    return f"{shown(url)} cannot be used ({said}). Start PostgreSQL again; if its data is lost, {restore}"
+    shown = format_database_url(url)
+    return f"{shown} cannot be used ({said}). Start PostgreSQL again; if its data is lost, {restore}"
 
 
-def require_whole() -> None:
+def require_intact() -> None:
     """Refuse a database of which a page is damaged; PostgreSQL looks after its own."""
     from django.db import DatabaseError, connection
 
@@ -87,18 +89,20 @@ def require_whole() -> None:
         with connection.cursor() as cursor:
             found = cursor.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
-            raise DataError(trouble(DatabaseError(found.replace("\n", " "))))
+            raise DataError(explain_database_error(DatabaseError(found.replace("\n", " "))))
 
 
-def _postgresql(url: str) -> dict[str, Any]:
+def _postgresql_settings(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     name = unquote(parts.path.removeprefix("/"))
     if parts.scheme not in _SCHEMES or not name or "/" in name:
-        raise ParameterError(f"--database: got {shown(url)}; it must be postgresql://user@host:port/name")
+        raise ParameterError(
+            f"--database: got {format_database_url(url)}; it must be postgresql://user@host:port/name"
+        )
     try:
         port = parts.port
     except ValueError:
-        raise ParameterError(f"--database: {shown(url)} has no port from 1 to 65535") from None
+        raise ParameterError(f"--database: {format_database_url(url)} has no port from 1 to 65535") from None
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
@@ -108,17 +112,17 @@ def _postgresql(url: str) -> dict[str, Any]:
         "PORT": "" if port is None else str(port),
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"connect_timeout": PATIENCE_S} | dict(parse_qsl(parts.query)),
+        "OPTIONS": {"connect_timeout": DATABASE_TIMEOUT_S} | dict(parse_qsl(parts.query)),
     }
 
 
 # Whether a database can take a contest: it answers, and is empty.
 
 
-_OURS = "contest_contest"
+_CONTEST_TABLE = "contest_contest"
 
 
-def require_empty(url: str | None) -> None:
+def require_empty_database(url: str | None) -> None:
     """Refuse a PostgreSQL database that does not answer or holds something; SQLite is made anew anyway.
 
     Tables without a contest, as a run that was stopped leaves them, are nothing.
@@ -143,22 +147,26 @@ def require_empty(url: str | None) -> None:
                     "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
                 )
             }
-            is_held = _OURS in found and connection.execute(f"SELECT 1 FROM {_OURS}").fetchone()
+            is_held = (
+                _CONTEST_TABLE in found and connection.execute(f"SELECT 1 FROM {_CONTEST_TABLE}").fetchone()
+            )
     except psycopg.Error as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
-        raise ParameterError(f"--database: {shown(url)} does not answer: {said[0].strip()}") from None
+        raise ParameterError(
+            f"--database: {format_database_url(url)} does not answer: {said[0].strip()}"
+        ) from None
     if is_held:
-        raise DataError(f"{shown(url)} holds a contest already; name an empty database")
-    if found and _OURS not in found:
-        raise DataError(f"{shown(url)} holds tables of something else; name an empty database")
+        raise DataError(f"{format_database_url(url)} holds a contest already; name an empty database")
+    if found and _CONTEST_TABLE not in found:
+        raise DataError(f"{format_database_url(url)} holds tables of something else; name an empty database")
 
 
 # Whether the tables of a contest are those of this version of tracearena.
 
 
-def missing() -> list[str]:
+def list_missing_migrations() -> list[str]:
     """Return what must be applied before this version can use the database, in order."""
-    executor = _executor()
+    executor = _make_executor()
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{one.app_label}.{one.name}" for one, _ in plan]
 
@@ -166,7 +174,7 @@ def missing() -> list[str]:
 def require_current(folder: Folder) -> None:
     """Refuse a database whose tables are of another version, and say what to do."""
     require_not_newer(folder)
-    if missing():
+    if list_missing_migrations():
         raise DataError(
             f"{folder.path}: was made by an older version of tracearena; bring its database up to date: "
             f"tracearena contest upgrade {folder.path} BACKUP.tar"
@@ -175,7 +183,7 @@ def require_current(folder: Folder) -> None:
 
 def require_not_newer(folder: Folder) -> None:
     """Refuse a database whose tables this version does not know."""
-    loader = _executor().loader
+    loader = _make_executor().loader
     unknown = set(loader.applied_migrations) - set(loader.disk_migrations)
     if unknown:
         names = ", ".join(sorted(".".join(one) for one in unknown))
@@ -184,18 +192,18 @@ def require_not_newer(folder: Folder) -> None:
         )
 
 
-def stored_tables() -> dict[str, Any]:
+def load_stored_tables() -> dict[str, Any]:
     """Return the tables of the contest as they are in the database now, by name, of whatever version."""
-    loader = _executor().loader
+    loader = _make_executor().loader
     apps = loader.project_state(list(loader.applied_migrations)).apps
     models = [*apps.get_app_config("contest").get_models(), *apps.get_app_config("sessions").get_models()]
     return {model._meta.db_table: model for model in models}
 
 
-def apply() -> None:
+def apply_migrations() -> None:
     """Give the database the tables of this version; each step is made whole or not at all."""
     call_command("migrate", verbosity=0)
 
 
-def _executor() -> Any:
+def _make_executor() -> Any:
     return MigrationExecutor(connection)

@@ -27,8 +27,8 @@ from tracearena.server.store.crypto import unseal
 from tracearena.server.store.folder import Folder
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
-_STEP = 2**18
-_hashing = threading.Lock()
+_FILE_PIECE_BYTES = 2**18
+_hash_lock = threading.Lock()
 
 
 def public_files(*, with_targets: bool | None = None) -> list[Path]:
@@ -47,16 +47,16 @@ def public_files(*, with_targets: bool | None = None) -> list[Path]:
     found = (path for path in settings.CONTEST_FOLDER.everybody.iterdir() if path.is_file())
     # What stands under a temporary name is not there yet, and does not say whose it is.
     files = sorted(path for path in found if not path.name.startswith("."))
-    return [path for path in files if with_targets or not _is_of(path, targets)]
+    return [path for path in files if with_targets or not _belongs_to_team(path, targets)]
 
 
-def described(path: Path) -> dict[str, Any]:
+def describe_file(path: Path) -> dict[str, Any]:
     """Return name, size and hash of a file."""
     state = path.stat()
     return {
         "name": path.name,
         "size": state.st_size,
-        "sha256": _sha256(path, state.st_mtime_ns, state.st_size),
+        "sha256": _hash_file_locked(path, state.st_mtime_ns, state.st_size),
     }
 
 
@@ -70,19 +70,19 @@ def send_public(request: Any, name: str) -> Any:
 
 def send_file(request: Any, path: Path) -> Any:
     """Answer with a file that anybody may have who asks for it; who that is, is for the caller to know."""
-    about = described(path)
-    return _send(request, path.name, about["size"], about["sha256"], partial(_pieces, path))
+    about = describe_file(path)
+    return _send_pieces(request, path.name, about["size"], about["sha256"], partial(_read_file_pieces, path))
 
 
 def send_archive(request: Any, path: Path, name: str) -> Any:
     """Answer with an archive whose own name says what is in it, under a name for people."""
-    return _send(request, name, path.stat().st_size, path.stem, partial(_pieces, path))
+    return _send_pieces(request, name, path.stat().st_size, path.stem, partial(_read_file_pieces, path))
 
 
 def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:
     """Answer with the files of a team's own, opened by its key."""
-    bundle = _opened_bundle(settings.CONTEST_FOLDER.for_team(team.number), team_key)
-    return _send(request, f"team{team.number}.zip", len(bundle.content), bundle.tag, bundle.pieces)
+    bundle = _open_bundle(settings.CONTEST_FOLDER.for_team(team.number), team_key)
+    return _send_pieces(request, f"team{team.number}.zip", len(bundle.content), bundle.tag, bundle.pieces)
 
 
 class _Bundle:
@@ -92,17 +92,17 @@ class _Bundle:
         self.content, self.tag = content, hashlib.sha256(content).hexdigest()
 
     def pieces(self, start: int, stop: int) -> Iterator[bytes]:
-        for at in range(start, stop, _STEP):
-            yield self.content[at : min(stop, at + _STEP)]
+        for at in range(start, stop, _FILE_PIECE_BYTES):
+            yield self.content[at : min(stop, at + _FILE_PIECE_BYTES)]
 
 
-_opening = threading.Lock()
+_bundle_lock = threading.Lock()
 _bundles: WeakValueDictionary[tuple[Path, int, bytes], _Bundle] = WeakValueDictionary()
 """Those that somebody reads, by place, time of change, and the key that opens them."""
 
 
-def _opened_bundle(path: Path, team_key: bytes) -> _Bundle:
-    with _opening:
+def _open_bundle(path: Path, team_key: bytes) -> _Bundle:
+    with _bundle_lock:
         place = path, path.stat().st_mtime_ns, team_key
         bundle = _bundles.get(place)
         if bundle is None:
@@ -110,20 +110,20 @@ def _opened_bundle(path: Path, team_key: bytes) -> _Bundle:
         return bundle
 
 
-def _send(request: Any, name: str, size: int, tag: str, pieces: Any) -> Any:
+def _send_pieces(request: Any, name: str, size: int, tag: str, pieces: Any) -> Any:
     etag = f'"{tag}"'
     known = parse_etags(request.headers.get("If-None-Match", ""))
     if etag in known or known == ["*"]:
         response = HttpResponseNotModified()
     else:
-        response = _whole_or_part(request, name, size, etag, pieces)
+        response = _build_range_response(request, name, size, etag, pieces)
     response.headers["ETag"] = etag
     response.headers["Accept-Ranges"] = "bytes"
     return response
 
 
-def _whole_or_part(request: Any, name: str, size: int, etag: str, pieces: Any) -> Any:
-    wanted = _wanted(request, size, etag)
+def _build_range_response(request: Any, name: str, size: int, etag: str, pieces: Any) -> Any:
+    wanted = _parse_range(request, size, etag)
     if wanted is None:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
     start, stop, is_part = wanted
@@ -138,7 +138,7 @@ def _whole_or_part(request: Any, name: str, size: int, etag: str, pieces: Any) -
     return response
 
 
-def _wanted(request: Any, size: int, etag: str) -> tuple[int, int, bool] | None:
+def _parse_range(request: Any, size: int, etag: str) -> tuple[int, int, bool] | None:
     """Return begin, end, and whether it is a part; None for a part that the file does not have.
 
     A part is sent only of the version that the client has the beginning of (If-Range).
@@ -153,27 +153,27 @@ def _wanted(request: Any, size: int, etag: str) -> tuple[int, int, bool] | None:
     return None if start >= stop else (start, stop, True)
 
 
-def _pieces(path: Path, start: int, stop: int) -> Iterator[bytes]:
+def _read_file_pieces(path: Path, start: int, stop: int) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(start)
-        while start < stop and (piece := file.read(min(_STEP, stop - start))):
+        while start < stop and (piece := file.read(min(_FILE_PIECE_BYTES, stop - start))):
             start += len(piece)
             yield piece
 
 
-def _sha256(path: Path, changed_at: int, size: int) -> str:
+def _hash_file_locked(path: Path, changed_at: int, size: int) -> str:
     # One at a time: many who ask for the same page at once do not all read the same files.
-    with _hashing:
-        return _kept_sha256(path, changed_at, size)
+    with _hash_lock:
+        return _hash_file_cached(path, changed_at, size)
 
 
 @lru_cache(maxsize=1_000)
-def _kept_sha256(path: Path, changed_at: int, size: int) -> str:
+def _hash_file_cached(path: Path, changed_at: int, size: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _is_of(path: Path, teams: set[str]) -> bool:
+def _belongs_to_team(path: Path, teams: set[str]) -> bool:
     if path.name == COMMITMENTS:
         return False
     try:
@@ -185,28 +185,28 @@ def _is_of(path: Path, teams: set[str]) -> bool:
 # Everybody's files as one archive: the judge writes it once, and the web sends that file.
 
 
-_PIECE = 2**18
-_FAST = 1
+_ZIP_PIECE_BYTES = 2**18
+_FAST_COMPRESSION = 1
 
 
-def path_of(folder: Folder, files: Sequence[Path]) -> Path:
+def find_public_archive(folder: Folder, files: Sequence[Path]) -> Path:
     """Return where the archive of some files lies, if it is written."""
     states = ((path.name, path.stat()) for path in files)
     listed = "".join(f"{name} {state.st_size} {state.st_mtime_ns}\n" for name, state in states)
     return folder.packed / f"{hashlib.sha256(listed.encode()).hexdigest()}.zip"
 
 
-def write(folder: Folder) -> None:
+def write_public_archives(folder: Folder) -> None:
     """Write what is missing: an archive with the targets and one without; remove those out of date."""
     wanted = set()
     for with_targets in (False, True):
         files = public_files(with_targets=with_targets)
-        path = path_of(folder, files)
+        path = find_public_archive(folder, files)
         wanted.add(path)
         if not path.exists():
             folder.packed.mkdir(exist_ok=True)
             with replacing(path) as file:
-                for piece in zip_stream(files):
+                for piece in stream_zip(files):
                     file.write(piece)
     for path in folder.packed.glob("*.zip"):
         if path not in wanted:
@@ -234,15 +234,15 @@ class _Sink:
         return whole
 
 
-def zip_stream(files: Iterable[Path]) -> Iterator[bytes]:
+def stream_zip(files: Iterable[Path]) -> Iterator[bytes]:
     """Yield a ZIP archive of some files, piece by piece."""
     sink = _Sink()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=_FAST) as archive:
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=_FAST_COMPRESSION) as archive:
         for path in files:
             info = zipfile.ZipInfo.from_file(path, path.name)
             info.compress_type = zipfile.ZIP_DEFLATED
             with path.open("rb") as file, archive.open(info, "w") as member:
-                while piece := file.read(_PIECE):
+                while piece := file.read(_ZIP_PIECE_BYTES):
                     member.write(piece)
                     yield sink.taken()
     yield sink.taken()

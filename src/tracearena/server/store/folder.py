@@ -184,7 +184,7 @@ _ENDING_S = 15.0
 
 
 @contextmanager
-def serving(folder: Folder, *, first: bool = False) -> Iterator[int]:
+def lock_for_serving(folder: Folder, *, first: bool = False) -> Iterator[int]:
     """Serve a contest together with others; nobody moves it meanwhile.
 
     The descriptor that it gives is the lock: a process that inherits it holds it too.
@@ -196,30 +196,33 @@ def serving(folder: Folder, *, first: bool = False) -> Iterator[int]:
     first
         Refuse a contest that somebody else serves already.
     """
-    with _opened(folder) as handle:
-        if first and not _is_free(handle):
+    with _open_lock(folder) as handle:
+        if first and not _wait_until_free(handle):
             raise DataError(
-                f"{folder.path}: is being served already{_by_whom(handle)}; end that first "
+                f"{folder.path}: is being served already{_describe_holders(handle)}; end that first "
                 "(Ctrl-C, or SIGTERM), or add to it with --only judges or --only web"
             )
-        if not _is_locked(handle, fcntl.LOCK_SH):
-            raise DataError(f"{folder.path}: is being moved{_by_whom(handle)}; wait until that is done")
+        if not _try_lock(handle, fcntl.LOCK_SH):
+            raise DataError(
+                f"{folder.path}: is being moved{_describe_holders(handle)}; wait until that is done"
+            )
         yield handle
 
 
 @contextmanager
-def alone(folder: Folder) -> Iterator[None]:
+def lock_exclusively(folder: Folder) -> Iterator[None]:
     """Work on a contest that nobody serves."""
-    with _opened(folder) as handle:
-        if not _is_locked(handle, fcntl.LOCK_EX):
+    with _open_lock(folder) as handle:
+        if not _try_lock(handle, fcntl.LOCK_EX):
             raise DataError(
-                f"{folder.path}: is being served{_by_whom(handle)}; end that first (Ctrl-C, or SIGTERM)"
+                f"{folder.path}: is being served{_describe_holders(handle)}; end that first (Ctrl-C, or "
+                "SIGTERM)"
             )
         yield
 
 
 @contextmanager
-def _opened(folder: Folder) -> Iterator[int]:
+def _open_lock(folder: Folder) -> Iterator[int]:
     # The lock goes with the process, however it ends; the file stays and means nothing.
     handle = os.open(folder.lock, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -228,7 +231,7 @@ def _opened(folder: Folder) -> Iterator[int]:
         os.close(handle)
 
 
-def _is_locked(handle: int, kind: int) -> bool:
+def _try_lock(handle: int, kind: int) -> bool:
     """Whether the lock is ours now."""
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)
@@ -237,17 +240,17 @@ def _is_locked(handle: int, kind: int) -> bool:
     return True
 
 
-def _is_free(handle: int) -> bool:
+def _wait_until_free(handle: int) -> bool:
     """Whether nobody else serves the contest; what is left of a server that was killed is waited for."""
     until = time.monotonic() + _ENDING_S
-    while not (is_free := _is_locked(handle, fcntl.LOCK_EX)):
-        if _by_whom(handle) or time.monotonic() >= until:
+    while not (is_free := _try_lock(handle, fcntl.LOCK_EX)):
+        if _describe_holders(handle) or time.monotonic() >= until:
             break
         time.sleep(0.1)
     return is_free
 
 
-def _by_whom(handle: int) -> str:
+def _describe_holders(handle: int) -> str:
     """Return which processes hold the lock, as far as the kernel tells: none of other machines."""
     place = os.fstat(handle).st_ino
     found = []
@@ -257,11 +260,11 @@ def _by_whom(handle: int) -> str:
             words = line.replace("->", "").split()
             if words[1] == "FLOCK" and words[5].rpartition(":")[2] == str(place):
                 found.append(int(words[4]))
-    described = [f"process {pid} ({command})" for pid in found if (command := _command_of(pid))]
+    described = [f"process {pid} ({command})" for pid in found if (command := _read_command(pid))]
     return f" by {' and '.join(described)}" if described else ""
 
 
-def _command_of(process: int) -> str:
+def _read_command(process: int) -> str:
     with suppress(OSError):
         words = Path(f"/proc/{process}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
         return " ".join(words).strip()[:_LONGEST_COMMAND]
@@ -274,17 +277,17 @@ def _command_of(process: int) -> str:
 _Version = tuple[int, int]
 
 
-def grid_of(folder: Folder) -> tuple[Places, ContestTimes]:
+def read_grid(folder: Folder) -> tuple[Places, ContestTimes]:
     """Return the regions and the instants of a contest, read anew only where a file has changed."""
     regions, times = folder.everybody / REGIONS, folder.everybody / TIMES
-    return _read(regions, times, _version(regions), _version(times))
+    return _read_grid_once(regions, times, _find_file_version(regions), _find_file_version(times))
 
 
-def _version(path: Path) -> _Version:
+def _find_file_version(path: Path) -> _Version:
     state = path.stat()
     return state.st_mtime_ns, state.st_size
 
 
 @lru_cache(maxsize=2)
-def _read(regions: Path, times: Path, *versions: _Version) -> tuple[Places, ContestTimes]:
+def _read_grid_once(regions: Path, times: Path, *versions: _Version) -> tuple[Places, ContestTimes]:
     return pwscup.read_places(regions), pwscup.read_times(times)

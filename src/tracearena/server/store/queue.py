@@ -51,7 +51,7 @@ MOST_LOSSES = 10
 """A job that lost this many workers in all is not given to another one, whatever killed them."""
 LONGEST_ERROR = 2_000
 
-OPEN = (JobState.WAITING, JobState.RUNNING)
+OPEN_STATES = (JobState.WAITING, JobState.RUNNING)
 
 
 class LeaseLost(TracearenaError):
@@ -59,7 +59,7 @@ class LeaseLost(TracearenaError):
 
 
 @dataclass(frozen=True)
-class Taken:
+class JobLease:
     """A job in a worker's hands, by its fence."""
 
     pk: int
@@ -70,7 +70,7 @@ class Taken:
     worker: str
 
 
-Aftermath = Callable[[Job, str], None]
+FailureCallback = Callable[[Job, str], None]
 """Writes down what follows from a job that has failed for good, within the same transaction."""
 
 
@@ -102,35 +102,35 @@ def enqueue(
     return Job.objects.get_or_create(key=key, defaults=given)[0]
 
 
-def open_jobs(*kinds: str) -> QuerySet[Job]:
+def find_open_jobs(*kinds: str) -> QuerySet[Job]:
     """Return the jobs that are not finished, of some kinds or of all."""
-    found = Job.objects.filter(state__in=OPEN)
+    found = Job.objects.filter(state__in=OPEN_STATES)
     return found.filter(kind__in=kinds) if kinds else found
 
 
-def take(worker: str) -> Taken | None:
+def take_job(worker: str) -> JobLease | None:
     """Take the next job that is due, None if there is none.
 
     The team with the fewest jobs in work comes first; among equals the one that has waited longest since
     its last turn; among its own jobs the oldest.
     """
-    for pk in _in_turn():
+    for pk in _order_due_jobs():
         with transaction.atomic():
             # Several look at once: whoever comes second goes on to the next.
             found = Job.objects.select_for_update(skip_locked=True).filter(pk=pk, state=JobState.WAITING)
             job = found.first()
             if job is not None:
-                return _give(job, worker)
+                return _lease_job(job, worker)
     return None
 
 
-def prolong(taken: Taken) -> bool:
+def extend_lease(taken: JobLease) -> bool:
     """Hold a job for another while; False if it is lost."""
-    return bool(_held(taken).update(lease_until=Now() + LEASE))
+    return bool(_find_lease_row(taken).update(lease_until=Now() + LEASE))
 
 
 @contextmanager
-def finishing(taken: Taken) -> Iterator[None]:
+def finish_job(taken: JobLease) -> Iterator[None]:
     """End a job in one transaction with what the block writes, or leave both undone.
 
     Raises
@@ -139,57 +139,59 @@ def finishing(taken: Taken) -> Iterator[None]:
         If the job is not this worker's any more; nothing is written.
     """
     with transaction.atomic():
-        if not _held(taken).update(state=JobState.DONE, finished_at=clock.now(), lease_until=None, error=""):
+        if not _find_lease_row(taken).update(
+            state=JobState.DONE, finished_at=clock.now(), lease_until=None, error=""
+        ):
             raise LeaseLost(f"the job {taken.key} went to another worker")
         yield
 
 
-def give_back(taken: Taken) -> bool:
+def return_job(taken: JobLease) -> bool:
     """Return a job to the queue, undone and without blame."""
-    return bool(_held(taken).update(state=JobState.WAITING, lease_until=None, worker=""))
+    return bool(_find_lease_row(taken).update(state=JobState.WAITING, lease_until=None, worker=""))
 
 
-def withdraw(taken: Taken) -> bool:
+def withdraw_job(taken: JobLease) -> bool:
     """Take out a job that is not due after all, as when a phase was prolonged; it comes again when it is."""
-    return bool(_held(taken).delete()[0])
+    return bool(_find_lease_row(taken).delete()[0])
 
 
-def fail(taken: Taken, error: str, aftermath: Aftermath) -> None:
+def fail_job(taken: JobLease, error: str, aftermath: FailureCallback) -> None:
     """Write down that a try has failed; after the last one the job has failed for good."""
     with transaction.atomic():
-        if _held(taken).update(
+        if _find_lease_row(taken).update(
             state=JobState.WAITING, tries=F("tries") + 1, lease_until=None, error=error[:LONGEST_ERROR]
         ):
             job = Job.objects.get(pk=taken.pk)
             if job.tries >= MOST_TRIES:
-                _end(job, error, aftermath)
+                _fail_for_good(job, error, aftermath)
 
 
-def take_back_expired(aftermath: Aftermath) -> int:
+def requeue_expired(aftermath: FailureCallback) -> int:
     """Return jobs to the queue whose lease ran out."""
     late = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now())
-    return _take_back(late, aftermath)
+    return _requeue(late, aftermath)
 
 
-def take_back_of(worker: str, aftermath: Aftermath) -> int:
+def requeue_of_worker(worker: str, aftermath: FailureCallback) -> int:
     """Return to the queue what a worker of this name held when it ended, for one that starts under it."""
-    return _take_back(Job.objects.filter(state=JobState.RUNNING, worker=worker), aftermath)
+    return _requeue(Job.objects.filter(state=JobState.RUNNING, worker=worker), aftermath)
 
 
-def take_back_all() -> None:
+def requeue_all() -> None:
     """Return every job to the queue, without blame, where nobody works: in a contest that was restored."""
     held = Job.objects.filter(state=JobState.RUNNING)
     held.update(state=JobState.WAITING, lease_until=None, worker="")
 
 
-def try_again(job: Job) -> bool:
+def requeue_failed(job: Job) -> bool:
     """Put a job that has failed for good into the queue once more, inside the caller's transaction."""
     failed = Job.objects.filter(pk=job.pk, state=JobState.FAILED)
     fresh = {"tries": 0, "losses": 0, "losses_in_a_row": 0, "finished_at": None}
     return bool(failed.update(state=JobState.WAITING, due_at=clock.now(), **fresh))
 
 
-def _take_back(held: QuerySet[Job], aftermath: Aftermath) -> int:
+def _requeue(held: QuerySet[Job], aftermath: FailureCallback) -> int:
     returned = 0
     for job in held:
         with transaction.atomic():
@@ -203,7 +205,7 @@ def _take_back(held: QuerySet[Job], aftermath: Aftermath) -> int:
     return returned
 
 
-def _count_loss(job: Job, aftermath: Aftermath) -> None:
+def _count_loss(job: Job, aftermath: FailureCallback) -> None:
     others = Job.objects.exclude(pk=job.pk).filter(lost_at__isnull=False)
     if job.lost_at is not None:
         others = others.filter(lost_at__gt=job.lost_at)
@@ -211,23 +213,23 @@ def _count_loss(job: Job, aftermath: Aftermath) -> None:
     losses = job.losses + 1
     Job.objects.filter(pk=job.pk).update(losses=losses, losses_in_a_row=in_a_row, lost_at=Now())
     if in_a_row >= MOST_LOSSES_IN_A_ROW:
-        _end(job, f"{in_a_row} workers in a row were lost over it", aftermath)
+        _fail_for_good(job, f"{in_a_row} workers in a row were lost over it", aftermath)
     elif losses >= MOST_LOSSES:
-        _end(job, f"{losses} workers were lost over it", aftermath)
+        _fail_for_good(job, f"{losses} workers were lost over it", aftermath)
 
 
-def _end(job: Job, error: str, aftermath: Aftermath) -> None:
+def _fail_for_good(job: Job, error: str, aftermath: FailureCallback) -> None:
     Job.objects.filter(pk=job.pk).update(
         state=JobState.FAILED, finished_at=clock.now(), error=error[:LONGEST_ERROR]
     )
     aftermath(job, error)
 
 
-def _held(taken: Taken) -> QuerySet[Job]:
+def _find_lease_row(taken: JobLease) -> QuerySet[Job]:
     return Job.objects.filter(pk=taken.pk, state=JobState.RUNNING, fence=taken.fence)
 
 
-def _in_turn() -> list[int]:
+def _order_due_jobs() -> list[int]:
     """Return the first due job of every team, in the order of their turns; jobs that lost workers wait."""
     due = Job.objects.filter(state=JobState.WAITING, due_at__lte=clock.now())
     fewest = due.order_by().values_list("team").annotate(Min("losses"))
@@ -248,12 +250,12 @@ def _in_turn() -> list[int]:
     return [first[team][1] for team in sorted(first, key=turn)]
 
 
-def _give(job: Job, worker: str) -> Taken | None:
+def _lease_job(job: Job, worker: str) -> JobLease | None:
     given = {"taken_at": Now(), "lease_until": Now() + LEASE, "worker": worker, "fence": F("fence") + 1}
     fenced = Job.objects.filter(pk=job.pk, state=JobState.WAITING, fence=job.fence)
     if not fenced.update(state=JobState.RUNNING, **given):
         return None
-    return Taken(job.pk, job.kind, job.key, job.about, job.fence + 1, worker)
+    return JobLease(job.pk, job.kind, job.key, job.about, job.fence + 1, worker)
 
 
 # Scores as rows: what they are called, which of them count, and by which scorer they were made.
@@ -262,7 +264,7 @@ def _give(job: Job, worker: str) -> Taken | None:
 SCORER = f"tracearena {__version__}, scorer {SCORER_VERSION}"
 
 UTILITY, FINAL, SAMPLE, LIVE, BEFORE = "utility", "final", "sample", "live", "before"
-KINDS = {
+SCORE_KINDS = {
     UploadKind.OBFUSCATED: UTILITY,
     UploadKind.INFERRED_TABLE: AttackKind.REIDENTIFICATION.value,
     UploadKind.INFERRED_TRACES: AttackKind.TRACE_INFERENCE.value,
@@ -270,7 +272,7 @@ KINDS = {
 """What is scored of an upload."""
 
 
-def write(
+def write_score(
     key: str,
     value: float,
     *,
@@ -284,7 +286,7 @@ def write(
     """
     if submission is not None:
         about: dict[str, Any] = {"submission": submission, "data_set": submission.data_set}
-        about["kind"] = KINDS[UploadKind(submission.kind)]
+        about["kind"] = SCORE_KINDS[UploadKind(submission.kind)]
     elif sample is not None:
         about = dict(zip(("sample", "kind", "data_set"), sample, strict=True))
     else:
@@ -294,7 +296,7 @@ def write(
     )
 
 
-def counting(*what: str) -> QuerySet[Score]:
+def find_counting_scores(*what: str) -> QuerySet[Score]:
     """Return the scores that count, of keys that begin so."""
     found = Score.objects.filter(rescoring__isnull=True).select_related("submission__team", "data_set__team")
     chosen = Score.objects.none()
@@ -303,18 +305,18 @@ def counting(*what: str) -> QuerySet[Score]:
     return chosen.order_by("pk")
 
 
-def sample_key(attack: str, data_set: DataSet) -> str:
+def make_sample_key(attack: str, data_set: DataSet) -> str:
     """Return the key of a sample attack's score."""
     return f"{SAMPLE}/{attack}/{data_set.team.number}/{data_set.number}"
 
 
-def settle_utility(data_set: DataSet) -> None:
+def update_utility(data_set: DataSet) -> None:
     """Let the last valid upload count, the last one at all if none is valid, inside the caller's transaction.
 
     Once the data set is closed the upload that counts stays; only its utility may have been corrected.
     """
     own = DataSet.objects.select_for_update().get(pk=data_set.pk)
-    found = list(counting(UTILITY).filter(data_set=own).order_by("submission_id"))
+    found = list(find_counting_scores(UTILITY).filter(data_set=own).order_by("submission_id"))
     if own.closed_at is not None:
         found = [score for score in found if score.submission_id == own.counts_id]
     rules = Contest.now_held().rules

@@ -18,12 +18,12 @@ from django.utils.translation import gettext as _
 
 from tracearena.contest import Gate, Phase, Schedule, phase_at
 from tracearena.server import clock, results, submissions
-from tracearena.server.errors import API, FOR_TEAMS, Refused, not_found
+from tracearena.server.errors import API, FOR_TEAMS, RequestRefused, not_found
 from tracearena.server.models import Contest, State, Submission, Team, UploadKind
-from tracearena.server.operations.schedule import judge_is_away
+from tracearena.server.operations.schedule import is_judge_away
 from tracearena.server.settings import ENGLISH, LANGUAGES, is_loopback
 
-Answer = Callable[[Any], Any]
+GetResponse = Callable[[Any], Any]
 
 POLICY = "; ".join(
     [
@@ -49,13 +49,13 @@ HEADERS = {
 }
 _HSTS = "max-age=31536000"
 _FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO")
-_OF_PROXIES = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+_PROXY_HEADERS = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
 
 
-class Headers:
+class SecurityHeadersMiddleware:
     """Puts the security headers on every answer, errors included; nothing is stored but static files."""
 
-    def __init__(self, get_response: Answer) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: Any) -> Any:
@@ -66,32 +66,32 @@ class Headers:
             response.headers["Strict-Transport-Security"] = _HSTS
         response.headers.setdefault("Cache-Control", "no-store")
         if request.method == "HEAD":
-            _empty(response)
+            _remove_body(response)
         return response
 
 
-class Proxies:
+class ProxyMiddleware:
     """Believes what a request says of its way here only if a trusted proxy brings it.
 
     A request is from this machine if it comes from loopback and no proxy has brought it.
     """
 
-    def __init__(self, get_response: Answer) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: Any) -> Any:
         trusted = settings.CONTEST_ADDRESS.trusted_proxies
-        is_brought = any(name in request.META for name in (*_FORWARDED, *_OF_PROXIES))
+        is_brought = any(name in request.META for name in (*_FORWARDED, *_PROXY_HEADERS))
         request.is_from_this_machine = is_loopback(request.META["REMOTE_ADDR"]) and not is_brought
         said = {name: request.META.pop(name, "") for name in _FORWARDED}
         if request.META.get("REMOTE_ADDR") in trusted:
-            request.META["REMOTE_ADDR"] = _client(said["HTTP_X_FORWARDED_FOR"], request, trusted)
+            request.META["REMOTE_ADDR"] = _find_client_address(said["HTTP_X_FORWARDED_FOR"], request, trusted)
             if said["HTTP_X_FORWARDED_PROTO"].strip().lower() == "https":
                 request.environ["wsgi.url_scheme"] = "https"
         return self._get_response(request)
 
 
-def _empty(response: Any) -> None:
+def _remove_body(response: Any) -> None:
     """Take the body out of an answer to HEAD; its length stays in the headers."""
     if response.streaming:
         response.streaming_content = []
@@ -99,7 +99,7 @@ def _empty(response: Any) -> None:
         response.content = b""
 
 
-def _client(chain: str, request: Any, trusted: Any) -> str:
+def _find_client_address(chain: str, request: Any, trusted: Any) -> str:
     """Return the last address that no trusted proxy has: whatever stands before it may be invented."""
     hops = [hop.strip() for hop in chain.split(",") if hop.strip()]
     return next((hop for hop in reversed(hops) if hop not in trusted), request.META["REMOTE_ADDR"])
@@ -108,12 +108,12 @@ def _client(chain: str, request: Any, trusted: Any) -> str:
 # Pages in the language of who reads them; what programs read stays English.
 
 
-KEPT_S = 365 * 24 * 3600
+LANGUAGE_COOKIE_S = 365 * 24 * 3600
 """How long a browser remembers which language was chosen."""
 _DEPENDS_ON = ("Accept-Language", "Cookie")
 
 
-class Languages:
+class LanguageMiddleware:
     """Answers in the language that was chosen by the form at the foot, or else in one the browser asks for.
 
     The API answers in English, whatever its caller speaks.
@@ -134,13 +134,13 @@ class Languages:
         return response
 
 
-def choose(response: Any, language: str) -> Any:
+def set_language_cookie(response: Any, language: str) -> Any:
     """Let the browser remember a language; one that there is no catalogue of changes nothing."""
     if language in dict(LANGUAGES):
         response.set_cookie(
             settings.LANGUAGE_COOKIE_NAME,
             language,
-            max_age=KEPT_S,
+            max_age=LANGUAGE_COOKIE_S,
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
             samesite="Lax",
@@ -158,31 +158,31 @@ def add_page_context(request: Any) -> dict[str, Any]:
     member = request.user if request.user.is_authenticated else None
     published = results.is_published(contest, now)
     places = list_public_pages(request.path, published=published)
-    own_places = own(member, request.path)
+    own_places = list_own_pages(member, request.path)
     return {
         "contest": contest,
         "now": now,
-        "phase": phase_at(_schedule_for(contest, member), now),
+        "phase": phase_at(_find_schedule(contest, member), now),
         "phases": list(Phase),
         "clock_is_driven": clock.is_driven(),
-        "clock_stands_still": clock.stands_still(),
+        "clock_stands_still": clock.is_stopped(),
         "member": member,
         "places": places,
         "own_places": own_places,
         "languages": LANGUAGES,
         "path": request.path,
-        "here": _here(request, [*places, *own_places]),
-        "judge_is_away": member is not None and judge_is_away(),
+        "here": _find_return_path(request, [*places, *own_places]),
+        "judge_is_away": member is not None and is_judge_away(),
     }
 
 
-def _schedule_for(contest: Contest, member: Any) -> Schedule:
+def _find_schedule(contest: Contest, member: Any) -> Schedule:
     """Return the schedule of who is looking: a team may have more time than the others."""
     team = None if member is None else member.team
     return contest.schedule if team is None else contest.schedule_of(team.number)
 
 
-def _here(request: Any, places: list[Entry]) -> str:
+def _find_return_path(request: Any, places: list[NavigationEntry]) -> str:
     """Return where a reader who chooses another language goes on: an answer to a form is not shown twice."""
     if request.method in ("GET", "HEAD"):
         return str(request.get_full_path())
@@ -192,7 +192,7 @@ def _here(request: Any, places: list[Entry]) -> str:
 # Where one can go from every page, and where one is.
 
 
-class Entry(NamedTuple):
+class NavigationEntry(NamedTuple):
     """A link: its words, its address, and what `aria-current` says of it, nothing if one is elsewhere."""
 
     label: str
@@ -200,7 +200,7 @@ class Entry(NamedTuple):
     current: str
 
 
-def list_public_pages(path: str, *, published: bool) -> list[Entry]:
+def list_public_pages(path: str, *, published: bool) -> list[NavigationEntry]:
     """Return the pages that are for everybody."""
     places = [
         (_("Home"), "/"),
@@ -208,18 +208,18 @@ def list_public_pages(path: str, *, published: bool) -> list[Entry]:
         (_("Results") if published else _("Board"), "/board"),
         (_("Archive"), "/archive"),
     ]
-    return [_entry(label, address, path) for label, address in places]
+    return [_make_entry(label, address, path) for label, address in places]
 
 
-def own(member: Any, path: str) -> list[Entry]:
+def list_own_pages(member: Any, path: str) -> list[NavigationEntry]:
     """Return the pages of a member's own part of the site; none for visitors."""
     if member is None:
         return []
-    places = _organisers() if member.is_organiser else _teams(member.team)
-    return [_entry(label, address, path) for label, address in places]
+    places = _list_organiser_pages() if member.is_organiser else _list_team_pages(member.team)
+    return [_make_entry(label, address, path) for label, address in places]
 
 
-def _teams(team: Any) -> list[tuple[str, str]]:
+def _list_team_pages(team: Any) -> list[tuple[str, str]]:
     return [
         (_("Team %(number)s") % {"number": team.number}, "/team"),
         (_("Data"), "/team/data"),
@@ -230,7 +230,7 @@ def _teams(team: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _organisers() -> list[tuple[str, str]]:
+def _list_organiser_pages() -> list[tuple[str, str]]:
     return [
         (_("Control room"), "/organiser"),
         (_("Phases"), "/organiser/phases"),
@@ -246,14 +246,14 @@ def _organisers() -> list[tuple[str, str]]:
     ]
 
 
-def _entry(label: str, address: str, path: str) -> Entry:
+def _make_entry(label: str, address: str, path: str) -> NavigationEntry:
     """Mark the page that is shown, and the place that a page further down belongs to.
 
-    >>> _entry("Submissions", "/team/submissions", "/team/submissions/7").current
+    >>> _make_entry("Submissions", "/team/submissions", "/team/submissions/7").current
     'true'
     """
     further = address.count("/") > 1 and path.startswith(f"{address}/")
-    return Entry(label, address, "page" if path == address else "true" if further else "")
+    return NavigationEntry(label, address, "page" if path == address else "true" if further else "")
 
 
 # What a team should do next, in one sentence, and until when: a function of its state and the
@@ -283,36 +283,38 @@ class NextStep:
     is_done: bool = False
 
 
-def next_step(team: Team) -> NextStep:
+def find_next_step(team: Team) -> NextStep:
     """Return what a team should do now."""
     contest, now = Contest.now_held(), clock.now()
     schedule = contest.schedule_of(team.number)
     phase = phase_at(schedule, now)
     if phase.obfuscated is Gate.EARLY:
-        return _prepare(schedule.anonymization_begin)
+        return _advise_preparing(schedule.anonymization_begin)
     if phase.obfuscated is Gate.OPEN:
-        return _defend(team, schedule.anonymization_end)
+        return _advise_defence(team, schedule.anonymization_end)
     if phase.attacks is Gate.EARLY:
         sentence = gettext("Nothing to do: the judge gets the targets ready, then the attack phase begins.")
         return NextStep(sentence, "/team/self-test", gettext("Practise attacks"), schedule.attack_begin, True)
     if phase.attacks is Gate.OPEN:
-        return _attack(team, schedule.attack_end)
-    return _look(results.is_published(contest, now), schedule.results_begin if phase.next_change else None)
+        return _advise_attack(team, schedule.attack_end)
+    return _advise_waiting(
+        results.is_published(contest, now), schedule.results_begin if phase.next_change else None
+    )
 
 
-def _prepare(until: datetime) -> NextStep:
+def _advise_preparing(until: datetime) -> NextStep:
     sentence = gettext("Fetch your data and practise: obfuscated traces are taken when the phase begins.")
     return NextStep(sentence, "/team/data", gettext("Fetch the data"), until)
 
 
-def _defend(team: Team, until: datetime) -> NextStep:
-    steps = [_of_data_set(team, one, until) for one in submissions.data_sets(team)]
+def _advise_defence(team: Team, until: datetime) -> NextStep:
+    steps = [_advise_data_set(team, one, until) for one in submissions.describe_data_sets(team)]
     return next((step for step in steps if not step.is_done), steps[0])
 
 
-def _of_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextStep:
+def _advise_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextStep:
     """Return what to do about one data set: hand something in, mend it, wait, or be content."""
-    number, last = one["number"], _last(team, one["number"])
+    number, last = one["number"], _find_last_upload(team, one["number"])
     upload, again = f"/team/uploads/obfuscated/{number}", gettext("Hand in obfuscated traces")
     if last is None:
         sentence = gettext("Hand in obfuscated traces of data set %(number)s: nothing was handed in yet.")
@@ -333,7 +335,7 @@ def _of_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextStep:
     return NextStep(sentence, upload, again, until, True)
 
 
-def _attack(team: Team, until: datetime) -> NextStep:
+def _advise_attack(team: Team, until: datetime) -> NextStep:
     targets = submissions.describe_attack_progress(team)
     left = sum(one["is_open"] for one in targets)
     if left:
@@ -347,14 +349,14 @@ def _attack(team: Team, until: datetime) -> NextStep:
     return NextStep(sentence, "/team/targets", gettext("See the targets"), until, True)
 
 
-def _look(published: bool, until: datetime | None) -> NextStep:
+def _advise_waiting(published: bool, until: datetime | None) -> NextStep:
     if published:
         return NextStep(gettext("The results are out."), "/board", gettext("See the board"), None, True)
     sentence = gettext("Nothing to do: everything is handed in, and the results come next.")
     return NextStep(sentence, "/team/submissions", gettext("See what you handed in"), until, True)
 
 
-def _last(team: Team, number: int) -> Submission | None:
+def _find_last_upload(team: Team, number: int) -> Submission | None:
     """Return what was handed in last for a data set, late files apart: they change nothing."""
     found = Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED, data_set__number=number)
     return found.exclude(state=State.LATE).order_by("-pk").first()
@@ -368,25 +370,27 @@ View = Callable[..., Any]
 
 def for_team(view: View) -> View:
     """Let members of a team in; visitors are asked to log in, organisers are told whose page it is."""
-    return _guarded(view, lambda member: member.team is not None, _of_teams)
+    return _guard_view(view, lambda member: member.team is not None, _refuse_organiser)
 
 
 def for_organiser(view: View) -> View:
     """Let organisers in; visitors are asked to log in, for others there is nothing here."""
-    return _guarded(view, lambda member: member.is_organiser)
+    return _guard_view(view, lambda member: member.is_organiser)
 
 
 def for_members(view: View) -> View:
     """Let everybody in who has an account."""
-    return _guarded(view, lambda member: True)
+    return _guard_view(view, lambda member: True)
 
 
-def _of_teams() -> Refused:
+def _refuse_organiser() -> RequestRefused:
     """Say whose page it is to an organiser, who knows that there are such pages."""
-    return Refused(404, FOR_TEAMS, gettext("This page is a team's, and you belong to no team."))
+    return RequestRefused(404, FOR_TEAMS, gettext("This page is a team's, and you belong to no team."))
 
 
-def _guarded(view: View, may: Callable[[Any], bool], refused: Callable[[], Refused] = not_found) -> View:
+def _guard_view(
+    view: View, may: Callable[[Any], bool], refused: Callable[[], RequestRefused] = not_found
+) -> View:
     @wraps(view)
     def guarded(request: Any, *args: Any, **named: Any) -> Any:
         if not request.user.is_authenticated:

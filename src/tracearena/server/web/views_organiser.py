@@ -24,9 +24,9 @@ from tracearena.pages.svg import activity_picture, timeline_picture
 from tracearena.server import accounts, clock, errors, results, teams
 from tracearena.server import teams as naming
 from tracearena.server import teams as parties
-from tracearena.server.errors import Refused, not_found
+from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.judge import export, rescore, worker
-from tracearena.server.judge.export import require_over
+from tracearena.server.judge.export import require_exportable
 from tracearena.server.models import (
     AuditEntry,
     Contest,
@@ -44,33 +44,33 @@ from tracearena.server.operations import schedule as readiness
 from tracearena.server.operations import schedule as schedule_moves
 from tracearena.server.operations import schedule as standing
 from tracearena.server.store import downloads, queue
-from tracearena.server.store.audit_log import first_broken, log
+from tracearena.server.store.audit_log import find_broken_entry, log_act
 from tracearena.server.web.middleware import for_organiser
-from tracearena.server.web.views_public import schedule_points
+from tracearena.server.web.views_public import list_schedule_points
 
-_A_PAGE = 200
+_ROWS_PER_PAGE = 200
 _HOURS = 48
-_ERRORS = 10
+_MOST_ERRORS = 10
 
 
 @require_safe
 @for_organiser
-def status(request: Any) -> Any:
+def show_status(request: Any) -> Any:
     """The control room: the queue, the judges, the disk, the backup, the clock, the last errors."""
     now = clock.now()
     lately = Submission.objects.filter(received_at__gte=now - timedelta(hours=_HOURS))
     arrivals = lately.order_by().values_list("received_at", flat=True)
     contest = Contest.now_held()
     about = {
-        "status": standing.status(settings.CONTEST_FOLDER),
+        "status": standing.collect_status(settings.CONTEST_FOLDER),
         "disk": shutil.disk_usage(settings.CONTEST_FOLDER.path),
-        "failed": Job.objects.filter(state=JobState.FAILED).order_by("pk")[:_A_PAGE],
-        "errors": Job.objects.exclude(error="").exclude(state=JobState.FAILED).order_by("-pk")[:_ERRORS],
+        "failed": Job.objects.filter(state=JobState.FAILED).order_by("pk")[:_ROWS_PER_PAGE],
+        "errors": Job.objects.exclude(error="").exclude(state=JobState.FAILED).order_by("-pk")[:_MOST_ERRORS],
         "waiting": Job.objects.filter(state__in=[JobState.WAITING, JobState.RUNNING]).order_by("due_at")[
-            :_ERRORS
+            :_MOST_ERRORS
         ],
         "activity": activity_picture(arrivals, now, hours=_HOURS),
-        "unmet": schedule.to_do(settings.CONTEST_FOLDER, contest, now),
+        "unmet": schedule.list_open_items(settings.CONTEST_FOLDER, contest, now),
     }
     return render(request, "organiser/status.html", about)
 
@@ -80,12 +80,14 @@ def status(request: Any) -> Any:
 def show_teams(request: Any) -> Any:
     """Every team: who has come in, whether it defends itself, whom it attacks; or a name for another one."""
     if request.method != "POST":
-        return _teams(request, None, None)
+        return _render_teams(request, None, None)
     try:
-        team, secret = naming.add_by_judge(request.POST.get("name", "").strip(), request.user.username)
+        team, secret = naming.add_team_without_key(
+            request.POST.get("name", "").strip(), request.user.username
+        )
     except TracearenaError as error:
-        return _teams(request, None, None, Refused(409, "team", str(error)))
-    return _teams(request, team, secret)
+        return _render_teams(request, None, None, RequestRefused(409, "team", str(error)))
+    return _render_teams(request, team, secret)
 
 
 @require_POST
@@ -96,10 +98,10 @@ def renew_team_link(request: Any, number: str) -> Any:
     if team is None:
         raise not_found()
     with transaction.atomic():
-        accounts.withdraw(team=team)
-        secret = accounts.invitation_by_judge(team)
-        log(request.user.username, "link renewed", team=number)
-    return _teams(request, team, secret)
+        accounts.withdraw_links(team=team)
+        secret = accounts.request_invitation(team)
+        log_act(request.user.username, "link renewed", team=number)
+    return _render_teams(request, team, secret)
 
 
 @require_safe
@@ -110,55 +112,67 @@ def show_all_submissions(request: Any) -> Any:
     team = request.GET.get("team", "")
     if team:
         found = found.filter(team__number=team)
-    about = {"page": _page(request, found), "team": team, "teams": _numbers(), "styles": teams.styles()}
+    about = {
+        "page": _paginate(request, found),
+        "team": team,
+        "teams": _list_team_numbers(),
+        "styles": teams.build_party_styles(),
+    }
     return render(request, "organiser/submissions.html", about)
 
 
 @require_safe
 @for_organiser
-def audit_log(request: Any) -> Any:
+def show_audit_log(request: Any) -> Any:
     """Who did what, the last act first, and whether the log is whole."""
-    about = {"page": _page(request, AuditEntry.objects.order_by("-pk")), "broken": first_broken()}
+    about = {"page": _paginate(request, AuditEntry.objects.order_by("-pk")), "broken": find_broken_entry()}
     return render(request, "organiser/log.html", about)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_organiser
-def publish(request: Any) -> Any:
+def publish_results(request: Any) -> Any:
     """Open the results: once, when all scores are there and the results phase has begun."""
     if request.method == "POST":
-        _publish(request.user.username)
+        _publish_now(request.user.username)
         return redirect("/board")
-    return render(request, "organiser/publish.html", {"final": results.final_snapshot()})
+    return render(request, "organiser/publish.html", {"final": results.find_final_snapshot()})
 
 
-def _publish(who: str) -> None:
+def _publish_now(who: str) -> None:
     contest, now = Contest.now_held(), clock.now()
     if now < contest.schedule.results_begin:
         begin = contest.schedule.results_begin.isoformat()
         message = gettext("The results open at %(begin)s at the earliest.") % {"begin": begin}
-        raise Refused(409, "early", message)
-    if results.final_snapshot() is None:
+        raise RequestRefused(409, "early", message)
+    if results.find_final_snapshot() is None:
         message = gettext("The judge is still scoring: publish when the final board is there.")
-        raise Refused(409, "not-final", message)
+        raise RequestRefused(409, "not-final", message)
     with transaction.atomic():
         if Contest.objects.filter(pk=contest.pk, published_at__isnull=True).update(published_at=now):
-            log(who, "results published")
+            log_act(who, "results published")
 
 
-def _teams(request: Any, renewed: Team | None, secret: str | None, refused: Refused | None = None) -> Any:
-    about = {"teams": lights(), "styles": teams.styles(), "refused": refused, "given": request.POST}
-    about["link"] = None if secret is None else request.build_absolute_uri(accounts.path_of(secret))
-    about["renewed"] = None if renewed is None else teams.label_of(renewed)
+def _render_teams(
+    request: Any, renewed: Team | None, secret: str | None, refused: RequestRefused | None = None
+) -> Any:
+    about = {
+        "teams": list_team_statuses(),
+        "styles": teams.build_party_styles(),
+        "refused": refused,
+        "given": request.POST,
+    }
+    about["link"] = None if secret is None else request.build_absolute_uri(accounts.build_link_path(secret))
+    about["renewed"] = None if renewed is None else teams.label_party(renewed)
     return render(request, "organiser/teams.html", about, status=refused.status if refused else 200)
 
 
-def _numbers() -> list[str]:
+def _list_team_numbers() -> list[str]:
     return list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True))
 
 
-def _page(request: Any, found: Any) -> Any:
-    return Paginator(found, _A_PAGE).get_page(request.GET.get("page"))
+def _paginate(request: Any, found: Any) -> Any:
+    return Paginator(found, _ROWS_PER_PAGE).get_page(request.GET.get("page"))
 
 
 # The organiser moves a phase, and sees what must be true before the next one.
@@ -166,78 +180,81 @@ def _page(request: Any, found: Any) -> Any:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_organiser
-def phases(request: Any) -> Any:
+def show_phases(request: Any) -> Any:
     """Show schedule and checklist, or move a point of the schedule with a reason."""
     if request.method != "POST":
-        return _shown(request)
+        return _render_phases(request)
     try:
-        _move(request)
-    except Refused as refused:
-        return _shown(request, refused)
+        _handle_move(request)
+    except RequestRefused as refused:
+        return _render_phases(request, refused)
     return redirect("/organiser/phases")
 
 
-def _move(request: Any) -> None:
+def _handle_move(request: Any) -> None:
     given = request.POST
-    point, reason, to = given.get("point", ""), given.get("reason", ""), _moment(given.get("to", ""))
+    point, reason, to = given.get("point", ""), given.get("reason", ""), _parse_moment(given.get("to", ""))
     team, told = given.get("team", ""), {"reason": reason, "actor": request.user.username}
     try:
         if team:
-            schedule_moves.give_time(team, point, to, **told)
+            schedule_moves.give_extra_time(team, point, to, **told)
         else:
-            schedule_moves.move(point, to, **told)
+            schedule_moves.move_point(point, to, **told)
     except TracearenaError as error:
-        raise Refused(409, "not-moved", str(error)) from None
+        raise RequestRefused(409, "not-moved", str(error)) from None
 
 
-def _moment(text: str) -> datetime:
+def _parse_moment(text: str) -> datetime:
     """Read a time of the form, which is in UTC unless it says otherwise."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         message = _("The new time must be a date and a time, such as 2026-05-01T09:00.")
-        raise Refused(400, "time", message) from None
+        raise RequestRefused(400, "time", message) from None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
 
 
-def _shown(request: Any, refused: Refused | None = None) -> Any:
+def _render_phases(request: Any, refused: RequestRefused | None = None) -> Any:
     contest, now = Contest.now_held(), clock.now()
-    following = readiness.next_phase(contest, now)
+    following = readiness.find_next_phase(contest, now)
     about = {
         "timeline": timeline_picture(contest.schedule, now),
-        "points": schedule_points(),
-        "movable": _movable(contest),
+        "points": list_schedule_points(),
+        "movable": _list_movable(contest),
         "following": following,
         "teams": Team.objects.filter(role=Role.TEAM).values_list("number", flat=True),
-        "checks": readiness.checklist(settings.CONTEST_FOLDER, contest, now),
+        "checks": readiness.build_checklist(settings.CONTEST_FOLDER, contest, now),
         "refused": refused,
         "given": request.POST,
     }
     return render(request, "organiser/phases.html", about, status=refused.status if refused else 200)
 
 
-def _movable(contest: Contest) -> list[tuple[str, str, datetime]]:
+def _list_movable(contest: Contest) -> list[tuple[str, str, datetime]]:
     """Return the words, the name and the time of every point that can be moved."""
     schedule = contest.schedule
-    return [(errors.point(name), name, getattr(schedule, name)) for name in schedule_moves.movable(contest)]
+    return [
+        (errors.translate_point(name), name, getattr(schedule, name))
+        for name in schedule_moves.list_movable_points(contest)
+    ]
 
 
 # The organiser has all scores made anew, compares them with those that count, and decides.
 
 
-_SHOWN = 200
-_SHORTEST, _LONGEST = 3, 200
+_MOST_DIFFERENCES = 200
+_SHORTEST_JOB_REASON, _LONGEST_JOB_REASON = 3, 200
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_organiser
-def rescorings(request: Any) -> Any:
+def show_rescorings(request: Any) -> Any:
     """All re-scorings, or the start of another one."""
     refused = None
     if request.method == "POST":
         try:
-            return redirect(f"/organiser/rescoring/{_started(request).pk}")
-        except Refused as problem:
+            return redirect(f"/organiser/rescoring/{_start_from_form(request).pk}")
+        except RequestRefused as problem:
             refused = problem
     about = {"rescorings": Rescoring.objects.order_by("-pk"), "refused": refused, "given": request.POST}
     return render(request, "organiser/rescorings.html", about, status=refused.status if refused else 200)
@@ -245,62 +262,68 @@ def rescorings(request: Any) -> Any:
 
 @require_safe
 @for_organiser
-def one(request: Any, number: int) -> Any:
+def show_rescoring(request: Any, number: int) -> Any:
     """One re-scoring: how far it is, and what came out otherwise."""
-    return _render_rescoring(request, _found(number))
+    return _render_rescoring(request, _find_rescoring(number))
 
 
 @require_POST
 @for_organiser
-def apply(request: Any, number: int) -> Any:
+def handle_apply(request: Any, number: int) -> Any:
     """Let the new scores count."""
-    return _decided(request, number, rescore.apply)
+    return _decide_rescoring(request, number, rescore.apply_rescoring)
 
 
 @require_POST
 @for_organiser
-def cancel(request: Any, number: int) -> Any:
+def handle_cancel(request: Any, number: int) -> Any:
     """Leave all as it was."""
-    return _decided(request, number, rescore.cancel)
+    return _decide_rescoring(request, number, rescore.cancel_rescoring)
 
 
-def _started(request: Any) -> Rescoring:
+def _start_from_form(request: Any) -> Rescoring:
     reason = request.POST.get("reason", "").strip()
-    if not _SHORTEST <= len(reason) <= _LONGEST:
+    if not _SHORTEST_JOB_REASON <= len(reason) <= _LONGEST_JOB_REASON:
         message = _("Say why, in %(shortest)s to %(longest)s characters: it goes into the audit log.")
-        raise Refused(400, "reason", message % {"shortest": _SHORTEST, "longest": _LONGEST})
+        raise RequestRefused(
+            400, "reason", message % {"shortest": _SHORTEST_JOB_REASON, "longest": _LONGEST_JOB_REASON}
+        )
     try:
-        return rescore.start(request.user.username, reason)
+        return rescore.start_rescoring(request.user.username, reason)
     except TracearenaError as error:
-        raise Refused(409, "rescoring", str(error)) from None
+        raise RequestRefused(409, "rescoring", str(error)) from None
 
 
-def _decided(request: Any, number: int, act: Callable[[Rescoring, str], None]) -> Any:
-    found = _found(number)
+def _decide_rescoring(request: Any, number: int, act: Callable[[Rescoring, str], None]) -> Any:
+    found = _find_rescoring(number)
     try:
         act(found, request.user.username)
     except TracearenaError as error:
-        return _render_rescoring(request, _found(number), Refused(409, "rescoring", str(error)))
+        return _render_rescoring(
+            request, _find_rescoring(number), RequestRefused(409, "rescoring", str(error))
+        )
     return redirect(f"/organiser/rescoring/{number}")
 
 
-def _render_rescoring(request: Any, found: Rescoring, refused: Refused | None = None) -> Any:
-    changed = rescore.differences(found)
+def _render_rescoring(request: Any, found: Rescoring, refused: RequestRefused | None = None) -> Any:
+    changed = rescore.compare_scores(found)
     own = f"rescore/{found.pk}/"
     about = {
         "rescoring": found,
         # While it runs, a score that is not there yet is no difference.
-        "differences": [one for one in changed if found.state != "running" or one.after is not None][:_SHOWN],
-        "more": max(0, len(changed) - _SHOWN),
+        "differences": [one for one in changed if found.state != "running" or one.after is not None][
+            :_MOST_DIFFERENCES
+        ],
+        "more": max(0, len(changed) - _MOST_DIFFERENCES),
         "failed": sum(one.after is None for one in changed),
-        "left": queue.open_jobs("rescore").filter(key__startswith=own).count(),
-        "result": [] if found.state == "running" else rescore.result_differences(found),
+        "left": queue.find_open_jobs("rescore").filter(key__startswith=own).count(),
+        "result": [] if found.state == "running" else rescore.compare_results(found),
         "refused": refused,
     }
     return render(request, "organiser/rescoring.html", about, status=refused.status if refused else 200)
 
 
-def _found(number: int) -> Rescoring:
+def _find_rescoring(number: int) -> Rescoring:
     found = Rescoring.objects.filter(pk=number).first()
     if found is None:
         raise not_found()
@@ -312,44 +335,44 @@ def _found(number: int) -> Rescoring:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_organiser
-def exports(request: Any) -> Any:
+def show_exports(request: Any) -> Any:
     """Show the archives that were made, or have one made."""
     if request.method != "POST":
         return _render_exports(request)
     try:
-        export.ask_for(request.user.username, for_everybody=request.POST.get("for") == "everybody")
+        export.request_export(request.user.username, for_everybody=request.POST.get("for") == "everybody")
     except TracearenaError as error:
-        return _render_exports(request, Refused(409, "export", str(error)))
+        return _render_exports(request, RequestRefused(409, "export", str(error)))
     return redirect("/organiser/export")
 
 
 @require_safe
 @for_organiser
-def download(request: Any, name: str) -> Any:
+def send_export(request: Any, name: str) -> Any:
     """An archive that the judge made."""
-    path = next((path for path in export.made(settings.CONTEST_FOLDER) if path.name == name), None)
+    path = next((path for path in export.list_exports(settings.CONTEST_FOLDER) if path.name == name), None)
     if path is None:
         raise not_found()
     return downloads.send_file(request, path)
 
 
-def _render_exports(request: Any, refused: Refused | None = None) -> Any:
-    contest, made = Contest.now_held(), export.made(settings.CONTEST_FOLDER)
+def _render_exports(request: Any, refused: RequestRefused | None = None) -> Any:
+    contest, made = Contest.now_held(), export.list_exports(settings.CONTEST_FOLDER)
     about = {
-        "made": [downloads.described(path) for path in made],
-        "is_being_made": export.is_being_made(),
-        "failed": Job.objects.filter(kind=export.KIND, state=JobState.FAILED).exists(),
-        "not_yet": _why_not(contest),
+        "made": [downloads.describe_file(path) for path in made],
+        "is_being_made": export.is_export_running(),
+        "failed": Job.objects.filter(kind=export.EXPORT_KIND, state=JobState.FAILED).exists(),
+        "not_yet": _explain_no_export(contest),
         "is_real": contest.people == "real",
         "refused": refused,
     }
     return render(request, "organiser/export.html", about, status=refused.status if refused else 200)
 
 
-def _why_not(contest: Contest) -> str:
+def _explain_no_export(contest: Contest) -> str:
     """Return why there can be no archive now, an empty text if there can."""
     try:
-        require_over(contest)
+        require_exportable(contest)
     except TracearenaError as error:
         return str(error)
     return ""
@@ -358,25 +381,27 @@ def _why_not(contest: Contest) -> str:
 # The organiser decides on a job that has failed for good: once more, or without it.
 
 
-_ACTS = {"again": worker.try_again, "aside": worker.set_aside}
-_SHORTEST, _LONGEST = 3, 200
+_JOB_ACTS = {"again": worker.retry_job, "aside": worker.set_job_aside}
+_SHORTEST_JOB_REASON, _LONGEST_JOB_REASON = 3, 200
 
 
 @require_POST
 @for_organiser
-def decide(request: Any, number: int) -> Any:
+def decide_failed_job(request: Any, number: int) -> Any:
     """Give a failed job to the judge once more, or let the contest go on without it; with a reason."""
-    job, act = Job.objects.filter(pk=number).first(), _ACTS.get(request.POST.get("act", ""))
+    job, act = Job.objects.filter(pk=number).first(), _JOB_ACTS.get(request.POST.get("act", ""))
     if job is None or act is None:
         raise not_found()
     reason = request.POST.get("reason", "").strip()
-    if not _SHORTEST <= len(reason) <= _LONGEST:
+    if not _SHORTEST_JOB_REASON <= len(reason) <= _LONGEST_JOB_REASON:
         message = _("Say why, in %(shortest)s to %(longest)s characters: it goes into the audit log.")
-        raise Refused(400, "reason", message % {"shortest": _SHORTEST, "longest": _LONGEST})
+        raise RequestRefused(
+            400, "reason", message % {"shortest": _SHORTEST_JOB_REASON, "longest": _LONGEST_JOB_REASON}
+        )
     try:
         act(job, request.user.username, reason)
     except ParameterError as error:
-        raise Refused(409, "job", str(error)) from None
+        raise RequestRefused(409, "job", str(error)) from None
     return redirect("/organiser")
 
 
@@ -385,10 +410,10 @@ def decide(request: Any, number: int) -> Any:
 
 @require_safe
 @for_organiser
-def rehearsed(request: Any) -> Any:
+def show_dry_run(request: Any) -> Any:
     """What would be published, invalid or missing, and what the judge would do; nothing is done."""
-    run = schedule.dry_run(Contest.now_held(), clock.now())
-    return render(request, "organiser/dry_run.html", {"run": run, "styles": teams.styles()})
+    run = schedule.simulate_next_phase(Contest.now_held(), clock.now())
+    return render(request, "organiser/dry_run.html", {"run": run, "styles": teams.build_party_styles()})
 
 
 # The ceremony: the frozen result, closed, for the organiser to open before an audience.
@@ -397,17 +422,17 @@ def rehearsed(request: Any) -> Any:
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 @for_organiser
-def ceremony(request: Any) -> Any:
+def show_ceremony(request: Any) -> Any:
     """Say what is about to be shown, or show it."""
-    final = results.final_snapshot()
+    final = results.find_final_snapshot()
     if request.method != "POST":
         return render(request, "organiser/ceremony_door.html", {"final": final})
     if final is None:
         message = _("The judge is still scoring: the ceremony can begin when the final board is there.")
-        raise Refused(409, "not-final", message)
-    log(request.user.username, "ceremony opened", sha256=final.sha256)
-    drawn = results.drawn_snapshot(final, Contest.now_held().rules)
-    about = {"drawn": drawn, "matrices": results.closed_matrices(drawn)}
+        raise RequestRefused(409, "not-final", message)
+    log_act(request.user.username, "ceremony opened", sha256=final.sha256)
+    drawn = results.draw_snapshot(final, Contest.now_held().rules)
+    about = {"drawn": drawn, "matrices": results.draw_closed_matrices(drawn)}
     return render(request, "organiser/ceremony.html", about)
 
 
@@ -418,7 +443,7 @@ GOOD, WAIT, BAD = "good", "wait", "bad"
 
 
 @dataclass(frozen=True)
-class TeamLights:
+class TeamStatus:
     """One team.
 
     Attributes
@@ -441,7 +466,7 @@ class TeamLights:
     attacks: tuple[str, str]
 
 
-def lights() -> list[TeamLights]:
+def list_team_statuses() -> list[TeamStatus]:
     """Return the lights of all teams."""
     contest = Contest.now_held()
     teams = Team.objects.filter(role=Role.TEAM).annotate(
@@ -450,23 +475,23 @@ def lights() -> list[TeamLights]:
     )
     handed_in = dict(Submission.objects.order_by().values_list("team").annotate(Max("received_at")))
     targets = DataSet.objects.filter(released_at__isnull=False)
-    attacked = _attacked()
+    attacked = _count_attacks()
     return [
-        TeamLights(
+        TeamStatus(
             number=team.number,
-            label=parties.label_of(team),
+            label=parties.label_party(team),
             people=team.people,
             last_login=team.login,
             last_upload=handed_in.get(team.pk),
             came=(GOOD, _("in")) if team.people else (BAD, _("never logged in")),
-            defence=_defence(contest, team),
-            attacks=_attacks(attacked.get(team.pk, 0), targets.exclude(team=team).count()),
+            defence=_rate_defence(contest, team),
+            attacks=_rate_attacks(attacked.get(team.pk, 0), targets.exclude(team=team).count()),
         )
         for team in teams
     ]
 
 
-def _defence(contest: Contest, team: Team) -> tuple[str, str]:
+def _rate_defence(contest: Contest, team: Team) -> tuple[str, str]:
     own = list(DataSet.objects.filter(team=team))
     if not Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED).exists():
         return BAD, _("never uploaded")
@@ -477,14 +502,14 @@ def _defence(contest: Contest, team: Team) -> tuple[str, str]:
     return (WAIT, some) if valid else (BAD, _("invalid"))
 
 
-def _attacks(made: int, targets: int) -> tuple[str, str]:
+def _rate_attacks(made: int, targets: int) -> tuple[str, str]:
     if targets == 0:
         return WAIT, _("not yet")
     light = GOOD if made >= targets else WAIT if made else BAD
     return light, _("%(made)s of %(targets)s") % {"made": made, "targets": targets}
 
 
-def _attacked() -> dict[Any, int]:
+def _count_attacks() -> dict[Any, int]:
     """Return how many data sets each team has attacked."""
     attacks = Submission.objects.exclude(kind=UploadKind.OBFUSCATED).exclude(state="late").order_by()
     return dict(attacks.values_list("team").annotate(Count("data_set", distinct=True)))
@@ -495,7 +520,7 @@ def _attacked() -> dict[Any, int]:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_organiser
-def people(request: Any) -> Any:
+def show_accounts(request: Any) -> Any:
     """Everybody who has an account; or a link for one more organiser."""
     secret = accounts.add_organiser(request.user.username) if request.method == "POST" else None
     return _render_people(request, secret)
@@ -503,12 +528,12 @@ def people(request: Any) -> Any:
 
 @require_POST
 @for_organiser
-def disable(request: Any, number: int) -> Any:
+def handle_disable(request: Any, number: int) -> Any:
     """Shut somebody else out."""
     try:
-        accounts.disable(_somebody_else(request, number), request.user.username)
+        accounts.shut_out_member(_find_other_member(request, number), request.user.username)
     except DataError as error:
-        raise Refused(409, "last-organiser", str(error)) from None
+        raise RequestRefused(409, "last-organiser", str(error)) from None
     return redirect("/organiser/people")
 
 
@@ -516,27 +541,27 @@ def disable(request: Any, number: int) -> Any:
 @for_organiser
 def handle_reset(request: Any, number: int) -> Any:
     """Make a link by which somebody else gets a new password."""
-    member = _somebody_else(request, number)
-    return _render_people(request, accounts.reset(member, request.user.username), member)
+    member = _find_other_member(request, number)
+    return _render_people(request, accounts.reset_password(member, request.user.username), member)
 
 
-def _somebody_else(request: Any, number: int) -> Member:
+def _find_other_member(request: Any, number: int) -> Member:
     member = Member.objects.select_related("team").filter(pk=number).first()
     if member is None:
         raise not_found()
     if member == request.user:
         message = gettext("This is your own account: change its password, or let another organiser do it.")
-        raise Refused(409, "own-account", message)
+        raise RequestRefused(409, "own-account", message)
     return member
 
 
 def _render_people(request: Any, secret: str | None, member: Member | None = None) -> Any:
     about = {
         "groups": [
-            (gettext("Organisers"), accounts.listed(organisers=True)),
-            (gettext("Members of teams"), accounts.listed(organisers=False)),
+            (gettext("Organisers"), accounts.describe_members(organisers=True)),
+            (gettext("Members of teams"), accounts.describe_members(organisers=False)),
         ],
-        "link": None if secret is None else request.build_absolute_uri(accounts.path_of(secret)),
+        "link": None if secret is None else request.build_absolute_uri(accounts.build_link_path(secret)),
         "renewed": member,
     }
     return render(request, "organiser/people.html", about)

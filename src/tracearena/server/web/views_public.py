@@ -18,28 +18,28 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tracearena.contest import Role
-from tracearena.pages.svg import stylesheet, timeline_picture
+from tracearena.pages.svg import read_stylesheet, timeline_picture
 from tracearena.server import accounts, clock, errors, past_contests, results, teams
 from tracearena.server.api import api
-from tracearena.server.errors import Refused, not_found
+from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.models import Contest, Team
-from tracearena.server.operations.schedule import CONTENT_TYPE, metrics, status
+from tracearena.server.operations.schedule import CONTENT_TYPE, collect_status, format_metrics
 from tracearena.server.past_contests import PastContest
 from tracearena.server.settings import ENGLISH
 from tracearena.server.store import downloads
 from tracearena.server.web import middleware
 from tracearena.server.web.middleware import for_members
 
-_KEPT_S = 60
+_STYLE_CACHE_S = 60
 
 
 @require_safe
-def home(request: Any) -> Any:
+def show_home(request: Any) -> Any:
     """What the contest is, when what takes place, what to do now, who takes part."""
     contest, now = Contest.now_held(), clock.now()
     about = {
-        "teams": [teams.label_of(team) for team in Team.objects.filter(role=Role.TEAM)],
-        "styles": teams.styles(),
+        "teams": [teams.label_party(team) for team in Team.objects.filter(role=Role.TEAM)],
+        "styles": teams.build_party_styles(),
         "timeline": timeline_picture(contest.schedule, now),
         "published": results.is_published(contest, now),
         "threshold": contest.rules.utility_threshold,
@@ -48,12 +48,12 @@ def home(request: Any) -> Any:
 
 
 @require_safe
-def rules(request: Any) -> Any:
+def show_rules(request: Any) -> Any:
     """The rules in plain sentences, and the schedule."""
     contest = Contest.now_held()
     about = {
-        "chapters": _numbered(contest.rules.chapters()),
-        "points": schedule_points(),
+        "chapters": _number_sentences(contest.rules.chapters()),
+        "points": list_schedule_points(),
         "signing_key": contest.signing_key,
     }
     return render(request, "rules.html", about)
@@ -61,31 +61,31 @@ def rules(request: Any) -> Any:
 
 @require_safe
 @gzip_page
-def board(request: Any) -> Any:
+def show_board_page(request: Any) -> Any:
     """What may be seen of the scores now, and nothing else."""
     contest, now = Contest.now_held(), clock.now()
-    shown = results.shown(contest, now)
+    shown = results.collect_public_board(contest, now)
     published = results.is_published(contest, now) and shown["snapshot"] is not None
     about = {
         "shown": shown,
-        "drawn": results.drawn(shown, contest.rules),
+        "drawn": results.draw_public_board(shown, contest.rules),
         "published": published,
-        "refreshed_at": _refreshed_at(shown["snapshot"]),
-        "labels": teams.labels(shown["names"]),
-        "styles": teams.styles(),
-        "promises": results.promises(settings.CONTEST_FOLDER, opened=published),
-        "receipt_lists": results.receipt_lists(settings.CONTEST_FOLDER),
+        "refreshed_at": _find_refresh_time(shown["snapshot"]),
+        "labels": teams.label_parties(shown["names"]),
+        "styles": teams.build_party_styles(),
+        "promises": results.read_table_commitments(settings.CONTEST_FOLDER, opened=published),
+        "receipt_lists": results.find_receipt_lists(settings.CONTEST_FOLDER),
     }
     return render(request, "board.html", about)
 
 
 @require_safe
-def board_numbers(request: Any, name: str) -> Any:
+def send_board_numbers(request: Any, name: str) -> Any:
     """The numbers behind a table or a picture of the board, to save."""
     contest = Contest.now_held()
     # Programs read them: the same for everybody.
     with override(ENGLISH):
-        drawn = results.drawn(results.shown(contest, clock.now()), contest.rules)
+        drawn = results.draw_public_board(results.collect_public_board(contest, clock.now()), contest.rules)
         content = None if drawn is None else drawn.csv(name.removesuffix(".csv"))
     if content is None or not name.endswith(".csv"):
         raise not_found()
@@ -95,47 +95,52 @@ def board_numbers(request: Any, name: str) -> Any:
 
 
 @require_safe
-def opened(request: Any, name: str) -> Any:
+def send_opening_file(request: Any, name: str) -> Any:
     """A signed list of receipts, or a file that opens a promise of the judge once the results are open."""
     folder = settings.CONTEST_FOLDER
     is_open = results.is_published(Contest.now_held(), clock.now())
-    if name not in results.receipt_lists(folder) + (results.files(folder) if is_open else []):
+    if name not in results.find_receipt_lists(folder) + (
+        results.list_commitment_files(folder) if is_open else []
+    ):
         raise not_found()
     return downloads.send_public(request, name)
 
 
 @require_safe
-def pictures(request: Any) -> Any:
+def send_picture_styles(request: Any) -> Any:
     """The rules of style that pictures need; they lie beside the code that draws them."""
-    rules_of_style = stylesheet()
+    rules_of_style = read_stylesheet()
     tag = hashlib.sha256(rules_of_style.encode()).hexdigest()
-    headers = {"Cache-Control": f"max-age={_KEPT_S}, public", "ETag": f'"{tag}"'}
+    headers = {"Cache-Control": f"max-age={_STYLE_CACHE_S}, public", "ETag": f'"{tag}"'}
     return HttpResponse(rules_of_style, content_type="text/css; charset=utf-8", headers=headers)
 
 
-def schedule_points() -> list[tuple[str, Any]]:
+def list_schedule_points() -> list[tuple[str, Any]]:
     """Return begin and end of each phase, by name, and what comes later for one team."""
     contest = Contest.now_held()
-    points = [(errors.point(name), getattr(contest.schedule, name)) for name in contest.schedule.to_dict()]
+    points = [
+        (errors.translate_point(name), getattr(contest.schedule, name)) for name in contest.schedule.to_dict()
+    ]
     for team, ends in sorted(contest.extra_time.items()):
         own = contest.schedule_of(team)
         about = gettext("%(point)s of team %(team)s, which has extra time")
         points += [
-            (about % {"point": errors.point(name), "team": team}, getattr(own, name)) for name in sorted(ends)
+            (about % {"point": errors.translate_point(name), "team": team}, getattr(own, name))
+            for name in sorted(ends)
         ]
     return points
 
 
-def _refreshed_at(snapshot: dict[str, Any] | None) -> datetime | None:
+def _find_refresh_time(snapshot: dict[str, Any] | None) -> datetime | None:
     """Return when a live board was made; a final one is not refreshed."""
     at = (snapshot or {}).get("refreshed_at")
     return None if at is None else datetime.fromisoformat(at)
 
 
-def _numbered(chapters: list[tuple[str, list[str]]]) -> list[tuple[str, int, list[str]]]:
+def _number_sentences(chapters: list[tuple[str, list[str]]]) -> list[tuple[str, int, list[str]]]:
     """Number the sentences through all chapters, so that one can speak of rule 7.
 
-    >>> _numbered([("Data", ["One.", "Two."]), ("Scores", ["Three."])])
+    >>> _number_sentences([("Data", ["One.", "Two."]), ("Scores", ["Three."])])
     [('Data', 1, ['One.', 'Two.']), ('Scores', 3, ['Three.'])]
     """
     told, first = [], 1
@@ -149,36 +154,38 @@ def _numbered(chapters: list[tuple[str, list[str]]]) -> list[tuple[str, int, lis
 
 
 @require_safe
-def archive(request: Any) -> Any:
+def show_archive(request: Any) -> Any:
     """All past contests with those who won; for organisers also what is no archive."""
     folder, member = settings.CONTEST_FOLDER, request.user
     is_boss = member.is_authenticated and member.is_organiser
     about = {
-        "past": past_contests.past_contests(folder),
-        "unreadable": past_contests.unreadable(folder) if is_boss else [],
+        "past": past_contests.list_past_contests(folder),
+        "unreadable": past_contests.find_unreadable_archives(folder) if is_boss else [],
     }
     return render(request, "archive.html", about)
 
 
 @require_safe
 @gzip_page
-def one(request: Any, name: str) -> Any:
+def show_past_contest(request: Any, name: str) -> Any:
     """One past contest: awards, scores, pictures, and its archive."""
-    past = _found(name)
-    described = downloads.described(past_contests.path_of(settings.CONTEST_FOLDER, past))
+    past = _require_past_contest(name)
+    described = downloads.describe_file(past_contests.find_archive_path(settings.CONTEST_FOLDER, past))
     return render(request, "archive/one.html", {"past": past, "drawn": past.drawn, "file": described})
 
 
 @require_safe
-def download(request: Any, name: str) -> Any:
+def send_past_archive(request: Any, name: str) -> Any:
     """The archive of a past contest."""
-    return downloads.send_file(request, past_contests.path_of(settings.CONTEST_FOLDER, _found(name)))
+    return downloads.send_file(
+        request, past_contests.find_archive_path(settings.CONTEST_FOLDER, _require_past_contest(name))
+    )
 
 
 @require_safe
 def send_past_numbers(request: Any, name: str, table: str) -> Any:
     """The numbers behind a table or a picture of a past contest, to save."""
-    content = _found(name).drawn.csv(table.removesuffix(".csv"))
+    content = _require_past_contest(name).drawn.csv(table.removesuffix(".csv"))
     if content is None or not table.endswith(".csv"):
         raise not_found()
     response = HttpResponse(content, content_type="text/csv; charset=utf-8")
@@ -186,8 +193,8 @@ def send_past_numbers(request: Any, name: str, table: str) -> Any:
     return response
 
 
-def _found(name: str) -> PastContest:
-    past = past_contests.past_contest(settings.CONTEST_FOLDER, name)
+def _require_past_contest(name: str) -> PastContest:
+    past = past_contests.find_past_contest(settings.CONTEST_FOLDER, name)
     if past is None:
         raise not_found()
     return past
@@ -198,75 +205,77 @@ def _found(name: str) -> PastContest:
 
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
-def join(request: Any) -> Any:
+def handle_join(request: Any) -> Any:
     """Make an account of a link; its secret stands behind the # and never in an address."""
-    return _form(request, "join.html", _join)
+    return _handle_account_form(request, "join.html", _join_member)
 
 
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
-def login(request: Any) -> Any:
+def handle_login(request: Any) -> Any:
     """Log in."""
-    return _form(request, "login.html", _login)
+    return _handle_account_form(request, "login.html", _log_in_member)
 
 
 @require_POST
-def logout(request: Any) -> Any:
+def handle_logout(request: Any) -> Any:
     """Log out."""
-    return accounts.leave(request, redirect("/"))
+    return accounts.log_out(request, redirect("/"))
 
 
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_members
-def password(request: Any) -> Any:
+def handle_password(request: Any) -> Any:
     """Change one's password."""
-    return _form(request, "password.html", _password)
+    return _handle_account_form(request, "password.html", _change_password)
 
 
-def _form(request: Any, template: str, act: Callable[[Any], Any]) -> Any:
+def _handle_account_form(request: Any, template: str, act: Callable[[Any], Any]) -> Any:
     """Show a form, or act on it; what is refused is said above the form."""
     if request.method != "POST":
-        return render(request, template, {"next": _next(request)})
+        return render(request, template, {"next": _find_next_page(request)})
     try:
         return act(request)
-    except Refused as refused:
-        said = {"refused": refused, "name": request.POST.get("name", ""), "next": _next(request)}
+    except RequestRefused as refused:
+        said = {"refused": refused, "name": request.POST.get("name", ""), "next": _find_next_page(request)}
         return render(request, template, said, status=refused.status)
 
 
 @sensitive_variables()
-def _join(request: Any) -> Any:
+def _join_member(request: Any) -> Any:
     given = request.POST
     secret = given.get("secret", "").strip().rpartition("#")[2]
-    member, key = accounts.redeem(secret, given.get("name", ""), given.get("password", ""))
-    return accounts.enter(request, redirect(_start(member)), member, key)
+    member, key = accounts.redeem_link(secret, given.get("name", ""), given.get("password", ""))
+    return accounts.log_in(request, redirect(_find_start_page(member)), member, key)
 
 
 @sensitive_variables()
-def _login(request: Any) -> Any:
+def _log_in_member(request: Any) -> Any:
     given = request.POST
     address = request.META["REMOTE_ADDR"]
     member, key = accounts.authenticate(given.get("name", ""), given.get("password", ""), address)
-    return accounts.enter(request, redirect(_next(request) or _start(member)), member, key)
+    return accounts.log_in(
+        request, redirect(_find_next_page(request) or _find_start_page(member)), member, key
+    )
 
 
 @sensitive_variables()
-def _password(request: Any) -> Any:
+def _change_password(request: Any) -> Any:
     accounts.change_password(request, request.POST.get("old", ""), request.POST.get("password", ""))
-    return redirect(_start(request.user))
+    return redirect(_find_start_page(request.user))
 
 
-def _start(member: Any) -> str:
+def _find_start_page(member: Any) -> str:
     return "/organiser" if member.is_organiser else "/team"
 
 
-def _next(request: Any) -> str:
+def _find_next_page(request: Any) -> str:
     """Return where to go after the login, if that is a page of ours."""
-    return own_page(request.POST.get("next", request.GET.get("next", "")))
+    return require_own_page(request.POST.get("next", request.GET.get("next", "")))
 
 
-def own_page(wanted: str) -> str:
+def require_own_page(wanted: str) -> str:
     """Return an address that a form names if it is on this site, else nothing."""
     return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""
 
@@ -275,17 +284,17 @@ def own_page(wanted: str) -> str:
 
 
 @require_POST
-def language(request: Any) -> Any:
+def choose_language(request: Any) -> Any:
     """Remember a language, and go back to the page where it was chosen."""
-    back = own_page(request.POST.get("next", "")) or "/"
-    return middleware.choose(redirect(back), request.POST.get("language", ""))
+    back = require_own_page(request.POST.get("next", "")) or "/"
+    return middleware.set_language_cookie(redirect(back), request.POST.get("language", ""))
 
 
 # The page that describes the API, made of its OpenAPI description.
 
 
 @require_safe
-def api_page(request: Any) -> Any:
+def show_api(request: Any) -> Any:
     """Every route of the API with what it takes and gives."""
     described = api.get_openapi_schema()
     routes = [
@@ -303,7 +312,7 @@ _PLAIN = "text/plain; charset=utf-8"
 
 
 @require_safe
-def health(request: Any) -> Any:
+def report_health(request: Any) -> Any:
     """Whether the web and its database work: 200 or 503, and a word; for load balancers and systemd."""
     try:
         works = Contest.objects.filter(pk=1).exists()
@@ -317,4 +326,4 @@ def report_metrics(request: Any) -> Any:
     """How the contest stands, for Prometheus on this machine and for organisers; others find nothing."""
     if not request.is_from_this_machine and not getattr(request.user, "is_organiser", False):
         raise not_found()
-    return HttpResponse(metrics(status(settings.CONTEST_FOLDER)), CONTENT_TYPE)
+    return HttpResponse(format_metrics(collect_status(settings.CONTEST_FOLDER)), CONTENT_TYPE)

@@ -22,41 +22,41 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tracearena.contest import Role, Rules, phase_at
-from tracearena.contest.data import REGIONS, SALTS, TIMES, official
-from tracearena.files.io import Held
-from tracearena.i18n import marked
+from tracearena.contest.data import REGIONS, SALTS, TIMES, official_file_name
+from tracearena.files.io import InMemoryFile
+from tracearena.i18n import mark_for_translation
 from tracearena.io import pwscup
 from tracearena.io.pwscup import PwsName
-from tracearena.pages.contest_data import liveliest_day
+from tracearena.pages.contest_data import find_liveliest_day
 from tracearena.pages.svg import Picture, crowd_pictures, gauge_picture, losses_picture
-from tracearena.pages.svg.maps import ground_data, true_day_picture
+from tracearena.pages.svg.maps import build_map_data, true_day_picture
 from tracearena.server import accounts, clock, results, submissions
-from tracearena.server.errors import Refused, not_found
-from tracearena.server.judge.scoring import file_name
+from tracearena.server.errors import RequestRefused, not_found
+from tracearena.server.judge.scoring import build_file_name
 from tracearena.server.models import Contest, DataSet, Member, Submission, Team, Token
 from tracearena.server.store import downloads
-from tracearena.server.store.audit_log import log
+from tracearena.server.store.audit_log import log_act
 from tracearena.server.store.crypto import unseal
-from tracearena.server.store.downloads import zip_stream
-from tracearena.server.store.folder import grid_of
-from tracearena.server.web.middleware import for_members, for_team, next_step
+from tracearena.server.store.downloads import stream_zip
+from tracearena.server.store.folder import read_grid
+from tracearena.server.web.middleware import find_next_step, for_members, for_team
 from tracearena.traces import ObfuscatedTraces, Traces
 
-_A_PAGE = 100
+_PAGE_SIZE = 100
 
 
 @require_safe
 @for_team
-def start(request: Any) -> Any:
+def show_team_home(request: Any) -> Any:
     """What to do next and until when, own data sets with their utility, targets that are open."""
     team, contest, now = request.user.team, Contest.now_held(), clock.now()
     targets = submissions.describe_attack_progress(team)
     about = {
-        "step": next_step(team),
+        "step": find_next_step(team),
         "has_extra_time": phase_at(contest.schedule_of(team.number), now) != phase_at(contest.schedule, now),
         "data_sets": [
             one | {"gauge": gauge_picture(one["utility"], contest.rules, name=f"gauge-{one['number']}")}
-            for one in submissions.data_sets(team)
+            for one in submissions.describe_data_sets(team)
         ],
         "targets": targets,
         "open": sum(one["is_open"] for one in targets),
@@ -68,22 +68,22 @@ def start(request: Any) -> Any:
 @for_team
 def show_own_submissions(request: Any) -> Any:
     """Everything the team has handed in, the last one first."""
-    page = Paginator(_own(request), _A_PAGE).get_page(request.GET.get("page"))
-    published = _is_published()
+    page = Paginator(_find_own_submissions(request), _PAGE_SIZE).get_page(request.GET.get("page"))
+    published = _are_results_out()
     for one in page.object_list:
-        one.steps = submissions.strip(one, published=published)
+        one.steps = submissions.list_progress_steps(one, published=published)
     return render(request, "team/submissions.html", {"submissions": page.object_list, "page": page})
 
 
 @require_safe
 @for_team
-def submission(request: Any, number: int) -> Any:
+def show_submission(request: Any, number: int) -> Any:
     """One upload: its receipt, its state, what the checker said."""
-    found = _one(request, number)
+    found = _find_own_submission(request, number)
     about = {
         "submission": found,
-        "steps": submissions.strip(found, published=_is_published()),
-        "settled": submissions.is_settled(found),
+        "steps": submissions.list_progress_steps(found, published=_are_results_out()),
+        "settled": submissions.is_final(found),
         "gauge": gauge_picture(found.utility, Contest.now_held().rules),
     }
     return render(request, "team/submission.html", about)
@@ -91,84 +91,84 @@ def submission(request: Any, number: int) -> Any:
 
 @require_safe
 @for_team
-def submission_state(request: Any, number: int) -> Any:
+def send_submission_state(request: Any, number: int) -> Any:
     """How far one upload has come, for a page that waits for it."""
-    found = _one(request, number)
-    return JsonResponse({"state": found.state, "settled": submissions.is_settled(found)})
+    found = _find_own_submission(request, number)
+    return JsonResponse({"state": found.state, "settled": submissions.is_final(found)})
 
 
 @require_safe
 @for_team
-def targets(request: Any) -> Any:
+def show_targets(request: Any) -> Any:
     """Whom the team may attack, what it handed in against each, and what it may still hand in."""
-    team, published = request.user.team, _is_published()
+    team, published = request.user.team, _are_results_out()
     found = submissions.describe_attack_progress(team)
     for attack in (attack for one in found for attack in one["attacks"] if attack["last"]):
-        attack["steps"] = submissions.strip(attack["last"], published=published)
+        attack["steps"] = submissions.list_progress_steps(attack["last"], published=published)
     return render(request, "team/targets.html", {"targets": found})
 
 
-def _own(request: Any) -> Any:
+def _find_own_submissions(request: Any) -> Any:
     return Submission.objects.filter(team=request.user.team).select_related("data_set__team", "member")
 
 
-def _one(request: Any, number: int) -> Submission:
-    found = _own(request).filter(pk=number).first()
+def _find_own_submission(request: Any, number: int) -> Submission:
+    found = _find_own_submissions(request).filter(pk=number).first()
     if found is None:
         raise not_found()
     return found
 
 
-def _is_published() -> bool:
+def _are_results_out() -> bool:
     return results.is_published(Contest.now_held(), clock.now())
 
 
 # What a team downloads: its own bundle, everybody's files one by one, and all of them at once.
 
 
-_NAME = "everybody.zip"
+_ARCHIVE_NAME = "everybody.zip"
 
 
 @require_safe
 @for_team
-def data(request: Any) -> Any:
+def show_data(request: Any) -> Any:
     """What can be downloaded, in groups: for all, of the sample teams, of the targets."""
     samples = set(Team.objects.filter(role=Role.SAMPLE).values_list("number", flat=True))
     groups: dict[str, list[dict[str, Any]]] = {"everybody": [], "samples": [], "targets": []}
     for path in downloads.public_files():
-        groups[_group(path, samples)].append(downloads.described(path))
+        groups[_find_group(path, samples)].append(downloads.describe_file(path))
     size = sum(file["size"] for files in groups.values() for file in files)
     return render(request, "team/data.html", {"groups": groups, "size": size})
 
 
 @require_safe
 @for_team
-def bundle(request: Any) -> Any:
+def send_own_bundle(request: Any) -> Any:
     """The team's own traces."""
-    return downloads.send_bundle(request, request.user.team, accounts.team_key(request))
+    return downloads.send_bundle(request, request.user.team, accounts.read_team_key(request))
 
 
 @require_safe
 @for_team
-def everything(request: Any) -> Any:
+def send_all_files(request: Any) -> Any:
     """All of everybody's files in one archive: the judge's, or until it is written one made on the way."""
     files = downloads.public_files()
-    path = downloads.path_of(settings.CONTEST_FOLDER, files)
+    path = downloads.find_public_archive(settings.CONTEST_FOLDER, files)
     if path.is_file():
-        return downloads.send_archive(request, path, _NAME)
-    response = StreamingHttpResponse(zip_stream(files), content_type="application/zip")
-    response.headers["Content-Disposition"] = content_disposition_header(True, _NAME)
+        return downloads.send_archive(request, path, _ARCHIVE_NAME)
+    response = StreamingHttpResponse(stream_zip(files), content_type="application/zip")
+    response.headers["Content-Disposition"] = content_disposition_header(True, _ARCHIVE_NAME)
     return response
 
 
 @require_safe
 @for_members
-def public_file(request: Any, name: str) -> Any:
+def send_public_file(request: Any, name: str) -> Any:
     """One of everybody's files."""
     return downloads.send_public(request, name)
 
 
-def _group(path: Path, samples: set[str]) -> str:
+def _find_group(path: Path, samples: set[str]) -> str:
     """Return to which group a file belongs, by its official name."""
     try:
         team = f"{PwsName.parse(path).team:03d}"
@@ -185,69 +185,69 @@ _LONGEST_LABEL = 60
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_team
-def tokens(request: Any) -> Any:
+def show_tokens(request: Any) -> Any:
     """Show the team's tokens, or make one and show its secret this once."""
-    secret = _new_token(request) if request.method == "POST" else None
+    secret = _make_own_token(request) if request.method == "POST" else None
     found = Token.objects.filter(team=request.user.team, revoked_at__isnull=True).select_related("member")
     return render(request, "team/tokens.html", {"tokens": found, "secret": secret})
 
 
 @require_POST
 @for_team
-def revoke(request: Any, number: int) -> Any:
+def handle_revoke(request: Any, number: int) -> Any:
     """End a token."""
-    if not accounts.revoke(request.user, number):
+    if not accounts.revoke_token(request.user, number):
         raise not_found()
     return redirect("/team/tokens")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_team
-def members(request: Any) -> Any:
+def show_members(request: Any) -> Any:
     """Show who is in the team, or make a link for more and show it this once."""
     link = None
     if request.method == "POST":
         with transaction.atomic():
-            secret = accounts.invitation(request.user.team, accounts.team_key(request))
-            log(request.user.username, "members invited", team=request.user.team.number)
-        link = request.build_absolute_uri(accounts.path_of(secret))
+            secret = accounts.make_invitation(request.user.team, accounts.read_team_key(request))
+            log_act(request.user.username, "members invited", team=request.user.team.number)
+        link = request.build_absolute_uri(accounts.build_link_path(secret))
     found = Member.objects.filter(team=request.user.team, is_active=True).order_by("pk")
     return render(request, "team/members.html", {"members": found, "link": link})
 
 
-def _new_token(request: Any) -> str:
+def _make_own_token(request: Any) -> str:
     label = request.POST.get("label", "").strip()
     if not 1 <= len(label) <= _LONGEST_LABEL or not label.isprintable():
         message = gettext("A label has 1 to %(longest)s letters, digits, signs or spaces.")
-        raise Refused(400, "label", message % {"longest": _LONGEST_LABEL})
-    return accounts.make(request.user, label, accounts.team_key(request))
+        raise RequestRefused(400, "label", message % {"longest": _LONGEST_LABEL})
+    return accounts.make_token(request.user, label, accounts.read_team_key(request))
 
 
 # The page that says how a team tests itself: in sealed mode nobody else tells it how good it is.
 
 
-FOLDER = "contest-data"
+PRACTICE_FOLDER = "contest-data"
 
 
 @require_safe
 @for_team
-def self_test(request: Any) -> Any:
+def show_self_test(request: Any) -> Any:
     """Which commands fetch, defend, attack, check and score, with the names of this contest's files."""
     team, rules = request.user.team.number, Contest.now_held().rules
     sample = Team.objects.filter(role=Role.SAMPLE).first()
     client = "tracearena contest client"
     about = {
         "sample": sample,
-        "folder": FOLDER,
+        "folder": PRACTICE_FOLDER,
         "fetch": [
             f"{client} login {shlex.quote(request.build_absolute_uri('/').rstrip('/'))}",
-            f"{client} data --to {FOLDER}",
-            f"cd {FOLDER}",
+            f"{client} data --to {PRACTICE_FOLDER}",
+            f"cd {PRACTICE_FOLDER}",
         ],
-        "lessons": [] if sample is None else lessons(team, sample.number, 1, rules),
+        "lessons": [] if sample is None else build_practice_commands(team, sample.number, 1, rules),
         "own": [
-            f"{client} check {official('anotraces', int(team), 1)} --data .",
-            f"{client} submit {official('anotraces', int(team), 1)}",
+            f"{client} check {official_file_name('anotraces', int(team), 1)} --data .",
+            f"{client} submit {official_file_name('anotraces', int(team), 1)}",
             f"{client} watch",
         ],
     }
@@ -258,21 +258,21 @@ def self_test(request: Any) -> Any:
 
 
 _MISSING = {
-    "person": marked("There is no person %(wanted)s in this data set."),
-    "day": marked("There is no day %(wanted)s in this data set."),
+    "person": mark_for_translation("There is no person %(wanted)s in this data set."),
+    "day": mark_for_translation("There is no day %(wanted)s in this data set."),
 }
 
 
 @require_safe
 @for_team
-def viewer(request: Any, number: int) -> Any:
+def show_traces(request: Any, number: int) -> Any:
     """One person's day as it is, and a viewer for a file that the browser opens."""
-    data_set = submissions.own_data_set(request.user.team, number)
-    original = load_original(request.user.team, data_set, accounts.team_key(request))
-    people, days = original.user_ids.tolist(), _days(original)
-    liveliest, on = liveliest_day(original)
-    person = _chosen(request, "person", people, people[liveliest])
-    day = _chosen(request, "day", list(range(1, len(days) + 1)), days.index(on) + 1)
+    data_set = submissions.find_own_data_set(request.user.team, number)
+    original = load_original(request.user.team, data_set, accounts.read_team_key(request))
+    people, days = original.user_ids.tolist(), _list_days(original)
+    liveliest, on = find_liveliest_day(original)
+    person = _read_choice(request, "person", people, people[liveliest])
+    day = _read_choice(request, "day", list(range(1, len(days) + 1)), days.index(on) + 1)
     about = {
         "data_set": data_set,
         "rules": Contest.now_held().rules,
@@ -287,34 +287,34 @@ def viewer(request: Any, number: int) -> Any:
 
 @require_safe
 @for_team
-def released(request: Any, number: int) -> Any:
+def show_release(request: Any, number: int) -> Any:
     """What was published of a data set: crowds at noon before and after, and where usefulness was lost."""
-    data_set = submissions.own_data_set(request.user.team, number)
-    original = load_original(request.user.team, data_set, accounts.team_key(request))
-    about = {"data_set": data_set, "release": release(data_set, original)}
+    data_set = submissions.find_own_data_set(request.user.team, number)
+    original = load_original(request.user.team, data_set, accounts.read_team_key(request))
+    about = {"data_set": data_set, "release": draw_release(data_set, original)}
     return render(request, "team/released.html", about)
 
 
 @require_safe
 @for_team
-def events(request: Any, number: int) -> Any:
+def send_trace_events(request: Any, number: int) -> Any:
     """All original traces of a data set as plain numbers, for the viewer in the browser."""
-    data_set = submissions.own_data_set(request.user.team, number)
-    text = events_text(request.user.team, data_set, accounts.team_key(request))
+    data_set = submissions.find_own_data_set(request.user.team, number)
+    text = load_events_text(request.user.team, data_set, accounts.read_team_key(request))
     return HttpResponse(text, content_type="application/json")
 
 
-def _days(original: Traces) -> list[int]:
+def _list_days(original: Traces) -> list[int]:
     days: list[int] = np.unique(original.clock.day_of(original.instants)).tolist()
     return days
 
 
-def _chosen(request: Any, name: str, among: list[int], otherwise: int) -> int:
+def _read_choice(request: Any, name: str, among: list[int], otherwise: int) -> int:
     """Return what a form chose, or what stands there if it chose nothing."""
     wanted = request.GET.get(name, str(otherwise))
     found = [one for one in among if str(one) == wanted]
     if not found:
-        raise Refused(400, name, gettext(_MISSING[name]) % {"wanted": ascii(wanted[:20])})
+        raise RequestRefused(400, name, gettext(_MISSING[name]) % {"wanted": ascii(wanted[:20])})
     return found[0]
 
 
@@ -322,7 +322,7 @@ def _chosen(request: Any, name: str, among: list[int], otherwise: int) -> int:
 # opened.
 
 
-class Release(NamedTuple):
+class ReleasePictures(NamedTuple):
     """Pictures of what was published: the crowds at noon before and after, and what was lost where."""
 
     before: Picture
@@ -330,30 +330,36 @@ class Release(NamedTuple):
     losses: Picture | None
 
 
-def release(data_set: DataSet, original: Traces) -> Release | None:
+def draw_release(data_set: DataSet, original: Traces) -> ReleasePictures | None:
     """Draw what became of a data set, None before it is published."""
     contest = Contest.now_held()
     if data_set.released_at is None or clock.now() < contest.schedule.attack_begin:
         return None
-    public = _public(data_set, original, contest)
+    public = _read_public_traces(data_set, original, contest)
     # Crowds do not depend on who is who.
     before, after = crowd_pictures(original, public.with_user_ids(original.user_ids))
-    own = _in_order(data_set, original, public) if results.is_published(contest, clock.now()) else None
+    own = (
+        _restore_user_order(data_set, original, public)
+        if results.is_published(contest, clock.now())
+        else None
+    )
     losses = None if own is None else losses_picture(original, own, contest.rules.utility_limit_km)
-    return Release(before, after, losses)
+    return ReleasePictures(before, after, losses)
 
 
-def _public(data_set: DataSet, original: Traces, contest: Contest) -> ObfuscatedTraces:
-    path = settings.CONTEST_FOLDER.everybody / file_name("pubtraces", data_set)
+def _read_public_traces(data_set: DataSet, original: Traces, contest: Contest) -> ObfuscatedTraces:
+    path = settings.CONTEST_FOLDER.everybody / build_file_name("pubtraces", data_set)
     times = pwscup.read_times(settings.CONTEST_FOLDER.everybody / TIMES)
     repeated = contest.rules.utility_rule == "2019"
     return pwscup.read_anonymized(path, original.places, times, allow_repetition=repeated)
 
 
-def _in_order(data_set: DataSet, original: Traces, public: ObfuscatedTraces) -> ObfuscatedTraces | None:
+def _restore_user_order(
+    data_set: DataSet, original: Traces, public: ObfuscatedTraces
+) -> ObfuscatedTraces | None:
     """Return published traces under the people they are of, None while the judge opens the tables."""
     everybody = settings.CONTEST_FOLDER.everybody
-    path = everybody / file_name("ptable", data_set)
+    path = everybody / build_file_name("ptable", data_set)
     if not (everybody / SALTS).is_file() or not path.is_file():
         return None
     table = pwscup.read_id_table(path)
@@ -365,13 +371,13 @@ def _in_order(data_set: DataSet, original: Traces, public: ObfuscatedTraces) -> 
 # A team's own original traces, opened by the key of its login.
 
 
-MOST_KEPT = 16
+CACHE_SIZE = 16
 """Data sets. One of 0.8 million rows takes 6 MB as traces and 4 MB as text."""
-_reading = threading.RLock()
+_read_lock = threading.RLock()
 """One data set is read at a time: memory stays bounded, and nothing is read by two at once."""
 
 
-class _Place(NamedTuple):
+class _TraceSource(NamedTuple):
     """Where traces are read from, in which version of the file, and what opens it."""
 
     bundle: Path
@@ -383,39 +389,39 @@ class _Place(NamedTuple):
 
 def load_original(team: Team, data_set: DataSet, team_key: bytes) -> Traces:
     """Return the original traces of one of the team's data sets."""
-    with _reading:
-        return _original(_place_of(team, data_set, team_key))
+    with _read_lock:
+        return _read_original(_find_source(team, data_set, team_key))
 
 
-def events_text(team: Team, data_set: DataSet, team_key: bytes) -> bytes:
+def load_events_text(team: Team, data_set: DataSet, team_key: bytes) -> bytes:
     """Return the same as JSON, for the viewer in the browser.
 
     Everybody has an event at each of the instants, so these are said once.
     """
-    with _reading:
-        return _events_text(_place_of(team, data_set, team_key))
+    with _read_lock:
+        return _encode_events(_find_source(team, data_set, team_key))
 
 
-def _place_of(team: Team, data_set: DataSet, team_key: bytes) -> _Place:
+def _find_source(team: Team, data_set: DataSet, team_key: bytes) -> _TraceSource:
     bundle = settings.CONTEST_FOLDER.for_team(team.number)
     state = bundle.stat()
-    name = str(official("orgtraces", int(team.number), data_set.number))
-    return _Place(bundle, state.st_mtime_ns, state.st_size, name, team_key)
+    name = str(official_file_name("orgtraces", int(team.number), data_set.number))
+    return _TraceSource(bundle, state.st_mtime_ns, state.st_size, name, team_key)
 
 
-@lru_cache(maxsize=MOST_KEPT)
-def _original(place: _Place) -> Traces:
+@lru_cache(maxsize=CACHE_SIZE)
+def _read_original(place: _TraceSource) -> Traces:
     packed = unseal(place.team_key, place.bundle.read_bytes())
     with zipfile.ZipFile(io.BytesIO(packed)) as bundle:
-        held = Held(place.name, bundle.read(place.name))
-    return pwscup.read_traces(held, *grid_of(settings.CONTEST_FOLDER))
+        held = InMemoryFile(place.name, bundle.read(place.name))
+    return pwscup.read_traces(held, *read_grid(settings.CONTEST_FOLDER))
 
 
-@lru_cache(maxsize=MOST_KEPT)
-def _events_text(place: _Place) -> bytes:
-    original = _original(place)
+@lru_cache(maxsize=CACHE_SIZE)
+def _encode_events(place: _TraceSource) -> bytes:
+    original = _read_original(place)
     said = {
-        **ground_data(original),
+        **build_map_data(original),
         "people": original.user_ids.tolist(),
         "instants": original.instants[: original.offsets[1]].tolist(),
         "places": original.place_index.tolist(),
@@ -430,14 +436,14 @@ DEFENCE, WHO, WHERE = "PL(4,1)", "VisitProb-R", "VisitProb-T"
 """A defence and two attacks to begin with; a team puts its own files in their place."""
 
 
-class Lesson(NamedTuple):
+class PracticeCommands(NamedTuple):
     """Commands that belong together, and what they are for."""
 
     title: str
     commands: list[str]
 
 
-def lessons(team: str, sample: str, number: int, rules: Rules) -> list[Lesson]:
+def build_practice_commands(team: str, sample: str, number: int, rules: Rules) -> list[PracticeCommands]:
     """Return the commands of a defence and of both attacks on a sample team, in their order.
 
     Parameters
@@ -452,55 +458,59 @@ def lessons(team: str, sample: str, number: int, rules: Rules) -> list[Lesson]:
         Those of the contest: the scores are computed by them.
     """
     kinds = ("orgtraces", "reftraces", "anotraces", "pubtraces", "ptable")
-    file = {kind: str(official(kind, int(sample), number)) for kind in kinds}
-    file |= {kind: str(official(kind, int(sample), number, int(team))) for kind in ("etable", "etraces")}
+    file = {kind: str(official_file_name(kind, int(sample), number)) for kind in kinds}
+    file |= {
+        kind: str(official_file_name(kind, int(sample), number, int(team))) for kind in ("etable", "etraces")
+    }
     return [
-        Lesson(gettext("Defend, and see whether it is useful enough"), _defend(file, rules)),
-        Lesson(gettext("Be the judge: draw pseudonyms"), _judge(file)),
-        Lesson(gettext("Attack: who is who"), _who(file)),
-        Lesson(gettext("Attack: who was where"), _where(file, rules)),
+        PracticeCommands(gettext("Defend, and see whether it is useful enough"), _build_defence(file, rules)),
+        PracticeCommands(gettext("Be the judge: draw pseudonyms"), _build_judging(file)),
+        PracticeCommands(gettext("Attack: who is who"), _build_identification(file)),
+        PracticeCommands(gettext("Attack: who was where"), _build_inference(file, rules)),
     ]
 
 
-def _defend(file: dict[str, str], rules: Rules) -> list[str]:
+def _build_defence(file: dict[str, str], rules: Rules) -> list[str]:
     original, made = file["orgtraces"], file["anotraces"]
     by_rule = ("--rule", rules.utility_rule, "--threshold", f"{rules.utility_threshold:g}")
     places = ("--places", REGIONS)
     return [
-        _line("obfuscate", DEFENCE, original, made, *places),
-        _line("check", "obfuscated", made, *places, "--original", original),
-        _line("score", "utility", *places, "--original", original, "--obfuscated", made, *by_rule),
+        _join_command("obfuscate", DEFENCE, original, made, *places),
+        _join_command("check", "obfuscated", made, *places, "--original", original),
+        _join_command("score", "utility", *places, "--original", original, "--obfuscated", made, *by_rule),
     ]
 
 
-def _judge(file: dict[str, str]) -> list[str]:
+def _build_judging(file: dict[str, str]) -> list[str]:
     given = ("--original", file["orgtraces"], "--id-table", file["ptable"], "--places", REGIONS)
-    return [_line("pseudonymise", file["anotraces"], file["pubtraces"], *given)]
+    return [_join_command("pseudonymise", file["anotraces"], file["pubtraces"], *given)]
 
 
-def _who(file: dict[str, str]) -> list[str]:
-    known, made = _known(file), file["etable"]
+def _build_identification(file: dict[str, str]) -> list[str]:
+    known, made = _attacker_options(file), file["etable"]
     return [
-        _line("attack", WHO, made, *known),
-        _line("check", "inferred-table", made, *known),
-        _line("score", "reidentification", "--id-table", file["ptable"], "--inferred", made),
+        _join_command("attack", WHO, made, *known),
+        _join_command("check", "inferred-table", made, *known),
+        _join_command("score", "reidentification", "--id-table", file["ptable"], "--inferred", made),
     ]
 
 
-def _where(file: dict[str, str], rules: Rules) -> list[str]:
-    known, made = _known(file), file["etraces"]
+def _build_inference(file: dict[str, str], rules: Rules) -> list[str]:
+    known, made = _attacker_options(file), file["etraces"]
     truth = ("--places", REGIONS, "--original", file["orgtraces"], "--inferred", made)
     return [
-        _line("attack", WHERE, made, *known),
-        _line("check", "inferred-traces", made, *known),
-        _line("score", "trace-inference", *truth, "--sensitive-weight", f"{rules.sensitive_weight:g}"),
+        _join_command("attack", WHERE, made, *known),
+        _join_command("check", "inferred-traces", made, *known),
+        _join_command(
+            "score", "trace-inference", *truth, "--sensitive-weight", f"{rules.sensitive_weight:g}"
+        ),
     ]
 
 
-def _known(file: dict[str, str]) -> tuple[str, ...]:
+def _attacker_options(file: dict[str, str]) -> tuple[str, ...]:
     """Return what an attacker has."""
     return ("--places", REGIONS, "--reference", file["reftraces"], "--anonymized", file["pubtraces"])
 
 
-def _line(*words: str) -> str:
+def _join_command(*words: str) -> str:
     return shlex.join(("tracearena", *words))

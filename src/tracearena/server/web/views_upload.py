@@ -17,11 +17,11 @@ from django.views.decorators.http import require_http_methods
 
 from tracearena.contest import Gate, Rules, phase_at
 from tracearena.server import clock, submissions
-from tracearena.server.errors import Refused, not_found
+from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.models import Contest, DataSet, UploadKind
-from tracearena.server.store.crypto import EncipheredFile
-from tracearena.server.submissions import Errand
-from tracearena.server.uploads import Receiving, cut_off, too_large
+from tracearena.server.store.crypto import CipherFile
+from tracearena.server.submissions import UploadRequest
+from tracearena.server.uploads import UploadStream, cut_off, too_large
 from tracearena.server.web.middleware import for_team
 
 WHOLE = "yes"
@@ -37,56 +37,56 @@ def takes_a_file(view: Callable[..., Any]) -> Callable[..., Any]:
 @takes_a_file
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_team
-def obfuscated(request: Any, number: int) -> Any:
+def submit_obfuscated_form(request: Any, number: int) -> Any:
     """Hand in obfuscated traces of a data set of one's own."""
-    data_set = submissions.own_data_set(request.user.team, number)
-    return _form(request, UploadKind.OBFUSCATED, data_set)
+    data_set = submissions.find_own_data_set(request.user.team, number)
+    return _handle_upload_form(request, UploadKind.OBFUSCATED, data_set)
 
 
 @takes_a_file
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_team
-def attack(request: Any, team: str, number: int, kind: str) -> Any:
+def submit_attack_form(request: Any, team: str, number: int, kind: str) -> Any:
     """Hand in an attack on a target."""
-    if kind not in submissions.ATTACKS:
+    if kind not in submissions.ATTACK_UPLOADS:
         raise not_found()
-    return _form(request, kind, submissions.find_target(request.user.team, team, number))
+    return _handle_upload_form(request, kind, submissions.find_target(request.user.team, team, number))
 
 
-def empty_form(rules: Rules) -> dict[str, Any]:
+def build_empty_form(rules: Rules) -> dict[str, Any]:
     """Return what a form for a file holds: a key of its own, so that it is handed in once."""
     most_mb = rules.largest_file_mb
     return {"key": uuid.uuid4().hex, "limit_mb": most_mb, "most_bytes": most_mb * 2**20, "whole": WHOLE}
 
 
-def _form(request: Any, kind: str, data_set: DataSet) -> Any:
+def _handle_upload_form(request: Any, kind: str, data_set: DataSet) -> Any:
     given = request.POST
     team = request.user.team
-    errand = Errand(team, request.user, kind, data_set, given.get("key", ""), "")
+    errand = UploadRequest(team, request.user, kind, data_set, given.get("key", ""), "")
     submissions.check_gate(errand)
     if request.method != "POST":
         rules = Contest.now_held().rules
         about = {
             "errand": errand,
-            "left": submissions.uploads_left(team, kind, data_set, rules),
+            "left": submissions.count_uploads_left(team, kind, data_set, rules),
             "is_late": submissions.is_late_now(kind, team.number),
         }
-        return render(request, "team/upload.html", about | empty_form(rules))
+        return render(request, "team/upload.html", about | build_empty_form(rules))
     file = _read_form_file(request)
-    name = submissions.harmless_name(file.name)
-    key = submissions.checked_key(given.get("key", ""))
-    found = submissions.hand_in(Errand(team, request.user, kind, data_set, key, name), file)
+    name = submissions.clean_file_name(file.name)
+    key = submissions.check_key(given.get("key", ""))
+    found = submissions.accept_submission(UploadRequest(team, request.user, kind, data_set, key, name), file)
     return redirect(f"/team/submissions/{found.pk}")
 
 
-def _read_form_file(request: Any) -> Receiving:
+def _read_form_file(request: Any) -> UploadStream:
     """Return the file of the form, or say why there is none."""
     refusal = getattr(request, "refusal", None)
     if refusal is not None:
         raise refusal
     file = request.FILES.get("file")
     if file is None:
-        raise Refused(400, "no-file", gettext("No file was chosen."))
+        raise RequestRefused(400, "no-file", gettext("No file was chosen."))
     if request.POST.get("whole") != WHOLE:
         raise cut_off()
     return file
@@ -95,20 +95,20 @@ def _read_form_file(request: Any) -> Receiving:
 # The form by which a team hands in attacks on many targets at once.
 
 
-class Handler(FileUploadHandler):
+class ArchiveUploadHandler(FileUploadHandler):
     """Keeps one archive while its files are handed in, enciphered by a key that is in memory alone."""
 
     def __init__(self, request: Any) -> None:
         super().__init__(request)
-        self._archive: EncipheredFile | None = None
-        self._most_bytes = _most_bytes(request)
+        self._archive: CipherFile | None = None
+        self._most_bytes = _find_archive_limit(request)
 
     def new_file(self, *args: Any, **named: Any) -> None:
         """Begin with a file, if it is the one that is asked for and its sender may send one."""
         super().new_file(*args, **named)
         if self._most_bytes is None or self._archive is not None:
             raise SkipFile
-        self._archive = EncipheredFile(settings.CONTEST_FOLDER.incoming)
+        self._archive = CipherFile(settings.CONTEST_FOLDER.incoming)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         """Take a piece of it."""
@@ -123,7 +123,7 @@ class Handler(FileUploadHandler):
     def file_complete(self, file_size: int) -> File:
         """Hand over the file."""
         assert self._archive is not None
-        return File(io.BufferedReader(self._archive), submissions.harmless_name(self.file_name or ""))
+        return File(io.BufferedReader(self._archive), submissions.clean_file_name(self.file_name or ""))
 
     def upload_interrupted(self) -> None:
         """Leave nothing behind."""
@@ -132,25 +132,25 @@ class Handler(FileUploadHandler):
 
 
 @takes_a_file
-@csrf_exempt  # only until the way in which the form is read is set: `_archive` is protected
+@csrf_exempt  # only until the way in which the form is read is set: `_handle_archive` is protected
 @require_http_methods(["GET", "HEAD", "POST"])
-def archive(request: Any) -> Any:
+def submit_archive(request: Any) -> Any:
     """Hand in one archive for many targets, and see what became of each of its files."""
-    request.upload_handlers = [Handler(request)]
-    return _archive(request)
+    request.upload_handlers = [ArchiveUploadHandler(request)]
+    return _handle_archive(request)
 
 
 @csrf_protect
 @for_team
-def _archive(request: Any) -> Any:
+def _handle_archive(request: Any) -> Any:
     contest = Contest.now_held()
     if phase_at(contest.schedule, clock.now()).attacks is Gate.EARLY:
         begin = contest.schedule.attack_begin.isoformat()
-        raise Refused(409, "early", gettext("Attacks are taken from %(begin)s on.") % {"begin": begin})
+        raise RequestRefused(409, "early", gettext("Attacks are taken from %(begin)s on.") % {"begin": begin})
     if request.method != "POST":
-        return render(request, "team/archive.html", {"accept": ".zip", **empty_form(contest.rules)})
+        return render(request, "team/archive.html", {"accept": ".zip", **build_empty_form(contest.rules)})
     file = _read_archive_file(request)
-    outcomes = submissions.hand_in_all(request.user, file.name, file, request.POST.get("key", ""))
+    outcomes = submissions.accept_archive(request.user, file.name, file, request.POST.get("key", ""))
     taken = [one for one in outcomes if one.submission is not None]
     about = {"outcomes": outcomes, "taken": len(taken)}
     return render(request, "team/archive_outcome.html", about, status=200 if taken else 400)
@@ -164,13 +164,13 @@ def _read_archive_file(request: Any) -> Any:
     if refusal is not None:
         raise refusal
     if file is None:
-        raise Refused(400, "no-file", gettext("No file was chosen."))
+        raise RequestRefused(400, "no-file", gettext("No file was chosen."))
     if not is_whole:
         raise cut_off()
     return file
 
 
-def _most_bytes(request: Any) -> int | None:
+def _find_archive_limit(request: Any) -> int | None:
     """Return how large an archive this request may bring, None if it may bring none."""
     if getattr(request.user, "team", None) is None:
         return None

@@ -1,4 +1,4 @@
-from .budget import PrivacyBudget, fit_bounded, measured_kappa, privacy_budget
+from .budget import PrivacyBudget, fit_bounded, measure_kappa, privacy_budget
 from .deniability import Deniability, measure_deniability
 from .diagnostics import ChainReport, run_chains
 from .distributed import PartitionedTraces
@@ -22,7 +22,7 @@ __all__ = [
     "cluster_features",
     "fit_bounded",
     "measure_deniability",
-    "measured_kappa",
+    "measure_kappa",
     "privacy_budget",
     "run_chains",
 ]

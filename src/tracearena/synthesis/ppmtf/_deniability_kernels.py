@@ -1,6 +1,7 @@
 """The loop that bounds what a trace weighs under its own user, for the plausible-deniability test.
 
-Row sums are made in float32 (`sum_bounds`), which is what weighing a trace costs most; all else is float64.
+Row sums are made in float32 (`bound_row_sums`), which is what weighing a trace costs most; all else is
+float64.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from tracearena.synthesis.ppmtf._gibbs_kernels import (
     Index,
     Ints,
     Small,
-    clamped,
-    clamped_rows,
-    pair,
-    row_sums,
-    rows_at_once,
-    total_of,
+    clamp_product_rows,
+    clamp_products,
+    clamp_triple_product,
+    rows_per_product,
+    sum_by_tiles,
+    sum_clamped_rows,
 )
 
 _NOTHING = 1e-300
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _moved(row: Floats, inverse_sum: float, visits: Floats, back: Floats, inverse_sums: Floats) -> float:
+def _sum_moves(row: Floats, inverse_sum: float, visits: Floats, back: Floats, inverse_sums: Floats) -> float:
     """Return Σ_j min(row[j] / Σ, visits[j] · back[j] / Σ_j)."""
     total = 0.0
     for j in range(len(row)):
@@ -58,30 +59,30 @@ def bound_log_likelihoods(
         a, a2 = A[r], A2[r]
         if r == 0 or user[r] != user[r - 1]:
             known[:] = False
-            sum_bounds(a, B, small_CT, sizes, smallest, fewest, most)
+            bound_row_sums(a, B, small_CT, sizes, smallest, fewest, most)
             fewest[:], most[:] = 1.0 / most, 1.0 / fewest  # of one over the sums from here on
         for t in slot_of:
             if not known[t]:
-                clamped(a2 * D[t], B2T, smallest, V[t])
+                clamp_products(a2 * D[t], B2T, smallest, V[t])
                 known[t] = True
         here = traces[r, 0]
-        weight = math.log(V[slot_of[0], here] / total_of(V[slot_of[0]], tiles))
+        weight = math.log(V[slot_of[0], here] / sum_by_tiles(V[slot_of[0]], tiles))
         running[r, 0], low[r], high[r] = weight, weight, weight
         stayed = -1
         for s in range(1, traces.shape[1]):
             i, j, t = traces[r, s - 1], traces[r, s], slot_of[s]
             if i == j:
                 if stayed != i:
-                    clamped(a * B[i], CT, smallest, row)
-                    clamped(a * C[i], BT, smallest, back)
+                    clamp_products(a * B[i], CT, smallest, row)
+                    clamp_products(a * C[i], BT, smallest, back)
                     back[i] = 0.0
                     stayed = i
                 at = V[t, i]
-                upper = max(1.0 - _moved(row, fewest[i] * at, V[t], back, fewest) / at, _NOTHING)
-                lower = max(1.0 - _moved(row, most[i] * at, V[t], back, most) / at, _NOTHING)
+                upper = max(1.0 - _sum_moves(row, fewest[i] * at, V[t], back, fewest) / at, _NOTHING)
+                lower = max(1.0 - _sum_moves(row, most[i] * at, V[t], back, most) / at, _NOTHING)
             else:
-                there = pair(a, B[i], C[j], smallest)
-                returned = pair(a, B[j], C[i], smallest) * (V[t, j] / V[t, i])
+                there = clamp_triple_product(a, B[i], C[j], smallest)
+                returned = clamp_triple_product(a, B[j], C[i], smallest) * (V[t, j] / V[t, i])
                 upper = min(there * most[i], returned * most[j])
                 lower = min(there * fewest[i], returned * fewest[j])
             high[r] += math.log(upper)
@@ -110,7 +111,7 @@ def product_error(z: int) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _raised_sum(values: Small, smallest: np.float32) -> np.float32:
+def _sum_clamped(values: Small, smallest: np.float32) -> np.float32:
     total = np.float32(0.0)
     for j in range(len(values)):
         total += max(values[j], smallest)
@@ -118,12 +119,12 @@ def _raised_sum(values: Small, smallest: np.float32) -> np.float32:
 
 
 @njit(cache=True, nogil=True)
-def sum_bounds(
+def bound_row_sums(
     a: Floats, B: Floats, CT: Small, sizes: Floats, smallest: float, low: Floats, high: Floats
 ) -> None:
     """Bound Σ_j max(Σ_k a_k b_ik c_jk, smallest) of every place i; ``sizes[k]`` is Σ_j |c_jk|."""
     n, z = CT.shape[1], len(a)
-    room = rows_at_once(z, n)
+    room = rows_per_product(z, n)
     X, rows = np.empty((room, z), np.float32), np.empty((room, n), np.float32)
     error, raised = product_error(z), np.float32(smallest)
     for first in range(0, len(B), room):
@@ -135,7 +136,7 @@ def sum_bounds(
         for i in range(first, stop):
             total = 0.0
             for j in range(0, n, SUMMED_AT_ONCE):
-                total += float(_raised_sum(rows[i - first, j : j + SUMMED_AT_ONCE], raised))
+                total += float(_sum_clamped(rows[i - first, j : j + SUMMED_AT_ONCE], raised))
             size = 0.0
             for k in range(z):
                 size += abs(a[k] * B[i, k]) * sizes[k]
@@ -145,13 +146,13 @@ def sum_bounds(
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz", "contract"})
-def _times(product: Small, proposed: Small, inverse_sum: Small, smallest: np.float32) -> None:
+def _multiply_by_step(product: Small, proposed: Small, inverse_sum: Small, smallest: np.float32) -> None:
     for v in range(len(product)):
         product[v] = max(product[v] * (max(proposed[v], smallest) * inverse_sum[v]), np.float32(1e-30))
 
 
 @njit(cache=True, nogil=True)
-def sieve(
+def list_possible_traces(
     AT: Small, B: Small, C: Small, beta: Small, gamma: Small, smallest: float, inverse_sums: Small,
     start: Small, traces: Ints, offsets: Ints, first: Index, place: Index, target: Index, scale: Small,
     least: Small, kept: Index, products: Small, found: Ints,
@@ -190,7 +191,7 @@ def sieve(
             product[:] = start[first[r]]
             for s in range(offsets[r], offsets[r + 1]):
                 raised = np.float32(max(smallest * scale[s] * _ABOVE, 1e-37))
-                _times(product, proposed[count], inverse_sums[place[s]], raised)
+                _multiply_by_step(product, proposed[count], inverse_sums[place[s]], raised)
                 count += 1
             for v in range(lanes):
                 if not product[v] < least[r]:
@@ -200,7 +201,7 @@ def sieve(
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _inner(left: Floats, right: Floats) -> float:
+def _inner_product(left: Floats, right: Floats) -> float:
     total = 0.0
     for k in range(len(left)):
         total += left[k] * right[k]
@@ -221,8 +222,8 @@ def weigh_moves(
     upper, lower = start, start
     for s in range(low, stop):
         i, j, t = place[s], target[s], slot[s]
-        there = max(_inner(aB[i], C[j]), smallest)
-        back = max(_inner(aB[j], C[i]), smallest) * (V[t, j] / V[t, i])
+        there = max(_inner_product(aB[i], C[j]), smallest)
+        back = max(_inner_product(aB[j], C[i]), smallest) * (V[t, j] / V[t, i])
         proposal, step = there * most[i], back * most[j]
         if step < proposal:
             proposed *= step / proposal * _ABOVE
@@ -240,7 +241,7 @@ UPPER, LOWER = 1.0, -1.0
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _moved_stay_kernels(row: Small, inverse_sum: np.float32, visits: Small, back: Small) -> np.float32:
+def _sum_moves_float32(row: Small, inverse_sum: np.float32, visits: Small, back: Small) -> np.float32:
     total = np.float32(0.0)
     for j in range(len(row)):
         total += min(row[j] * inverse_sum, visits[j] * back[j])
@@ -248,17 +249,17 @@ def _moved_stay_kernels(row: Small, inverse_sum: np.float32, visits: Small, back
 
 
 @njit(cache=True, nogil=True)
-def _moved_from(row: Small, inverse_sum: float, visits: Small, back: Small, here: float) -> float:
+def _sum_moves_from(row: Small, inverse_sum: float, visits: Small, back: Small, here: float) -> float:
     """Return Σ_j min(row[j] · inverse_sum, visits[j] · back[j] / here)."""
     total, scaled = 0.0, np.float32(inverse_sum * here)
     for j in range(0, len(row), SUMMED_AT_ONCE):
         part = slice(j, j + SUMMED_AT_ONCE)
-        total += float(_moved_stay_kernels(row[part], scaled, visits[part], back[part]))
+        total += float(_sum_moves_float32(row[part], scaled, visits[part], back[part]))
     return total / here
 
 
 @njit(cache=True, nogil=True)
-def stay_bounds(
+def bound_stays(
     side: float, a: Floats, B: Floats, C: Floats, BT: Small, CT: Small, beta: Small, gamma: Small,
     V: Floats, visits: Small, smallest: float, inverse_sums: Small, wanted: Flags, out: Floats,
 ) -> None:  # fmt: skip
@@ -267,7 +268,7 @@ def stay_bounds(
     ``inverse_sums`` are bounds of one over the row sums from the other side.
     """
     n, z, n_slots = len(B), len(a), len(V)
-    room = rows_at_once(z, n)
+    room = rows_per_product(z, n)
     X, Y = np.empty((room, z), np.float32), np.empty((room, z), np.float32)
     rows, backs = np.empty((room, n), np.float32), np.empty((room, n), np.float32)
     row, back = np.empty(n, np.float32), np.empty(n, np.float32)
@@ -294,17 +295,17 @@ def stay_bounds(
         np.dot(Y[:count], BT, backs[:count])
         for c in range(count):
             at = places[c]
-            _raised(rows[c], error * beta[at], gamma, smallest, row)
-            _raised_and_scaled(backs[c], error * gamma[at], beta, smallest, inverse_sums, back)
+            _bound_clamped(rows[c], error * beta[at], gamma, smallest, row)
+            _bound_clamped_and_scale(backs[c], error * gamma[at], beta, smallest, inverse_sums, back)
             back[at] = 0.0
             for t in range(n_slots):
                 if wanted[t, at]:
-                    left = _moved_from(row, inverse_sums[at], visits[t], back, V[t, at])
+                    left = _sum_moves_from(row, inverse_sums[at], visits[t], back, V[t, at])
                     out[t, at] = max(1.0 - left * (1.0 - side * SUMMED) + lost, least)
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz", "contract"})
-def _raised(values: Small, error: float, others: Small, smallest: float, out: Small) -> None:
+def _bound_clamped(values: Small, error: float, others: Small, smallest: float, out: Small) -> None:
     """Bound max(value, smallest), each value being off by up to |error| · others[j]."""
     raised, off = np.float32(smallest), np.float32(error)
     for j in range(len(values)):
@@ -312,7 +313,7 @@ def _raised(values: Small, error: float, others: Small, smallest: float, out: Sm
 
 
 @njit(cache=True, nogil=True, fastmath={"nsz", "contract"})
-def _raised_and_scaled(
+def _bound_clamped_and_scale(
     values: Small, error: float, others: Small, smallest: float, scale: Small, out: Small
 ) -> None:
     raised, off = np.float32(smallest), np.float32(error)
@@ -327,14 +328,14 @@ _ROUNDED = 1e-12
 
 
 @njit(cache=True, nogil=True)
-def _lengths(rows: Floats) -> Small:
+def _compute_row_norms(rows: Floats) -> Small:
     """Return the length of each row, rounded up."""
     lengths: Small = (np.sqrt((rows * rows).sum(axis=1)) * _ABOVE).astype(np.float32)
     return lengths
 
 
 @njit(cache=True, nogil=True)
-def verdicts(
+def count_by_bounds(
     A: Floats, B: Floats, C: Floats, A2: Floats, B2T: Floats, D: Floats, BT: Small, CT: Small,
     first_slot: int, smallest: float, verifiers: Ints, traces: Ints, first: Index, offsets: Ints,
     place: Index, target: Index, slot: Index, scale: Small, stay_offsets: Ints, stays: Index,
@@ -350,16 +351,16 @@ def verdicts(
     lower bounds of stays only where a trace may be in its bucket.
     """
     n, z, n_slots, lanes = len(B), A.shape[1], len(D), len(verifiers)
-    beta, gamma = _lengths(B), _lengths(C)
+    beta, gamma = _compute_row_norms(B), _compute_row_norms(C)
     sizes = np.abs(C).sum(axis=0)
     low, high = np.empty((lanes, n)), np.empty((lanes, n))
     AT = np.empty((z + 1, lanes), np.float32)
     inverse_sums, start = np.empty((n, lanes), np.float32), np.empty((n, lanes), np.float32)
     visits, tiles = np.empty(n), np.empty((n + TILE - 1) // TILE)
     for v in range(lanes):
-        sum_bounds(A[v], B, CT, sizes, smallest, low[v], high[v])
-        clamped(A2[v] * D[first_slot], B2T, smallest, visits)
-        total = total_of(visits, tiles)
+        bound_row_sums(A[v], B, CT, sizes, smallest, low[v], high[v])
+        clamp_products(A2[v] * D[first_slot], B2T, smallest, visits)
+        total = sum_by_tiles(visits, tiles)
         for k in range(z):
             AT[k, v] = A[v, k]
         AT[z, v] = np.abs(A[v]).max() * _ABOVE
@@ -368,7 +369,7 @@ def verdicts(
             start[i, v] = visits[i] / total * _ABOVE
     kept, found = np.empty((lanes, len(traces)), np.int32), np.zeros(lanes, np.int64)
     products = np.empty(kept.shape, np.float32)
-    sieve(
+    list_possible_traces(
         AT, B.astype(np.float32), C.astype(np.float32), beta, gamma, smallest, inverse_sums, start,
         traces, offsets, first, place, target, scale, least, kept, products, found,
     )  # fmt: skip
@@ -385,14 +386,14 @@ def verdicts(
             for k in range(z):
                 aB[i, k] = a[k] * B[i, k]
         for t in range(n_slots):
-            clamped(A2[v] * D[t], B2T, smallest, V[t])
+            clamp_products(A2[v] * D[t], B2T, smallest, V[t])
             for i in range(n):
                 V32[t, i] = V[t, i]
         most[:] = (1.0 + _ROUNDED) / low[v]
         fewest[:] = (1.0 - _ROUNDED) / high[v]
         for i in range(n):
             most32[i], fewest32[i] = most[i], fewest[i]
-        total = total_of(V[first_slot], tiles)
+        total = sum_by_tiles(V[first_slot], tiles)
         for c in range(found[v]):
             r = mine[c]
             if owner[r] == verifiers[v]:
@@ -404,11 +405,11 @@ def verdicts(
             if not up < least[r]:
                 mine[left], upper[left], lower[left] = r, up, down
                 left += 1
-        _want(mine[:left], stay_offsets, stays, wanted.reshape(-1))
-        stay_bounds(UPPER, a, B, C, BT, CT, beta, gamma, V, V32, smallest, fewest32, wanted, stay)
-        left = _possible(mine[:left], stay_offsets, stays, stay.reshape(-1), edges, upper, lower)
-        _want(mine[:left], stay_offsets, stays, wanted.reshape(-1))
-        stay_bounds(LOWER, a, B, C, BT, CT, beta, gamma, V, V32, smallest, most32, wanted, stay)
+        _mark_wanted_stays(mine[:left], stay_offsets, stays, wanted.reshape(-1))
+        bound_stays(UPPER, a, B, C, BT, CT, beta, gamma, V, V32, smallest, fewest32, wanted, stay)
+        left = _keep_possible(mine[:left], stay_offsets, stays, stay.reshape(-1), edges, upper, lower)
+        _mark_wanted_stays(mine[:left], stay_offsets, stays, wanted.reshape(-1))
+        bound_stays(LOWER, a, B, C, BT, CT, beta, gamma, V, V32, smallest, most32, wanted, stay)
         for c in range(left):
             r, up, down = mine[c], upper[c], lower[c]
             for s in range(stay_offsets[r], stay_offsets[r + 1]):
@@ -424,7 +425,7 @@ def verdicts(
 
 
 @njit(cache=True, nogil=True)
-def _want(traces: Index, offsets: Ints, stays: Index, wanted: Flags) -> None:
+def _mark_wanted_stays(traces: Index, offsets: Ints, stays: Index, wanted: Flags) -> None:
     """Ask for the stays of some traces, and for no others."""
     wanted[:] = False
     for r in traces:
@@ -433,7 +434,7 @@ def _want(traces: Index, offsets: Ints, stays: Index, wanted: Flags) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _possible(
+def _keep_possible(
     traces: Index, offsets: Ints, stays: Index, stay: Floats, edges: Floats, upper: Floats, lower: Floats
 ) -> int:
     """Lower the upper bounds by the stays, and keep the traces that are not below their buckets."""
@@ -452,7 +453,7 @@ def _possible(
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _moved_verify_kernels(
+def _sum_moves_and_stay(
     row: Floats, inverse_sum: float, visits: Floats, scaled: Floats, here: float
 ) -> float:
     """Return Σ_j min(row[j] · inverse_sum, visits[j] · scaled[j] · here), the own place included."""
@@ -463,7 +464,7 @@ def _moved_verify_kernels(
 
 
 @njit(cache=True, nogil=True)
-def _step_logs(
+def _compute_step_logs(
     a: Floats, B: Floats, BT: Floats, C: Floats, CT: Floats, V: Floats, inverse_sums: Floats,
     smallest: float, offsets: Ints, slot: Index, target: Index, out: Floats,
 ) -> None:  # fmt: skip
@@ -472,14 +473,14 @@ def _step_logs(
     ``inverse_sums`` are one over the row sums.
     """
     n = len(B)
-    room = rows_at_once(len(a), n)
+    room = rows_per_product(len(a), n)
     X, rows, backs, scaled = np.empty((room, len(a))), np.empty((room, n)), np.empty((room, n)), np.empty(n)
     for low in range(0, n, room):
         high = min(low + room, n)
         if offsets[low] == offsets[high]:
             continue
-        clamped_rows(a, B[low:high], CT, smallest, X, rows)
-        clamped_rows(a, C[low:high], BT, smallest, X, backs)
+        clamp_product_rows(a, B[low:high], CT, smallest, X, rows)
+        clamp_product_rows(a, C[low:high], BT, smallest, X, backs)
         for i in range(low, high):
             row, back = rows[i - low], backs[i - low]
             inverse_sum, ready = inverse_sums[i], False
@@ -495,7 +496,7 @@ def _step_logs(
                         ready = True
                     own = min(row[i] * inverse_sum, V[t, i] * scaled[i] * here)
                     step = max(
-                        1.0 - (_moved_verify_kernels(row, inverse_sum, V[t], scaled, here) - own), 1e-300
+                        1.0 - (_sum_moves_and_stay(row, inverse_sum, V[t], scaled, here) - own), 1e-300
                     )
                 out[s] = math.log(step)
 
@@ -517,13 +518,13 @@ def count_same_bucket(
     for v in range(len(verifiers)):
         a, a2, u = A[v], A2[v], verifiers[v]
         for t in range(n_slots):
-            clamped(a2 * D[t], B2T, smallest, V[t])
-        visit_total = total_of(V[first_slot], tiles)
+            clamp_products(a2 * D[t], B2T, smallest, V[t])
+        visit_total = sum_by_tiles(V[first_slot], tiles)
         for i in range(n):
             first_logs[i] = math.log(V[first_slot, i] / visit_total)
-        row_sums(a, B, CT, smallest, sums)
+        sum_clamped_rows(a, B, CT, smallest, sums)
         inverse_sums[:] = 1.0 / sums
-        _step_logs(a, B, BT, C, CT, V, inverse_sums, smallest, offsets, slot, target, logs)
+        _compute_step_logs(a, B, BT, C, CT, V, inverse_sums, smallest, offsets, slot, target, logs)
         for r in range(len(first)):
             if owner[r] == u:
                 continue

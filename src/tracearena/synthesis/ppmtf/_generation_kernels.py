@@ -16,16 +16,16 @@ from tracearena.synthesis.ppmtf._gibbs_kernels import (
     Floats,
     Index,
     Ints,
-    clamped,
-    pair,
-    pick,
-    row_sums,
-    total_of,
+    clamp_products,
+    clamp_triple_product,
+    pick_index,
+    sum_by_tiles,
+    sum_clamped_rows,
 )
 
 
 @njit(cache=True, nogil=True)
-def walk(
+def draw_walks(
     A: Floats, B: Floats, C: Floats, CT: Floats, A2: Floats, B2: Floats, B2T: Floats, D: Floats,
     slot_of: Ints, smallest: float, homes: Index, home_weight: Floats, seen_offsets: Ints,
     seen_targets: Index, visit_seen: Flags, instant_of: Ints, uniforms: Floats, out: Index,
@@ -50,36 +50,40 @@ def walk(
         home = homes[u]
         for slot in range(len(D)):
             if home >= 0 and home_weight[slot] > 0.0:
-                _visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
-                at_home[slot] = home_weight[slot] * total_of(visits, visit_tiles)
+                _fill_visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
+                at_home[slot] = home_weight[slot] * sum_by_tiles(visits, visit_tiles)
         sums[:] = -1.0
         holder = -1
-        _visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
+        _fill_visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
         if home >= 0:
             visits[home] += at_home[slot_of[0]]
-        visit_total = total_of(visits, visit_tiles)
+        visit_total = sum_by_tiles(visits, visit_tiles)
         for d in range(days):
-            i = pick(visits, visit_tiles, uniforms[u, d, 0, 0] * visit_total)
+            i = pick_index(visits, visit_tiles, uniforms[u, d, 0, 0] * visit_total)
             out[u, d, 0] = i
             for s in range(1, len(instant_of)):
                 if holder != i:
-                    clamped(A[u] * B[i], CT, smallest, row)
-                    _hide_unseen(row, i, seen_offsets, seen_targets, smallest)
-                    sums[i] = total_of(row, tiles)
+                    clamp_products(A[u] * B[i], CT, smallest, row)
+                    _clamp_unseen(row, i, seen_offsets, seen_targets, smallest)
+                    sums[i] = sum_by_tiles(row, tiles)
                     holder = i
-                j = pick(row, tiles, uniforms[u, d, s, 0] * sums[i])
+                j = pick_index(row, tiles, uniforms[u, d, s, 0] * sums[i])
                 if j != i:
                     held = sums[j] < 0.0
                     if held:
-                        clamped(A[u] * B[j], CT, smallest, other)
-                        _hide_unseen(other, j, seen_offsets, seen_targets, smallest)
-                        sums[j] = total_of(other, other_tiles)
+                        clamp_products(A[u] * B[j], CT, smallest, other)
+                        _clamp_unseen(other, j, seen_offsets, seen_targets, smallest)
+                        sums[j] = sum_by_tiles(other, other_tiles)
                     slot = slot_of[instant_of[s]]
                     back = smallest
                     if _is_seen(j, i, seen_offsets, seen_targets):
-                        back = pair(A[u], B[j], C[i], smallest)
-                    pi_i = _visit(A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home)
-                    pi_j = _visit(A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home)
+                        back = clamp_triple_product(A[u], B[j], C[i], smallest)
+                    pi_i = _compute_visit_weight(
+                        A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home
+                    )
+                    pi_j = _compute_visit_weight(
+                        A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home
+                    )
                     if uniforms[u, d, s, 1] * (pi_i * row[j] * sums[j]) < pi_j * back * sums[i]:
                         i = j
                         if held:
@@ -90,10 +94,10 @@ def walk(
 
 
 @njit(cache=True, nogil=True)
-def _visit_row(
+def _fill_visit_row(
     coefficients: Floats, B2T: Floats, smallest: float, visit_seen: Flags, slot: int, out: Floats
 ) -> None:
-    clamped(coefficients, B2T, smallest, out)
+    clamp_products(coefficients, B2T, smallest, out)
     if len(visit_seen):
         for j in range(len(out)):
             if not visit_seen[slot, j]:
@@ -101,20 +105,20 @@ def _visit_row(
 
 
 @njit(cache=True, nogil=True)
-def _visit(
+def _compute_visit_weight(
     a: Floats, b: Floats, D: Floats, slot: int, place: int, smallest: float, visit_seen: Flags, home: int,
     at_home: Floats,
 ) -> float:  # fmt: skip
     value = smallest
     if len(visit_seen) == 0 or visit_seen[slot, place]:
-        value = pair(a, b, D[slot], smallest)
+        value = clamp_triple_product(a, b, D[slot], smallest)
     if place == home:
         value += at_home[slot]
     return value
 
 
 @njit(cache=True, nogil=True)
-def _hide_unseen(row: Floats, i: int, offsets: Ints, targets: Index, smallest: float) -> None:
+def _clamp_unseen(row: Floats, i: int, offsets: Ints, targets: Index, smallest: float) -> None:
     """Lower the entries of row i that are not among ``targets[offsets[i]:offsets[i + 1]]``."""
     if len(offsets) == 0:
         return
@@ -136,7 +140,7 @@ def _is_seen(i: int, j: int, offsets: Ints, targets: Index) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def seen_row(
+def fill_seen_row(
     a: Floats, b: Floats, C: Floats, smallest: float, targets: Index, weights: Floats, row: Floats
 ) -> float:
     """Set ``row[k]`` to max(Σ_z a_z b_z c_{targets[k] z}, smallest); return the sum over all places."""
@@ -144,13 +148,13 @@ def seen_row(
         weights[k] = a[k] * b[k]
     total = smallest * (len(C) - len(targets))
     for k in range(len(targets)):
-        row[k] = _inner(weights, C[targets[k]], smallest)
+        row[k] = _clamp_inner_product(weights, C[targets[k]], smallest)
         total += row[k]
     return total
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _inner(weights: Floats, c: Floats, smallest: float) -> float:
+def _clamp_inner_product(weights: Floats, c: Floats, smallest: float) -> float:
     total = 0.0
     for k in range(len(weights)):
         total += weights[k] * c[k]
@@ -176,17 +180,17 @@ def pick_seen(row: Floats, targets: Index, n: int, smallest: float, target: floa
 
 
 @njit(cache=True, nogil=True)
-def _after(i: int, offsets: Ints, next_places: Index, everything: Index) -> Index:
+def _slice_next_places(i: int, offsets: Ints, next_places: Index, everything: Index) -> Index:
     return everything if len(offsets) == 0 else next_places[offsets[i] : offsets[i + 1]]
 
 
 @njit(cache=True, nogil=True)
-def walk_seen(
+def draw_seen_walks(
     A: Floats, B: Floats, C: Floats, A2: Floats, B2: Floats, B2T: Floats, D: Floats, slot_of: Ints,
     smallest: float, homes: Index, home_weight: Floats, offsets: Ints, next_places: Index,
     visit_seen: Flags, instant_of: Ints, pace: float, uniforms: Floats, out: Index,
 ) -> None:  # fmt: skip
-    """Draw traces: users × days × instants of a day; see `walk`.
+    """Draw traces: users × days × instants of a day; see `draw_walks`.
 
     A step proposes a place with probability `pace`, at home time always, and leaves people where they are
     otherwise. Without `offsets` everything was seen.
@@ -202,37 +206,41 @@ def walk_seen(
         home = homes[u]
         for slot in range(len(D)):
             if home >= 0 and home_weight[slot] > 0.0:
-                _visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
-                at_home[slot] = home_weight[slot] * total_of(visits, tiles)
+                _fill_visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
+                at_home[slot] = home_weight[slot] * sum_by_tiles(visits, tiles)
         sums[:] = -1.0
         holder = -1
-        _visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
+        _fill_visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
         if home >= 0:
             visits[home] += at_home[slot_of[0]]
-        visit_total = total_of(visits, tiles)
+        visit_total = sum_by_tiles(visits, tiles)
         for d in range(days):
-            i = pick(visits, tiles, uniforms[u, d, 0, 0] * visit_total)
+            i = pick_index(visits, tiles, uniforms[u, d, 0, 0] * visit_total)
             out[u, d, 0] = i
             for s in range(1, len(instant_of)):
                 slot = slot_of[instant_of[s]]
                 proposing = 1.0 if home >= 0 and home_weight[slot] > 0.0 else pace
                 if uniforms[u, d, s, 0] < proposing:
-                    mine = _after(i, offsets, next_places, everything)
+                    mine = _slice_next_places(i, offsets, next_places, everything)
                     if holder != i:
-                        sums[i] = seen_row(A[u], B[i], C, smallest, mine, weights, row)
+                        sums[i] = fill_seen_row(A[u], B[i], C, smallest, mine, weights, row)
                         holder = i
                     target = uniforms[u, d, s, 0] / proposing * sums[i]
                     j, there = pick_seen(row, mine, n, smallest, target)
                     if j != i:
                         held = sums[j] < 0.0
                         if held:
-                            theirs = _after(j, offsets, next_places, everything)
-                            sums[j] = seen_row(A[u], B[j], C, smallest, theirs, weights, other)
+                            theirs = _slice_next_places(j, offsets, next_places, everything)
+                            sums[j] = fill_seen_row(A[u], B[j], C, smallest, theirs, weights, other)
                         back = smallest
                         if _is_seen(j, i, offsets, next_places):
-                            back = pair(A[u], B[j], C[i], smallest)
-                        pi_i = _visit(A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home)
-                        pi_j = _visit(A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home)
+                            back = clamp_triple_product(A[u], B[j], C[i], smallest)
+                        pi_i = _compute_visit_weight(
+                            A2[u], B2[i], D, slot, i, smallest, visit_seen, home, at_home
+                        )
+                        pi_j = _compute_visit_weight(
+                            A2[u], B2[j], D, slot, j, smallest, visit_seen, home, at_home
+                        )
                         if uniforms[u, d, s, 1] * (pi_i * there * sums[j]) < pi_j * back * sums[i]:
                             i = j
                             if held:
@@ -264,19 +272,19 @@ def log_likelihoods(
         if r == 0 or user[r] != user[r - 1]:
             sums[:] = -1.0
             complete = False
-        clamped(a2 * D[slot_of[0]], B2T, smallest, visits)
+        clamp_products(a2 * D[slot_of[0]], B2T, smallest, visits)
         i = traces[r, 0]
-        out[r, 0] = math.log(visits[i] / total_of(visits, tiles))
+        out[r, 0] = math.log(visits[i] / sum_by_tiles(visits, tiles))
         for t in range(1, traces.shape[1]):
             i, j = traces[r, t - 1], traces[r, t]
             weight = D[slot_of[t]]
             if i == j:
                 if not complete:
-                    row_sums(a, B, CT, smallest, sums)
+                    sum_clamped_rows(a, B, CT, smallest, sums)
                     complete = True
-                clamped(a * B[i], CT, smallest, row)
-                clamped(a * C[i], BT, smallest, back)
-                clamped(a2 * weight, B2T, smallest, visits)
+                clamp_products(a * B[i], CT, smallest, row)
+                clamp_products(a * C[i], BT, smallest, back)
+                clamp_products(a2 * weight, B2T, smallest, visits)
                 moved = 0.0
                 for place in range(n):
                     if place != i:
@@ -286,10 +294,12 @@ def log_likelihoods(
             else:
                 for place in (i, j):
                     if sums[place] < 0.0:
-                        clamped(a * B[place], CT, smallest, row)
-                        sums[place] = total_of(row, tiles)
-                step = pair(a, B[i], C[j], smallest) / sums[i]
-                here = pair(a2, B2[i], weight, smallest)
-                there = pair(a2, B2[j], weight, smallest) * pair(a, B[j], C[i], smallest)
+                        clamp_products(a * B[place], CT, smallest, row)
+                        sums[place] = sum_by_tiles(row, tiles)
+                step = clamp_triple_product(a, B[i], C[j], smallest) / sums[i]
+                here = clamp_triple_product(a2, B2[i], weight, smallest)
+                there = clamp_triple_product(a2, B2[j], weight, smallest) * clamp_triple_product(
+                    a, B[j], C[i], smallest
+                )
                 step = min(step, there / (here * sums[j]))
             out[r, t] = out[r, t - 1] + math.log(step)

@@ -47,7 +47,7 @@ def sample_zeros(
             if not _insert(table, rank):
                 rank = top
                 _insert(table, rank)
-            out[at] = _shifted(mine, rank)
+            out[at] = _find_zero_cell(mine, rank)
             at += 1
         written[u] = count
     return written
@@ -66,7 +66,7 @@ def _insert(table: Ints, value: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _shifted(positive: Ints, rank: int) -> int:
+def _find_zero_cell(positive: Ints, rank: int) -> int:
     low, high = 0, len(positive)
     while low < high:
         middle = (low + high) // 2
@@ -109,13 +109,13 @@ def sort_pairs(
 
 
 @njit(cache=True, nogil=True)
-def _at_once(z: int) -> int:
+def _cells_per_product(z: int) -> int:
     """Return how many cells are summed up at a time: below the size at which BLAS starts threads."""
     return max(8, 65_536 // (z * z))
 
 
 @njit(cache=True, nogil=True)
-def gram(
+def fill_gram(
     left: Floats, right: Floats, offsets: Ints, left_index: Index, right_index: Index, out: Floats
 ) -> None:
     """Set ``out[g]`` to the sum over the group's cells of x xᵀ with x = left[l] * right[r].
@@ -123,7 +123,7 @@ def gram(
     The x of some cells are gathered as the rows of X, and XᵀX is one matrix product.
     """
     z = left.shape[1]
-    room = _at_once(z)
+    room = _cells_per_product(z)
     X = np.empty((room, z))
     product = np.empty((z, z))
     for g in range(len(offsets) - 1):
@@ -139,7 +139,7 @@ def gram(
 
 
 @njit(cache=True, nogil=True)
-def weighted_sum(
+def add_weighted_products(
     left: Floats, right: Floats, left_index: Index, right_index: Index, group: Index,
     value: Small, out: Floats,
 ) -> None:  # fmt: skip
@@ -198,7 +198,7 @@ _AT_ONCE = 262_144  # elements of a product: below the size at which BLAS starts
 
 
 @njit(cache=True, nogil=True)
-def clamped(coefficients: Floats, transposed: Floats, smallest: float, out: Floats) -> None:
+def clamp_products(coefficients: Floats, transposed: Floats, smallest: float, out: Floats) -> None:
     """Set ``out[j]`` to max(Σ_k coefficients[k] transposed[k, j], smallest)."""
     z, n = transposed.shape
     out[:] = 0.0
@@ -222,16 +222,16 @@ def clamped(coefficients: Floats, transposed: Floats, smallest: float, out: Floa
 
 
 @njit(cache=True, nogil=True)
-def rows_at_once(z: int, n: int) -> int:
-    """Return how many rows of n values `clamped_rows` may make without BLAS starting threads."""
+def rows_per_product(z: int, n: int) -> int:
+    """Return how many rows of n values `clamp_product_rows` may make without BLAS starting threads."""
     return max(1, _AT_ONCE // max(z * n, 1))
 
 
 @njit(cache=True, nogil=True)
-def clamped_rows(
+def clamp_product_rows(
     coefficients: Floats, rows: Floats, transposed: Floats, smallest: float, X: Floats, out: Floats
 ) -> None:
-    """Set ``out[r]`` to what `clamped` makes of coefficients * rows[r], all rows in one product."""
+    """Set ``out[r]`` to what `clamp_products` makes of coefficients * rows[r], all rows in one product."""
     count = len(rows)
     for r in range(count):
         for k in range(len(coefficients)):
@@ -243,20 +243,20 @@ def clamped_rows(
 
 
 @njit(cache=True, nogil=True)
-def row_sums(a: Floats, B: Floats, CT: Floats, smallest: float, sums: Floats) -> None:
+def sum_clamped_rows(a: Floats, B: Floats, CT: Floats, smallest: float, sums: Floats) -> None:
     """Set ``sums[i]`` to Σ_j max(Σ_k a_k b_ik c_jk, smallest)."""
     n = CT.shape[1]
-    room = rows_at_once(len(a), n)
+    room = rows_per_product(len(a), n)
     X, rows = np.empty((room, len(a))), np.empty((room, n))
     for first in range(0, len(B), room):
         stop = min(first + room, len(B))
-        clamped_rows(a, B[first:stop], CT, smallest, X, rows)
+        clamp_product_rows(a, B[first:stop], CT, smallest, X, rows)
         for i in range(first, stop):
-            sums[i] = _tile_sum(rows[i - first], 0, n)
+            sums[i] = _sum_tile(rows[i - first], 0, n)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _tile_sum(values: Floats, first: int, stop: int) -> float:
+def _sum_tile(values: Floats, first: int, stop: int) -> float:
     total = 0.0
     for j in range(first, stop):
         total += values[j]
@@ -264,17 +264,17 @@ def _tile_sum(values: Floats, first: int, stop: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def total_of(values: Floats, tiles: Floats) -> float:
+def sum_by_tiles(values: Floats, tiles: Floats) -> float:
     """Return the sum, and leave the sums of tiles of `TILE` values in `tiles`."""
     total = 0.0
     for b in range(len(tiles)):
-        tiles[b] = _tile_sum(values, b * TILE, min((b + 1) * TILE, len(values)))
+        tiles[b] = _sum_tile(values, b * TILE, min((b + 1) * TILE, len(values)))
         total += tiles[b]
     return total
 
 
 @njit(cache=True, nogil=True)
-def pick(values: Floats, tiles: Floats, target: float) -> int:
+def pick_index(values: Floats, tiles: Floats, target: float) -> int:
     """Return the first index at which the running sum exceeds `target`; inverse-CDF sampling."""
     b = 0
     while b < len(tiles) - 1 and target >= tiles[b]:
@@ -289,7 +289,7 @@ def pick(values: Floats, tiles: Floats, target: float) -> int:
 
 
 @njit(cache=True, nogil=True)
-def pair(a: Floats, b: Floats, c: Floats, smallest: float) -> float:
+def clamp_triple_product(a: Floats, b: Floats, c: Floats, smallest: float) -> float:
     total = 0.0
     for k in range(len(a)):
         total += a[k] * b[k] * c[k]

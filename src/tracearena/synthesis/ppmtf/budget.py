@@ -64,14 +64,14 @@ def privacy_budget(model: PPMTF, kappa: float | None = None) -> PrivacyBudget:
     """
     if model.zeros == "all":
         raise ParameterError("ε is known for zeros='sampled' only: with all zeros no proof holds")
-    used = measured_kappa(model) if kappa is None else kappa
+    used = measure_kappa(model) if kappa is None else kappa
     require_number("kappa", used, at_least=0)
     return PrivacyBudget(_epsilon_trace(model, used), _epsilon_location(model, used), used, model.alpha)
 
 
 def _epsilon_trace(model: PPMTF, kappa: float) -> float:
     total = 0.0
-    for kept, zeros, largest in _rules(model):
+    for kept, zeros, largest in _count_limits(model):
         total += min(3 * kept, kept + zeros) * (largest + kappa) ** 2
     return float(model.alpha * total)
 
@@ -80,14 +80,14 @@ def _epsilon_location(model: PPMTF, kappa: float) -> float:
     return float(model.alpha * (4 * model.largest_transition + 8 * model.largest_visit + 12 * kappa - 6))
 
 
-def _rules(model: PPMTF) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+def _count_limits(model: PPMTF) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     return (
         (model.kept_transitions, model.zero_transitions, model.largest_transition),
         (model.kept_visits, model.zero_visits, model.largest_visit),
     )
 
 
-def measured_kappa(
+def measure_kappa(
     model: PPMTF,
 ) -> float:
     """Return the smallest κ with every reconstructed count in [−κ, r_max + κ].
@@ -100,10 +100,10 @@ def measured_kappa(
         (moves.users, moves.places, moves.next_places, model.largest_transition),
         (visits.users, visits.places, visits.slots, model.largest_visit),
     )
-    return max(_beyond(*part) for part in parts)
+    return max(_measure_overshoot(*part) for part in parts)
 
 
-def _beyond(
+def _measure_overshoot(
     users: NDArray[np.float64], places: NDArray[np.float64], targets: NDArray[np.float64], largest: int
 ) -> float:
     """Return how far Σ_k a b c reaches beyond 0 and `largest`."""
@@ -149,7 +149,7 @@ def fit_bounded(
     closest = np.inf
     for attempt in range(attempts):
         tried = replace(model).fit(traces, seed=child_seed(root, attempt))
-        found = measured_kappa(tried)
+        found = measure_kappa(tried)
         if found <= kappa:
             return tried, attempt + 1
         closest = min(closest, found)

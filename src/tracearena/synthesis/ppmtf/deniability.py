@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import (
+    BroadcastValue,
     SeedLike,
-    Shared,
     block_ranges,
     current_cluster,
     current_progress,
@@ -28,7 +28,7 @@ from tracearena.engine import (
 from tracearena.errors import DataError, ParameterError
 from tracearena.files import write_csv
 from tracearena.synthesis.ppmtf.generation import TraceModel
-from tracearena.synthesis.ppmtf.tally import Tally
+from tracearena.synthesis.ppmtf.tally import DeniabilityCheckpoint
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def measure_deniability(
     verifiers: int | None = None,
     early_stop: bool = False,
     seed: SeedLike = None,
-    tally: Tally | None = None,
+    tally: DeniabilityCheckpoint | None = None,
 ) -> Deniability:
     """Test synthetic traces for (k, η)-plausible deniability.
 
@@ -166,12 +166,12 @@ def measure_deniability(
     chosen = generator(seed).permutation(n_users)[:size]
     table, owner = model.days_of(synthetic)
     found = np.empty(len(table), np.int32)
-    kept = Tally() if tally is None else tally
+    kept = DeniabilityCheckpoint() if tally is None else tally
     for kind, (one, rows) in enumerate(model.trace_model_.by_kind(model.day_numbers(synthetic))):
-        running, own = _weighed(one, table[rows], owner[rows], float(eta))
+        running, own = _estimate_own_likelihoods(one, table[rows], owner[rows], float(eta))
         if len(own) and not (-own / eta < _FARTHEST).all():
             raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
-        scan = Scan(one, table[rows], owner[rows], running, bucket_of(own, eta), float(eta))
+        scan = VerifierScan(one, table[rows], owner[rows], running, bucket_of(own, eta), float(eta))
         found[rows] = scan.count(
             chosen,
             int(k) if early_stop else None,
@@ -182,7 +182,7 @@ def measure_deniability(
     return Deniability(found, int(k), float(eta), size, early_stop)
 
 
-def _weighed(
+def _estimate_own_likelihoods(
     model: TraceModel, table: NDArray[np.int32], owner: NDArray[np.int64], eta: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return about the running log-likelihood of each trace under its own user, and one in its bucket.
@@ -211,7 +211,7 @@ _SMALLEST, _LARGEST = 1e-20, 1e6
 """Between these, no float32 product of factors is lost or infinite."""
 
 
-class Scan:
+class VerifierScan:
     """The traces of a test, and the counting of those who could have made them.
 
     Parameters
@@ -239,9 +239,9 @@ class Scan:
         nobody = model.users[:0]
         bare = replace(model, users=nobody, visit_users=nobody)
         scale = np.exp(np.clip(running[:, :-1] - running[:, 1:], -60, 60)).astype(np.float32)
-        steps = Steps.of(table, model.slot_of, len(model.places), scale, bucket, eta)
-        exact = WholeSums(bare, table, owner, bucket, eta)
-        self._verdicts = Shared(Verdicts(exact, steps if is_bounded(model) else None))
+        steps = TraceSteps.of(table, model.slot_of, len(model.places), scale, bucket, eta)
+        exact = ExactVerifierCounter(bare, table, owner, bucket, eta)
+        self._verdicts = BroadcastValue(VerifierCounter(exact, steps if is_bounded(model) else None))
         self._n_traces = len(table)
 
     def count(
@@ -283,7 +283,7 @@ class Scan:
         self, traces: NDArray[np.int64], verifiers: NDArray[np.int64], done: int, of: int
     ) -> NDArray[np.int32]:
         def work(
-            block: int, first: int, stop: int, mine: Any, a: Any, a2: Any, verdicts: Verdicts
+            block: int, first: int, stop: int, mine: Any, a: Any, a2: Any, verdicts: VerifierCounter
         ) -> NDArray[np.int32]:
             return verdicts.count(traces, mine, a, a2)
 
@@ -310,7 +310,7 @@ def is_bounded(model: TraceModel) -> bool:
     return model.smallest >= _SMALLEST and float(np.prod(largest)) * model.users.shape[1] <= _LARGEST
 
 
-class Verdicts:
+class VerifierCounter:
     """Who could have made which trace.
 
     Parameters
@@ -321,7 +321,7 @@ class Verdicts:
         Their steps; None if the model is one whose bounds do not hold.
     """
 
-    def __init__(self, exact: WholeSums, steps: Steps | None) -> None:
+    def __init__(self, exact: ExactVerifierCounter, steps: TraceSteps | None) -> None:
         self.exact, self.steps = exact, steps
         places = exact.model.places, exact.model.next_places
         self.bt, self.ct = (np.ascontiguousarray(matrix.T.astype(np.float32)) for matrix in places)
@@ -330,14 +330,14 @@ class Verdicts:
         self, traces: NDArray[np.int64], verifiers: NDArray[np.int64], a: Any, a2: Any
     ) -> NDArray[np.int32]:
         """Return for each of some traces how many verifiers, with rows of A, could have made it."""
-        from tracearena.synthesis.ppmtf._deniability_kernels import verdicts
+        from tracearena.synthesis.ppmtf._deniability_kernels import count_by_bounds
 
         m, exact, steps = self.exact.model, self.exact, self.steps
         counts = np.zeros(len(exact.table), np.int32)
         if steps is None:
             exact.count(traces, verifiers, a, a2, counts)
             return counts[traces]
-        open_trace, open_verifier = verdicts(
+        open_trace, open_verifier = count_by_bounds(
             a, m.places, m.next_places, a2, exact.b2t, m.slots, self.bt, self.ct, int(m.slot_of[0]),
             m.smallest, verifiers, traces, *steps[:8], exact.owner, *steps[8:], counts,
         )  # fmt: skip
@@ -347,7 +347,7 @@ class Verdicts:
         return counts[traces]
 
 
-class WholeSums:
+class ExactVerifierCounter:
     """The count without bounds: every step's probability from whole rows in float64.
 
     It decides what bounds leave open; `count` depends on neither the other traces nor the other verifiers.
@@ -391,7 +391,7 @@ _UNIT = 2.0**-24
 _NEAR_0, _NEAR_INF = 1e-290, 1e290
 
 
-class Steps(NamedTuple):
+class TraceSteps(NamedTuple):
     """The steps of some traces, moves and stays apart.
 
     Attributes
@@ -430,14 +430,14 @@ class Steps(NamedTuple):
         scale: NDArray[np.float32],
         bucket: NDArray[np.float64],
         eta: float,
-    ) -> Steps:
+    ) -> TraceSteps:
         """Take apart traces (rows of places) whose steps have scales, and whose buckets are given."""
         slots = np.broadcast_to(slot_of[1:].astype(np.int32), (len(table), table.shape[1] - 1))
         moves = table[:, 1:] != table[:, :-1]
         weights = scale[moves]
         offsets, stay_offsets = _offsets(moves), _offsets(~moves)
         summed = np.concatenate([[0.0], np.cumsum(np.log(weights, dtype=np.float64))])
-        edges = _edges(summed[offsets[1:]] - summed[offsets[:-1]], bucket, eta)
+        edges = _bucket_edges(summed[offsets[1:]] - summed[offsets[:-1]], bucket, eta)
         rounded = 1 - (4 * np.diff(offsets) + 32) * _UNIT
         least = np.nextafter((edges[:, 0] * rounded).astype(np.float32), np.float32(-np.inf))
         return cls(
@@ -458,7 +458,9 @@ def _offsets(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(chosen.sum(axis=1))]).astype(np.int64)
 
 
-def _edges(log_scale: NDArray[np.float64], bucket: NDArray[np.float64], eta: float) -> NDArray[np.float64]:
+def _bucket_edges(
+    log_scale: NDArray[np.float64], bucket: NDArray[np.float64], eta: float
+) -> NDArray[np.float64]:
     """Return the four limits of each trace; the margin is far more than sums in float64 round away."""
     below, above = -(bucket + 1) * eta, -bucket * eta
     margin = _MARGIN * (1 + np.abs(below) + np.abs(log_scale))

@@ -15,15 +15,15 @@ from tracearena.engine import SeedLike, child_seed, generator, one_library_threa
 from tracearena.errors import DataError
 from tracearena.mobility.transitions import transition_counts, visit_counts
 from tracearena.synthesis.ppmtf.gibbs import Factors
-from tracearena.synthesis.ppmtf.tensors import usual_scales
-from tracearena.synthesis.ppmtf.training import starting_factors, train
+from tracearena.synthesis.ppmtf.tensors import default_zero_scales
+from tracearena.synthesis.ppmtf.training import build_starting_factors, train
 from tracearena.traces import Traces
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.model import PPMTF
 
 
-Watched = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+WatchedCells = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 WATCHED = 100
 MIXED_BELOW = 1.1
 
@@ -113,18 +113,18 @@ def run_chains(
     require_whole("chains", chains, at_least=2, at_most=1_000)
     require_whole("watched", watched, at_least=1)
     root = seed_sequence(seed)
-    cells = _chosen(traces, watched, child_seed(root, 0))
+    cells = _choose_watched_cells(traces, watched, child_seed(root, 0))
     names = ("error", *(f"transition {n + 1}" for n in range(len(cells[0]))))
     names += tuple(f"visit {n + 1}" for n in range(len(cells[1])))
     names += tuple(f"population {n + 1}" for n in range(len(cells[2])))
     draws = [
-        _chain(model, traces, child_seed(root, 1), child_seed(root, 2, number), cells)
+        _run_chain(model, traces, child_seed(root, 1), child_seed(root, 2, number), cells)
         for number in range(chains)
     ]
     return ChainReport(names, np.ascontiguousarray(np.transpose(draws, (2, 0, 1))))
 
 
-def _chosen(traces: Traces, watched: int, seed: np.random.SeedSequence) -> Watched:
+def _choose_watched_cells(traces: Traces, watched: int, seed: np.random.SeedSequence) -> WatchedCells:
     """Choose seen cells of both tensors (user, place, and next place or slot), and places in a slot."""
     rng = generator(seed)
     found = []
@@ -139,26 +139,28 @@ def _chosen(traces: Traces, watched: int, seed: np.random.SeedSequence) -> Watch
     return found[0], found[1], np.stack(np.divmod(most, slots), axis=1)
 
 
-def _chain(
+def _run_chain(
     model: PPMTF,
     traces: Traces,
     cells_root: np.random.SeedSequence,
     root: np.random.SeedSequence,
-    cells: Watched,
+    cells: WatchedCells,
 ) -> NDArray[np.float64]:
     """Run one chain; return iterations × watched."""
     one = type(model)(**model.parameters())
     frame = one._set_frame(traces)
     one._root, one.error_, one.iteration_ = root, [], 0
-    one._set_factors(starting_factors(one))
+    one._set_factors(build_starting_factors(one))
     seen: list[NDArray[np.float64]] = []
     with one_library_thread():
-        scales = usual_scales(frame.mostly_moves)
-        train(one, traces, scales, cells_root=cells_root, watch=_watching(cells, seen))
+        scales = default_zero_scales(frame.mostly_moves)
+        train(one, traces, scales, cells_root=cells_root, watch=_build_watcher(cells, seen))
     return np.column_stack([one.error_, np.array(seen)])
 
 
-def _watching(cells: Watched, seen: list[NDArray[np.float64]]) -> Callable[[Sequence[Factors]], None]:
+def _build_watcher(
+    cells: WatchedCells, seen: list[NDArray[np.float64]]
+) -> Callable[[Sequence[Factors]], None]:
     (n, i, j), (m, k, t), (place, slot) = (one.T for one in cells)
 
     def watch(factors: Sequence[Factors]) -> None:
@@ -192,7 +194,7 @@ def split_r_hat(draws: Draws) -> float:
     """
     from scipy.stats import norm, rankdata
 
-    halves = _halves(draws)
+    halves = _split_halves(draws)
     if np.ptp(halves) == 0:
         return 1.0
     ranks = rankdata(halves).reshape(halves.shape)
@@ -215,7 +217,7 @@ def effective_draws(draws: Draws) -> float:
     >>> 3000 < effective_draws(rng.normal(size=(4, 1000))) < 5000
     True
     """
-    halves = _halves(draws)
+    halves = _split_halves(draws)
     chains, n = halves.shape
     total = float(chains * n)
     if np.ptp(halves) == 0:
@@ -231,7 +233,7 @@ def effective_draws(draws: Draws) -> float:
     return total / length
 
 
-def _halves(draws: Draws) -> Draws:
+def _split_halves(draws: Draws) -> Draws:
     values = np.asarray(draws, np.float64)
     if values.ndim != 2 or values.shape[1] < 4:
         raise DataError("draws are chains × at least 4 iterations")

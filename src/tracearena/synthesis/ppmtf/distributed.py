@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tracearena import io
 from tracearena.engine import Cluster, block_ranges
 from tracearena.engine.blocks import Node, join_sums
-from tracearena.engine.cluster import even_ranges, task, worker_threads
+from tracearena.engine.cluster import split_evenly, worker_context, worker_threads
 from tracearena.errors import FileError
 from tracearena.synthesis.ppmtf.gibbs import (
     Iteration,
@@ -31,7 +31,7 @@ from tracearena.synthesis.ppmtf.gibbs import (
     RowStatistics,
     UserStep,
 )
-from tracearena.synthesis.ppmtf.tensors import Arrangement
+from tracearena.synthesis.ppmtf.tensors import CellArrangement
 from tracearena.synthesis.ppmtf.training import USERS_PER_DIGEST, TrainingFrame
 from tracearena.traces import Places, Traces
 
@@ -61,7 +61,7 @@ class RemoteUsers:
         self,
         cluster: Cluster,
         traces: Traces | PartitionedTraces,
-        arrangement: Arrangement,
+        arrangement: CellArrangement,
         *,
         lean: bool = False,
         iterations: int,
@@ -152,13 +152,13 @@ def _assign_workers(homes: list[str], alive: list[str]) -> list[str]:
 
 def _split_traces(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
     """Return, for each worker, the number of its first user, and the traces of its users."""
-    ranges = even_ranges(-(-traces.n_users // size), workers)
+    ranges = split_evenly(-(-traces.n_users // size), workers)
     bare = traces.without_timestamps()
     return [(first * size, bare.take_users(slice(first * size, stop * size))) for first, stop in ranges]
 
 
-def _arrange_cells(piece: Traces | Files, how: tuple[Arrangement, bool], number: int) -> LocalUsers:
-    with task(worker_threads()):
+def _arrange_cells(piece: Traces | Files, how: tuple[CellArrangement, bool], number: int) -> LocalUsers:
+    with worker_context(worker_threads()):
         read = [(piece, None)] if isinstance(piece, Traces) else piece.read()
         parts = [traces.without_timestamps() for traces, _ in read]
         return LocalUsers.of(parts, how[0], number=number, lean=how[1])
@@ -169,24 +169,24 @@ def _read_weights(held: LocalUsers) -> list[float]:
 
 
 def _draw_users(held: LocalUsers, state: State) -> list[Node[UserStep]]:
-    with task(worker_threads()):
+    with worker_context(worker_threads()):
         _, sums = held.draw_users(state[1])
         return sums.nodes
 
 
 def _draw_places(state: State, *sums: list[Node[UserStep]]) -> DrawnPlaces:
-    with task():
+    with worker_context():
         total = join_sums(sums).total()
         return state[1].draw_places(total.places), total.moments, total.squared_error
 
 
 def _sum_targets(held: LocalUsers, state: State, drawn: DrawnPlaces) -> list[Node[RowStatistics]]:
-    with task(worker_threads()):
+    with worker_context(worker_threads()):
         return held.target_sums(held.rows(state[1]), drawn[0]).nodes
 
 
 def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatistics]]) -> State:
-    with task():
+    with worker_context():
         _, iteration = state
         places, moments, error = drawn
         targets = iteration.draw_targets(join_sums(sums).total())
@@ -195,7 +195,7 @@ def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatisti
 
 
 def _read_rows(held: LocalUsers, iteration: Iteration) -> Matrix:
-    with task(worker_threads()):
+    with worker_context(worker_threads()):
         return held.rows(iteration)
 
 
@@ -270,7 +270,7 @@ class PartitionedTraces:
         """Return, for each worker, the number of its first user, and its files."""
         return [
             (self._first_users[first], self._some(first, stop))
-            for first, stop in even_ranges(len(self.files.paths), workers)
+            for first, stop in split_evenly(len(self.files.paths), workers)
         ]
 
     def _some(self, first: int, stop: int) -> Files:

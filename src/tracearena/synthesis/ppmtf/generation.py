@@ -25,7 +25,7 @@ _TRACES_PER_PIECE = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Habits:
+class VirtualUserHabits:
     """What users do beyond their factors.
 
     Attributes
@@ -108,7 +108,7 @@ class TraceModel:
         return (self.users,) if self.visit_users is self.users else (self.users, self.visit_users)
 
     def draw(
-        self, days: int, root: np.random.SeedSequence, *, habits: Habits | None = None
+        self, days: int, root: np.random.SeedSequence, *, habits: VirtualUserHabits | None = None
     ) -> NDArray[np.int32]:
         """Draw `days` traces of every user; users × days × instants of a day.
 
@@ -124,25 +124,25 @@ class TraceModel:
         b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
         c_transposed, b2_transposed = np.ascontiguousarray(c.T), np.ascontiguousarray(b2.T)
         slot_of, smallest, length = self.slot_of, self.smallest, len(self.slot_of)
-        used = habits or Habits()
+        used = habits or VirtualUserHabits()
         homes, weight, offsets, next_seen, visit_seen = used.arrays(len(self.users), len(self.slots))
         instant_of = used.instant_of(slot_of)
 
         def work(
             block: int, first: int, stop: int, home: Any, a: Matrix, a2: Matrix | None = None
         ) -> NDArray[np.int32]:
-            from tracearena.synthesis.ppmtf._generation_kernels import walk, walk_seen
+            from tracearena.synthesis.ppmtf._generation_kernels import draw_seen_walks, draw_walks
 
             traces = np.empty((stop - first, days, length), np.int32)
             uniforms = stream(root, block).random((stop - first, days, len(instant_of), 2))
             other = a if a2 is None else a2
             if used.pace is not None:
-                walk_seen(
+                draw_seen_walks(
                     a, b, c, other, b2, b2_transposed, d, slot_of, smallest, home, weight, offsets, next_seen,
                     visit_seen, instant_of, used.pace, uniforms, traces,
                 )  # fmt: skip
                 return traces
-            walk(
+            draw_walks(
                 a, b, c, c_transposed, other, b2, b2_transposed, d, slot_of, smallest,
                 home, weight, offsets, next_seen, visit_seen, instant_of, uniforms, traces,
             )  # fmt: skip
@@ -173,7 +173,7 @@ class TraceModel:
         kinds: list[tuple[TraceModel, NDArray[np.int64]]],
         days: int,
         root: np.random.SeedSequence,
-        habits: Habits | None,
+        habits: VirtualUserHabits | None,
     ) -> NDArray[np.int32]:
         table = np.empty((len(self.users), days, len(self.slot_of)), np.int32)
         for number, (model, rows) in enumerate(kinds):
@@ -299,7 +299,7 @@ class VirtualUsers:
     """
 
     model: TraceModel
-    habits: Habits | None
+    habits: VirtualUserHabits | None
     _root: np.random.SeedSequence
 
     def __len__(self) -> int:
@@ -328,7 +328,7 @@ def sample_virtual_users(
     interval_s: int,
     homes: bool = False,
     seen: SeenCells | None = None,
-    walk: Walk | None = None,
+    walk: DayWalk | None = None,
 ) -> VirtualUsers:
     """Draw n virtual users.
 
@@ -363,14 +363,16 @@ def sample_virtual_users(
     rows = sample_rows(moves, n, child_seed(root, _ROWS))
     others = rows if visits is moves else sample_rows(visits, n, child_seed(root, _VISIT_ROWS))
     model = replace(trained, users=rows, visit_users=others)
-    weight, steps = _home_weight(len(model.slots)), max(interval_s // STEP_S, 1)
+    weight, steps = _build_home_weight(len(model.slots)), max(interval_s // STEP_S, 1)
     if walk is not None:
         model, seen, at_home = walk.stretched(model, seen)
         weight, steps = np.where(at_home, HOME_WEIGHT, 0.0), 1
     pace = None if walk is None else walk.pace
-    habits = Habits(seen=seen, pace=pace) if homes or seen is not None or walk is not None else None
+    habits = (
+        VirtualUserHabits(seen=seen, pace=pace) if homes or seen is not None or walk is not None else None
+    )
     if habits is not None and homes:
-        chosen = _homes(model, habits, child_seed(root, _HOMES))
+        chosen = _draw_homes(model, habits, child_seed(root, _HOMES))
         habits = replace(habits, homes=chosen, home_weight=weight, home_steps=steps)
     return VirtualUsers(model, habits, root)
 
@@ -393,7 +395,9 @@ def sample_rows(prior: Gaussian, n: int, root: np.random.SeedSequence) -> NDArra
     return np.ascontiguousarray(prior.mean + np.linalg.solve(lower.T, np.vstack(noise).T).T)
 
 
-def _homes(model: TraceModel, habits: Habits, root: np.random.SeedSequence) -> NDArray[np.int32]:
+def _draw_homes(
+    model: TraceModel, habits: VirtualUserHabits, root: np.random.SeedSequence
+) -> NDArray[np.int32]:
     """Draw everybody's home from her own visit probabilities at the first instant of the day."""
     homes = np.empty(len(model.users), np.int32)
     weights = model.visit_users * model.slots[model.slot_of[0]]
@@ -410,7 +414,7 @@ def _homes(model: TraceModel, habits: Habits, root: np.random.SeedSequence) -> N
     return homes
 
 
-def _home_weight(slots: int) -> NDArray[np.float64]:
+def _build_home_weight(slots: int) -> NDArray[np.float64]:
     from_an_end = np.minimum(np.arange(slots), np.arange(slots)[::-1])
     return np.where(from_an_end < HOME_SLOTS, HOME_WEIGHT, 0.0)
 
@@ -419,7 +423,7 @@ def _home_weight(slots: int) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Walk:
+class DayWalk:
     """The day of virtual users, step by step.
 
     Parameters
@@ -434,7 +438,7 @@ class Walk:
 
     Examples
     --------
-    >>> Walk(before=2, home=3).order(np.array([0, 0, 1, 1, 2, 2]))[0].tolist()
+    >>> DayWalk(before=2, home=3).order(np.array([0, 0, 1, 1, 2, 2]))[0].tolist()
     [0, 0, 0, 0, 1, 1, 2, 2]
     """
 

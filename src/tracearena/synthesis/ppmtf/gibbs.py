@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tracearena.engine import PairwiseSum, block_ranges, fold_blocks, run_blocks, stream, sum_blocks
 from tracearena.io.ppmtf import Parameters
-from tracearena.synthesis.ppmtf.tensors import USERS_PER_BLOCK, Arrangement, Cells, LeanCells
+from tracearena.synthesis.ppmtf.tensors import USERS_PER_BLOCK, CellArrangement, Cells, LeanCells
 from tracearena.traces import Traces
 
 Matrix = NDArray[np.float64]
@@ -166,7 +166,7 @@ class LocalUsers:
 
     @classmethod
     def of(
-        cls, parts: Sequence[Traces], arrangement: Arrangement, *, number: int = 0, lean: bool = False
+        cls, parts: Sequence[Traces], arrangement: CellArrangement, *, number: int = 0, lean: bool = False
     ) -> LocalUsers:
         """Arrange the cells of some traces, whose first block has a number."""
         anew = LeanCells(parts, arrangement, number)
@@ -216,7 +216,7 @@ class LocalUsers:
         """Sum up what C and D need to know of these blocks, given the new B."""
 
         def work(block: int, first: int, stop: int) -> RowStatistics:
-            return target_statistics(self.cells[block - self.number], rows[first:stop], places)
+            return sum_target_statistics(self.cells[block - self.number], rows[first:stop], places)
 
         return sum_blocks(work, self._ranges, number=self.number)
 
@@ -279,7 +279,7 @@ class GibbsChain:
         self.hyperprior = hyperprior
         self.root = root
         self.state = ChainState(factors, None)
-        self._user_moments = _moments(factors.users, users.users_per_block)
+        self._user_moments = _sum_moments(factors.users, users.users_per_block)
 
     @property
     def factors(self) -> Factors:
@@ -314,7 +314,7 @@ class GibbsChain:
         return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
 
 
-def _moments(users: Matrix, users_per_block: int) -> Moments:
+def _sum_moments(users: Matrix, users_per_block: int) -> Moments:
     def work(block: int, first: int, stop: int) -> Moments:
         return Moments.of(users[first:stop])
 
@@ -446,13 +446,13 @@ class Hyperprior:
         scatter = rows.outer - (n * np.outer(average, average) if self.scatter == "centred" else 0)
         away = prior_mean - average
         inverse = np.eye(z) / self.scale + scatter + self.beta * n / (self.beta + n) * np.outer(away, away)
-        precision = wishart(np.asarray(np.linalg.inv(inverse), np.float64), self.nu + n, rng)
+        precision = draw_wishart(np.asarray(np.linalg.inv(inverse), np.float64), self.nu + n, rng)
         centre = (self.beta * prior_mean + n * average) / (self.beta + n)
         lower = np.linalg.cholesky((self.beta + n) * precision)
         return Gaussian(centre + np.linalg.solve(lower.T, rng.standard_normal(z)), precision)
 
 
-def wishart(scale: NDArray[np.float64], degrees: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def draw_wishart(scale: NDArray[np.float64], degrees: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw from the Wishart distribution by Bartlett's decomposition."""
     z = len(scale)
     factor = np.tril(rng.standard_normal((z, z)), -1)
@@ -521,23 +521,23 @@ def step_users(
     rng: np.random.Generator,
 ) -> tuple[Matrix, UserStep]:
     """Draw the block's rows of A given B, C and D, and sum up what B needs to know."""
-    from tracearena.synthesis.ppmtf._gibbs_kernels import weighted_sum
+    from tracearena.synthesis.ppmtf._gibbs_kernels import add_weighted_products
 
     z = places.shape[1]
     mine = np.zeros((cells.n_users, z))
-    weighted_sum(places, targets, cells.place, cells.target, cells.user, cells.value, mine)
+    add_weighted_products(places, targets, cells.place, cells.target, cells.user, cells.value, mine)
     users, error = draw_rows(RowStatistics(cells.user_gram(places, targets), mine), alpha, prior, rng)
     weighted = np.zeros_like(places)
-    weighted_sum(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
+    add_weighted_products(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
     statistics = RowStatistics(cells.place_gram(users, targets), weighted)
     return users, UserStep(statistics, Moments.of(users), error + cells.squared_values)
 
 
-def target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:
+def sum_target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:
     """Sum up what C and D need to know of a block, given its rows of A and the new B."""
-    from tracearena.synthesis.ppmtf._gibbs_kernels import weighted_sum
+    from tracearena.synthesis.ppmtf._gibbs_kernels import add_weighted_products
 
     gram = cells.target_gram(users, places)
     weighted = np.zeros((len(gram), users.shape[1]))
-    weighted_sum(users, places, cells.user, cells.place, cells.target, cells.value, weighted)
+    add_weighted_products(users, places, cells.user, cells.place, cells.target, cells.value, weighted)
     return RowStatistics(gram, weighted)

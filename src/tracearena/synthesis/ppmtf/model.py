@@ -23,12 +23,12 @@ from tracearena.checks import (
 from tracearena.engine import SeedLike, one_library_thread, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import ClusterPopulations, cluster_populations
-from tracearena.synthesis.baselines import traces_of_days, trainable
+from tracearena.synthesis.baselines import build_day_traces, check_trainable
 from tracearena.synthesis.ppmtf import model_io
-from tracearena.synthesis.ppmtf.generation import TraceModel, VirtualUsers, Walk, sample_virtual_users
+from tracearena.synthesis.ppmtf.generation import DayWalk, TraceModel, VirtualUsers, sample_virtual_users
 from tracearena.synthesis.ppmtf.gibbs import Factors, Scatter
-from tracearena.synthesis.ppmtf.tensors import Zeros, usual_scales
-from tracearena.synthesis.ppmtf.training import Convergence, TrainingFrame, starting_factors, train
+from tracearena.synthesis.ppmtf.tensors import Zeros, default_zero_scales
+from tracearena.synthesis.ppmtf.training import Convergence, TrainingFrame, build_starting_factors, train
 from tracearena.traces import Clock, Places, Traces
 
 if TYPE_CHECKING:
@@ -197,10 +197,10 @@ class PPMTF(Synthesizer):
             self._root = seed_sequence(seed)
             self.error_: list[float] = []
             self.iteration_ = 0
-            self._set_factors(starting_factors(self))
+            self._set_factors(build_starting_factors(self))
         if self.iteration_ < self.iterations:
             with one_library_thread():
-                scales = usual_scales(frame.mostly_moves)
+                scales = default_zero_scales(frame.mostly_moves)
                 train(self, traces, scales, lean=lean, checkpoint=checkpoint)
         if checkpoint is not None:
             self.save(checkpoint)
@@ -211,7 +211,9 @@ class PPMTF(Synthesizer):
             from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
 
             require_kind(self, traces, Traces, PartitionedTraces)
-        frame = TrainingFrame.of(trainable(self, traces)) if isinstance(traces, Traces) else traces.frame
+        frame = (
+            TrainingFrame.of(check_trainable(self, traces)) if isinstance(traces, Traces) else traces.frame
+        )
         self.user_ids_ = frame.user_ids
         self.places_: Places = frame.places
         self.clock_: Clock = frame.clock
@@ -248,7 +250,7 @@ class PPMTF(Synthesizer):
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
         root = seed_sequence(seed)
         table = self.trace_model_.draw(traces_per_user, root)
-        return traces_of_days(table, self.places_, self.clock_, self.user_ids_)
+        return build_day_traces(table, self.places_, self.clock_, self.user_ids_)
 
     def virtual_users(
         self,
@@ -256,7 +258,7 @@ class PPMTF(Synthesizer):
         *,
         homes: bool = False,
         only_seen: bool = False,
-        walk: Walk | None = None,
+        walk: DayWalk | None = None,
         seed: SeedLike = None,
     ) -> VirtualUsers:
         """Draw users who never lived: PPMTF+.
@@ -305,7 +307,7 @@ class PPMTF(Synthesizer):
         require_whole("days", days, at_least=1, at_most=LARGEST_COUNT)
         users = self.virtual_users(n, homes=homes, only_seen=only_seen, seed=seed)
         table = users.draw(days)
-        return traces_of_days(table, self.places_, self.clock_, np.arange(1, n + 1))
+        return build_day_traces(table, self.places_, self.clock_, np.arange(1, n + 1))
 
     def log_likelihoods(
         self,
@@ -473,10 +475,12 @@ def cluster_features(
     populations = cluster_populations(factors.users, training, synthetic, share=share)
     visits = np.bincount(training.place_index, minlength=len(training.places))
     sign = np.where(factors.slots.sum(axis=0) < 0, -1.0, 1.0)
-    columns = [_unit(sign * matrix).T for matrix in (factors.places, factors.next_places, factors.slots)]
+    columns = [
+        _normalise_columns(sign * matrix).T for matrix in (factors.places, factors.next_places, factors.slots)
+    ]
     return ClusterFeatures(populations, visits / max(visits.sum(), 1), *columns)
 
 
-def _unit(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalise_columns(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale each column to a square sum of 1."""
     return np.asarray(matrix / np.sqrt((matrix**2).sum(axis=0, keepdims=True)))

@@ -25,7 +25,7 @@ from tracearena.io.ppmtf import read_parameters, write_parameters
 from tracearena.synthesis.ppmtf.gibbs import Factors, Gaussian
 from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Grid, Places, Traces
-from tracearena.traces._arrays import identifiers
+from tracearena.traces._arrays import to_id_array
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
@@ -64,7 +64,7 @@ def save(model: PPMTF, path: str | PathLike[str]) -> None:
         values = getattr(model.places_, column)
         if values is not None:
             arrays[f"places_{column}"] = values
-    for number, factors in enumerate(_chains_of(model)):
+    for number, factors in enumerate(_list_chains(model)):
         for matrix, prior in zip(_MATRICES, factors.priors, strict=True):
             arrays[f"{number}_{matrix}"] = getattr(factors, matrix)
             arrays[f"{number}_{matrix}_mean"] = prior.mean
@@ -77,42 +77,42 @@ def load(path: str | PathLike[str]) -> PPMTF:
     """Read a model file, checking that it holds together."""
     from tracearena.synthesis.ppmtf.model import PPMTF
 
-    header, arrays = _read(path)
-    with _field(path, "parameters"):
+    header, arrays = _read_arrays(path)
+    with _blame_field(path, "parameters"):
         model = PPMTF(**header["parameters"])
-    with _field(path, "iteration"):
+    with _blame_field(path, "iteration"):
         model.iteration_ = header["iteration"]
         require_whole("iterations done", model.iteration_, at_least=0, at_most=model.iterations)
-    with _field(path, "error"):
-        model.error_ = _errors(header["error"])
-    with _field(path, "seed"):
+    with _blame_field(path, "error"):
+        model.error_ = _parse_errors(header["error"])
+    with _blame_field(path, "seed"):
         model._root = _seed_from_json(header["seed"])
-    with _field(path, "training_data"):
+    with _blame_field(path, "training_data"):
         model._fingerprint = header["training_data"]
         if not isinstance(model._fingerprint, str):
             raise DataError("it must be a text")
-    with _field(path, "clock"):
+    with _blame_field(path, "clock"):
         model.clock_ = _clock_from_json(header["clock"])
-    with _field(path, "grid, km_per_degree or an array of the places"):
-        model.places_ = _places(header, arrays)
-    with _field(path, "user_ids"):
-        model.user_ids_ = identifiers(arrays["user_ids"], "user_ids")
+    with _blame_field(path, "grid, km_per_degree or an array of the places"):
+        model.places_ = _build_places(header, arrays)
+    with _blame_field(path, "user_ids"):
+        model.user_ids_ = to_id_array(arrays["user_ids"], "user_ids")
         if arrays["user_ids"].dtype.kind not in "iuU":
             raise DataError("ids are whole numbers or texts")
         if len(np.unique(model.user_ids_)) != len(model.user_ids_):
             raise DataError("two users have the same id")
-    with _field(path, "seen_moves or seen_visits"):
+    with _blame_field(path, "seen_moves or seen_visits"):
         frame = len(model.places_), model.clock_.slots_per_day
         model.seen_ = SeenCells.checked(*frame, arrays["seen_moves"], arrays["seen_visits"])
-    with _field(path, "factors"):
-        factors = [_factors(arrays, number) for number in range(1 if model.shared_factors else 2)]
-        _check(model, factors)
+    with _blame_field(path, "factors"):
+        factors = [_build_factors(arrays, number) for number in range(1 if model.shared_factors else 2)]
+        _check_factors(model, factors)
     model._set_factors(factors)
     return model
 
 
 @contextmanager
-def _field(path: str | PathLike[str], name: str) -> Iterator[None]:
+def _blame_field(path: str | PathLike[str], name: str) -> Iterator[None]:
     """Say which part of the file cannot be read; whatever goes wrong there is the file's fault."""
     try:
         yield
@@ -123,7 +123,7 @@ def _field(path: str | PathLike[str], name: str) -> Iterator[None]:
         raise FileError.whole(path, f"is not a whole model file: {name}: {said}", "bad-model") from None
 
 
-def _errors(values: Any) -> list[float]:
+def _parse_errors(values: Any) -> list[float]:
     if not isinstance(values, list):
         raise DataError("it must be a list of numbers")
     for value in values:
@@ -149,16 +149,16 @@ def resume(model: PPMTF, path: str | PathLike[str], fingerprint: str, seed: Seed
     model._root = saved._root
     model.error_ = saved.error_
     model.iteration_ = saved.iteration_
-    model._set_factors(_chains_of(saved))
+    model._set_factors(_list_chains(saved))
 
 
-def _chains_of(model: PPMTF) -> list[Factors]:
+def _list_chains(model: PPMTF) -> list[Factors]:
     if model.shared_factors:
         return [model.transition_factors_]
     return [model.transition_factors_, model.visit_factors_]
 
 
-def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _read_arrays(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     content = io.BytesIO(read_bytes(path, line_end=None))
     try:
         # The sizes are checked before anything is unpacked; np.savez does not compress.
@@ -167,7 +167,7 @@ def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[
             if sum(entry.file_size for entry in entries) > 2 * len(content.getbuffer()):
                 raise FileError.whole(path, "unpacks to more than a model file does", "too-large")
             arrays = {
-                entry.filename.removesuffix(".npy"): _array(packed.read(entry), entry.filename)
+                entry.filename.removesuffix(".npy"): _read_array(packed.read(entry), entry.filename)
                 for entry in entries
             }
         header = json.loads(str(arrays.pop("header")))
@@ -193,7 +193,7 @@ def _read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[
     return header, arrays
 
 
-def _array(content: bytes, name: str) -> NDArray[Any]:
+def _read_array(content: bytes, name: str) -> NDArray[Any]:
     """Read one array of a model: numbers or texts, never objects, of the size that its bytes have."""
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)
@@ -210,7 +210,7 @@ def _array(content: bytes, name: str) -> NDArray[Any]:
     return array.reshape(shape, order="F" if fortran else "C").copy()
 
 
-def _check(model: PPMTF, factors: list[Factors]) -> None:
+def _check_factors(model: PPMTF, factors: list[Factors]) -> None:
     users, places, slots = len(model.user_ids_), len(model.places_), model.clock_.slots_per_day
     for number, chain in enumerate(factors):
         has_moves, has_visits = model.shared_factors or number == 0, model.shared_factors or number == 1
@@ -237,7 +237,7 @@ def _check_prior(name: str, prior: Gaussian) -> None:
         raise DataError(f"the precision of {name} is not positive definite") from None
 
 
-def _factors(arrays: dict[str, NDArray[Any]], number: int) -> Factors:
+def _build_factors(arrays: dict[str, NDArray[Any]], number: int) -> Factors:
     def matrix(name: str) -> NDArray[np.float64]:
         values = arrays[f"{number}_{name}"]
         if values.dtype.kind != "f":
@@ -249,7 +249,7 @@ def _factors(arrays: dict[str, NDArray[Any]], number: int) -> Factors:
     return Factors(a, b, c, d, (priors[0], priors[1], priors[2], priors[3]))
 
 
-def _places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Places:
+def _build_places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Places:
     columns = {name: arrays.get(f"places_{name}") for name in _PLACE_COLUMNS}
     grid = None if header["grid"] is None else Grid(**header["grid"])
     return Places(
@@ -259,11 +259,11 @@ def _places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Places:
         sensitive=columns["sensitive"],
         categories=columns["categories"],
         grid=grid,
-        km_per_degree=_km_per_degree(header["km_per_degree"]),
+        km_per_degree=_parse_km_per_degree(header["km_per_degree"]),
     )
 
 
-def _km_per_degree(value: Any) -> tuple[float, float] | None:
+def _parse_km_per_degree(value: Any) -> tuple[float, float] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != 2:

@@ -17,7 +17,7 @@ _FORMAT = "tracearena-deniability-1"
 
 
 @dataclass
-class Tally:
+class DeniabilityCheckpoint:
     """The counts of the verifiers that are finished, in a file that is gone when all are.
 
     Parameters
@@ -45,10 +45,10 @@ class Tally:
         """Go on with what a stopped test has left, or see that there is none."""
         if self.path is None:
             return
-        refuse_unfinished(self.path, resume=resume)
+        check_deniability_resume(self.path, resume=resume)
         if not resume:
             return
-        kept = _content(self.path)
+        kept = _read_checkpoint(self.path)
         if kept.get("format") != _FORMAT or kept.get("depends_on") != self.depends_on:
             raise ParameterError(
                 f"{self.path}: is of another run: other files, options or seed, or another version; remove "
@@ -77,18 +77,18 @@ class Tally:
             self.path.unlink(missing_ok=True)
 
 
-def unfinished(k_prime: Path) -> Path:
+def deniability_checkpoint_path(k_prime: Path) -> Path:
     """Return the name of the file with the counts of a test whose k′ go to a file."""
     return k_prime.with_name(f"{k_prime.name}.unfinished")
 
 
-def begun_with(path: Path) -> int | None:
+def read_deniability_seed(path: Path) -> int | None:
     """Return the seed that a stopped test was begun with, if it had one."""
-    seed = _content(path).get("seed")
+    seed = _read_checkpoint(path).get("seed")
     return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
 
 
-def refuse_unfinished(path: Path, *, resume: bool) -> None:
+def check_deniability_resume(path: Path, *, resume: bool) -> None:
     """Say at once that a stopped test is there, or that none is, before anything is read."""
     if resume and not path.is_file():
         raise ParameterError(f"there is no stopped run to go on with ({path})")
@@ -99,7 +99,7 @@ def refuse_unfinished(path: Path, *, resume: bool) -> None:
         )
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _read_checkpoint(path: Path) -> dict[str, Any]:
     """Return what a file holds; nothing if it is not one of these."""
     try:
         found = json.loads(path.read_bytes())

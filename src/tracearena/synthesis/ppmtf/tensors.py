@@ -22,7 +22,7 @@ Index = NDArray[np.uint16] | NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Groups:
+class PairGroups:
     """Pairs of indices, sorted by a third: group ``g`` is ``offsets[g]:offsets[g + 1]``."""
 
     offsets: NDArray[np.int64]
@@ -30,7 +30,7 @@ class Groups:
     right: Index
 
     @classmethod
-    def of(cls, key: Index, groups: int, left: Index, right: Index) -> Groups:
+    def of(cls, key: Index, groups: int, left: Index, right: Index) -> PairGroups:
         """Sort pairs by a key below `groups`; pairs with the same key stay in order."""
         from tracearena.synthesis.ppmtf._gibbs_kernels import sort_pairs
 
@@ -41,20 +41,20 @@ class Groups:
 
     def gram(self, left: Matrix, right: Matrix) -> NDArray[np.float64]:
         """Return Σ x xᵀ over the pairs of each group, x the product of the two rows."""
-        from tracearena.synthesis.ppmtf._gibbs_kernels import gram
+        from tracearena.synthesis.ppmtf._gibbs_kernels import fill_gram
 
         z = left.shape[1]
         out = np.empty((len(self.offsets) - 1, z, z))
-        gram(left, right, self.offsets, self.left, self.right, out)
+        fill_gram(left, right, self.offsets, self.left, self.right, out)
         return out
 
 
 class SortedCells:
     """What all blocks of cells have: cells sorted three ways, and the positive ones with their counts."""
 
-    by_user: Groups
-    by_place: Groups
-    by_target: Groups
+    by_user: PairGroups
+    by_place: PairGroups
+    by_target: PairGroups
     user: Index
     place: Index
     target: Index
@@ -88,9 +88,9 @@ class SampledCells(SortedCells):
     """
 
     n_users: int
-    by_user: Groups
-    by_place: Groups
-    by_target: Groups
+    by_user: PairGroups
+    by_place: PairGroups
+    by_target: PairGroups
     user: Index
     place: Index
     target: Index
@@ -137,9 +137,9 @@ class WeightedCells(SortedCells):
 
     n_users: int
     n_next: int
-    by_user: Groups
-    by_place: Groups
-    by_target: Groups
+    by_user: PairGroups
+    by_place: PairGroups
+    by_target: PairGroups
     user: Index
     place: Index
     target: Index
@@ -201,7 +201,7 @@ _CELL_STREAM = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Arrangement:
+class CellArrangement:
     """How the cells of a block of users are made from their traces.
 
     Attributes
@@ -252,7 +252,7 @@ class LeanCells(Sequence[Cells]):
         Number of the first block.
     """
 
-    def __init__(self, parts: Sequence[Traces], arrangement: Arrangement, number: int = 0) -> None:
+    def __init__(self, parts: Sequence[Traces], arrangement: CellArrangement, number: int = 0) -> None:
         self.parts = parts
         self.arrangement = arrangement
         self.number = number
@@ -273,7 +273,7 @@ class LeanCells(Sequence[Cells]):
         return self.arrangement.cells(part.take_users(slice(*limits)), self.number + block)
 
 
-def usual_scales(mostly_moves: bool) -> tuple[float, float]:
+def default_zero_scales(mostly_moves: bool) -> tuple[float, float]:
     """Return what all zeros should weigh, in multiples of the sampled ones: transitions, visits.
 
     Parameters
@@ -312,10 +312,10 @@ class CellRules:
 
     def kept(self, tensor: SparseTensor, rng: np.random.Generator) -> SparseTensor:
         """Trim and truncate a tensor."""
-        return truncated(trimmed(tensor, self.positive, seed=rng), self.largest)
+        return truncate_tensor(trim_tensor(tensor, self.positive, seed=rng), self.largest)
 
 
-def trimmed(tensor: SparseTensor, limit: int, *, seed: SeedLike = None) -> SparseTensor:
+def trim_tensor(tensor: SparseTensor, limit: int, *, seed: SeedLike = None) -> SparseTensor:
     """Keep at most `limit` positive cells of each user, chosen at random, with their full counts.
 
     References
@@ -332,7 +332,7 @@ def trimmed(tensor: SparseTensor, limit: int, *, seed: SeedLike = None) -> Spars
     return SparseTensor(tensor.shape, *columns)
 
 
-def truncated(tensor: SparseTensor, largest: int) -> SparseTensor:
+def truncate_tensor(tensor: SparseTensor, largest: int) -> SparseTensor:
     """Cut every count to `largest` (r_max)."""
     counts = np.minimum(tensor.counts, np.int32(min(largest, np.iinfo(np.int32).max)))
     return SparseTensor(tensor.shape, tensor.users, tensor.i, tensor.j, counts)
@@ -348,11 +348,11 @@ def arrange_sampled(
 
     Either tensor may be left out; it has no targets then.
     """
-    n_users, n_places, n_next, n_slots = _shape(transitions, visits)
+    n_users, n_places, n_next, n_slots = _count_dimensions(transitions, visits)
     n_targets = n_next + n_slots
     small = max(n_users, n_places, n_targets) <= np.iinfo(np.uint16).max
     parts = [
-        _seen(tensor, rule, shift, rng, small)
+        _sample_cells(tensor, rule, shift, rng, small)
         for tensor, rule, shift in ((transitions, rules[0], 0), (visits, rules[1], n_next))
         if tensor is not None
     ]
@@ -364,9 +364,9 @@ def arrange_sampled(
     counts = np.concatenate([part.kept.counts for part in parts])
     return SampledCells(
         n_users=n_users,
-        by_user=Groups.of(user, n_users, place, target),
-        by_place=Groups.of(place, n_places, user, target),
-        by_target=Groups.of(target, n_targets, user, place),
+        by_user=PairGroups.of(user, n_users, place, target),
+        by_place=PairGroups.of(place, n_places, user, target),
+        by_target=PairGroups.of(target, n_targets, user, place),
         user=own,
         place=here,
         target=there,
@@ -374,7 +374,7 @@ def arrange_sampled(
     )
 
 
-class _Seen(NamedTuple):
+class _TensorCells(NamedTuple):
     """Kept positive cells of a tensor; user, place and target of these and then of the zero cells."""
 
     kept: SparseTensor
@@ -383,7 +383,9 @@ class _Seen(NamedTuple):
     target: Index
 
 
-def _seen(tensor: SparseTensor, rule: CellRules, shift: int, rng: np.random.Generator, small: bool) -> _Seen:
+def _sample_cells(
+    tensor: SparseTensor, rule: CellRules, shift: int, rng: np.random.Generator, small: bool
+) -> _TensorCells:
     from tracearena.synthesis.ppmtf._gibbs_kernels import sample_zeros, split_cells
 
     kept = rule.kept(tensor, rng)
@@ -396,7 +398,7 @@ def _seen(tensor: SparseTensor, rule: CellRules, shift: int, rng: np.random.Gene
     user, place, target = (_as_index(np.empty(total, np.uint16), small) for _ in range(3))
     for cells, counts, first in ((positive, np.diff(kept.offsets), 0), (zeros, written, len(kept))):
         split_cells(cells, counts, max(width, 1), shift, user[first:], place[first:], target[first:])
-    return _Seen(kept, user, place, target)
+    return _TensorCells(kept, user, place, target)
 
 
 def arrange_weighted(
@@ -411,7 +413,7 @@ def arrange_weighted(
     Either tensor may be left out; it has no targets then. The zeros of a user and tensor weigh
     together what `rules` would draw of them, times the tensor's scale; no zero weighs more than 1.
     """
-    n_users, n_places, n_next, n_slots = _shape(transitions, visits)
+    n_users, n_places, n_next, n_slots = _count_dimensions(transitions, visits)
     n_targets = n_next + n_slots
     kept: list[tuple[NDArray[np.int64], ...]] = []
     values: list[NDArray[np.float64]] = []
@@ -435,9 +437,9 @@ def arrange_weighted(
     return WeightedCells(
         n_users=n_users,
         n_next=n_next,
-        by_user=Groups.of(row, 2 * n_users, here, there),
-        by_place=Groups.of(here, n_places, row, there),
-        by_target=Groups.of(there, n_targets, row, here),
+        by_user=PairGroups.of(row, 2 * n_users, here, there),
+        by_place=PairGroups.of(here, n_places, row, there),
+        by_target=PairGroups.of(there, n_targets, row, here),
         user=own,
         place=here,
         target=there,
@@ -447,7 +449,9 @@ def arrange_weighted(
     )
 
 
-def _shape(transitions: SparseTensor | None, visits: SparseTensor | None) -> tuple[int, int, int, int]:
+def _count_dimensions(
+    transitions: SparseTensor | None, visits: SparseTensor | None
+) -> tuple[int, int, int, int]:
     """Return the number of users, places, next places and slots; a tensor left out has no targets."""
     given = transitions if transitions is not None else visits
     if given is None:

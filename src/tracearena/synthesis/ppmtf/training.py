@@ -25,9 +25,9 @@ from tracearena.synthesis.ppmtf.gibbs import (
     UserBlocks,
     initial_factors,
 )
-from tracearena.synthesis.ppmtf.tensors import Arrangement, CellRules
+from tracearena.synthesis.ppmtf.tensors import CellArrangement, CellRules
 from tracearena.traces import Clock, Places, Traces
-from tracearena.traces._arrays import different
+from tracearena.traces._arrays import unique_values
 
 if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.distributed import PartitionedTraces
@@ -39,7 +39,7 @@ SETTLED_BELOW = 0.01
 FEWEST = 20
 
 
-def starting_factors(model: PPMTF) -> list[Factors]:
+def build_starting_factors(model: PPMTF) -> list[Factors]:
     """Return where the chains of a model start: one, or two if the tensors are factorised apart."""
     users, places, slots = len(model.user_ids_), len(model.places_), model.clock_.slots_per_day
     shapes = [(users, places, places, slots)]
@@ -77,7 +77,7 @@ def train(
         Is called with the factors after each iteration.
     """
     numbers = range(1 if model.shared_factors else 2)
-    chains = [_chain(model, traces, scales, number, lean, cells_root) for number in numbers]
+    chains = [_build_chain(model, traces, scales, number, lean, cells_root) for number in numbers]
     state = TrainingState(model.iteration_, tuple(model.error_), [chain.state for chain in chains])
     try:
         while state.iterations < model.iterations:
@@ -118,7 +118,7 @@ class TrainingState:
         model.iteration_, model.error_ = self.iterations, list(self.errors)
 
 
-def _chain(
+def _build_chain(
     model: PPMTF,
     traces: Traces | PartitionedTraces,
     usual: tuple[float, float],
@@ -127,7 +127,7 @@ def _chain(
     cells_root: np.random.SeedSequence | None,
 ) -> GibbsChain:
     root = child_seed(model._root, number)
-    arrangement = Arrangement(
+    arrangement = CellArrangement(
         root if cells_root is None else child_seed(cells_root, number),
         rules=(
             CellRules(model.kept_transitions, model.largest_transition, model.zero_transitions),
@@ -236,7 +236,7 @@ class TrainingFrame:
             traces.n_events,
             len(departures(traces)),
             SeenCells.of(traces),
-            tuple(_digest(traces, first) for first in range(0, traces.n_users, USERS_PER_DIGEST)),
+            tuple(_digest_block(traces, first) for first in range(0, traces.n_users, USERS_PER_DIGEST)),
         )
 
     @classmethod
@@ -275,7 +275,7 @@ class TrainingFrame:
         return digest.hexdigest()[:32]
 
 
-def _digest(traces: Traces, first: int) -> bytes:
+def _digest_block(traces: Traces, first: int) -> bytes:
     part = traces.take_users(slice(first, first + USERS_PER_DIGEST))
     day = traces.clock.first_day
     shift = 0 if day is None else (day - _EPOCH).days * traces.clock.instants_per_day
@@ -316,7 +316,9 @@ class SeenCells:
         n, slots = len(traces.places), traces.clock.slots_per_day
         start, place = departures(traces), traces.place_index.astype(np.int64)
         slot = traces.clock.slot_of(traces.instants)
-        return cls(n, slots, different(place[start] * n + place[start + 1]), different(place * slots + slot))
+        return cls(
+            n, slots, unique_values(place[start] * n + place[start + 1]), unique_values(place * slots + slot)
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[SeenCells]) -> SeenCells:
@@ -324,7 +326,10 @@ class SeenCells:
         moves, visits = ([getattr(part, name) for part in parts] for name in ("moves", "visits"))
         first = parts[0]
         return cls(
-            first.n_places, first.n_slots, different(np.concatenate(moves)), different(np.concatenate(visits))
+            first.n_places,
+            first.n_slots,
+            unique_values(np.concatenate(moves)),
+            unique_values(np.concatenate(visits)),
         )
 
     @classmethod

@@ -54,7 +54,7 @@ def add_pairs(
 
 
 @njit(cache=True, nogil=True)
-def _uniform(state: NDArray[np.uint64], rng: np.random.Generator, secret: bool) -> float:
+def _draw_uniform(state: NDArray[np.uint64], rng: np.random.Generator, secret: bool) -> float:
     """Return a number from [0, 1): of the generator if it is secret, else of a SplitMix64 state."""
     if secret:
         return float(rng.random())
@@ -67,7 +67,7 @@ def _uniform(state: NDArray[np.uint64], rng: np.random.Generator, secret: bool) 
 
 
 @njit(cache=True, nogil=True)
-def _candidates(
+def _list_candidates(
     seed: Places,
     t: int,
     class_of: Places,
@@ -86,7 +86,7 @@ def _candidates(
     own, length, count = class_of[seed[t]], len(seed), 0
     for m in range(class_offsets[own], class_offsets[own + 1]):
         place = members[m]
-        if _uniform(state, rng, secret) < (par_l if place == seed[t] else par_c):
+        if _draw_uniform(state, rng, secret) < (par_l if place == seed[t] else par_c):
             continue
         out[count] = place
         count += 1
@@ -99,7 +99,7 @@ def _candidates(
         chance, other = par_m ** abs(at - t), class_of[seed[at]]
         for m in range(class_offsets[other], class_offsets[other + 1]):
             place = members[m]
-            if not chosen[place] and _uniform(state, rng, secret) < chance:
+            if not chosen[place] and _draw_uniform(state, rng, secret) < chance:
                 chosen[place] = True
                 out[count] = place
                 count += 1
@@ -107,14 +107,14 @@ def _candidates(
         chosen[out[k]] = False
     if count == 0:
         for place in range(len(class_of)):
-            if place != seed[t] or len(class_of) == 1 or _uniform(state, rng, secret) >= par_l:
+            if place != seed[t] or len(class_of) == 1 or _draw_uniform(state, rng, secret) >= par_l:
                 out[count] = place
                 count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
-def _step(
+def _extend_paths(
     before: Places,
     after: Places,
     arrivals: Floats,
@@ -146,7 +146,7 @@ def _step(
             r = large[e]
             value = score[r] * arrivals[q, r]
             if value * par_v > best:
-                value *= 1.0 + (par_v - 1.0) * _uniform(state, rng, secret)
+                value *= 1.0 + (par_v - 1.0) * _draw_uniform(state, rng, secret)
                 if value > best:
                     best, at = value, r
         for i in order:
@@ -156,7 +156,7 @@ def _step(
             if arrivals[q, r] < cut[r]:
                 value = score[r] * arrivals[q, r]
                 if value * par_v > best:
-                    value *= 1.0 + (par_v - 1.0) * _uniform(state, rng, secret)
+                    value *= 1.0 + (par_v - 1.0) * _draw_uniform(state, rng, secret)
                     if value > best:
                         best, at = value, r
         fresh[j] = best
@@ -196,7 +196,7 @@ def make_fakes(
         seed = seeds[seed_rows[f]]
         state[0] = random_seeds[f]
         for t in range(length):
-            counts[t] = _candidates(
+            counts[t] = _list_candidates(
                 seed,
                 t,
                 class_of,
@@ -212,10 +212,10 @@ def make_fakes(
                 sets[t],
             )
         for place in sets[0, : counts[0]]:
-            score[place] = start[place] * (1.0 + (par_v - 1.0) * _uniform(state, rng, secret))
+            score[place] = start[place] * (1.0 + (par_v - 1.0) * _draw_uniform(state, rng, secret))
         for t in range(1, length):
             before, after, k = sets[t - 1, : counts[t - 1]], sets[t, : counts[t]], step_of[t - 1]
-            _step(
+            _extend_paths(
                 before,
                 after,
                 arrivals[k],
@@ -250,7 +250,9 @@ def make_fakes(
 
 
 @njit(cache=True, nogil=True)
-def _nearest_later(points: Floats, weight: Floats, alive: NDArray[np.bool_], i: int) -> tuple[int, float]:
+def _find_nearest_later(
+    points: Floats, weight: Floats, alive: NDArray[np.bool_], i: int
+) -> tuple[int, float]:
     """Return the later point that is cheapest to join with i, and the cost; (-1, inf) if none is left."""
     best, cost = -1, np.inf
     for j in range(i + 1, len(points)):
@@ -275,7 +277,7 @@ def join_nearest(points: Floats, weight: Floats, wanted: int) -> Ints:
     alive, label = np.ones(n, np.bool_), np.arange(n)
     partner, cost = np.empty(n, np.int64), np.empty(n)
     for i in range(n):
-        partner[i], cost[i] = _nearest_later(points, weight, alive, i)
+        partner[i], cost[i] = _find_nearest_later(points, weight, alive, i)
     for _ in range(n - max(wanted, 1)):
         i = 0
         for k in range(n):
@@ -292,7 +294,7 @@ def join_nearest(points: Floats, weight: Floats, wanted: int) -> Ints:
             if not alive[k]:
                 continue
             if k == i or partner[k] == i or partner[k] == j:
-                partner[k], cost[k] = _nearest_later(points, weight, alive, k)
+                partner[k], cost[k] = _find_nearest_later(points, weight, alive, k)
             elif k < i:
                 squared = 0.0
                 for d in range(points.shape[1]):

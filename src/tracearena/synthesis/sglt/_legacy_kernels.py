@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tracearena.synthesis.sglt._kernels import _uniform
+from tracearena.synthesis.sglt._kernels import _draw_uniform
 
 Places = NDArray[np.int32]
 Ints = NDArray[np.int64]
@@ -18,7 +18,7 @@ LEAST_KEPT = 3
 
 
 @njit(cache=True, nogil=True)
-def _thin(
+def _thin_classes(
     class_offsets: Ints,
     members: Places,
     par_c: float,
@@ -32,7 +32,7 @@ def _thin(
     for c in range(len(class_offsets) - 1):
         first, stop = class_offsets[c], class_offsets[c + 1]
         for i in range(first, stop):
-            draws[i] = _uniform(state, rng, secret)
+            draws[i] = _draw_uniform(state, rng, secret)
         spared = 0.0
         if stop - first >= LEAST_KEPT:
             spared = np.partition(draws[first:stop], stop - first - LEAST_KEPT)[stop - first - LEAST_KEPT]
@@ -41,7 +41,7 @@ def _thin(
 
 
 @njit(cache=True, nogil=True)
-def _allow(
+def _list_allowed(
     seed: Places,
     t: int,
     class_of: Places,
@@ -64,7 +64,7 @@ def _allow(
     own, count = class_of[seed[t]], 0
     for i in range(class_offsets[own], class_offsets[own + 1]):
         place = members[i]
-        if kept[place] and not (place == seed[t] and _uniform(state, rng, secret) < par_l):
+        if kept[place] and not (place == seed[t] and _draw_uniform(state, rng, secret) < par_l):
             out[count] = place
             count += 1
     for direction in (-1, 1):
@@ -128,10 +128,10 @@ def make_legacy_fakes(
     for f in range(len(seed_rows)):
         seed = seeds[seed_rows[f]]
         state[0] = random_seeds[f]
-        _thin(class_offsets, members, par_c, state, rng, secret, draws, kept)
+        _thin_classes(class_offsets, members, par_c, state, rng, secret, draws, kept)
         end = length
         for t in range(length):
-            counts[t] = _allow(
+            counts[t] = _list_allowed(
                 seed,
                 t,
                 class_of,
@@ -151,7 +151,7 @@ def make_legacy_fakes(
                 break
             if counts[t] == 0:
                 for place in range(n):
-                    if place != seed[t] or n == 1 or _uniform(state, rng, secret) >= par_l:
+                    if place != seed[t] or n == 1 or _draw_uniform(state, rng, secret) >= par_l:
                         sets[t, counts[t]] = place
                         counts[t] += 1
         out[f] = 0
@@ -159,12 +159,12 @@ def make_legacy_fakes(
             for j in range(counts[t]):
                 q = sets[t, j]
                 if t == 0:
-                    fresh[q] = log_start[q] + np.log(1.0 + (par_v - 1.0) * _uniform(state, rng, secret))
+                    fresh[q] = log_start[q] + np.log(1.0 + (par_v - 1.0) * _draw_uniform(state, rng, secret))
                     continue
                 best, at = -np.inf, sets[t - 1, 0]
                 for i in range(counts[t - 1]):
                     r = sets[t - 1, i]
-                    factor = 1.0 + (par_v - 1.0) * _uniform(state, rng, secret)
+                    factor = 1.0 + (par_v - 1.0) * _draw_uniform(state, rng, secret)
                     value = score[r] + log_moves[step_of[t - 1], r, q] + np.log(factor)
                     if value > best:
                         best, at = value, r

@@ -132,14 +132,14 @@ class FakeMaker:
         from tracearena.synthesis.sglt._kernels import make_fakes
 
         mobility = self.mobility
-        moves = mobility.starts(), mobility.step_numbers, *_probable_moves(mobility.moves)
+        moves = mobility.starts(), mobility.step_numbers, *_arrange_moves(mobility.moves)
         return make_fakes, (*moves, *self._chances())
 
     def _chances(self) -> tuple[float, float, float, float]:
         return float(self.par_c), float(self.par_m), float(self.par_l), float(self.par_v)
 
 
-def _probable_moves(
+def _arrange_moves(
     moves: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
     """Arrange transition matrices for decoding.

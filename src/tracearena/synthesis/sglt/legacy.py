@@ -14,7 +14,7 @@ from tracearena.metrics.similarity import RankedPlaces
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.sglt.fakes import FakeMaker
 from tracearena.synthesis.sglt.preparation import DaySeeds
-from tracearena.synthesis.sglt.semantics import pair_sums
+from tracearena.synthesis.sglt.semantics import sum_pairs
 from tracearena.traces import Places
 
 
@@ -76,7 +76,7 @@ def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.floa
     >>> legacy_graph(MobilityProfiles.of(traces), DaySeeds.of(traces))[0].tolist()
     [0.75, 0.0, 0.75, 0.0]
     """
-    ranked = _first_visited_first(profiles, seeds)
+    ranked = _rank_by_first_visit(profiles, seeds)
     rows = np.repeat(np.arange(len(ranked.offsets) - 1), np.diff(ranked.offsets))
     user, period = np.divmod(rows, len(profiles.periods))
     shares = profiles.periods.shares
@@ -85,10 +85,10 @@ def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.floa
     loops = np.bincount(
         ranked.places, weights=shares[period] * own[user] * ranked.shares, minlength=profiles.n_places
     )
-    return pair_sums(profiles, ranked, weighted=True) + np.diag(loops)
+    return sum_pairs(profiles, ranked, weighted=True) + np.diag(loops)
 
 
-def _first_visited_first(profiles: MobilityProfiles, seeds: DaySeeds) -> RankedPlaces:
+def _rank_by_first_visit(profiles: MobilityProfiles, seeds: DaySeeds) -> RankedPlaces:
     m = max(profiles.n_places, 1)
     visited, first = np.unique(seeds.users[:, None] * m + seeds.places, return_index=True)
     rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
@@ -130,12 +130,12 @@ def legacy_mobility(seeds: DaySeeds, profiles: MobilityProfiles, places: Places)
     step = np.broadcast_to(number, here.shape)[known]
     np.add.at(counted, (step, here[known], there[known]), 1.0)
     counted /= counted.sum(axis=2, keepdims=True)
-    near = _by_distance(places)
+    near = _weigh_by_distance(places)
     moves = (counted + near) / (1 + (near.sum(axis=1) > 0))[:, None]
     return AggregateMobility(usual.periods, usual.visits, usual.pairs, moves)
 
 
-def _by_distance(places: Places) -> NDArray[np.float64]:
+def _weigh_by_distance(places: Places) -> NDArray[np.float64]:
     """Return rows that fall with the square of the distance and sum to 1; all 0 for a lone place."""
     distance = places.distance_table_km
     apart = distance > 0

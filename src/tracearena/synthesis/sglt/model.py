@@ -13,7 +13,7 @@ from tracearena.checks import LARGEST_COUNT, require_fitted, require_number, req
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.mobility.profiles import parse_period_hours
-from tracearena.synthesis.baselines import traces_of_days, trainable
+from tracearena.synthesis.baselines import build_day_traces, check_trainable
 from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
 from tracearena.synthesis.sglt.legacy import LegacyFakeMaker, legacy_graph, legacy_mobility
 from tracearena.synthesis.sglt.preparation import DaySeeds
@@ -131,7 +131,7 @@ class SGLT(Synthesizer):
             The privacy tests, if they are to be other than the paper's.
         """
         root = seed_sequence(seed)
-        self.seeds_ = DaySeeds.of(trainable(self, traces))
+        self.seeds_ = DaySeeds.of(check_trainable(self, traces))
         self.user_ids_: NDArray[np.generic] = traces.user_ids
         self.places_: Places = traces.places
         self.clock_: Clock = traces.clock
@@ -194,7 +194,7 @@ class SGLT(Synthesizer):
             lacking = lacking[~passed]
         self.pass_rates_ = PassRates.of(verdicts) if self.tests_ else None
         shape = len(self.user_ids_), count, self.clock_.instants_per_day
-        return traces_of_days(table.reshape(shape), self.places_, self.clock_, self.user_ids_)
+        return build_day_traces(table.reshape(shape), self.places_, self.clock_, self.user_ids_)
 
     def pool(
         self, fakes_per_user: int, *, seed: SeedLike = None

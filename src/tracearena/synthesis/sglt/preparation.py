@@ -54,7 +54,7 @@ class DaySeeds:
         _, first = np.unique(row * length + time, return_index=True)
         table[row[first], time[first]] = traces.place_index[first]
         users, days = np.divmod(keys, span)
-        return cls(_filled(table, traces.places), users, days)
+        return cls(_fill_table(table, traces.places), users, days)
 
     def take(self, chosen: NDArray[np.bool_]) -> DaySeeds:
         """Return some of the rows."""
@@ -70,7 +70,7 @@ class DaySeeds:
             like.places,
             like.clock,
             user_ids=like.user_ids,
-            span=like.span if len(self.days) == 0 else _whole_days(like),
+            span=like.span if len(self.days) == 0 else _whole_day_span(like),
         )
 
 
@@ -86,12 +86,12 @@ def fill_gaps(traces: Traces) -> Traces:
     return DaySeeds.of(traces).as_traces(traces)
 
 
-def _whole_days(traces: Traces) -> tuple[int, int]:
+def _whole_day_span(traces: Traces) -> tuple[int, int]:
     length = traces.clock.instants_per_day
     return traces.span[0] // length * length, -(-traces.span[1] // length) * length
 
 
-def _filled(table: NDArray[np.int32], places: Places) -> NDArray[np.int32]:
+def _fill_table(table: NDArray[np.int32], places: Places) -> NDArray[np.int32]:
     known = table >= 0
     if known.all():
         return table
@@ -106,11 +106,11 @@ def _filled(table: NDArray[np.int32], places: Places) -> NDArray[np.int32]:
     row, column = np.nonzero(filled < 0)
     between = after[row, column] - before[row, column]
     share = (column - before[row, column]) / between
-    filled[row, column] = _nearest(places, start[row, column], end[row, column], share)
+    filled[row, column] = _find_nearest_place(places, start[row, column], end[row, column], share)
     return filled
 
 
-def _nearest(
+def _find_nearest_place(
     places: Places, start: NDArray[np.int32], end: NDArray[np.int32], share: NDArray[np.float64]
 ) -> NDArray[np.int32]:
     """Return the place nearest to the point that lies `share` of the way from start to end."""
@@ -172,11 +172,11 @@ def merge_places(traces: Traces, places: int) -> MergedPlaces:
     order = np.empty(len(first), np.int64)
     order[np.argsort(first)] = np.arange(len(first))
     merged_into: NDArray[np.int32] = order[kept].astype(np.int32)
-    joined = _joined(old, visits + 1, merged_into)
+    joined = _build_merged_places(old, visits + 1, merged_into)
     return MergedPlaces(traces.onto(joined, merged_into), merged_into)
 
 
-def _joined(old: Places, weight: NDArray[np.float64], into: NDArray[np.int32]) -> Places:
+def _build_merged_places(old: Places, weight: NDArray[np.float64], into: NDArray[np.int32]) -> Places:
     total = np.bincount(into, weights=weight)
     leading = np.lexsort((-weight, into))[np.searchsorted(np.sort(into), np.arange(len(total)))]
     return Places(

@@ -51,10 +51,10 @@ def semantic_graph(profiles: MobilityProfiles, *, seed: SeedLike = None) -> NDAr
     >>> semantic_graph(MobilityProfiles.of(traces)).tolist()
     [[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
     """
-    return pair_sums(profiles, RankedPlaces.of(profiles, seed=seed), weighted=False)
+    return sum_pairs(profiles, RankedPlaces.of(profiles, seed=seed), weighted=False)
 
 
-def pair_sums(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: bool) -> NDArray[np.float64]:
+def sum_pairs(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: bool) -> NDArray[np.float64]:
     """Add up P(τ) · similarity(u, v) over all pairs u ≠ v for the places that share a rank.
 
     Parameters
@@ -69,7 +69,7 @@ def pair_sums(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: boo
     m = profiles.n_places
     if m > MOST_PLACES:
         raise DataError(f"a graph of {m:,} places is too large; merge them to {MOST_PLACES:,} or fewer")
-    by_rank = _by_rank(ranked, len(profiles.periods))
+    by_rank = _group_by_rank(ranked, len(profiles.periods))
 
     def work(block: int, first: int, stop: int) -> NDArray[np.float64]:
         graph, similarity = np.zeros((m, m)), np.zeros(profiles.n_users)
@@ -83,7 +83,7 @@ def pair_sums(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: boo
     return np.asarray(one_way + one_way.T)
 
 
-def _by_rank(
+def _group_by_rank(
     ranked: RankedPlaces, periods: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """Regroup by period and rank: offsets, and users, places and probabilities within."""
@@ -172,15 +172,15 @@ def find_classes(
     rng = generator(seed)
     if classes is not None:
         require_whole("classes", classes, at_least=1)
-        return _k_means(rows, min(int(classes), different), rng)
-    tried = [_k_means(rows, count, rng) for count in candidates(different)]
+        return _run_k_means(rows, min(int(classes), different), rng)
+    tried = [_run_k_means(rows, count, rng) for count in candidate_class_counts(different)]
     return max(tried, key=lambda found: separation(graph, found))
 
 
-def candidates(different: int) -> Sequence[int]:
+def candidate_class_counts(different: int) -> Sequence[int]:
     """Return the numbers of classes to try: rising evenly in ratio from 4 to a quarter of the places.
 
-    >>> candidates(400)
+    >>> candidate_class_counts(400)
     [4, 6, 8, 11, 14, 20, 28, 38, 53, 72, 100]
     """
     top = max(different // 4, min(different, 4))
@@ -205,7 +205,7 @@ def separation(graph: NDArray[np.float64], classes: LocationClasses) -> float:
     return float(within / between)
 
 
-def _k_means(rows: NDArray[np.float64], count: int, rng: np.random.Generator) -> LocationClasses:
+def _run_k_means(rows: NDArray[np.float64], count: int, rng: np.random.Generator) -> LocationClasses:
     from sklearn.cluster import KMeans
 
     state = library_state(rng)
@@ -260,25 +260,25 @@ def bisect_graph(
         raise DataError("there are no places to classify")
     if classes is not None:
         require_whole("classes", classes, at_least=1)
-    wanted = [min(int(classes), m)] if classes is not None else list(candidates(m))
+    wanted = [min(int(classes), m)] if classes is not None else list(candidate_class_counts(m))
     total = graph.sum(axis=1)
     larger = np.maximum(total[:, None], total[None, :])
     weights = np.ascontiguousarray(graph / np.where(larger > 0, larger, 1))
     rng = generator(seed)
-    parts = [_Part.of(weights, np.arange(m), rng)]
+    parts = [_GraphPart.of(weights, np.arange(m), rng)]
     found: list[LocationClasses] = []
     for count in wanted:
         while len(parts) < count:
             best = max(range(len(parts)), key=lambda number: parts[number].gain)
             part = parts[best]
-            parts[best] = _Part.of(weights, part.places[part.side == 0], rng)
-            parts.append(_Part.of(weights, part.places[part.side == 1], rng))
-        found.append(_classes(parts, m))
+            parts[best] = _GraphPart.of(weights, part.places[part.side == 0], rng)
+            parts.append(_GraphPart.of(weights, part.places[part.side == 1], rng))
+        found.append(_label_classes(parts, m))
     return max(found, key=lambda one: separation(graph, one))
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _GraphPart:
     """A set of places, its best cut, and what the cut gains."""
 
     places: NDArray[np.int64]
@@ -286,7 +286,9 @@ class _Part:
     gain: float
 
     @classmethod
-    def of(cls, weights: NDArray[np.float64], places: NDArray[np.int64], rng: np.random.Generator) -> _Part:
+    def of(
+        cls, weights: NDArray[np.float64], places: NDArray[np.int64], rng: np.random.Generator
+    ) -> _GraphPart:
         from tracearena.synthesis.sglt._kernels import ROUNDS, improve_bisection
 
         n = len(places)
@@ -304,7 +306,7 @@ class _Part:
         return cls(places, side, value - whole)
 
 
-def _classes(parts: list[_Part], places: int) -> LocationClasses:
+def _label_classes(parts: list[_GraphPart], places: int) -> LocationClasses:
     labels = np.empty(places, np.int64)
     for number, part in enumerate(parts):
         labels[part.places] = number

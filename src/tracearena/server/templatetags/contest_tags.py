@@ -11,12 +11,12 @@ from django.utils.safestring import mark_safe
 
 from tracearena.pages import html
 from tracearena.pages.svg import Picture
-from tracearena.pages.svg.canvas import neutral
+from tracearena.pages.svg.canvas import replace_invisible
 from tracearena.pages.team_styles import UNKNOWN, TeamStyle
-from tracearena.pages.team_styles import badge as team_badge
+from tracearena.pages.team_styles import format_badge as team_badge
 from tracearena.server import errors
 from tracearena.server.models import Team
-from tracearena.server.teams import label_of
+from tracearena.server.teams import label_party
 
 register = template.Library()
 
@@ -26,17 +26,17 @@ def moment(at: datetime | None) -> Any:
     """Write a moment in UTC; the page's script rewrites it in the reader's own time zone."""
     if at is None:
         return "–"
-    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), html.moment(at))
+    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), html.format_moment(at))
 
 
 @register.filter
-def lasting(seconds: float | timedelta) -> str:
+def duration_words(seconds: float | timedelta) -> str:
     """Write a stretch of time in its two largest units.
 
-    >>> lasting(3700)
+    >>> duration_words(3700)
     '1 hour 1 minute'
     """
-    return html.duration(seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds))
+    return html.format_duration(seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds))
 
 
 @register.simple_tag
@@ -46,34 +46,34 @@ def badge(label: str, styles: dict[str, TeamStyle]) -> Any:
 
 
 @register.filter
-def called(team: Team) -> str:
+def party_label(team: Team) -> str:
     """Return how a party is called."""
-    return label_of(team)
+    return label_party(team)
 
 
 @register.filter
-def stated(word: str) -> str:
+def state_words(word: str) -> str:
     """Say how far an upload, a job or a re-scoring has come."""
-    return errors.state(word)
+    return errors.translate_state(word)
 
 
 @register.filter
 def kind_of_upload(word: str) -> str:
     """Say what an upload is."""
-    return errors.kind(word)
+    return errors.translate_kind(word)
 
 
 @register.filter
-def seen(name: Any) -> str:
+def visible_text(name: Any) -> str:
     """Return a name that others have given with every character of it visible."""
-    return neutral(str(name))
+    return replace_invisible(str(name))
 
 
 @register.filter
-def told(value: Any) -> str:
+def audit_detail(value: Any) -> str:
     """Write a detail of the audit log for people.
 
-    >>> told({"originals": False, "teams": ["001", "002"], "utility": 0.71234}), told(None)
+    >>> audit_detail({"originals": False, "teams": ["001", "002"], "utility": 0.71234}), audit_detail(None)
     ('originals no, teams 001 002, utility 0.7123', '–')
     """
     if value is None:
@@ -81,10 +81,10 @@ def told(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(f"{name.replace('_', ' ')} {told(one)}" for name, one in value.items())
+        return ", ".join(f"{name.replace('_', ' ')} {audit_detail(one)}" for name, one in value.items())
     if isinstance(value, list):
-        return " ".join(map(told, value)) or "none"
-    return neutral(f"{value:.4g}" if isinstance(value, float) else str(value))
+        return " ".join(map(audit_detail, value)) or "none"
+    return replace_invisible(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
 @register.simple_tag
