@@ -47,9 +47,9 @@ def halves(traces: Traces) -> tuple[Traces, Traces]:
 def found_shares(known: Traces, later: Traces) -> dict[str, float]:
     """Return the share of people found in percent by all times, and by each group of evidence."""
     truth = np.random.default_rng(7).permutation(known.n_users)
-    released = ObfuscatedTraces.unchanged(later).take_users(truth)
+    released = ObfuscatedTraces.from_traces(later).take_users(truth)
     released = released.with_user_ids(100_001 + np.arange(len(truth)))
-    linker = Linker(mechanism="adaptive", evidence="times").fit(known).against(NoObfuscation())
+    linker = Linker(mechanism="adaptive", evidence="times").fit(known).with_mechanism(NoObfuscation())
     matcher: Any = linker.matcher_
     match = matcher.match(released, seed=3)
     shares = {"times": match.best} | {group: match.by_groups([group]) for group in match.groups}

@@ -103,7 +103,7 @@ def tasks(users: int, folder: Path) -> dict[str, Work]:
     walks = simulate(users, 4, seed=1)
     reference, original = walks.split_days(2)
     known, others = simulate(CROWD * users, 4, seed=1).split_days(2)
-    release = pseudonymise(ObfuscatedTraces.unchanged(others), seed=1).anonymized
+    release = pseudonymise(ObfuscatedTraces.from_traces(others), seed=1).anonymized
     matcher = VisitMatcher().fit(known)
 
     def training(traces: Traces = data, iterations: int = 100) -> Any:

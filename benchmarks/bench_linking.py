@@ -83,7 +83,9 @@ def one_defence(name: str, known: Any, later: Any, order: Any) -> None:
         defence.transform(later, seed=5).take_users(order).with_user_ids(np.arange(len(order)) + 100_001)
     )
     began = time.process_time()
-    match: Any = Linker(mechanism="adaptive").fit(known).against(defence).matcher_.match(released, seed=3)
+    match: Any = (
+        Linker(mechanism="adaptive").fit(known).with_mechanism(defence).matcher_.match(released, seed=3)
+    )
     right = match.best == order
     low, high = clopper_pearson(float(right.sum()), len(order))
     parts = {by: (match.by_groups(groups) == order).mean() for by, groups in _PARTS.items()}

@@ -76,7 +76,7 @@ def slow_visits(matcher: VisitMatcher, released: ObfuscatedTraces) -> Any:
 
 def slow_counts(matcher: FuzzyMatcher, released: ObfuscatedTraces) -> Any:
     """Match by fuzzy counts from the product of full tables."""
-    vectors, traces = matcher.vectors_.toarray(), matcher._weighed(count_place_visits(released))
+    vectors, traces = matcher.vectors_.toarray(), matcher._weigh_counts(count_place_visits(released))
     lengths = (vectors**2).sum(axis=1)
 
     def score(first: int, scores: Any) -> None:

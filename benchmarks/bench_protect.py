@@ -93,10 +93,10 @@ def fresh_share(traces: Any, aside: Any, name: str, seed: int) -> Proportion:
     """Apply the defence to everybody, and look for people whom the choice never saw."""
     material = AuditData.of(traces, Settings())
     defence = catalogue.create(name, KINDS)
-    ground = material.on_coarse_ground() if material.cell is not None and needs_cells(name) else material
+    ground = material.with_coarse_places() if material.cell is not None and needs_cells(name) else material
     mine, published = apply_defence(defence, ground, np.random.SeedSequence(seed), all_days=True)
     cut = build_linkage_task(
-        mine.part_of(aside),
+        mine.take_people(aside),
         replace(published, at=published.at[aside]),
         Settings(),
         np.random.SeedSequence([seed, 1]),

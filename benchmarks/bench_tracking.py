@@ -86,7 +86,7 @@ def dense_gains(
     rows = said.reshape(release.n_users, -1)
     gains = np.empty((release.n_users, rows.shape[1], m))
     for user in range(release.n_users):
-        profile = habits.of_user(user)
+        profile = habits.user_profile(user)
         for start in range(0, rows.shape[1], length):
             symbols = rows[user, start : start + length]
             likely = np.where((symbols >= 0)[:, None], table[symbols], 1.0)

@@ -24,7 +24,7 @@ _SHOWN_DIGITS = 60
 _CURES = {
     ("Traces", "GpsTraces"): "; GPS points become events on a grid or at places (tracearena convert)",
     ("Traces", "ObfuscatedTraces"): "; give it the traces before they were obfuscated",
-    ("ObfuscatedTraces", "Traces"): "; ObfuscatedTraces.unchanged(traces) are traces released as they are",
+    ("ObfuscatedTraces", "Traces"): "; ObfuscatedTraces.from_traces(traces) are traces released as they are",
     ("ObfuscatedTraces", "GpsTraces"): "; GPS points have attacks of their own (Interpolate, Smooth)",
     ("GpsTraces", "Traces"): "; events at places have defences and attacks of their own",
     ("GpsTraces", "ObfuscatedTraces"): "; events at places have defences and attacks of their own",

@@ -154,7 +154,7 @@ def test_a_killed_sweep_keeps_its_band(make_walks: Walks, tmp_path: Path) -> Non
 def test_losses_are_the_score_and_its_users(make_walks: Walks) -> None:
     reference, original = make_walks(users=15, days=4, missing=0.2).split_days(2)
     scoring = Scoring(sensitive_weight=4.0, inference_limit_km=3.0)
-    (attack,) = make_attacks(["Habits-T"], **scoring.of_attackers)
+    (attack,) = make_attacks(["Habits-T"], **scoring.attacker_settings)
     release = pseudonymise(PL.transform(original, seed=1), seed=2)
     inferred = attack.fit(reference).infer(release.anonymized)
     losses = UserLosses.of(original, inferred, scoring)

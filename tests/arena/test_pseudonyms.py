@@ -51,7 +51,7 @@ def test_every_pseudonym_has_the_trace_of_its_user(users: int, seed: int | None,
 
 
 def test_two_thousand_users_become_2001_to_4000(make_walks: MakeWalks) -> None:
-    release = pseudonymise(ObfuscatedTraces.unchanged(make_walks(users=2000, days=1)))
+    release = pseudonymise(ObfuscatedTraces.from_traces(make_walks(users=2000, days=1)))
     assert release.anonymized.user_ids.tolist() == list(range(2001, 4001))
 
 

@@ -86,7 +86,7 @@ def test_the_printed_weight_forgets_how_often_and_how_far() -> None:
 def test_the_printed_weight_identifies_next_to_nobody_where_counts_identify_nearly_all() -> None:
     reference, original = simulate(users=60, days=10, seed=1).split_days(5)
     truth = IdTable(original.user_ids, original.user_ids)
-    released = ObfuscatedTraces.unchanged(original)
+    released = ObfuscatedTraces.from_traces(original)
     counts, printed = (
         reidentification_score(truth, FuzzyCounting(weighting=weighting).fit(reference).identify(released))
         for weighting in ("log", "printed")
@@ -174,7 +174,7 @@ def test_frequent_places_replace_what_the_trace_says() -> None:
 
 def test_a_share_above_every_habit_leaves_what_is_told(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(users=5, days=4).split_days(2)
-    released = ObfuscatedTraces.unchanged(original)
+    released = ObfuscatedTraces.from_traces(original)
     attack = FuzzyCountingT(frequent=1.0).fit(reference)
     match = attack.matcher_.match(released)
     inferred = attack.infer_from(match, released, seed=1).dense()

@@ -126,7 +126,7 @@ def test_only_free_users_are_candidates_where_not_all_are() -> None:
     index, items = from_tables(base, values, weights)
     found = find_best_candidates(index, items, free=free)
     kept = np.flatnonzero(free)
-    alone = find_best_candidates(index.among(kept), items)
+    alone = find_best_candidates(index.restrict_to(kept), items)
     names = np.append(kept, [80, -1])
     assert np.array_equal(found.best, names[alone.best])
     assert np.array_equal(found.users, names[alone.users])

@@ -41,7 +41,7 @@ def test_who_was_given_stands_first_and_the_others_by_score() -> None:
 
 def test_every_attack_answers_what_it_ranks_first() -> None:
     reference, original = simulate(users=15, days=4, seed=1).split_days(2)
-    release = pseudonymise(ObfuscatedTraces.unchanged(original), seed=1)
+    release = pseudonymise(ObfuscatedTraces.from_traces(original), seed=1)
     team = Ensemble(make_attacks([*NAMES, "VisitProb-T"])).fit(reference)
     answered = {str(attack): answer for attack, answer in team.answers(release.anonymized, seed=2)}
     ranked = {str(attack): found for attack, found in team.rankings(release.anonymized, seed=2)}

@@ -100,7 +100,7 @@ def test_the_order_of_events_does_not_change_the_answer(make_walks: Callable[...
         original.dense()[:, ::-1], original.places, original.clock, first_instant=40
     )
     answers = [
-        VisitProbabilityR().fit(reference).identify(ObfuscatedTraces.unchanged(one))
+        VisitProbabilityR().fit(reference).identify(ObfuscatedTraces.from_traces(one))
         for one in (original, backwards)
     ]
     assert answers[0] == answers[1]
@@ -115,7 +115,7 @@ def test_home_hours_are_the_first_hour_of_the_contests_day(make_walks: Callable[
         original, np.where(original.clock.time_of_day(original.instants) < 2, original.place_index, DELETED)
     )
     assert HomeProbabilityR().fit(reference).identify(
-        ObfuscatedTraces.unchanged(original)
+        ObfuscatedTraces.from_traces(original)
     ) == only_early.identify(blind)
 
 
@@ -129,7 +129,7 @@ def test_shuffled_traces_are_found_again_though_nobody_is_identified() -> None:
         trace_inference_score(original, VisitProbabilityT().fit(reference).infer(cheated)).trace_inference
         == 0
     )
-    moved = Cheating(share=1)._shuffled(30, 1)
+    moved = Cheating(share=1)._shuffle_order(30, 1)
     guessed = VisitProbabilityR().fit(reference).identify(cheated).user_ids
     assert (guessed == np.arange(1, 31)).sum() == (moved == np.arange(30)).sum()
 
@@ -140,7 +140,7 @@ def test_the_thinning_of_2019_uses_a_tenth_of_the_events_and_ten_places(
     original = make_walks(users=300)
     matcher = VisitProbabilityR(legacy_2019=True).matcher()
     blocks = MRLH(mu_x=2, mu_y=2, deletion=0).transform(original)
-    thinned = matcher._thinned(blocks, 5)
+    thinned = matcher._sample_events(blocks, 5)
     assert thinned.n_events == pytest.approx(blocks.n_events / 10, rel=0.15)
     assert thinned.sets.sizes[thinned.set_index].tolist() == [10] * thinned.n_events
     for event in range(20):
@@ -171,20 +171,20 @@ def test_sets_and_gaps_are_answered_uniformly() -> None:
 
 def test_replay_answers_yesterday(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(days=4).split_days(2)
-    replay = ReferenceReplay().fit(reference).infer(ObfuscatedTraces.unchanged(original))
+    replay = ReferenceReplay().fit(reference).infer(ObfuscatedTraces.from_traces(original))
     assert np.array_equal(replay.dense(), reference.dense())
 
 
 def test_replay_repeats_a_single_day_and_fills_gaps_from_it() -> None:
     reference = Traces.from_dense([[-1, 2, -1, 3]], FOUR, CLOCK)
     unseen = Traces.from_dense([[0] * 8], FOUR, CLOCK, first_instant=4)
-    replay = ReferenceReplay().fit(reference).infer(ObfuscatedTraces.unchanged(unseen))
+    replay = ReferenceReplay().fit(reference).infer(ObfuscatedTraces.from_traces(unseen))
     assert replay.dense().tolist() == [[2, 2, 2, 3, 2, 2, 2, 3]]
 
 
 def test_other_places_are_refused(make_walks: Callable[..., Traces]) -> None:
     with pytest.raises(DataError, match="places"):
-        VisitProbabilityR().fit(make_walks(side=8)).identify(ObfuscatedTraces.unchanged(make_walks(side=4)))
+        VisitProbabilityR().fit(make_walks(side=8)).identify(ObfuscatedTraces.from_traces(make_walks(side=4)))
 
 
 def test_replay_refuses_days_of_another_clock(make_walks: Callable[..., Traces]) -> None:
@@ -192,4 +192,4 @@ def test_replay_refuses_days_of_another_clock(make_walks: Callable[..., Traces])
     hourly = Traces.from_dense(walks.dense(), walks.places, Clock(instants_per_day=24))
     attack = ReferenceReplay().fit(walks)
     with pytest.raises(DataError, match="instants a day"):
-        attack.infer(ObfuscatedTraces.unchanged(hourly), seed=1)
+        attack.infer(ObfuscatedTraces.from_traces(hourly), seed=1)

@@ -147,16 +147,16 @@ def test_whereabouts_cost_the_distance_up_to_two_kilometres(attacked: Attacked, 
 
 def test_home_and_work_alone_find_the_nearest_pair(people: Traces) -> None:
     material = AuditData.of(people, FEW)
-    cut = build_linkage_task(material, material.as_it_is(), FEW, ROOT)
+    cut = build_linkage_task(material, material.release_unchanged(), FEW, ROOT)
     found, _ = link(cut, ROOT)
-    before, after = find_usual_spots(ObfuscatedTraces.unchanged(cut.known)), find_usual_spots(cut.seen)
+    before, after = find_usual_spots(ObfuscatedTraces.from_traces(cut.known)), find_usual_spots(cut.seen)
     credit = []
     for trace, owner in enumerate(cut.owner.tolist()):
         apart = []
         for user in range(people.n_users):
             total = 0.0
             for mine, theirs in zip(after, before, strict=True):
-                known = mine.known[trace] and theirs.known[user]
+                known = mine.has_position[trace] and theirs.has_position[user]
                 metres = distance_m(
                     mine.latitude[trace], mine.longitude[trace], theirs.latitude[user], theirs.longitude[user]
                 )
@@ -170,7 +170,7 @@ def test_home_and_work_alone_find_the_nearest_pair(people: Traces) -> None:
 
 def test_fewer_days_of_reference_are_the_last_ones(people: Traces) -> None:
     material = AuditData.of(people, FEW)
-    cut = build_linkage_task(material, material.as_it_is(), FEW, ROOT)
+    cut = build_linkage_task(material, material.release_unchanged(), FEW, ROOT)
     found, _ = link(cut, ROOT)
     assert list(found.days) == [1, 2, 3]
     last = cut.known.keep(people.clock.day_of(cut.known.instants) == 2)
@@ -180,7 +180,7 @@ def test_fewer_days_of_reference_are_the_last_ones(people: Traces) -> None:
 
 def test_groups_at_night_are_people_of_the_same_place(people: Traces) -> None:
     material = AuditData.of(people, FEW)
-    night = single_out(material, material.as_it_is(), FEW, ROOT).night[0]
+    night = single_out(material, material.release_unchanged(), FEW, ROOT).night[0]
     hour = people.clock.second_of_day(people.instants) // 3600
     homes = Counter(
         nights_at(
@@ -256,13 +256,13 @@ def test_the_map_counts_different_people(people: Traces) -> None:
 def test_attacks_on_venues_are_the_same_without_venues_where_nobody_is(people: Traces) -> None:
     venues = people.onto(Places(people.places.latitude, people.places.longitude))
     material = AuditData.of(venues, FEW)
-    cut = build_linkage_task(material, material.as_it_is(), FEW, ROOT)
+    cut = build_linkage_task(material, material.release_unchanged(), FEW, ROOT)
     known, seen = drop_unvisited(cut.known, cut.seen)
     assert len(known.places) == len({*cut.known.place_index.tolist(), *cut.seen.codes.tolist()})
     names = ["VisitProb-R", "HomeProb-R", "FuzzyCount-R"]
     fewer = [one.linked for one in find_by_attacks(cut, ROOT, names)]
     gridded = AuditData.of(people, FEW)
-    whole = build_linkage_task(gridded, gridded.as_it_is(), FEW, ROOT)
+    whole = build_linkage_task(gridded, gridded.release_unchanged(), FEW, ROOT)
     all_of_them = [one.linked for one in find_by_attacks(whole, ROOT, names[:2])]
     assert fewer[:2] == all_of_them
     assert [tuple(one) for one in known.places.points_km[seen.codes]] == [

@@ -146,7 +146,7 @@ def test_gps_points_become_events_with_a_reason() -> None:
     who = np.repeat(np.arange(users), len(time))
     where = home[who] + rng.normal(0, 0.003, (len(who), 2))
     traces = GpsTraces.from_points(who, np.tile(time, users), where[:, 0], where[:, 1])
-    audit = assess(traces, traces.moved(*(where[rng.permutation(len(who))].T)), seed=1, draws=2)
+    audit = assess(traces, traces.with_positions(*(where[rng.permutation(len(who))].T)), seed=1, draws=2)
     assert {choice.name for choice in audit.choices} >= {
         "local time",
         "cells of GPS points",

@@ -134,7 +134,7 @@ def test_a_release_is_compared_with_the_file_as_it_is(city: Traces, as_it_is: Au
 
 
 def test_pseudonyms_need_their_table(city: Traces) -> None:
-    release = pseudonymise(ObfuscatedTraces.unchanged(city), seed=1)
+    release = pseudonymise(ObfuscatedTraces.from_traces(city), seed=1)
     with pytest.raises(Exception, match="--id-table"):
         assess(city, release.anonymized, seed=1, draws=2)
     audit = assess(city, release.anonymized, id_table=release.id_table, seed=1, draws=4)
@@ -154,7 +154,7 @@ def test_pseudonyms_need_their_table(city: Traces) -> None:
 
 
 def test_people_who_are_not_released_are_not_tried(city: Traces) -> None:
-    half = ObfuscatedTraces.unchanged(city).take_users(np.arange(20))
+    half = ObfuscatedTraces.from_traces(city).take_users(np.arange(20))
     audit = assess(city, half, seed=1, draws=2)
     assert audit.after is not None
     assert audit.after.linkability is not None

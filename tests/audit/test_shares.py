@@ -54,7 +54,7 @@ def test_singling_out_and_inference_are_judged_beyond_guessing(question: str, co
     share = Proportion(0.52, 0.5, 0.54, 1000, 0.5)
     found = rate_question(question, [("found", share)], 0.05)
     assert (found.colour, found.share, found.limit) == (colour, share, 0.05)
-    assert found.judged == (share if question == "linkability" else share.advantage)
+    assert found.decisive_share == (share if question == "linkability" else share.advantage)
 
 
 def test_a_question_is_as_bad_as_its_worst_measure() -> None:

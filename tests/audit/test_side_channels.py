@@ -65,7 +65,7 @@ def moved(points: GpsTraces, *, seed: int = 5) -> GpsTraces:
     """Put the points anywhere else, which leaves nothing of the places but how they are written."""
     rng = np.random.default_rng(seed)
     far = rng.integers(-1000, 1000, (2, len(points))) / 1e4
-    return points.moved((points.latitude + far[0]).round(6), (points.longitude + far[1]).round(6))
+    return points.with_positions((points.latitude + far[0]).round(6), (points.longitude + far[1]).round(6))
 
 
 Release = tuple[GpsTraces, IdTable]

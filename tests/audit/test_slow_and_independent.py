@@ -36,8 +36,8 @@ def drawn(root: np.random.SeedSequence, user: int, known: int, draws: int) -> li
 def test_uniqueness_counts_draws_that_nobody_else_matches(city: Traces) -> None:
     few = city.take_users(np.arange(12))
     material, root = AuditData.of(few, FEW), seed_sequence(3)
-    found = single_out(material, material.as_it_is(), FEW, root)
-    seen = Sightings.of(material.as_it_is())
+    found = single_out(material, material.release_unchanged(), FEW, root)
+    seen = Sightings.of(material.release_unchanged())
     for at, (side, window) in enumerate(itertools.product(SIDES_M, WINDOWS_S)):
         sets: list[set[tuple[int, int, int]]] = [set() for _ in range(12)]
         for user, lat, lon, second in zip(*seen[:4], strict=True):
@@ -62,7 +62,7 @@ def test_uniqueness_counts_draws_that_nobody_else_matches(city: Traces) -> None:
 def test_who_is_found_by_sightings_shares_with_equals(city: Traces) -> None:
     few = city.take_users(np.arange(12))
     material, root = AuditData.of(few, FEW), seed_sequence(3)
-    found = single_out(material, material.as_it_is(), FEW, root)
+    found = single_out(material, material.release_unchanged(), FEW, root)
     table = few.dense()
     credit = []
     for user in range(12):
@@ -76,7 +76,7 @@ def test_who_is_found_by_sightings_shares_with_equals(city: Traces) -> None:
 def test_top_answers_are_those_of_the_scores(city: Traces) -> None:
     few = city.take_users(np.arange(15))
     material, root = AuditData.of(few, FEW), seed_sequence(3)
-    cut = build_linkage_task(material, material.as_it_is(), FEW, root)
+    cut = build_linkage_task(material, material.release_unchanged(), FEW, root)
     found, _ = link(cut, root, attacks=["VisitProb-R"])
     counts = [
         np.bincount(cut.known.place_index[cut.known.user_index == u], minlength=1024) for u in range(15)
@@ -93,7 +93,7 @@ def test_top_answers_are_those_of_the_scores(city: Traces) -> None:
 
 
 def test_the_usual_place_is_the_one_of_most_nights(city: Traces) -> None:
-    home, _ = find_usual_spots(ObfuscatedTraces.unchanged(city))
+    home, _ = find_usual_spots(ObfuscatedTraces.from_traces(city))
     hour = city.clock.second_of_day(city.instants) // 3600
     for user in range(city.n_users):
         nights = city.place_index[(city.user_index == user) & ((hour >= 20) | (hour < 8))]

@@ -37,7 +37,7 @@ class Counted(ta.algorithms.Obfuscator):
         if original.n_users > 3:
             with open("calls", "a") as file:
                 file.write("x")
-        return ObfuscatedTraces.unchanged(original)
+        return ObfuscatedTraces.from_traces(original)
 
 @dataclass(frozen=True, kw_only=True)
 class Deadly(ta.algorithms.Obfuscator):

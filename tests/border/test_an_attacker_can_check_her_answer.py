@@ -24,7 +24,7 @@ def run(*arguments: object) -> Done:
 def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     """What an attacker is given, in one folder, and what the judge keeps, in another."""
     reference, original = make_walks(users=USERS, days=4, missing=0.2).split_days(2)
-    public = arena.pseudonymise(ObfuscatedTraces.unchanged(original), seed=1).anonymized
+    public = arena.pseudonymise(ObfuscatedTraces.from_traces(original), seed=1).anonymized
     for folder in ("given", "judge"):
         (tmp_path / folder).mkdir()
         pwscup.write_places(original.places, tmp_path / folder / "info_region.csv")

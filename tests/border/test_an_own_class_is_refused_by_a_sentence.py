@@ -33,7 +33,7 @@ KINDS = {
 }
 LEARNS = {"reidentification", "trace-inference", "synthesizer"}
 GOOD = {
-    "obfuscator": "return ObfuscatedTraces.unchanged(original)",
+    "obfuscator": "return ObfuscatedTraces.from_traces(original)",
     "reidentification": "return IdTable(anonymized.user_ids, self.known.user_ids)",
     "trace-inference": "return known_at(self.known, anonymized)",
     "synthesizer": "return ta.synthesis.Uniform().fit(self.known).synthesize(traces_per_user, seed=seed)",
@@ -41,7 +41,7 @@ GOOD = {
     "gps-attack": "return released",
 }
 OTHER_USERS = {
-    "obfuscator": "return ObfuscatedTraces.unchanged(original).take_users([0])",
+    "obfuscator": "return ObfuscatedTraces.from_traces(original).take_users([0])",
     "reidentification": "return IdTable(anonymized.user_ids, anonymized.user_ids)",
     "trace-inference": "return known_at(self.known, anonymized).take_users([0])",
     "synthesizer": "return self.known.take_users([0])",
@@ -49,14 +49,14 @@ OTHER_USERS = {
     "gps-attack": "return released.take_users([0])",
 }
 OTHER_EVENTS = {
-    "obfuscator": "return ObfuscatedTraces.unchanged(original).keep(np.arange(len(original)) > 0)",
+    "obfuscator": "return ObfuscatedTraces.from_traces(original).keep(np.arange(len(original)) > 0)",
     "reidentification": "return IdTable(anonymized.user_ids[1:], self.known.user_ids[1:])",
     "trace-inference": "return known_at(self.known, anonymized).keep(np.arange(240) > 0)",
     "synthesizer": "return self.known.take_days(0, 1) if traces_per_user > 1 else self.known",
     "gps-attack": "return released.keep(np.arange(len(released)) > 0)",
 }
 OTHER_PLACES = {
-    "obfuscator": "return ObfuscatedTraces.unchanged(moved(original))",
+    "obfuscator": "return ObfuscatedTraces.from_traces(moved(original))",
     "trace-inference": "return moved(known_at(self.known, anonymized))",
     "synthesizer": "return moved(ta.synthesis.Uniform().fit(self.known).synthesize(traces_per_user, seed=1))",
 }

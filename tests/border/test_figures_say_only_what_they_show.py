@@ -610,6 +610,6 @@ def test_the_page_of_a_contest_follows_its_numbers() -> None:
         "it does not hold here": (against, (release("Cheat(0)", 0.1, 0.9), release("Cheat(1)", 0.2, 0.1))),
     }
     for verdict, (rows, cheating) in cases.items():
-        page = contest_report(replace(held, samples=rows, cheating=cheating).account("x")).html()
+        page = contest_report(replace(held, samples=rows, cheating=cheating).to_report_data("x")).html()
         for statement in (shuffled, costs, together):
             assert f"{verdict}: {statement}" in page

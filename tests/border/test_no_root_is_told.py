@@ -43,7 +43,7 @@ def files(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     pwscup.write_places(reference.places, tmp_path / "places.csv")
     pwscup.write_traces(reference, tmp_path / "ref.csv")
     pwscup.write_traces(original, tmp_path / "org.csv")
-    pwscup.write_obfuscated(ObfuscatedTraces.unchanged(original), tmp_path / "ano.csv")
+    pwscup.write_obfuscated(ObfuscatedTraces.from_traces(original), tmp_path / "ano.csv")
     points = 30
     track = GpsTraces(
         user_ids=["a"],

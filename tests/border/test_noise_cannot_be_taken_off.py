@@ -282,7 +282,7 @@ def test_zones_are_drawn_again_under_a_seed_only(tmp_path: Path) -> None:
 def test_a_shuffle_is_found_under_a_seed_only(tmp_path: Path) -> None:
     pwscup.write_places(MANY.places, tmp_path / "places.csv")
     pwscup.write_traces(MANY, tmp_path / "org.csv")
-    pwscup.write_obfuscated(ObfuscatedTraces.unchanged(MANY), tmp_path / "ano.csv")
+    pwscup.write_obfuscated(ObfuscatedTraces.from_traces(MANY), tmp_path / "ano.csv")
 
     def found(*options: object) -> list[int]:
         named = ("--places", tmp_path / "places.csv", "--id-table", tmp_path / "ids.csv", *options)
@@ -303,7 +303,7 @@ def test_a_shuffle_is_found_under_a_seed_only(tmp_path: Path) -> None:
     [
         lambda: ta.obfuscation.RandomizedResponse(epsilon=1).transform(WANDERERS).codes.tobytes(),
         lambda: ta.obfuscation.GeoInd(expected_noise=100).transform(a_track()).latitude.tobytes(),
-        lambda: ta.arena.pseudonymise(ObfuscatedTraces.unchanged(MANY)).id_table.user_ids.tobytes(),
+        lambda: ta.arena.pseudonymise(ObfuscatedTraces.from_traces(MANY)).id_table.user_ids.tobytes(),
         lambda: ta.synthesis.SGD().fit(WANDERERS).synthesize(2).place_index.tobytes(),
     ],
 )

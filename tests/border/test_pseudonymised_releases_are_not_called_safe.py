@@ -143,6 +143,6 @@ def test_homes_say_what_chance_gives() -> None:
     found = compare_homes(original, original)
     assert (found.home_found, found.users_with_home, found.users_released) == (1, 4, 4)
     assert found.home_chance == pytest.approx(1 / 3)
-    far = compare_homes(original, original.moved(original.latitude + 1, original.longitude))
+    far = compare_homes(original, original.with_positions(original.latitude + 1, original.longitude))
     assert (far.home_found, far.home_chance) == (0, 0)
     assert compare_homes(original.take_users([0]), original.take_users([0])).home_chance is None

@@ -56,7 +56,7 @@ def replay_by_python(folder: Path, clock: Clock = HOURS) -> float:
     reference, original = (
         pwscup.read_traces(folder / f"{kind}traces_{TEAM}.csv", places, clock) for kind in ("ref", "org")
     )
-    answer = ReferenceReplay().fit(reference).infer(ObfuscatedTraces.unchanged(original), seed=1)
+    answer = ReferenceReplay().fit(reference).infer(ObfuscatedTraces.from_traces(original), seed=1)
     return trace_inference_score(original, answer).trace_inference
 
 

@@ -72,7 +72,9 @@ def test_activity_comes_and_goes(halves: tuple[Traces, Traces]) -> None:
 def test_times_alone_find_as_many_people_as_in_gowalla(halves: tuple[Traces, Traces]) -> None:
     known, later = halves
     truth = np.random.default_rng(7).permutation(PEOPLE)
-    released = ObfuscatedTraces.unchanged(later).take_users(truth).with_user_ids(10_001 + np.arange(PEOPLE))
-    matcher: Any = Linker(mechanism="adaptive", evidence="times").fit(known).against(NoObfuscation()).matcher_
+    released = ObfuscatedTraces.from_traces(later).take_users(truth).with_user_ids(10_001 + np.arange(PEOPLE))
+    matcher: Any = (
+        Linker(mechanism="adaptive", evidence="times").fit(known).with_mechanism(NoObfuscation()).matcher_
+    )
     found = (matcher.match(released, seed=3).best == truth).mean()
     assert found == pytest.approx(FOUND_IN_GOWALLA, abs=TOLERANCE)

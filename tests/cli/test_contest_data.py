@@ -103,7 +103,7 @@ def test_the_walk_of_earlier_versions_has_a_name(run, team: Path) -> None:
     manifest = json.loads((team / "old" / "judge" / "manifest.json").read_text())
     assert "walk" not in manifest["model"]
     places = pwscup.read_places(team / "places.csv")
-    training = Traces.joined([pwscup.read_traces(team / name, places) for name in ("ref.csv", "org.csv")])
+    training = Traces.concat([pwscup.read_traces(team / name, places) for name in ("ref.csv", "org.csv")])
     root = seed_sequence(3)
     model = PPMTF(factors=2, iterations=3, zeros="all").fit(
         contest_training(training), seed=child_seed(root, 0)

@@ -52,7 +52,7 @@ def test_the_pass_rate_is_told_and_k_prime_written(run, made: Path) -> None:
 @pytest.fixture
 def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
     """Have tests count in rounds of eight verifiers, and stop after so many of them as by Ctrl-C."""
-    keep, count = DeniabilityCheckpoint.keep, VerifierScan.count
+    keep, count = DeniabilityCheckpoint.save_counts, VerifierScan.count
 
     def stop_after(rounds: int | None) -> None:
         monkeypatch.setattr(VerifierScan, "count", partialmethod(count, rounds=(8, 8)))

@@ -43,7 +43,7 @@ def test_every_defence_meets_old_and_new_attacks(held: SimulatedContest) -> None
 
 
 def test_the_page_shows_them_with_their_band(held: SimulatedContest) -> None:
-    html = contest_report(held.account("mine")).html()
+    html = contest_report(held.to_report_data("mine")).html()
     assert "After the awards" in html
     found = re.findall(r'<script type="application/json" id="[^"]*">(.*?)</script>', html, re.S)
     (drawn,) = [

@@ -298,11 +298,11 @@ def test_t14_nothing_that_is_no_number_ranks(
 
 def test_a_board_under_other_names_is_the_same_board() -> None:
     board = board_of([attack("b", "a", 0.5), attack("a", "none", 0.1), attack("VisitProb-T", "c", 0.2)])
-    renamed = board.renamed({"a": "Red", "none": "000"})
+    renamed = board.with_names({"a": "Red", "none": "000"})
     assert renamed.roster.teams == ("Red", "b", "c")
     assert renamed.row("Red").s_T_min == board.row("a").s_T_min
     assert renamed.row("000").role is Role.PSEUDONYMISED
     assert renamed.attacks["b", "Red", 1, T] == 0.5
-    assert renamed.renamed({"Red": "a", "000": "none"}) == board
+    assert renamed.with_names({"Red": "a", "000": "none"}) == board
     with pytest.raises(ParameterError, match="given to one party only"):
-        board.renamed({"a": "b"})
+        board.with_names({"a": "b"})

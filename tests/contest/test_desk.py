@@ -484,7 +484,7 @@ def test_t12_one_folder_of_official_files_has_the_scores_of_2019(osaka: Path, tm
         if not path.name.startswith("sample_results"):
             shutil.copy(path, folder)
     intake = read_submissions(folder)
-    assert not intake.has_charter
+    assert not intake.has_contest_file
     below = judge(intake)
     assert {one.code for one in below.refused} == {"no-target"}
     assert (below.rules.users, below.rules.original_days) == (2000, 2)

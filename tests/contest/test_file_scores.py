@@ -128,7 +128,7 @@ def test_a_file_has_the_score_of_what_is_in_it(tmp_path: Path) -> None:
     original, guess = traces(5, RNG), traces(5, RNG)
     table = IdTable(range(6, 11), [3, 1, 2, 5, 4])
     answer = IdTable(range(6, 11), [3, 1, 1, 1, 4])
-    released = ObfuscatedTraces.unchanged(original)
+    released = ObfuscatedTraces.from_traces(original)
     pwscup.write_obfuscated(released, tmp_path / "ano.csv")
     pwscup.write_inferred_table(answer, tmp_path / "etable.csv")
     pwscup.write_inferred_traces(guess, tmp_path / "etraces.csv")

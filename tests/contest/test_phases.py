@@ -146,21 +146,21 @@ def test_weeks_of_no_length_are_refused(days: float) -> None:
 
 def test_a_moved_end_takes_the_next_begin_with_it_where_there_is_no_pause() -> None:
     made = Schedule.weeks(START)
-    later = made.moved("attack_end", START + 15 * DAY)
+    later = made.with_time("attack_end", START + 15 * DAY)
     assert later.attack_end == later.results_begin == START + 15 * DAY
-    paused = made.moved("attack_begin", START + 8 * DAY)
+    paused = made.with_time("attack_begin", START + 8 * DAY)
     assert paused.anonymization_end == made.anonymization_end
-    again = paused.moved("anonymization_end", START + 7.5 * DAY)
+    again = paused.with_time("anonymization_end", START + 7.5 * DAY)
     assert again.attack_begin == START + 8 * DAY
 
 
 def test_a_schedule_is_not_moved_out_of_order() -> None:
     made = Schedule.weeks(START)
     with pytest.raises(ParameterError, match="attack_end"):
-        made.moved("attack_end", START)
+        made.with_time("attack_end", START)
     with pytest.raises(ParameterError, match="anonymization_begin"):
-        made.moved("anonymization_begin", START + 30 * DAY)
+        made.with_time("anonymization_begin", START + 30 * DAY)
     with pytest.raises(ParameterError, match="point"):
-        made.moved("lunch", START)
+        made.with_time("lunch", START)
     with pytest.raises(ParameterError, match="time zone"):
-        made.moved("attack_end", START.replace(tzinfo=None))
+        made.with_time("attack_end", START.replace(tzinfo=None))

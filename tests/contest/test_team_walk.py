@@ -34,7 +34,7 @@ def wanderers(clock: Clock, stay: float = 0.7, users: int = 80, days: int = 3) -
 def walking() -> ShortStepModel:
     course = ShortWalk.of(wanderers(PWS_CLOCK))
     model = PPMTF(factors=4, iterations=10, zeros="all").fit(course.training(), seed=1)
-    return course.people(model, homes=True, only_seen=True)
+    return course.build_model(model, homes=True, only_seen=True)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_hours_are_invented_where_home_time_has_none(
     clock, steps, handed, before, withheld, invented
 ) -> None:
     course = ShortWalk.of(wanderers(clock))
-    assert (course.steps, course.before, course.withheld, course.invented) == (
+    assert (course.steps, course.before, course.lead_steps, course.extra_hours) == (
         steps,
         before,
         withheld,

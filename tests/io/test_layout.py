@@ -281,9 +281,9 @@ def test_no_name_belongs_to_two_roles() -> None:
 
 
 def test_a_layout_says_what_was_given() -> None:
-    assert Layout().given == ()
+    assert Layout().option_names == ()
     layout = Layout.parse(columns="user=1,time=2,lat=3,lng=4", header=False, delimiter="tab")
-    assert layout.given == ("columns", "header", "delimiter")
+    assert layout.option_names == ("columns", "header", "delimiter")
     assert layout.delimiter == "\t"
 
 

@@ -70,7 +70,7 @@ def test_all_people_are_read_where_there_are_no_more(tmp_path: Path, form: str) 
 
 def test_everybody_is_as_likely_to_be_drawn() -> None:
     counts = pl.DataFrame({"user": range(100), "len": [1] * 100})
-    drawn = [Sample(users=20, seed=seed).drawn(counts) for seed in range(500)]
+    drawn = [Sample(users=20, seed=seed).draw_users(counts) for seed in range(500)]
     often = np.bincount(np.concatenate([one.to_numpy() for one in drawn if one is not None]), minlength=100)
     # Chi-square with 99 degrees of freedom, of counts whose variance is 500 x 0.2 x 0.8.
     assert ((often - 100) ** 2 / 80).sum() < 149
@@ -79,7 +79,7 @@ def test_everybody_is_as_likely_to_be_drawn() -> None:
 def test_people_with_many_rows_are_fewer_but_at_least_200() -> None:
     counts = pl.DataFrame({"user": range(5000), "len": [1000] * 5000})
     for rows, people in ((2_000_000, 2000), (500_000, 500), (1000, 200)):
-        drawn = Sample(users=2000, rows=rows).drawn(counts)
+        drawn = Sample(users=2000, rows=rows).draw_users(counts)
         assert drawn is not None
         assert len(drawn) == people
 

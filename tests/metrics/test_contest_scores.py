@@ -52,7 +52,7 @@ def test_utility_is_the_mean_of_what_each_event_keeps(released: list[list[int]],
 
 def test_untouched_traces_have_all_their_utility(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(missing=0.3)
-    assert utility_score(walks, ObfuscatedTraces.unchanged(walks)).utility == 1
+    assert utility_score(walks, ObfuscatedTraces.from_traces(walks)).utility == 1
     deleted = ObfuscatedTraces.like(walks, np.full(walks.n_events, DELETED))
     assert utility_score(walks, deleted).utility == 0
 
@@ -109,14 +109,14 @@ def test_a_region_listed_twice_counts_twice() -> None:
 
 def test_scores_of_other_traces_or_of_nothing_are_refused(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks()
-    other = ObfuscatedTraces.unchanged(walks.take_days(0, 1))
+    other = ObfuscatedTraces.from_traces(walks.take_days(0, 1))
     with pytest.raises(DataError, match="not obfuscated from these"):
         utility_score(walks, other)
     empty = walks.keep(np.zeros(walks.n_events, bool))
     with pytest.raises(DataError, match="no events"):
-        utility_score(empty, ObfuscatedTraces.unchanged(empty))
+        utility_score(empty, ObfuscatedTraces.from_traces(empty))
     with pytest.raises(ParameterError, match="rule"):
-        utility_score(walks, ObfuscatedTraces.unchanged(walks), rule="2020")  # type: ignore[arg-type]
+        utility_score(walks, ObfuscatedTraces.from_traces(walks), rule="2020")  # type: ignore[arg-type]
 
 
 def test_figure_6_two_of_three_pseudonyms_are_identified() -> None:
@@ -203,7 +203,7 @@ def test_noise_lowers_utility(make_walks: Callable[..., Traces]) -> None:
 def test_a_limit_must_be_a_distance(make_walks: Callable[..., Traces], limit_km: float) -> None:
     walks = make_walks()
     with pytest.raises(ParameterError, match="limit_km"):
-        utility_score(walks, ObfuscatedTraces.unchanged(walks), limit_km=limit_km)
+        utility_score(walks, ObfuscatedTraces.from_traces(walks), limit_km=limit_km)
     with pytest.raises(ParameterError, match="limit_km"):
         trace_inference_score(walks, walks, limit_km=limit_km)
 

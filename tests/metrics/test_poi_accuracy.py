@@ -52,14 +52,14 @@ def test_it_is_the_mean_share_of_nearby_pois_that_are_sent(
 
 def test_what_is_released_as_it_is_serves_everybody(make_walks: Callable[..., Traces], pois: Places) -> None:
     original = make_walks()
-    assert poi_accuracy_score(original, ObfuscatedTraces.unchanged(original), pois).poi_accuracy == 1
+    assert poi_accuracy_score(original, ObfuscatedTraces.from_traces(original), pois).poi_accuracy == 1
     deleted = ObfuscatedTraces.like(original, np.full(original.n_events, -1))
     assert poi_accuracy_score(original, deleted, pois, category=None).poi_accuracy == 0
 
 
 def test_what_cannot_be_measured_is_explained(make_walks: Callable[..., Traces], pois: Places) -> None:
     original = make_walks()
-    released = ObfuscatedTraces.unchanged(original)
+    released = ObfuscatedTraces.from_traces(original)
     with pytest.raises(DataError, match="'sport'; there are food, shops"):
         poi_accuracy_score(original, released, pois, category="sport")
     with pytest.raises(DataError, match="no categories"):
@@ -75,4 +75,4 @@ def test_tokyo_has_4692_places_to_eat(shared_data: Path) -> None:
     pois = peopleflow.read_pois(folder / "POI_TK.csv")
     places = peopleflow.tokyo_regions()
     original = Traces.from_dense([[512]], places, Clock(instants_per_day=1))
-    assert poi_accuracy_score(original, ObfuscatedTraces.unchanged(original), pois).pois == 4692
+    assert poi_accuracy_score(original, ObfuscatedTraces.from_traces(original), pois).pois == 4692

@@ -172,7 +172,7 @@ def test_some_users_after_the_others_get_what_all_get_at_once(
 def test_users_do_not_share_draws(check_ins: Traces) -> None:
     # Ten people with the same days: each one's noise is their own, also where events were left out before.
     one = check_ins.take_users([3])
-    same = Traces.joined([one.with_user_ids([number]) for number in range(10)])
+    same = Traces.concat([one.with_user_ids([number]) for number in range(10)])
     released = catalogue.create("PerDay(2)+PL(0.1,1)").transform(same, seed=1)
     codes = [tuple(released.take_users([number]).codes.tolist()) for number in range(10)]
     assert len(set(codes)) == 10
@@ -206,7 +206,7 @@ class Halved(GpsObfuscator):
 
     def transform(self, original: GpsTraces, *, seed: Any = None) -> GpsTraces:
         kept = original.keep(np.arange(len(original)) % 2 == 0)
-        return kept.moved(kept.latitude + 1e-8, kept.longitude)
+        return kept.with_positions(kept.latitude + 1e-8, kept.longitude)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,4 +231,4 @@ def test_it_takes_traces_and_no_releases(check_ins: Traces) -> None:
     with pytest.raises(
         DataError, match=r"^PL\(1,1\)\+RoundTime\(1h\) works on Traces; it got ObfuscatedTraces"
     ):
-        pipeline.transform(ObfuscatedTraces.unchanged(check_ins))
+        pipeline.transform(ObfuscatedTraces.from_traces(check_ins))

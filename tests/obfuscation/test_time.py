@@ -175,7 +175,7 @@ def test_swapped_points_leave_the_counts_of_each_cell_and_hour(
 
 
 def rounded_positions(points: GpsTraces) -> GpsTraces:
-    return points.moved(points.latitude.round(6), points.longitude.round(6))
+    return points.with_positions(points.latitude.round(6), points.longitude.round(6))
 
 
 def test_swapped_hours_leave_dates_and_the_hours_of_each_cell(check_ins: Traces) -> None:
@@ -262,10 +262,10 @@ def test_a_zone_can_be_named(points: GpsTraces) -> None:
 
 
 def test_the_zone_of_a_person_does_not_depend_on_others(points: GpsTraces) -> None:
-    tokyo = points.take_users([0]).moved(
+    tokyo = points.take_users([0]).with_positions(
         points.take_users([0]).latitude - 5, points.take_users([0]).longitude + 213.6
     )
-    both = GpsTraces.joined([points.take_users([1, 2, 3]), tokyo.with_user_ids(["zz"])])
+    both = GpsTraces.concat([points.take_users([1, 2, 3]), tokyo.with_user_ids(["zz"])])
     released = RoundTime(unit="day").transform(both, seed=1)
     alone = RoundTime(unit="day").transform(tokyo, seed=1)
     assert set((alone.time_ms // 1000 % DAY_S).tolist()) == {15 * 3600}

@@ -84,16 +84,16 @@ def test_every_kept_run_belongs_to_a_row() -> None:
 def test_a_row_looks_at_what_a_command_printed() -> None:
     at = table_number("contest-8.csv", "s_T", defence="No")
     assert at.of(RUN) == 0.5
-    assert NearCheck("s_T", at, 0.6, 0.2).see(RUN) == ("s_T 0.5", True)
-    assert not NearCheck("s_T", at, 0.8, 0.2).see(RUN).holds
+    assert NearCheck("s_T", at, 0.6, 0.2).check_run(RUN) == ("s_T 0.5", True)
+    assert not NearCheck("s_T", at, 0.8, 0.2).check_run(RUN).holds
     limit = table_number("contest-8.csv", "s_T", defence="PL(4,1)")
-    assert RangeCheck("s_T", at, most=limit).see(RUN) == ("s_T 0.5 (it takes at most 0.5)", True)
-    assert not RangeCheck("s_T", at, least=0.6).see(RUN).holds
+    assert RangeCheck("s_T", at, most=limit).check_run(RUN) == ("s_T 0.5 (it takes at most 0.5)", True)
+    assert not RangeCheck("s_T", at, least=0.6).check_run(RUN).holds
     assert NumberGap(at, limit).of(RUN) == 0
-    assert StatementCheck("it").see(RUN) == ("R = 0.3", False)
+    assert StatementCheck("it").check_run(RUN) == ("R = 0.3", False)
     with pytest.raises(DataError, match="states nothing"):
-        StatementCheck("it", whole=True).see(RUN)
-    assert PictureCheck("contest").see(RUN) == ("contest-8.svg", True)
+        StatementCheck("it", whole=True).check_run(RUN)
+    assert PictureCheck("contest").check_run(RUN) == ("contest-8.svg", True)
     assert JsonNumber("deep.0.number").of(RUN) == JsonNumber("deep.number=4.number").of(RUN) == 4
 
 
@@ -104,7 +104,7 @@ def test_what_is_not_there_is_named() -> None:
         (NearCheck("s", table_number("other.csv", "s_T"), 0, 0), "wrote no other.csv"),
     ):
         with pytest.raises(DataError, match=words):
-            check.see(RUN)
+            check.check_run(RUN)
 
 
 def test_a_row_has_a_command_or_says_what_is_missing() -> None:

@@ -81,7 +81,7 @@ def evil_traces(users: int = 3, places: int = 40) -> Traces:
 
 def test_names_are_escaped_and_cut() -> None:
     traces = evil_traces()
-    for what in (traces, ObfuscatedTraces.unchanged(traces), traces.places):
+    for what in (traces, ObfuscatedTraces.from_traces(traces), traces.places):
         html = shown(what)
         assert "&lt;script&gt;" in html
         assert "x" * 100 not in html
@@ -149,7 +149,7 @@ def test_a_secret_table_shows_no_secret() -> None:
 
 def test_every_score_is_a_table() -> None:
     city = ta.simulate(5, 2, seed=1)
-    released = ObfuscatedTraces.unchanged(city)
+    released = ObfuscatedTraces.from_traces(city)
     score = ta.metrics.utility_score(city, released)
     assert "utility1" in plain(shown(score)).replace(" ", "")
     release = pseudonymise(released, seed=1)

@@ -55,7 +55,7 @@ def inferred_table(held: Contest, target: str, tmp_path: Path, *, right: int, nu
     from tracearena.server.judge.scoring import JudgeFiles
 
     data_set = DataSet.objects.select_related("team").get(team__number=target, number=number)
-    table = JudgeFiles(held.folder, held.judge_private_key).secret(data_set).table
+    table = JudgeFiles(held.folder, held.judge_private_key).read_secret(data_set).table
     guess = np.where(np.arange(len(table)) < right, table.user_ids, np.roll(table.user_ids, 1))
     path = tmp_path / "table.csv"
     pwscup.write_inferred_table(IdTable(table.pseudonyms, guess), path)

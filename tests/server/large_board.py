@@ -15,7 +15,7 @@ TEAMS = 50
 def publish(held: Held, teams: int = TEAMS) -> None:
     """Freeze and publish a result in which every team attacks every other one in both ways."""
     held.results()
-    rng, rules = np.random.default_rng(1), Contest.now_held().rules
+    rng, rules = np.random.default_rng(1), Contest.get_current().rules
     numbers = tuple(f"{number:03d}" for number in range(1, teams + 1))
     for number in numbers:
         given = {"name": f"Team of number {number}", "role": Role.TEAM, "created_at": clock.now()}

@@ -216,7 +216,7 @@ def test_sizes_are_capped(attacking: Any, held: Held, monkeypatch: pytest.Monkey
     """The archive as a whole by 413; a file in it, unpacked, by a row of its own."""
     from tracearena.server.models import Contest
 
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     contest.rules_values = contest.rules_values | {"largest_file_mb": 1}
     contest.save()
     large = _zip({TABLE.format("002"): os.urandom(2 * 2**20)})

@@ -228,7 +228,7 @@ def test_t39_backups_under_load_hold_every_file_that_they_know_of(held: Held, tm
         found = list(Submission.objects.all())
         counts.append(len(found))
         bench = JudgeFiles(restored, held.judge_private_key)
-        assert all(len(bench.upload(one)) == one.size for one in found)
+        assert all(len(bench.read_upload(one)) == one.size for one in found)
     assert counts == sorted(counts)
     assert counts[-1] > counts[0]
 

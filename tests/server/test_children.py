@@ -271,7 +271,7 @@ def test_scores_of_the_children_are_those_of_the_one_scorer(kind: Kind, truth: A
     if kind == "obfuscated":
         sets = PlaceSets.of([[280, 281, 312, 313], [1023, 0]])
         released = ObfuscatedTraces.like(ORIGINAL, [409, -1, -2, 0, -3, -2], sets)
-        assert good.obfuscated(ORIGINAL).cells() == released.cells()
+        assert good.to_obfuscated(ORIGINAL).cells() == released.cells()
         assert score_upload(good, truth, RULES) == compute_utility(ORIGINAL, released, RULES)
     elif kind == "inferred-table":
         guess = IdTable([3, 4], [2, 2])
@@ -317,18 +317,18 @@ def test_a_request_that_ends_too_early_is_no_score() -> None:
 )
 def test_arrays_of_a_child_are_looked_at_again(arrays: dict[str, Any]) -> None:
     with pytest.raises(DataError):
-        UploadArrays.of("obfuscated", arrays).obfuscated(ORIGINAL)
+        UploadArrays.of("obfuscated", arrays).to_obfuscated(ORIGINAL)
 
 
 def test_arrays_of_another_kind_are_refused() -> None:
     good = UploadArrays.of("inferred-table", {"users": np.array([2, 1])})
     with pytest.raises(DataError):
-        good.obfuscated(ORIGINAL)
+        good.to_obfuscated(ORIGINAL)
     with pytest.raises(DataError):
         UploadArrays.from_bytes(pack({"kind": "letters"}))
     for cells in ([0, 1], [0, 0, 0, 0, 0, -1], [0, 0, 0, 0, 0, 1024]):
         with pytest.raises(DataError):
-            UploadArrays.of("inferred-traces", {"cells": np.array(cells, np.int32)}).inferred_traces(FRAME)
+            UploadArrays.of("inferred-traces", {"cells": np.array(cells, np.int32)}).to_traces(FRAME)
 
 
 def test_a_frame_comes_back_from_its_bytes() -> None:
@@ -383,8 +383,8 @@ def test_the_judges_attacks_answer_in_a_child_as_they_do_outside(
     names: tuple[str, ...], make_walks: Callable[..., Traces]
 ) -> None:
     reference, original = make_walks(users=6, days=4).split_days(2)
-    released = pseudonymise(ObfuscatedTraces.unchanged(original), seed=3).anonymized
-    options = RULES.scoring.of_attackers
+    released = pseudonymise(ObfuscatedTraces.from_traces(original), seed=3).anonymized
+    options = RULES.scoring.attacker_settings
     found = run_attacks(names, reference, released, options=options, seed=(1, 2, 1))
     attacks, own = make_attacks(names, **options), child_seed(seed_sequence(1), 2, 1)
     outside = dict(Ensemble(attacks).fit(reference).answers(released, seed=own))
@@ -394,7 +394,7 @@ def test_the_judges_attacks_answer_in_a_child_as_they_do_outside(
 
 def test_the_judges_attacks_have_limits(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(users=2_000, days=4).split_days(2)
-    released, tight = ObfuscatedTraces.unchanged(original), Limits(memory_mb=10)
+    released, tight = ObfuscatedTraces.from_traces(original), Limits(memory_mb=10)
     with pytest.raises(ChildDied) as caught:
         run_attacks(["VisitProb-R"], reference, released, options={}, seed=(1,), limits=tight)
     assert caught.value.reason == "memory"

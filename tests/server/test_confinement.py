@@ -294,7 +294,7 @@ def test_compiled_code_comes_from_the_fork_server_alone(cache: Path) -> None:
 
 def test_a_child_has_nothing_to_compile() -> None:
     server = ForkServer(PROBE)
-    values, arrays = FRAME.parts()
+    values, arrays = FRAME.to_parts()
     for kind, content in GOOD.items():
         asked = {"kind": kind, "file_name": "a.csv", "max_bytes": 2**20, "max_listed_ids": 100}
         request = frame_message(pack(values | {"check": asked}, arrays)) + content

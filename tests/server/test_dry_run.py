@@ -22,7 +22,7 @@ def database() -> None:
 
 
 def _told() -> dict[str, tuple[str, str]]:
-    run = simulate_next_phase(Contest.now_held(), clock.now())
+    run = simulate_next_phase(Contest.get_current(), clock.now())
     return {one.label: (one.fate.value, one.words) for one in run.outcomes}
 
 

@@ -102,7 +102,7 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
     ):
         with pytest.raises((DataError, ParameterError), match=problem):
             give_extra_time(team, point, to, **WHY)
-    assert (AuditEntry.objects.count(), Contest.now_held().extra_time) == (acts, {})
+    assert (AuditEntry.objects.count(), Contest.get_current().extra_time) == (acts, {})
     give_extra_time("003", "attack_end", LATER, **WHY)
     with pytest.raises(ParameterError, match="results_begin"):
         move_point("results_begin", LATER - MS, **WHY)

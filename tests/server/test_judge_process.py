@@ -136,7 +136,7 @@ def test_a_lease_runs_out_where_not_even_the_failure_can_be_written(
     queue.enqueue("check", "check/1", {"submission": 1})
     monkeypatch.setattr(working, "run_job", away)
     worker = working.JudgeWorker(JudgeFiles(held.folder, held.judge_private_key), "judge 1", grace_s=10)
-    assert not worker._safely(worker._one)
+    assert not worker._run_safely(worker._run_next_job)
     assert worker._taken is None
     assert Job.objects.get().state == JobState.RUNNING
 
@@ -182,7 +182,7 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
 
     def look(judge: working.JudgeWorker) -> None:
         told.append(collect_status(held.folder))
-        judge.end()
+        judge.stop()
 
     monkeypatch.setattr(working.JudgeWorker, "_look", look)
     for missing, said in (("", "all in place"), ("This kernel has no Landlock.", "judge 1: This kernel has")):

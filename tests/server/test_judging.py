@@ -116,14 +116,14 @@ def _hold(held: Held, tmp_path: Path) -> None:
     attack.refresh_from_db()
     assert attack.state == State.CHECKED
     assert set(Score.objects.values_list("kind", flat=True)) == {"utility"}
-    assert results.collect_public_board(Contest.now_held(), clock.now())["snapshot"] is None
+    assert results.collect_public_board(Contest.get_current(), clock.now())["snapshot"] is None
 
     held.results()
     hands.judged(held)
     attack.refresh_from_db()
     assert attack.state == State.SCORED
     assert Score.objects.get(key=f"final/{attack.pk}").value == pytest.approx(1 - 5 / USERS)
-    shown = results.collect_public_board(Contest.now_held(), clock.now())["snapshot"]
+    shown = results.collect_public_board(Contest.get_current(), clock.now())["snapshot"]
     row = next(row for row in shown["board"] if row["team"] == "001")
     assert row["s_T_min"] == 0.0
     by_name = {award["name"]: award["winners"] for award in shown["awards"]}

@@ -37,7 +37,7 @@ def live(holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def _shown() -> dict:
-    found = results.collect_public_board(Contest.now_held(), clock.now())["snapshot"]
+    found = results.collect_public_board(Contest.get_current(), clock.now())["snapshot"]
     assert found is not None
     return found
 
@@ -45,7 +45,7 @@ def _shown() -> dict:
 def test_the_board_and_the_result_see_different_users(live: Held, tmp_path: Path) -> None:
     """An answer that is right about the users of the board alone is worth nothing in the result."""
     bench = JudgeFiles(live.folder, live.judge_private_key)
-    secret = bench.secret(DataSet.objects.get(team__number="001"))
+    secret = bench.read_secret(DataSet.objects.get(team__number="001"))
     assert secret.live is not None
     assert len(secret.live) == round(0.3 * USERS)
     guess = secret.table.user_ids.copy()

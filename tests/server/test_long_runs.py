@@ -47,7 +47,7 @@ class Watch:
 
 def _files(held: Held, tmp_path: Path, count: int) -> Iterator[tuple[str, bytes, float]]:
     """Give so many files: the team, what it hands in, and its utility as this process finds it."""
-    rules, known = Contest.now_held().rules, {}
+    rules, known = Contest.get_current().rules, {}
     for number in range(count):
         team, defence = TEAMS[number % len(TEAMS)], DEFENCES[number % len(DEFENCES)]
         if (team, defence) not in known:

@@ -72,7 +72,7 @@ def test_people_of_the_organisers_own_traces_are_never_given_away(
     from tracearena.server.settings import configure
 
     configure(Folder(tmp_path / "friday"))
-    assert Contest.now_held().people == "real"
+    assert Contest.get_current().people == "real"
 
 
 def test_official_files_that_are_ready_are_taken(tmp_path: Path, prepared: Callable[..., Path]) -> None:

@@ -26,7 +26,7 @@ def test_an_end_moves_with_a_reason_and_is_written_down(held: Held) -> None:
 
     held.anonymization()
     _moved("anonymization_end", 0.5)
-    assert Contest.now_held().schedule.anonymization_end == SCHEDULE.anonymization_end + DAY / 2
+    assert Contest.get_current().schedule.anonymization_end == SCHEDULE.anonymization_end + DAY / 2
     entry = AuditEntry.objects.order_by("-pk").first()
     assert (entry.act, entry.details["point"]) == ("schedule moved", "anonymization_end")
     assert entry.details["from"] == SCHEDULE.anonymization_end.isoformat()

@@ -41,7 +41,7 @@ def test_what_has_begun_or_is_past_is_not_changed(held: Held) -> None:
             move_point(point, to, **WHY)
     with pytest.raises(ParameterError):
         move_point("attack_end", SCHEDULE.attack_end + DAY / 2, reason=" ", actor="organiser")
-    assert Contest.now_held().schedule == SCHEDULE
+    assert Contest.get_current().schedule == SCHEDULE
     assert AuditEntry.objects.count() == acts
 
 

@@ -150,8 +150,8 @@ def test_every_bit_counts() -> None:
 def test_an_empty_chunk_ends_only_an_empty_file() -> None:
     class Careless(Sealer):
         def close_at_a_chunk(self) -> None:
-            self._put(bytes(CHUNK_BYTES), is_last=False)
-            self._put(b"", is_last=True)
+            self._write_chunk(bytes(CHUNK_BYTES), is_last=False)
+            self._write_chunk(b"", is_last=True)
 
     file = io.BytesIO()
     Careless(PUBLIC, file).close_at_a_chunk()

@@ -206,7 +206,7 @@ def _tables(held: Held) -> Iterator[tuple[str, bytes]]:
 
     bench = JudgeFiles(held.folder, held.judge_private_key)
     for data_set in DataSet.objects.select_related("team"):
-        table = id_table_text(bench.secret(data_set).table)
+        table = id_table_text(bench.read_secret(data_set).table)
         yield f"table {data_set.team.number}", table.partition("\n")[2].encode()
 
 

@@ -90,7 +90,7 @@ def _require_one_truth(bench: JudgeFiles, tables: dict[str, bytes]) -> None:
     listed = dict(line.split(",") for line in (everybody / COMMITMENTS).read_text().splitlines()[1:])
     for data_set in DataSet.objects.select_related("team", "counts").all():
         name = build_file_name("ptable", data_set)
-        sealed, secret = bench.secret_path(data_set).read_bytes(), bench.secret(data_set)
+        sealed, secret = bench.secret_path(data_set).read_bytes(), bench.read_secret(data_set)
         assert tables.setdefault(name, sealed) == sealed, "a table that was there was drawn again"
         assert data_set.commitment == listed.pop(name) == secret.commitment.digest
         assert verify(data_set.commitment, secret.table, secret.commitment.salt)

@@ -116,17 +116,17 @@ def test_t24_what_is_frozen_is_byte_equal_for_good(
     first = results.find_final_snapshot()
     assert first is not None
     content = bytes(first.content)
-    shown = results.encode_snapshot(results.collect_public_board(Contest.now_held(), clock.now()))
+    shown = results.encode_snapshot(results.collect_public_board(Contest.get_current(), clock.now()))
     Score.objects.filter(key__startswith="sample/").update(value=0.123)
     results.invalidate_board()
     assert results.read_organiser_board() != content
     hands.judged(held)
-    assert results.encode_snapshot(results.collect_public_board(Contest.now_held(), clock.now())) == shown
+    assert results.encode_snapshot(results.collect_public_board(Contest.get_current(), clock.now())) == shown
     made = rescore.start_rescoring("organiser", "other scores")
     hands.judged(held)
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
-    assert results.encode_snapshot(results.collect_public_board(Contest.now_held(), clock.now())) == shown
+    assert results.encode_snapshot(results.collect_public_board(Contest.get_current(), clock.now())) == shown
     chance.random.seed(1)
     rescore.apply_rescoring(made, "organiser")
     second = results.find_final_snapshot()

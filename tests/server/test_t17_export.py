@@ -59,7 +59,7 @@ def test_originals_of_real_people_are_exported_only_if_that_is_said(over: Held, 
     bench = JudgeFiles(over.folder, over.judge_private_key)
     Contest.objects.update(people="real")
     first, last = Submission.objects.filter(team__number="001", kind="obfuscated").order_by("pk")
-    assert bench.upload(first) == hands.obfuscated(over, "001", tmp_path), "the originals as they are"
+    assert bench.read_upload(first) == hands.obfuscated(over, "001", tmp_path), "the originals as they are"
     for name, asked in (("without.zip", False), ("with.zip", True)):
         export_contest(bench, tmp_path / name, include_originals=asked)
         names = zipfile.ZipFile(tmp_path / name).namelist()
@@ -84,7 +84,7 @@ def _changed(over: Held, tmp_path: Path, change: Callable[[Path], object], **nam
 def test_an_archive_is_signed_and_every_receipt_is_accounted_for(over: Held, tmp_path: Path) -> None:
     """By the key that the rules page shows; another key is a finding."""
     export_contest(JudgeFiles(over.folder, over.judge_private_key), tmp_path / "friday.zip")
-    key = Contest.now_held().signing_key
+    key = Contest.get_current().signing_key
     found = verify_archive(tmp_path / "friday.zip", key=key)
     assert (found.findings, found.signed_by) == ((), key)
     assert found.checked["receipts"] == Submission.objects.count() == 5

@@ -63,7 +63,7 @@ def _tables(held: Held) -> dict[str, bytes]:
 
     bench = JudgeFiles(held.folder, held.judge_private_key)
     released = DataSet.objects.filter(released_at__isnull=False).select_related("team")
-    texts = {f"table of {one}": id_table_text(bench.secret(one).table) for one in released}
+    texts = {f"table of {one}": id_table_text(bench.read_secret(one).table) for one in released}
     return {name: text.partition("\n")[2].encode() for name, text in texts.items()}
 
 

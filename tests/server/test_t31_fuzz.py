@@ -73,7 +73,7 @@ def frame_of(data: bytes) -> str:
 
 
 def arrays_of(data: bytes) -> str:
-    UploadArrays.from_bytes(data).obfuscated(FRAME.traces())
+    UploadArrays.from_bytes(data).to_obfuscated(FRAME.traces())
     return "good"
 
 

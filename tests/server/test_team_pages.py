@@ -210,7 +210,7 @@ def test_the_archive_of_all_files_is_a_file_that_the_judge_wrote(
     hands.judged(held)
     held.at(SCHEDULE.anonymization_end)
     hands.judged(held)
-    assert len(list(held.folder.packed.iterdir())) == 2
+    assert len(list(held.folder.public_archives.iterdir())) == 2
     monkeypatch.setattr(views_team, "zip_stream", None)
     for moment in (SCHEDULE.attack_begin - timedelta(milliseconds=1), SCHEDULE.attack_begin):
         held.at(moment)
@@ -230,11 +230,11 @@ def test_an_archive_that_is_out_of_date_is_not_sent(held: Held) -> None:
     """What is new is in the download at once; the judge writes it when it looks, and removes the old one."""
     client = joined(held, "001")
     hands.judged(held)
-    old = set(held.folder.packed.iterdir())
+    old = set(held.folder.public_archives.iterdir())
     (held.folder.everybody / "news.txt").write_bytes(b"news")
     assert _unpacked(client)["news.txt"] == b"news"
     hands.judged(held)
-    assert old.isdisjoint(held.folder.packed.iterdir())
+    assert old.isdisjoint(held.folder.public_archives.iterdir())
     assert "ETag" in client.get("/team/data/everybody")
     assert _unpacked(client)["news.txt"] == b"news"
 

@@ -136,11 +136,11 @@ def test_the_judge_waits_for_an_upload_that_is_being_written_down(held: Held, tm
     writer = threading.Thread(target=write)
     writer.start()
     holds.wait()
-    publish.close_ended_phases(Contest.now_held())
+    publish.close_ended_phases(Contest.get_current())
     order.append("closed")
     writer.join()
     assert order == ["written", "closed"]
-    assert Contest.now_held().attack_closed_at == SCHEDULE.attack_end
+    assert Contest.get_current().attack_closed_at == SCHEDULE.attack_end
 
 
 def test_the_last_upload_is_that_of_the_largest_receipt(held: Held, tmp_path: Path) -> None:
@@ -199,9 +199,9 @@ def test_a_judge_that_has_just_read_the_time_does_not_undo_its_being_set_back(he
     # Set back by another process, of which this one has not read yet.
     Contest.objects.update(seen_at=right)
     clock.record_time()
-    assert Contest.now_held().seen_at == right
-    publish.close_ended_phases(Contest.now_held())
-    assert Contest.now_held().anonymization_closed_at is None
+    assert Contest.get_current().seen_at == right
+    publish.close_ended_phases(Contest.get_current())
+    assert Contest.get_current().anonymization_closed_at is None
     assert clock.now() == right
 
 
@@ -228,9 +228,9 @@ def test_a_judge_whose_clock_has_leapt_closes_nothing(held: Held, monkeypatch: p
     Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
     worker = working.JudgeWorker(JudgeFiles(held.folder, held.judge_private_key), "judge 1", grace_s=10)
     for _ in range(2):
-        worker._look()
-        assert Contest.now_held().anonymization_closed_at is None
+        worker._enqueue_due()
+        assert Contest.get_current().anonymization_closed_at is None
         assert "has leapt" in collect_status(held.folder)["judges"][0]["error"]
-    worker._look()
-    assert Contest.now_held().anonymization_closed_at is not None
+    worker._enqueue_due()
+    assert Contest.get_current().anonymization_closed_at is not None
     assert collect_status(held.folder)["judges"][0]["error"] == ""

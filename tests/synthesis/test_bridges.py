@@ -57,7 +57,7 @@ def test_an_iteration_is_that_over_all_paths(steps: int) -> None:
 
     long_steps = _LongSteps.of(traces)
     guess = _estimate_initial_chain(long_steps, steps)
-    found, likelihood = guess._expected(long_steps)
+    found, likelihood = guess._count_expected_steps(long_steps)
     slow = slow_expected(guess.matrix(), counts, steps)
     rows = np.repeat(np.arange(4), np.diff(guess.offsets))
     np.testing.assert_allclose(found, slow[rows, guess.targets], rtol=1e-10)

@@ -44,11 +44,11 @@ def test_the_box_of_points_is_the_smallest_that_holds_them(where: list) -> None:
 
 @given(boxes(), st.floats(0, 400), st.floats(0, 400))
 def test_a_margin_is_cut_at_the_poles_and_the_date_line(box: Box, up: float, aside: float) -> None:
-    wider = box.expanded(up, aside)
+    wider = box.with_margin(up, aside)
     assert wider.contains([box.south, box.north], [box.west, box.east]).all()
     assert wider.north == (box.north + up if box.north + up <= 90 else 90)
     assert wider.west == (box.west - aside if box.west - aside >= -180 else -180)
-    assert box.expanded(up) == box.expanded(up, up)
+    assert box.with_margin(up) == box.with_margin(up, up)
 
 
 @given(boxes())

@@ -96,7 +96,7 @@ def test_trajectories_close_up_when_points_go() -> None:
 
 def test_recordings_of_one_name_are_put_together_again() -> None:
     traces = GpsTraces.from_points([1, 1, 2], [0, 9, 0], [1.0, 2.0, 3.0], [0.0] * 3, trajectories=["x"] * 3)
-    again = GpsTraces.joined([traces.take_time(5, 10), traces.take_time(0, 5)])
+    again = GpsTraces.concat([traces.take_time(5, 10), traces.take_time(0, 5)])
     assert again == traces
     assert again.n_trajectories == 2
 
@@ -124,7 +124,7 @@ def test_joining_takes_no_more_memory_where_users_have_long_names() -> None:
         ]
         tracemalloc.start()
         try:
-            assert GpsTraces.joined(parts).n_points == 5 * n
+            assert GpsTraces.concat(parts).n_points == 5 * n
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

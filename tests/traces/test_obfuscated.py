@@ -104,18 +104,18 @@ def test_times_to_the_second_go_with_the_events() -> None:
     released = ObfuscatedTraces.like(original, [1, DELETED, 0, 1])
     assert released.timestamps is not None
     assert released.timestamps.tolist() == moments.tolist()
-    assert ObfuscatedTraces.unchanged(original).timestamps is original.timestamps
+    assert ObfuscatedTraces.from_traces(original).timestamps is original.timestamps
     assert released.keep([True, False, True, True]).timestamps.tolist() == [5, 7, 3609]
     assert released.take_users([1]).timestamps.tolist() == [7, 3609]
     assert released.take_instants(1, 2).timestamps.tolist() == [3605, 3609]
     assert released.with_user_ids([8, 9]).timestamps.tolist() == moments.tolist()
-    assert ObfuscatedTraces.joined([released.take_users([1]), released.take_users([0])]) == released
+    assert ObfuscatedTraces.concat([released.take_users([1]), released.take_users([0])]) == released
     assert pickle.loads(pickle.dumps(released)) == released
     bare = released.without_timestamps()
     assert bare.timestamps is None
     assert bare != released
     assert bare == ObfuscatedTraces.like(original.without_timestamps(), [1, DELETED, 0, 1])
-    assert ObfuscatedTraces.joined([released.take_users([1]), bare.take_users([0])]).timestamps is None
+    assert ObfuscatedTraces.concat([released.take_users([1]), bare.take_users([0])]).timestamps is None
     assert bare.with_timestamps(moments) == released
     with pytest.raises(DataError, match="4 events need as many timestamps, not 3"):
         bare.with_timestamps(moments[1:])

@@ -264,14 +264,14 @@ class Listing(Sequence[Description]):
     def __str__(self) -> str:
         return "\n\n".join(
             "\n".join([heading, *(line for one in described for line in _format_lines(one))])
-            for heading, described in self._groups()
+            for heading, described in self._group_by_kind()
         )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = []
-        for heading, described in self._groups():
+        for heading, described in self._group_by_kind():
             rows.append(f'<tr><th colspan="2" style="text-align:left">{escape(heading)}</th></tr>')
             rows += [
                 f'<tr><td style="text-align:left"><code>{escape(one.signature)}</code></td>'
@@ -280,7 +280,7 @@ class Listing(Sequence[Description]):
             ]
         return f"<table>{''.join(rows)}</table>"
 
-    def _groups(self) -> Iterator[tuple[str, list[Description]]]:
+    def _group_by_kind(self) -> Iterator[tuple[str, list[Description]]]:
         for kind, described in groupby(self, key=lambda one: one.kind):
             words = WORDING[kind]
             yield f"{words.many[0].upper()}{words.many[1:]}: {words.command}", list(described)

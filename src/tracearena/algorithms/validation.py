@@ -101,7 +101,7 @@ def try_attack(attack: Any, reference: Traces) -> None:
         return
     few = _take_few_users(reference)
     pseudonyms = np.arange(1, few.n_users + 1) + 10**9
-    published = ObfuscatedTraces.unchanged(few).with_user_ids(pseudonyms)
+    published = ObfuscatedTraces.from_traces(few).with_user_ids(pseudonyms)
 
     def attacked(one: Any) -> Any:
         one.fit(few)

@@ -81,7 +81,7 @@ def attack_synthetic(
     if not own.all():
         raise DataError("the attacker knows nothing of some users of the synthetic traces: other ids")
     root = seed_sequence(seed)
-    released = pseudonymise(ObfuscatedTraces.unchanged(synthetic), seed=child_seed(root, 0))
+    released = pseudonymise(ObfuscatedTraces.from_traces(synthetic), seed=child_seed(root, 0))
     linked = {}
     for number, name in enumerate(attacks):
         attack = catalogue.create(name, "reidentification").fit(known)

@@ -139,12 +139,12 @@ class Ensemble:
         for attack in self.attacks:
             if isinstance(attack, (MatchingIdentification, MatchingInference)):
                 with validation.attribute_errors(attack, "fit"):
-                    attack.use(self._fitted(attack.matcher(), reference))
+                    attack.use(self._fit_once(attack.matcher(), reference))
             else:
                 validation.run_fit(attack, reference)
         return self
 
-    def _fitted(self, wanted: Matcher, reference: Traces) -> Matcher:
+    def _fit_once(self, wanted: Matcher, reference: Traces) -> Matcher:
         for matcher in self.matchers_:
             if matcher == wanted:
                 return matcher
@@ -204,7 +204,7 @@ class Ensemble:
         A match is kept as long as attacks answer from it, and no longer: it is the largest thing here.
         """
         root = seed_sequence(seed)
-        for attack, told, match in self._matched(anonymized, defence, root):
+        for attack, told, match in self._match_attacks(anonymized, defence, root):
             try:
                 yield attack, self._answer(told, anonymized, match, derive_seed(root, attack))
             except TracearenaError as error:
@@ -219,7 +219,7 @@ class Ensemble:
         nobody else. An attack without a matcher names one user. Others than re-identification are left out.
         """
         root = seed_sequence(seed)
-        for attack, told, match in self._matched(anonymized, defence, root):
+        for attack, told, match in self._match_attacks(anonymized, defence, root):
             if not isinstance(attack, ReidentificationAttack):
                 continue
             try:
@@ -234,7 +234,7 @@ class Ensemble:
                 assert isinstance(table, IdTable)
                 yield attack, find_positions(table.user_ids, self.reference_.user_ids)[:, None]
 
-    def _matched(
+    def _match_attacks(
         self, anonymized: ObfuscatedTraces, defence: Obfuscator | None, root: np.random.SeedSequence
     ) -> Iterator[tuple[Attack, Attack | TracearenaError, Match | TracearenaError | None]]:
         """Give every attack, itself told the defence, and the match that it answers from, if it has one."""
@@ -306,7 +306,7 @@ def strongest(
     >>> places = Places([0, 0.01, 0.02], [0, 0, 0], km_per_degree=(100, 100))
     >>> traces = Traces.from_dense([[0, 1, 0, 1], [2, 2, 2, 2]], places, Clock(instants_per_day=2))
     >>> reference, original = traces.split_days(1)
-    >>> release = pseudonymise(ObfuscatedTraces.unchanged(original), seed=1)
+    >>> release = pseudonymise(ObfuscatedTraces.from_traces(original), seed=1)
     >>> found = strongest(reference, original, release, seed=1)
     >>> found.s_R_min, found.s_T_min
     (0.0, 0.0)
@@ -402,11 +402,11 @@ def derive_seed(root: np.random.SeedSequence, who: Attack | Matcher) -> np.rando
 
 def _inform_attack(attack: Any, defence: Obfuscator | None) -> Any:
     """Return an attack that is ready: one that waits is told the defence."""
-    if not getattr(attack, "waits", False):
+    if not getattr(attack, "is_adaptive", False):
         return attack
     if defence is None:
         raise ParameterError(f"{attack} waits to be told the defence, and nobody says which it is")
-    with validation.attribute_errors(attack, "against"):
+    with validation.attribute_errors(attack, "with_mechanism"):
         return attack.against(defence)
 
 
@@ -417,8 +417,8 @@ def _detect_mechanism(
     if not isinstance(matcher, Matcher):
         return matcher
     try:
-        with validation.attribute_errors(matcher, "settled"):
-            return matcher.settled(anonymized, seed=derive_seed(root, matcher))
+        with validation.attribute_errors(matcher, "with_detected_mechanism"):
+            return matcher.with_detected_mechanism(anonymized, seed=derive_seed(root, matcher))
     except TracearenaError as error:
         return error
 

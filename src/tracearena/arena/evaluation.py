@@ -175,7 +175,7 @@ def compare_halves(
         None if there are fewer than two training users.
     """
     people = WholeTraces(training)
-    counts = people.counted(), TraceCounts.of(testing)
+    counts = people.count_events(), TraceCounts.of(testing)
     return compare_user_halves(people, *counts, bounds=bounds, halvings=halvings, seed=seed)
 
 
@@ -297,13 +297,13 @@ class _ReferenceDistances:
             "tp_tv": population_tv(truth.population, one.population),
             "tp_tv_top50": population_tv(truth.population, one.population, self.top),
             "tp_emd_sliced": self.slices.distance(np.asarray((truth.population - one.population) @ cells)),
-            **self._of_moves(one),
+            **self._measure_moves(one),
             "vf_tv": None
             if self.counting is None
             else fraction_tv(truth.fractions, one.fractions, self.counting),
         }
 
-    def _of_moves(self, one: Distributions) -> dict[str, float | None]:
+    def _measure_moves(self, one: Distributions) -> dict[str, float | None]:
         if not self.has_moves:
             return dict.fromkeys(("tm_tv", "tm_emd_x", "tm_emd_y", "tm_emd_sliced"))
         apart = {name: truth - project_rows(one.moves, bins) for name, (bins, truth) in self.moves.items()}
@@ -351,7 +351,7 @@ def compare_user_halves(
     rng, cut = generator(seed), people.n_users // 2
     found = []
     for _ in range(halvings):
-        one = people.counted(users=np.sort(rng.permutation(people.n_users)[:cut]))
+        one = people.count_events(users=np.sort(rng.permutation(people.n_users)[:cut]))
         found.append(measure_utility(one, one, training - one, bounds).to_dict())
     known = measure_utility(None, training, testing, bounds).to_dict()
     mean: dict[str, Any] = dict.fromkeys(known)

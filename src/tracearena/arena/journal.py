@@ -54,7 +54,7 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
 
-    def settle(self) -> None:
+    def sort_rows(self) -> None:
         """Sort the rows by their keys."""
         ordered = dict(sorted(self.rows.items()))
         if list(ordered) != list(self.rows):

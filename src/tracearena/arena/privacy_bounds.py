@@ -139,7 +139,7 @@ def bounds(
     check_same_users(reference, original)
     limits = scoring or Scoring()
     root = seed_sequence(seed)
-    known = limits.of_attackers
+    known = limits.attacker_settings
     made = make_attacks([name for name in attack_names(attacks) if name != CEILING], **known)
     compared = [one for one in made if one.kind == "trace-inference"]
     if made and not compared:
@@ -234,7 +234,7 @@ class InformedAttacker:
     """
 
     def __init__(self, scoring: Scoring) -> None:
-        known: Any = scoring.of_attackers
+        known: Any = scoring.attacker_settings
         self.scoring = scoring
         self.attacks = (
             BayesInference(mechanism=ADAPTIVE, **known),
@@ -258,20 +258,20 @@ class InformedAttacker:
         Where a defence hands whole traces to others, the table of pseudonyms tells a lie. So the attacker is
         also told whose whereabouts most events of a trace are, where it is somebody else's.
         """
-        told = [attack.against(defence) for attack in self.attacks]
+        told = [attack.with_mechanism(defence) for attack in self.attacks]
         matcher = told[0].matcher_
         assert isinstance(matcher, BayesMatcher)
         match = matcher.match(release.anonymized, seed=seed)
         named = find_positions(release.id_table.user_ids, matcher.user_ids_)
         found = [self.habits_]
-        for users in (named, self._carried(release, named)):
+        for users in (named, self._find_other_owners(release, named)):
             if users is not None:
                 followed = build_certain_traces(users, len(matcher.user_ids_))
                 made = (attack.answer(match.evidence, followed) for attack in told)
                 found += [UserLosses.of(self.original_, traces, self.scoring) for traces in made]
         return min(found, key=lambda one: one.score)
 
-    def _carried(self, release: Release, named: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def _find_other_owners(self, release: Release, named: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return whose whereabouts each trace carries; None if that is what the table says."""
         whose = find_trace_owners(release.anonymized, self.original_)
         known = self.attacks[0].matcher_.user_ids_
@@ -321,8 +321,8 @@ def build_certain_traces(users: NDArray[np.int64], n_users: int) -> CandidateTra
 
 def infer_from_profiles(reference: Traces, original: Traces, scoring: Scoring) -> Traces:
     """Return the answers of an attacker who does not read what is released of the original traces."""
-    attack = HabitsInference(**scoring.of_attackers).fit(reference)
-    return attack.infer(ObfuscatedTraces.unchanged(original))
+    attack = HabitsInference(**scoring.attacker_settings).fit(reference)
+    return attack.infer(ObfuscatedTraces.from_traces(original))
 
 
 # What attackers missed of each user, so that users can be drawn anew.

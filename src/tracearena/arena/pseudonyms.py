@@ -61,7 +61,7 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
     >>> from tracearena.traces import Clock, Places, Traces
     >>> places = Places([35.0, 35.1, 35.2], [139.0, 139.1, 139.2])
     >>> original = Traces.from_dense([[0], [1], [2]], places, Clock(instants_per_day=24))
-    >>> release = pseudonymise(ObfuscatedTraces.unchanged(original), seed=1)
+    >>> release = pseudonymise(ObfuscatedTraces.from_traces(original), seed=1)
     >>> release.anonymized.user_ids.tolist()
     [4, 5, 6]
     >>> sorted(release.id_table.user_ids.tolist())

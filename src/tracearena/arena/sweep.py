@@ -152,7 +152,7 @@ class Scoring:
         return utility >= self.utility_threshold
 
     @property
-    def of_attackers(self) -> dict[str, float]:
+    def attacker_settings(self) -> dict[str, float]:
         """What an attacker who wants a good score takes into account, by the names of its settings."""
         return {"sensitive_weight": self.sensitive_weight, "limit_km": self.inference_limit_km}
 
@@ -284,8 +284,8 @@ def run_sweep(
             "band and tune say what can be inferred; whoever knows everything infers nothing"
         )
     samples = _choose_tuning_samples(reference, tune)
-    named = make_attacks(chosen, legacy_2019=legacy_2019, **limits.of_attackers)
-    ensemble = Ensemble(named, **limits.of_attackers).fit(reference)
+    named = make_attacks(chosen, legacy_2019=legacy_2019, **limits.attacker_settings)
+    ensemble = Ensemble(named, **limits.attacker_settings).fit(reference)
     band_of = _build_band_estimator(reference, original, limits) if band else None
     obfuscators: list[Obfuscator] = [
         catalogue.create(name, "obfuscator", legacy_2019=legacy_2019) for name in defences

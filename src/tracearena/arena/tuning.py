@@ -160,7 +160,7 @@ def tune_weights(
     >>> from tracearena.arena import pseudonymise
     >>> from tracearena.cities import simulate
     >>> reference, original = simulate(users=20, days=2, seed=1).split_days(1)
-    >>> release = pseudonymise(ObfuscatedTraces.unchanged(original), seed=2)
+    >>> release = pseudonymise(ObfuscatedTraces.from_traces(original), seed=2)
     >>> team = SampleTeam(reference, original, release.anonymized, release.id_table)
     >>> sorted(tune_weights([team], mechanism="No", seed=1).weights)
     ['home', 'markov', 'polya', 'profile']
@@ -175,7 +175,7 @@ def tune_weights(
         matcher = attack.matcher().fit(team.reference)
         match = matcher.match(team.anonymized, seed=child_seed(root, number))
         truth = find_positions(team.id_table.user_ids, matcher.user_ids_)
-        found.append(match.learnt(match.evidence, truth))
+        found.append(match.learn_kind_weights(match.evidence, truth))
     names = dict.fromkeys(name for one in found for name in one)
     weights = {name: float(np.mean([one.get(name, 0.0) for one in found])) for name in names}
     given: Any = {"mechanism": mechanism, "weights": tuple(weights.items())}
@@ -255,7 +255,7 @@ def score_tuned_attacks(
     found = tune_against(samples, defence, seed=child_seed(root, 0))
     best: list[Attack] = [found.reidentification, found.trace_inference]
     scores = (
-        Ensemble(best, **limits.of_attackers)
+        Ensemble(best, **limits.attacker_settings)
         .fit(reference)
         .score(original, release, defence=defence, seed=child_seed(root, 1))
     )

@@ -175,7 +175,7 @@ def uniqueness(
     noise = measure_release_noise(
         original, released, window_s=window_s, mechanism=mechanism, seed=child_seed(root, _MECHANISM)
     )
-    attacker = _LinkAttacker(noise, noise.denoised(released), after, side_m, window_s)
+    attacker = _LinkAttacker(noise, noise.denoise(released), after, side_m, window_s)
     own = find_positions(original.user_ids, released.user_ids)
     own[(own >= 0) & ~attacker.has_points[own]] = -1
     tried = np.diff(original.offsets) > 0
@@ -377,7 +377,7 @@ class ReleaseNoise(Result):
     miss: float
     denoiser: str
 
-    def denoised(self, released: GpsTraces) -> GpsTraces:
+    def denoise(self, released: GpsTraces) -> GpsTraces:
         """Return the release after the denoiser."""
         return _recover_points(self.denoiser, released)
 

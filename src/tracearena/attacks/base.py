@@ -83,7 +83,7 @@ class Matcher(ABC):
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
         """Say who stands behind each pseudonym."""
 
-    def settled(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Matcher:
+    def with_detected_mechanism(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Matcher:
         """Return the matcher that this one turns out to be when it sees a release: itself, or its equal.
 
         Matchers that turn out to be equal can share one match.

@@ -189,9 +189,9 @@ class AlignedMatcher(Matcher):
             shown, which = np.unique(place[at], return_inverse=True)
             parts = np.zeros((len(scores), len(shown)))
             np.add.at(parts, (trace[at] - first, which), weight[at])
-            scores += parts @ self._nearness(shown, self.places_[:, now])
+            scores += parts @ self._measure_nearness(shown, self.places_[:, now])
 
-    def _nearness(self, shown: NDArray[Any], where: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _measure_nearness(self, shown: NDArray[Any], where: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return places × users: 1 at the place itself, 0 from the limit on and for who is not there."""
         places = self.reference_.places
         near = np.zeros((len(shown), len(where)))

@@ -68,7 +68,7 @@ class CandidateIndex(NamedTuple):
 
         return cls._of_rows(base, len(offsets) - 1, *group_by_user(len(base), offsets, users, values))
 
-    def among(self, kept: NDArray[np.int64]) -> Self:
+    def restrict_to(self, kept: NDArray[np.int64]) -> Self:
         """Return the index of some users alone, numbered anew in the order given."""
         from tracearena.attacks._matching_kernels import select_users
 
@@ -242,7 +242,7 @@ def assign_greedily(
         if len(rows):
             still = free[users]
             if still.sum() <= _SHRUNK * len(users):
-                index, users = index.among(np.flatnonzero(still)), users[still]
+                index, users = index.restrict_to(np.flatnonzero(still)), users[still]
             _refresh_candidates(index, users, items.take(rows), free[users], tie, found, rows)
         reached = take_listed(at, stop, found, tie, free, chosen)
         # A list that ended within the round was not foreseen: the next one is not to be longer than that.

@@ -123,11 +123,11 @@ class LstmClassifier:
         self.scale_ = mean, spread
         counts = np.maximum(np.bincount(labels, minlength=classes), 1)
         weights = torch.tensor(len(labels) / (classes * counts), dtype=torch.float32)
-        inputs, wanted = self._tensor(windows), torch.from_numpy(labels.astype(np.int64))
+        inputs, wanted = self._to_tensor(windows), torch.from_numpy(labels.astype(np.int64))
         # Dropout and initial weights draw from PyTorch's own state, which is put back afterwards.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.model_ = self._network(torch, inputs.shape[2], classes)
+            self.model_ = self._build_network(torch, inputs.shape[2], classes)
             optimiser = torch.optim.Adam(self.model_.parameters(), lr=self.learning_rate)
             loss = torch.nn.CrossEntropyLoss(weight=weights)
             self.model_.train()
@@ -145,14 +145,14 @@ class LstmClassifier:
         torch = _import_torch()
         self.model_.eval()
         with torch.no_grad():
-            answers = [self.model_(part).argmax(dim=1) for part in self._tensor(windows).split(1024)]
+            answers = [self.model_(part).argmax(dim=1) for part in self._to_tensor(windows).split(1024)]
         return np.asarray(torch.cat(answers).numpy() if answers else np.empty(0), np.int64)
 
-    def _tensor(self, windows: Windows) -> Any:
+    def _to_tensor(self, windows: Windows) -> Any:
         mean, spread = self.scale_
         return _import_torch().from_numpy(((windows.values - mean) / spread).astype(np.float32))
 
-    def _network(self, torch: Any, channels: int, classes: int) -> Any:
+    def _build_network(self, torch: Any, channels: int, classes: int) -> Any:
         nn = torch.nn
         recurrent = nn.LSTM(channels, self.hidden, num_layers=3, batch_first=True, dropout=self.dropout)
         head = nn.Sequential(

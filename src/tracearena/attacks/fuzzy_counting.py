@@ -124,10 +124,10 @@ class FuzzyMatcher(Matcher):
         counts = count_place_visits(reference)
         visitors = np.bincount(counts.indices, minlength=len(reference.places))
         self._rarity = reference.n_users / np.maximum(visitors, 1)
-        eta, scale = self._scaled_eta()
+        eta, scale = self._scale_eta()
         spread = build_spreading_matrix(reference.places, eta, self.decay)
         first = self.spread == "first"
-        vectors = self._weighed(counts @ spread) if first else self._weighed(counts) @ spread
+        vectors = self._weigh_counts(counts @ spread) if first else self._weigh_counts(counts) @ spread
         self.vectors_ = vectors
         by_place = vectors.tocsc()
         # |a - r|² is |a|², which is the same for all users, minus 2 a·r - |r|².
@@ -139,11 +139,11 @@ class FuzzyMatcher(Matcher):
         """Choose the user whose vector is nearest to that of the trace."""
         require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
-        traces = self._weighed(count_place_visits(anonymized))
+        traces = self._weigh_counts(count_place_visits(anonymized))
         items = TraceKeys(traces.indptr.astype(np.int64), traces.indices.astype(np.int64), 2 * traces.data)
         return choose_by_candidates([(self.index_, items)], len(self.user_ids_))
 
-    def _scaled_eta(self) -> tuple[float, float]:
+    def _scale_eta(self) -> tuple[float, float]:
         """Return η0 and 1; of an enormous one, whose squares would overflow, a power of two is taken out.
 
         It is taken out of all scores alike, where vectors are in proportion to it.
@@ -154,7 +154,7 @@ class FuzzyMatcher(Matcher):
             return self.eta, 1.0
         return eta, 2.0 ** min(power, _LARGEST_POWER)
 
-    def _weighed(self, counts: csr_array) -> csr_array:
+    def _weigh_counts(self, counts: csr_array) -> csr_array:
         weighed = counts.copy()
         if self.weighting.startswith("log"):
             weighed.data = np.log1p(weighed.data)

@@ -52,7 +52,7 @@ class Interpolation(GpsAttack):
         moved = _interpolate_in_blocks(latitude, longitude, a[at], b[at], share[at])
         new_latitude, new_longitude = latitude.copy(), longitude.copy()
         new_latitude[at], new_longitude[at] = moved
-        return released.moved(*_restore_order(order, new_latitude, new_longitude))
+        return released.with_positions(*_restore_order(order, new_latitude, new_longitude))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class Smoothing(GpsAttack):
         means = average(directions, released.trajectory_offsets, self.k)
         latitude = np.degrees(np.arctan2(means[:, 2], np.hypot(means[:, 0], means[:, 1])))
         longitude = np.degrees(np.arctan2(means[:, 1], means[:, 0]))
-        return released.moved(*_restore_order(order, latitude, longitude))
+        return released.with_positions(*_restore_order(order, latitude, longitude))
 
 
 @dataclass(frozen=True, kw_only=True)

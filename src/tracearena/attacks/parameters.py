@@ -127,7 +127,7 @@ class _Tensor(NamedTuple):
         """Return for each cell the element-wise product of its place's and target's rows."""
         return self.factors.places[self.cells.i] * self.targets[self.cells.j]
 
-    def every(self) -> Matrix:
+    def sum_all_cells(self) -> Matrix:
         """Return Σ φ φᵀ over all cells of a user."""
         b, c = self.factors.places, self.targets
         return np.asarray((b.T @ b) * (c.T @ c))
@@ -164,7 +164,7 @@ def _score_best_fit(model: PPMTF, traces: Traces) -> Matrix:
     for group in _group_tensors(model, traces):
         prior = group[0].factors.priors[0]
         products = [one.products() for one in group]
-        every = [one.every() for one in group]
+        every = [one.sum_all_cells() for one in group]
         offsets = [one.cells.offsets for one in group]
         for user in range(traces.n_users):
             precision, shift = prior.precision.copy(), prior.shift.copy()
@@ -185,7 +185,7 @@ def _compute_errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
     found = np.zeros((traces.n_users, len(model.user_ids_)))
     for one in _build_tensors(model, traces):
         users, offsets = one.factors.users, one.cells.offsets
-        empty = np.einsum("nk,kl,nl->n", users, one.every(), users)
+        empty = np.einsum("nk,kl,nl->n", users, one.sum_all_cells(), users)
         products = one.products()
         for user in range(traces.n_users):
             own = slice(offsets[user], offsets[user + 1])

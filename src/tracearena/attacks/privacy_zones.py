@@ -190,7 +190,7 @@ def homes_behind_zones(
         if own.stop - own.start >= _FEWEST:
             points = LocalPoints.of(released, own)
             ends = find_night_ends(released, own, points.xy, timezone)
-            spot = _HomeMap(points.xy, ends, radius_m).home(shift_m, within_m)
+            spot = _HomeMap(points.xy, ends, radius_m).find_home(shift_m, within_m)
             guesses[user] = points.degrees(spot)
 
     run_blocks(work, [(user, user + 1) for user in range(released.n_users)], report=True)
@@ -208,28 +208,28 @@ class _HomeMap:
         self.step_m = max(_FINEST_M, radius_m / _CELLS)
         # Points nearer to each other than the tolerance say the same.
         self.tree = KDTree(np.unique(np.rint(xy / 2) * 2, axis=0))
-        around = self._touching()
-        middle = around[np.argmax(self._on_circle(around))]
+        around = self._list_circle_centres()
+        middle = around[np.argmax(self._count_on_circle(around))]
         reach = int(2 * radius_m // self.step_m)
         side = np.arange(-reach, reach + 1) * self.step_m
         east, north = np.meshgrid(side, side)
         self.cells = middle + np.column_stack([east.ravel(), north.ravel()])
         self.shape = east.shape
 
-    def home(self, shift_m: float, within_m: float) -> Floats:
+    def find_home(self, shift_m: float, within_m: float) -> Floats:
         """Return the spot with the most probability of a home around it."""
         from scipy.signal import fftconvolve
 
-        on_circle = self._on_circle(self.cells)
+        on_circle = self._count_on_circle(self.cells)
         middle = np.exp(_PER_END * (on_circle - on_circle.max())).reshape(self.shape)
         home = np.maximum(fftconvolve(middle, _build_disc(shift_m, self.step_m), mode="same"), 0)
-        along = self._straight_on()
+        along = self._compute_heading_likelihood()
         home *= np.exp(along - along.max()).reshape(self.shape)
         found = fftconvolve(home, _build_disc(within_m, self.step_m), mode="same").ravel()
         best = self.cells[found >= 0.999 * found.max()]
         return np.asarray(best[np.argmin(np.hypot(*(best - best.mean(axis=0)).T))])
 
-    def _touching(self) -> Floats:
+    def _list_circle_centres(self) -> Floats:
         """Middles of circles that touch some end, all around it."""
         turns = np.linspace(0, 2 * np.pi, 4 * _CELLS, endpoint=False)
         reach = self.radius_m + np.minimum(self.ends.step_m, _SAME_EXIT_M) / 2
@@ -237,7 +237,7 @@ class _HomeMap:
         spots = (self.ends.xy[:, None, :] + reach[:, None, None] * circle).reshape(-1, 2)
         return np.unique(np.rint(spots / (2 * _FINEST_M)), axis=0) * (2 * _FINEST_M)
 
-    def _on_circle(self, middles: Floats) -> Floats:
+    def _count_on_circle(self, middles: Floats) -> Floats:
         """How many ends lie on the circle around each middle, less what lies inside."""
         count = np.zeros(len(middles))
         for end, step in zip(self.ends.xy, self.ends.step_m, strict=True):
@@ -247,17 +247,17 @@ class _HomeMap:
         nearest = self.tree.query(middles)[0]
         return np.asarray(count - np.clip((self.radius_m - 3 - nearest) / 5, 0, 10))
 
-    def _straight_on(self) -> Floats:
+    def _compute_heading_likelihood(self) -> Floats:
         """Log likelihood of each cell as a home by the headings of trips."""
         total = np.zeros(len(self.cells))
-        for at, heading, times in self._exits():
+        for at, heading, times in self._list_exits():
             ahead = (self.cells - at) @ heading
             aside = (self.cells - at) @ np.array([-heading[1], heading[0]])
             near = np.exp(-0.5 * (aside / _STREET_M) ** 2) * (ahead > 0)
             total += np.log(_BEND + near) * np.sqrt(min(times, _MOST_EXITS))
         return total
 
-    def _exits(self) -> list[tuple[Floats, Floats, int]]:
+    def _list_exits(self) -> list[tuple[Floats, Floats, int]]:
         """Ends near the map with a heading, those by the same street counted together."""
         exits: list[tuple[Floats, Floats, int]] = []
         middle = self.cells[len(self.cells) // 2]

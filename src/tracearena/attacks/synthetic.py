@@ -145,9 +145,9 @@ class SyntheticIdentification:
         """Guess the training user of each synthetic trace, here or in a cluster."""
         require_fitted(self, "transitions_")
         chains = Chains.of(synthetic)
-        return TraceGuesses(chains.users, chains.days, self._best(chains))
+        return TraceGuesses(chains.users, chains.days, self._find_best_users(chains))
 
-    def _best(self, chains: Chains) -> NDArray[np.int64]:
+    def _find_best_users(self, chains: Chains) -> NDArray[np.int64]:
         known = self.transitions_
         gains = np.log(np.maximum(known.probabilities, self.unseen) / self.unseen)
         steps = known.find(chains.cells)
@@ -314,10 +314,10 @@ class MembershipInference:
             for first, end in pairwise(limits)
             for start, stop in block_ranges(end - first, _CHAINS_PER_BLOCK)
         ]
-        found = fold_blocks(self._ratios(chains, steps, starts), ranges, anywhere=True)
+        found = fold_blocks(self._compute_ratios(chains, steps, starts), ranges, anywhere=True)
         return np.array([found.values[day] for day in range(len(starts))])
 
-    def _ratios(self, chains: Chains, steps: NDArray[np.int64], starts: NDArray[np.int64]) -> Any:
+    def _compute_ratios(self, chains: Chains, steps: NDArray[np.int64], starts: NDArray[np.int64]) -> Any:
         known, offsets = self.transitions_, chains.offsets
         bases, gains = self._bases_and_gains()
 
@@ -335,7 +335,7 @@ class MembershipInference:
     def _bases_and_gains(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return ln W_n − ln W_0 of who never made a transition, and what who made it has more."""
         known = self.transitions_
-        sums, owners = known.sums(), known.owners()
+        sums, owners = known.sums(), known.user_counts()
         others = max(known.n_users - 1, 1)
         bases = np.log(self.unseen) - np.log(np.maximum(sums / others, self.unseen))
         cell = np.repeat(np.arange(len(sums)), owners)

@@ -70,14 +70,14 @@ class VisitMatcher(Matcher):
             raise DataError("the reference traces have no users")
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
-        self.visitors_ = index_visitors(self._in_hours(reference))
+        self.visitors_ = index_visitors(self._keep_hours(reference))
         return self
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
         """Choose by likelihood."""
         require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
-        seen = self._thinned(self._in_hours(anonymized), seed)
+        seen = self._sample_events(self._keep_hours(anonymized), seed)
         n_users = len(self.user_ids_)
         if self.in_order:
             return choose_greedily(anonymized.n_users, n_users, partial(self._score_in_order, seen), tie=0.0)
@@ -100,12 +100,12 @@ class VisitMatcher(Matcher):
             scores,
         )
 
-    def _in_hours(self, traces: AnyTraces) -> AnyTraces:
+    def _keep_hours(self, traces: AnyTraces) -> AnyTraces:
         if self.hours is None:
             return traces
         return traces.keep(is_within_hours(traces.clock, traces.instants, self.hours))
 
-    def _thinned(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
+    def _sample_events(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
         if self.sampling >= 1 and self.largest_set is None:
             return anonymized
         rng = generator(seed)

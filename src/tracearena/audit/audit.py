@@ -130,7 +130,7 @@ def assess_in_stages(
     measured = settings.in_force()
     original = load_traces(traces)
     file = AuditData.of(original, measured, timezone)
-    material = file.on_coarse_ground() if on_cells else file
+    material = file.with_coarse_places() if on_cells else file
     given = None if released is None else load_traces(released, released=True)
     if synthetic and given is None:
         raise ParameterError("synthetic says what the release is; there is none")
@@ -164,7 +164,7 @@ def assess_in_stages(
     as_it_is = file if on_cells else material
     if people is not None:
         audit = replace(audit, choices=(*_drop_people_choice(audit.choices), build_proof_choice(len(people))))
-        material, as_it_is = material.part_of(people), as_it_is.part_of(people)
+        material, as_it_is = material.take_people(people), as_it_is.take_people(people)
         published = None if published is None else replace(published, at=published.at[people])
     if published is not None:
         known = AttackerKnowledge.of(material, published, defence)
@@ -175,10 +175,10 @@ def assess_in_stages(
         audit = replace(audit, after=Risks(), choices=(*audit.choices, *known.choices(defence)))
         yield audit
     if measured.show_people and not synthetic:
-        audit = replace(audit, weeks=select_weeks(material, published or material.as_it_is()))
+        audit = replace(audit, weeks=select_weeks(material, published or material.release_unchanged()))
     of_file = AttackerKnowledge(orders=tuple(attack_columns(as_it_is, columns[0], columns[0])))
     unchanged = _assess_risks(
-        as_it_is, as_it_is.as_it_is(), measured, root, steps, of_file, attacks, unchanged=True
+        as_it_is, as_it_is.release_unchanged(), measured, root, steps, of_file, attacks, unchanged=True
     )
     for stage in unchanged if before is None else [before]:
         audit = replace(audit, before=stage)
@@ -286,7 +286,7 @@ def _add_synthetic(
     made = _align_places(material, given)
     strangers = None if others is None else _align_places(material, load_traces(others))
     found = assess_synthetic(material.coarse, made, strangers, settings, child_seed(root, _SYNTHETIC))
-    released = ObfuscatedTraces.unchanged(made)
+    released = ObfuscatedTraces.from_traces(made)
     return replace(audit, synthetic=found), AuditRelease(
         released, released, None, np.full(material.exact.n_users, -1)
     )
@@ -300,7 +300,7 @@ def _align_places(material: AuditData, given: Any) -> Traces:
     original, made = align_tables(material.exact, given)
     if original.places != material.exact.places:
         raise DataError("the synthetic release has places that the original has not")
-    return material.coarsened(made)
+    return material.to_coarse_places(made)
 
 
 def load_traces(given: Any, *, released: bool = False) -> Any:

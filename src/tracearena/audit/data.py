@@ -111,10 +111,10 @@ class AuditData:
         choices.append(texts.build_people_choice(int(cut.both.sum()), settings))
         return cls(kind, exact, coarse, points, zone, cut, tuple(choices), cell, cells)
 
-    def as_it_is(self) -> AuditRelease:
+    def release_unchanged(self) -> AuditRelease:
         """Return the file released unchanged."""
-        exact = ObfuscatedTraces.unchanged(self.exact)
-        coarse = exact if self.cell is None else ObfuscatedTraces.unchanged(self.coarse)
+        exact = ObfuscatedTraces.from_traces(self.exact)
+        coarse = exact if self.cell is None else ObfuscatedTraces.from_traces(self.coarse)
         return AuditRelease(exact, coarse, self.points, np.arange(self.exact.n_users))
 
     def release(self, released: AnyTraces, id_table: IdTable | None = None) -> tuple[AuditData, AuditRelease]:
@@ -122,20 +122,20 @@ class AuditData:
         released = _with_true_ids(released, id_table)
         if isinstance(released, GpsTraces):
             made = self.on_cells(released)
-            return self, self._published(ObfuscatedTraces.unchanged(made), released)
+            return self, self._build_release(ObfuscatedTraces.from_traces(made), released)
         if self.points is not None:
             raise DataError("the release has events at places and the original GPS points")
         if isinstance(released, Traces):
-            released = ObfuscatedTraces.unchanged(released)
+            released = ObfuscatedTraces.from_traces(released)
         exact, released = align_tables(self.exact, released)
-        mine = self if exact is self.exact else self._on(exact)
-        return mine, mine._published(released, None)
+        mine = self if exact is self.exact else self._with_places(exact)
+        return mine, mine._build_release(released, None)
 
-    def on_coarse_ground(self) -> AuditData:
+    def with_coarse_places(self) -> AuditData:
         """Return the same with the cells for heavy attacks in the place of the file's places."""
         return replace(self, exact=self.coarse, cell=None)
 
-    def part_of(self, people: NDArray[np.int64]) -> AuditData:
+    def take_people(self, people: NDArray[np.int64]) -> AuditData:
         """Return the material of some of the people, on the ground of all: the same grid, cut and clock."""
         exact = self.exact.take_users(people)
         coarse = exact if self.coarse is self.exact else self.coarse.take_users(people)
@@ -143,7 +143,7 @@ class AuditData:
         points = None if self.points is None else self.points.take_users(people)
         return replace(self, exact=exact, coarse=coarse, points=points, cut=cut)
 
-    def coarsened(self, traces: Traces) -> Traces:
+    def to_coarse_places(self, traces: Traces) -> Traces:
         """Return events at the file's places at the cells for heavy attacks, if there are any."""
         return traces if self.cell is None else traces.onto(self.coarse.places, self.cell)
 
@@ -153,7 +153,7 @@ class AuditData:
             raise DataError("the release has GPS points and the original events at places")
         return points_to_events(points, self.cells, self.exact.places, self.exact.clock, self.zone or "UTC")
 
-    def _on(self, exact: Traces) -> AuditData:
+    def _with_places(self, exact: Traces) -> AuditData:
         """Return the same with events at more places."""
         coarse, cell = exact, None
         if self.cell is not None and self.cells is not None:
@@ -163,7 +163,7 @@ class AuditData:
         cut = self.cut._replace(instant=self.cut.instant + shift)
         return replace(self, exact=exact, coarse=coarse, cell=cell, cut=cut)
 
-    def _published(self, released: ObfuscatedTraces, points: GpsTraces | None) -> AuditRelease:
+    def _build_release(self, released: ObfuscatedTraces, points: GpsTraces | None) -> AuditRelease:
         at = find_positions(self.exact.user_ids, released.user_ids)
         if at.max(initial=-1) < 0:
             raise DataError(texts.NOBODY_KNOWN)

@@ -84,7 +84,7 @@ class Inference(Record):
     whereabouts: Whereabouts | None
 
     @property
-    def measured(self) -> list[tuple[str, Proportion | None]]:
+    def share_items(self) -> list[tuple[str, Proportion | None]]:
         """Everything that is a share of people, by its key of `words.MEASURES`."""
         places = [("home", self.home.found), ("work", self.work.found)]
         if self.behind_zones is not None:
@@ -131,7 +131,7 @@ def infer_key_places(
     points, trace_of = None if cut.points is None else cut.points[:2], np.argsort(cut.owner)
     behind = None
     if points is None:
-        before, after = find_usual_spots(ObfuscatedTraces.unchanged(cut.known)), find_usual_spots(cut.seen)
+        before, after = find_usual_spots(ObfuscatedTraces.from_traces(cut.known)), find_usual_spots(cut.seen)
     else:
         before, after = (find_point_spots(one, material.zone) for one in points)
         if circle is not None and published.points is not None:
@@ -147,8 +147,8 @@ def infer_key_places(
 
 
 def _compare_spots(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
-    known = truth.known
-    both = known & told.known
+    known = truth.has_position
+    both = known & told.has_position
     distance = np.full(len(known), np.inf)
     distance[both] = distance_m(
         truth.latitude[both], truth.longitude[both], told.latitude[both], told.longitude[both]
@@ -166,8 +166,8 @@ def _estimate_chance(truth: Spots, told: Spots, near: NDArray[np.bool_], within_
     """Return the share of pairs of a person and another's released place that lie together."""
     from scipy.spatial import KDTree
 
-    mine = earth_centred(truth.latitude[truth.known], truth.longitude[truth.known])
-    theirs = earth_centred(told.latitude[told.known], told.longitude[told.known])
+    mine = earth_centred(truth.latitude[truth.has_position], truth.longitude[truth.has_position])
+    theirs = earth_centred(told.latitude[told.has_position], told.longitude[told.has_position])
     if len(mine) < 2 or not len(theirs):
         return 0.0
     together = int(KDTree(mine).query_ball_point(theirs, within_m, return_length=True).sum())
@@ -410,7 +410,7 @@ def detect_circle(
     xyz, home = earth_centred(released.latitude, released.longitude), earth_centred(*homes[:2])
     nearest = [
         float(np.sqrt(((xyz[own] - home[user]) ** 2).sum(axis=1).min()))
-        for user in np.flatnonzero(homes.known & (at >= 0))
+        for user in np.flatnonzero(homes.has_position & (at >= 0))
         if len(own := np.arange(released.offsets[at[user]], released.offsets[at[user] + 1]))
     ]
     if len(nearest) < _FEWEST or np.median(nearest) < _LEAST_M:

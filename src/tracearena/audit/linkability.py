@@ -308,8 +308,8 @@ def find_by_linker(
     without = () if cut.is_common else ("activity level",)
     linker = Linker(mechanism=ADAPTIVE if defence is not None else UNKNOWN, channel=channel, timezone=zone)
     attack = linker.fit(known)
-    matcher: Any = attack.matcher_ if defence is None else attack.against(defence).matcher_
-    match = matcher.without(without).match(seen, seed=child_seed(root, _LINKER))
+    matcher: Any = attack.matcher_ if defence is None else attack.with_mechanism(defence).matcher_
+    match = matcher.without_groups(without).match(seen, seed=child_seed(root, _LINKER))
     name = LINKER if defence is None or isinstance(defence, NoObfuscation) else str(linker)
     tries = [LinkAttempt(_build_link_result(name, match.ranked, cut.owner), match.ranked)]
     for by, groups in (("times", TIME_GROUPS), ("places", PLACE_GROUPS)):
@@ -376,7 +376,7 @@ def _attack_points(
     known, seen, _ = cut.points
     try:
         fitted: Any = validation.run_fit(attack, known)  # type: ignore[arg-type]
-        if getattr(fitted, "waits", False) and defence is not None:
+        if getattr(fitted, "is_adaptive", False) and defence is not None:
             fitted = fitted.against(defence)
         table = validation.run_identify(fitted, seen, known, seed=seed)  # type: ignore[arg-type]
     except TracearenaError as error:
@@ -399,7 +399,7 @@ def _build_link_result(name: str, ranked: Ranked | TracearenaError, owner: Ints)
 
 def _link_by_home_and_work(cut: LinkageTask) -> LinkResult:
     """Look for people by two places alone: the nearest pair of home and work is the answer."""
-    before, after = find_usual_spots(ObfuscatedTraces.unchanged(cut.known)), find_usual_spots(cut.seen)
+    before, after = find_usual_spots(ObfuscatedTraces.from_traces(cut.known)), find_usual_spots(cut.seen)
     table = np.zeros((len(cut.owner), len(cut.users)))
     for mine, theirs in zip(after, before, strict=True):
         table += _measure_distance_km(mine, theirs)
@@ -419,8 +419,8 @@ def _measure_distance_km(mine: Spots, theirs: Spots) -> Floats:
     squares = [(one**2).sum(axis=1) for one in points]
     square = squares[0][:, None] + squares[1][None, :] - 2 * points[0] @ points[1].T
     apart = np.minimum(np.sqrt(np.maximum(square, 0)).round(3), _FAR_KM)
-    apart[~mine.known] = _FAR_KM
-    apart[:, ~theirs.known] = _FAR_KM
+    apart[~mine.has_position] = _FAR_KM
+    apart[:, ~theirs.has_position] = _FAR_KM
     return np.asarray(apart)
 
 

@@ -79,7 +79,7 @@ class Spots(NamedTuple):
     place: Ints
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def has_position(self) -> NDArray[np.bool_]:
         """Who has one."""
         return ~np.isnan(self.latitude)
 

@@ -199,7 +199,7 @@ def protect_in_stages(
         twin = make_candidate(name, material, proving, child_seed(root, _PROVE))
         if isinstance(twin, DefenceTrial):
             raise DataError(f"{name}: {twin.error}")
-        strangers = material.part_of(choosing)
+        strangers = material.take_people(choosing)
         return replace(
             audit, synthetic=assess_synthetic_candidate(twin, strangers, measured, child_seed(root, _PROVE))
         )
@@ -222,7 +222,7 @@ def protect_in_stages(
         for at, one in enumerate(ready):
             trial = attack_candidate(one, measured, chance, attacks)
             if trial.lights and catalogue.is_kind(trial.defence, "synthesizer"):
-                trial = with_membership(trial, one, material.part_of(proving), measured, chance)
+                trial = with_membership(trial, one, material.take_people(proving), measured, chance)
             waiting[at] = trial
             found = replace(found, trials=(*before, *waiting, *failed))
             report(len(names) + at + 1, 2 * len(names) + MOST_PROOFS)
@@ -235,7 +235,7 @@ def protect_in_stages(
                 if held is not None:
                     return
     if defences is None and list_synthetic_candidates(material):
-        real, others = (material.part_of(people).coarse for people in (choosing, proving))
+        real, others = (material.take_people(people).coarse for people in (choosing, proving))
         yield replace(
             found, virtual=assess_virtual_people(real, others, measured, child_seed(root, _VIRTUAL))
         )
@@ -244,7 +244,7 @@ def protect_in_stages(
 def release(name: str, material: AuditData) -> tuple[Any, IdTable]:
     """Apply a defence to everybody and all days with secret randomness, and draw pseudonyms."""
     made = catalogue.create(name, _PROTECTORS)
-    ground = material.on_coarse_ground() if material.cell is not None and needs_cells(name) else material
+    ground = material.with_coarse_places() if material.cell is not None and needs_cells(name) else material
     _, published = apply_defence(made, ground, seed_sequence(None), all_days=True)
     if published.points is not None:
         points: tuple[GpsTraces, IdTable] = pseudonymise_users(published.points)
@@ -350,9 +350,9 @@ def make_candidate(
     try:
         defence = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
         on_cells = material.cell is not None and needs_cells(name)
-        ground = material.on_coarse_ground() if on_cells else material
+        ground = material.with_coarse_places() if on_cells else material
         if isinstance(defence, Synthesizer):
-            ground, people = ground.part_of(people), np.arange(len(people))
+            ground, people = ground.take_people(people), np.arange(len(people))
         mine, published = apply_defence(defence, ground, child_seed(chance, _MAKE))
         seed = child_seed(chance, _DRAW)
         tasks = measure_tasks(mine.coarse, to_plain_events(published.coarse, seed))
@@ -361,7 +361,7 @@ def make_candidate(
         return DefenceTrial(name, error=" ".join(str(error).split()))
     kept = float(np.mean(list(tasks.values()))) if tasks else 0.0
     trial = DefenceTrial(name, kept=kept, tasks=tasks, kept_of_file=whole, on_cells=on_cells)
-    return Candidate(defence, mine.part_of(people), replace(published, at=published.at[people]), trial)
+    return Candidate(defence, mine.take_people(people), replace(published, at=published.at[people]), trial)
 
 
 def attack_candidate(
@@ -432,7 +432,7 @@ def with_membership(
     """Judge synthetic traces: copies of the people they were made from, and whether these can be told."""
     found = assess_synthetic_candidate(one, others, settings, root)
     questions = ("singling_out", "inference")
-    judged = [rate_question(one, found.measured[one], settings.limit(one)) for one in questions]
+    judged = [rate_question(one, found.shares_by_question[one], settings.limit(one)) for one in questions]
     return replace(trial, synthetic=found, lights=(*trial.lights, *judged))
 
 

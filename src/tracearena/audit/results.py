@@ -49,13 +49,13 @@ class Risks(Record):
     inference: Inference | None = None
 
     @property
-    def measured(self) -> dict[str, list[tuple[str, Proportion | None]]]:
+    def shares_by_question(self) -> dict[str, list[tuple[str, Proportion | None]]]:
         """The shares by which each question is judged."""
         singled, linked, inferred = self.singling_out, self.linkability, self.inference
         return {
             "singling_out": [("found", None if singled is None else singled.headline)],
             "linkability": [("linked", None if linked is None else linked.headline)],
-            "inference": [("home", None)] if inferred is None else inferred.measured,
+            "inference": [("home", None)] if inferred is None else inferred.share_items,
         }
 
 
@@ -107,11 +107,11 @@ class Audit(Record):
     @property
     def lights(self) -> tuple[Light, ...]:
         """The three lights."""
-        measured = self.risks.measured if self.judges_risks else {}
+        measured = self.risks.shares_by_question if self.judges_risks else {}
         if self.synthetic is not None:
             measured = {
                 question: [*measured.get(question, ()), *found]
-                for question, found in self.synthetic.measured.items()
+                for question, found in self.synthetic.shares_by_question.items()
             }
         linked = self.risks.linkability
         at_least = {"linkability"} if linked is not None and linked.at_least else set()
@@ -237,7 +237,7 @@ class Light(Record):
     at_least: bool = False
 
     @property
-    def judged(self) -> Proportion | None:
+    def decisive_share(self) -> Proportion | None:
         """The share that is compared with the limit."""
         return _adjust_for_guessing(self.question, self.share) if self.share is not None else None
 
@@ -305,12 +305,12 @@ def format_number(light: Light) -> str:
 def explain_light(light: Light) -> str:
     """Say what a light's colour means."""
     said = texts.SENTENCES[light.colour].format(limit=light.limit, why=texts.WHY_GREY[light.question])
-    if light.at_least and light.judged is not None:
-        is_within = light.judged.colour(light.limit) == "green"
+    if light.at_least and light.decisive_share is not None:
+        is_within = light.decisive_share.colour(light.limit) == "green"
         return texts.AT_LEAST if is_within else f"{texts.AT_LEAST} {said}"
-    if light.question not in OVER_GUESSING or light.judged is None:
+    if light.question not in OVER_GUESSING or light.decisive_share is None:
         return said
-    return f"{texts.OVER_GUESSING.format(**light.judged.to_dict())} {said}"
+    return f"{texts.OVER_GUESSING.format(**light.decisive_share.to_dict())} {said}"
 
 
 def summarise_lines(audit: Audit) -> dict[str, Any]:

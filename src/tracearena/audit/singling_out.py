@@ -293,7 +293,7 @@ def estimate_displacement_km(material: AuditData, published: AuditRelease) -> fl
 
 def _measure_night_groups(material: AuditData, published: AuditRelease) -> tuple[NightGroups, ...]:
     home, _ = find_key_spots(material, published)
-    known = home.known
+    known = home.has_position
     groups = []
     if published.points is None:
         groups.append(_group_by_cell(home.place[known], 0.0))

@@ -58,7 +58,7 @@ class Synthetic(Record):
     auc: float | None
 
     @property
-    def measured(self) -> dict[str, list[tuple[str, Proportion | None]]]:
+    def shares_by_question(self) -> dict[str, list[tuple[str, Proportion | None]]]:
         """The shares by which each question is judged."""
         above_chance = None if self.copies is None else self.copies.advantage
         return {
@@ -142,13 +142,13 @@ def _infer_membership(
     """
     if others is None or not len(made):
         return None, None
-    people = Traces.joined(
+    people = Traces.concat(
         [
             real.with_user_ids(np.arange(real.n_users)),
             others.with_user_ids(real.n_users + np.arange(others.n_users)),
         ]
     )
-    traces = ObfuscatedTraces.unchanged(made).with_user_ids(-1 - np.arange(made.n_users))
+    traces = ObfuscatedTraces.from_traces(made).with_user_ids(-1 - np.arange(made.n_users))
     match = LinkMatcher(mechanism=NoObfuscation(), channel=False).fit(people).match(traces, seed=root)
     best = np.full(people.n_users, -np.inf)
     np.maximum.at(best, match.pairs.users, match.scores)

@@ -233,7 +233,7 @@ class SignalHandler:
                 os.set_blocking(end, end == self._pipe[0])
             self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
             threading.Thread(target=self._watch, args=self._pipe[:1], daemon=True).start()
-            self._unraisable, sys.unraisablehook = sys.unraisablehook, self._swallowed
+            self._unraisable, sys.unraisablehook = sys.unraisablehook, self._raise_unraisable
         return self
 
     def __exit__(
@@ -253,7 +253,7 @@ class SignalHandler:
             self._again = False
             raise KeyboardInterrupt
 
-    def _swallowed(self, unraisable: sys.UnraisableHookArgs) -> None:
+    def _raise_unraisable(self, unraisable: sys.UnraisableHookArgs) -> None:
         """Raise our own exception once more where it can be heard; pass others on."""
         if self.received is None or not isinstance(unraisable.exc_value, KeyboardInterrupt):
             self._unraisable(unraisable)

@@ -121,7 +121,7 @@ class ReleasePair:
     released: Path
     id_table: Path | None
 
-    def who_is_who(self) -> dict[str, str] | None:
+    def read_user_mapping(self) -> dict[str, str] | None:
         """Read the table of who is who, if there is one."""
         if self.id_table is None:
             return None
@@ -131,7 +131,7 @@ class ReleasePair:
 
     def read(self, reading: ReadingOptions) -> tuple[GpsTraces, GpsTraces]:
         """Read both files whole."""
-        another = reading.for_another(self.released)
+        another = reading.for_second_file(self.released)
         return read_gps_traces(reading, self.original), read_gps_traces(another, self.released)
 
 
@@ -152,7 +152,7 @@ def open_release_pair(
     by_id
         Refuse released ids that are not those of the original.
     """
-    who = files.who_is_who()
+    who = files.read_user_mapping()
     if _are_read_in_chunks(reading, files, cluster):
         workers = join_cluster(context, cluster)
         with scratch_folder() as folder:
@@ -169,7 +169,7 @@ def open_release_pair(
 
 def _are_read_in_chunks(reading: ReadingOptions, files: ReleasePair, cluster: str | None) -> bool:
     """Whether both files are gone through a few users at a time: if one is large and both can be."""
-    pairs = ((reading, files.original), (reading.for_another(files.released), files.released))
+    pairs = ((reading, files.original), (reading.for_second_file(files.released), files.released))
     asked = [_large.is_processed_in_chunks(how, path, cluster=cluster) for how, path in pairs]
     return any(asked) and all(
         _large.can_process_points_in_chunks(how, path, None, None) for how, path in pairs
@@ -187,9 +187,9 @@ def _pair_release_tables(
     """Look at all rows of both tables, and bring their users together."""
     from tracearena.jobs.comparison import pair_tables
 
-    is_shared = cluster is None or cluster.reaches(scratch)
+    is_shared = cluster is None or cluster.can_reach(scratch)
     before = _open_and_report(reading, files.original, scratch / "original", cluster)
-    another = reading.for_another(files.released)
+    another = reading.for_second_file(files.released)
     after = _open_and_report(another, files.released, scratch / "released", cluster)
     with show_unsaved_progress("users", cluster):
         walk = pair_tables(before, after, scratch, id_table=who, by_id=by_id, is_shared=is_shared)
@@ -224,7 +224,7 @@ def are_tables_counted_in_chunks(
 
     With a cluster, a table that cannot be is refused.
     """
-    each = [(reading, paths[0]), *((reading.for_another(path), path) for path in paths[1:])]
+    each = [(reading, paths[0]), *((reading.for_second_file(path), path) for path in paths[1:])]
     if cluster is None and not all(_large.is_event_table(*one) for one in each):
         return False
     through = [_large.are_events_processed_in_chunks(*one, cluster=cluster) for one in each]
@@ -249,7 +249,7 @@ def open_table_counters(
         for path in paths:
             if known:
                 first = known[0][1]
-                options = reading.for_another(path).like(first.places, first.clock, first.report)
+                options = reading.for_second_file(path).like(first.places, first.clock, first.report)
             below = scratch / str(len(known))
             below.mkdir()
             with show_progress(f"reading {path.name}", cluster):

@@ -423,7 +423,7 @@ def obfuscate_event_table(
     from tracearena import jobs
     from tracearena.engine import seed_sequence
 
-    reading.say_unread_columns(original, "table")
+    reading.note_unread_columns(original, "table")
     found, counts = _write_changed_events(
         reading,
         original,
@@ -496,7 +496,7 @@ def write_pseudonymised_events(
     """Write a table of events under pseudonyms."""
     from tracearena import jobs
 
-    reading.say_unread_columns(file, "table")
+    reading.note_unread_columns(file, "table")
     _write_changed_events(
         reading,
         file,
@@ -711,7 +711,7 @@ def _obfuscate_points_whole(
     from tracearena.obfuscation.gps import round_coordinates
 
     traces = read_gps_traces(reading, original, obfuscator.name)
-    reading.say_unread_columns(original, "points")
+    reading.note_unread_columns(original, "points")
     with show_unsaved_progress("users"):
         moved = validation.run_gps_transform(obfuscator, traces, seed=choose_release_seed(asked.seed))
     # Our own defences round already; a class from elsewhere need not know that it should.
@@ -734,7 +734,7 @@ def _obfuscate_points_in_chunks(
     from tracearena.jobs.transformation import build_point_obfuscation, describe_algorithm
 
     root = seed_sequence(choose_release_seed(asked.seed))
-    reading.say_unread_columns(original, "points")
+    reading.note_unread_columns(original, "points")
     written = transform_point_table(
         reading,
         original,
@@ -756,7 +756,7 @@ def write_pseudonymised_points(
     """Write a table of points under pseudonyms, a few users at a time."""
     from tracearena.jobs.transformation import build_renaming
 
-    reading.say_unread_columns(file, "points")
+    reading.note_unread_columns(file, "points")
     written = transform_point_table(
         reading, file, out, lambda table, root: build_renaming(table, pseudonyms()), **how
     )

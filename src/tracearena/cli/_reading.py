@@ -120,7 +120,7 @@ class ReadingOptions:
         limits = {"max_bytes": self.max_bytes, "max_listed_ids": self.max_listed_ids}
         refuse_options("other files than the contest's submissions", **limits)
 
-    def format_of(self, path: Path) -> str:
+    def find_format(self, path: Path) -> str:
         """Return the format of a file, as it is said or as it looks."""
         from tracearena.io import recognise
         from tracearena.io.options import Layout
@@ -134,7 +134,7 @@ class ReadingOptions:
 
         return recognition.is_gps(path, self.format, Layout.parse(**self.layout()))
 
-    def say_unread_columns(self, path: Path, format: str) -> None:
+    def note_unread_columns(self, path: Path, format: str) -> None:
         """Say which columns of a table of events or points are left out."""
         from tracearena.io.options import Layout
         from tracearena.io.recognition import list_unread_columns
@@ -143,7 +143,7 @@ class ReadingOptions:
         if others:
             note(f"{path}: columns left out: {', '.join(others)}")
 
-    def other_columns(self, path: Path, format: str, sample: Sample | None = None) -> dict[str, Any]:
+    def read_other_columns(self, path: Path, format: str, sample: Sample | None = None) -> dict[str, Any]:
         """Return who has which value when in the columns of a table that are left out."""
         from tracearena.io.options import Layout
         from tracearena.io.recognition import list_unread_columns
@@ -152,7 +152,7 @@ class ReadingOptions:
         layout = Layout.parse(**self.layout())
         return read_column_values(path, list_unread_columns(path, format, layout), layout, sample)
 
-    def for_another(self, path: Path) -> ReadingOptions:
+    def for_second_file(self, path: Path) -> ReadingOptions:
         """Return the options for a further file: one that we wrote has our own columns."""
         from tracearena.io import recognition
 
@@ -223,15 +223,15 @@ class ReadingOptions:
 
     def read_alike(self, path: Path, first: Reading[Traces]) -> Reading[Traces]:
         """Read another file of the data set of `first`."""
-        options = self.for_another(path)
+        options = self.for_second_file(path)
         if options._makes_instants(path):
             traces, report = first
             return options.like(traces.places, traces.clock, report).read_events(path)
-        if options.format_of(path) == "pwscup":
-            options = replace(options, times=options._times_of(path, first))
+        if options.find_format(path) == "pwscup":
+            options = replace(options, times=options._find_times_file(path, first))
         return note_new_problems(options.read_events(path, quietly=True), first)
 
-    def _times_of(self, path: Path, first: Reading[Traces]) -> Path | None:
+    def _find_times_file(self, path: Path, first: Reading[Traces]) -> Path | None:
         """Return the table of times of a further file of the contest: that of the first, if it has none."""
         from tracearena.io import pwscup
 
@@ -284,7 +284,7 @@ class ReadingOptions:
         plain = self.read_alike(path, original)
         _, moved = align_tables(original.traces, plain.traces)
         return Reading(
-            match_original_events(ObfuscatedTraces.unchanged(moved), original.traces, path), plain.report
+            match_original_events(ObfuscatedTraces.from_traces(moved), original.traces, path), plain.report
         )
 
     def read_anonymized(self, path: Path, known: Reading[Traces]) -> Reading[ObfuscatedTraces]:
@@ -298,14 +298,14 @@ class ReadingOptions:
 
         traces = known.traces
         if read_contest_header(path) is not None:
-            times = self._times_of(path, known)
+            times = self._find_times_file(path, known)
             return note_new_problems(
                 read_released(path, places=self.places or traces.places, times=times), known
             )
         if is_released(path):
             return read_released(path, places=self.places, clock=traces.clock)
         plain = self.read_alike(path, known)
-        return Reading(ObfuscatedTraces.unchanged(plain.traces), plain.report)
+        return Reading(ObfuscatedTraces.from_traces(plain.traces), plain.report)
 
     def halves(
         self, reading: Reading[Traces | GpsTraces]
@@ -324,7 +324,7 @@ class ReadingOptions:
         """Whether the instants of a file are chosen here: it has none of its own, and may get some."""
         from tracearena.io import recognition
 
-        name = self.format_of(path)
+        name = self.find_format(path)
         if name in recognition.GPS_FORMATS:
             return self.grid is not None
         prepared = name == "peopleflow" and recognition.is_prepared(path)

@@ -143,7 +143,7 @@ def uniqueness(
     from tracearena.algorithms import catalogue
 
     files = ReleasePair(original, released, id_table)
-    who = files.who_is_who()
+    who = files.read_user_mapping()
     known = None if mechanism is None else catalogue.create(mechanism, "gps-obfuscator")
     noise = None if expected_noise is None else _parse_metres(expected_noise)
     used = choose_seed(seed)

@@ -144,7 +144,7 @@ def _link_points(
     """Say who is who among GPS points."""
     form = choose_output_form(out, to, contest=False)
     known = reading.read_points(reference).traces
-    target = reading.for_another(anonymized).read_points(anonymized).traces
+    target = reading.for_second_file(anonymized).read_points(anonymized).traces
     with show_progress("blocks of the attack"):
         table = attacker.fit(known).identify(target, seed=seed)
     write_inferred_table(table, out, form)
@@ -168,7 +168,7 @@ def _make_attack(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
     )
     if mechanism is not None and has["mechanism"] != mechanism:
         raise ParameterError(f"{name} names its mechanism already; --mechanism {mechanism} names it again")
-    if getattr(attacker, "waits", False):
+    if getattr(attacker, "is_adaptive", False):
         raise ParameterError(
             f"{attacker}: a sweep tells the attack which defence it meets; here name it with --mechanism "
             f"'PL(4,1)', or write {parse(name)[0]} to have it estimated from the release"

@@ -287,7 +287,7 @@ def _read_inputs(
         from tracearena.io.fields.coordinates import find_local_time
 
         given["timezone"] = find_local_time(original.traces, original.report)
-    columns = reading.other_columns(file, original.report.format, sample)
+    columns = reading.read_other_columns(file, original.report.format, sample)
     given["columns"] = (columns, {})
     if released is not None:
         release = _read_release(reading, released, original, id_table, synthetic)
@@ -297,7 +297,7 @@ def _read_inputs(
             "orders": tuple(find_user_order(one) for one in (original, release)),
             "columns": (
                 columns,
-                reading.for_another(released).other_columns(released, release.report.format),
+                reading.for_second_file(released).read_other_columns(released, release.report.format),
             ),
         }
     if others is not None:
@@ -323,7 +323,7 @@ def _read_alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> 
 
     if isinstance(original.traces, Traces):
         return reading.read_alike(path, original)
-    return reading.for_another(path).read_points(path)
+    return reading.for_second_file(path).read_points(path)
 
 
 def _read_id_table(path: Path | None) -> IdTable | None:
@@ -472,7 +472,7 @@ class _ReleaseDraft:
         self._folder.mkdir(exist_ok=True)
         if isinstance(released, GpsTraces):
             _large.write_gps_traces(released, self.draft)
-            given: Reading[Any] = self._reading.for_another(self.draft).read_points(self.draft)
+            given: Reading[Any] = self._reading.for_second_file(self.draft).read_points(self.draft)
             return given.traces, find_user_order(given)
         contest = self._original.report.format == "pwscup"
         write_anonymized(released, self.draft, choose_output_form(self.draft, None, contest=contest))

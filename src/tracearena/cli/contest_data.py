@@ -69,7 +69,7 @@ def read_training_traces(reading: ReadingOptions, file: Path, reference: Path | 
     more = reading.read_alike(reference, learned).traces
     training, more = align_files((file, learned.traces), (reference, more))
     check_same_numbers(reference, file, users=(more.user_ids.tolist(), training.user_ids.tolist()))
-    return Traces.joined([more, training])
+    return Traces.concat([more, training])
 
 
 def drop_small_users(training: Traces, least: int) -> Traces:
@@ -182,15 +182,15 @@ def train_team_maker(
         trained = train_ppmtf(contest_training(training), parameters, model, seed)
         return trained, {"method": str(trained), "parameters": trained.parameters()}
     course = ShortWalk.of(training, step_s)
-    if course.invented is not None:
+    if course.extra_hours is not None:
         note(
-            f"the traces begin at {course.learned.clock.label(0)}: {course.invented} is invented from their "
+            f"the traces begin at {course.learned.clock.label(0)}: {course.extra_hours} is invented from their "
             "first hour, everybody at home, and is not handed out"
         )
     with show_progress("short steps"):
         filled = course.training()
     trained = train_ppmtf(filled, parameters, model, seed)
-    people = course.people(trained, homes=plan.homes, only_seen=plan.only_seen)
+    people = course.build_model(trained, homes=plan.homes, only_seen=plan.only_seen)
     stays = {"training": course.stays(), "virtual": people.stays}
     if abs(stays["virtual"] - stays["training"]) > _NOTABLE:
         note(
@@ -201,6 +201,6 @@ def train_team_maker(
         "step_s": course.step_s,
         "pace": people.walk.pace,
         "stays": stays,
-        "invented": course.invented,
+        "invented": course.extra_hours,
     }
     return people, {"method": str(trained), "parameters": trained.parameters(), "walk": about}

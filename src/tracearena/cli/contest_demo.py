@@ -84,7 +84,7 @@ def _run_contest(folder: Path, serving: ServerOptions, stop: DemoStop) -> None:
         with serve_in_background(contest, key, serving, log=log) as url:
             stage = DemoSetup(url=url, made=links, folder=folder, put=put, seed=fresh_seed())
             demonstration = Demonstration(stage)
-            demonstration.go_to(stop, lambda following: note(f"invented teams play: {following}"))
+            demonstration.play_until(stop, lambda following: note(f"invented teams play: {following}"))
             with stop_on_signal() as ended:
                 _print_logins(demonstration, url)
                 _wait_for_end(demonstration, ended)
@@ -116,7 +116,7 @@ def _wait_for_end(shown: Demonstration, ended: threading.Event) -> None:
                 listens = False
             elif not shown.is_over:
                 note("the teams play on")
-                shown.go_on()
+                shown.play_next()
                 typer.echo(f"It is in {_PHASE_TEXTS[str(shown.stop)]}")
                 _prompt_next_phase(shown, listens)
 

@@ -148,7 +148,7 @@ def phase(
             give_extra_time(team, point, at, **why)
     elif to is not None or reason is not None or team is not None:
         raise ParameterError("--team, --to and --reason have no meaning without the point to move")
-    contest, now = Contest.now_held(), clock.now()
+    contest, now = Contest.get_current(), clock.now()
     schedule = contest.schedule
     answer = phase_at(schedule, now).to_dict()
     if as_json:

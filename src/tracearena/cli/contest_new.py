@@ -137,7 +137,7 @@ def new(
     )  # fmt: skip
     charter_file = file or _find_contest_file(files)
     if charter_file is None and sys.stdin.isatty() and not as_json:
-        wanted = wanted.asked()
+        wanted = wanted.ask_missing()
     charter = wanted.charter(charter_file)
     parameters = USUAL | {"factors": factors, "iterations": iterations, "zeros": zeros}
     people = PeopleOptions(reading, parameters, walk, min_events, sensitive, pois, seed)
@@ -270,7 +270,7 @@ class ContestOptions:
     traces: Path | None = None
     files: Path | None = None
 
-    def asked(self) -> ContestOptions:
+    def ask_missing(self) -> ContestOptions:
         """Ask in the terminal for what was left out."""
         answers = {
             name: typer.prompt(question, default=usual, err=True)
@@ -381,18 +381,18 @@ class PeopleOptions:
                 copy_official_files(source.folder, charter, place)
             return
         seed = choose_release_seed(source.seed if self.seed is None else self.seed)
-        training = self._of_city(charter, seed) if source.file is None else self._of_file(source)
+        training = self._simulate_city(charter, seed) if source.file is None else self._read_source(source)
         plan, parameters = build_plan(charter), dict(self.parameters)
         write_people(place, training, charter, plan, parameters, walk=self.walk, model=None, seed=seed)
 
-    def _of_city(self, charter: ContestFile, seed: int | None) -> Traces:
+    def _simulate_city(self, charter: ContestFile, seed: int | None) -> Traces:
         from tracearena.contest.contest_file import simulate_residents
         from tracearena.engine import child_seed, seed_sequence
 
         with show_progress("people of the city"):
             return simulate_residents(charter.rules.reference_days, seed=child_seed(seed_sequence(seed), 3))
 
-    def _of_file(self, source: DataSource) -> Traces:
+    def _read_source(self, source: DataSource) -> Traces:
         from tracearena.contest.data import check_regions
 
         assert source.file is not None

@@ -81,7 +81,7 @@ def make_folder_board(
         ranking,
         as_json,
         title=intake.charter.name,
-        names={team: intake.charter.called(team) for team in intake.teams},
+        names={team: intake.charter.team_label(team) for team in intake.teams},
         refused=judged.refused,
         look=_TraceReader(judged),
         commitments=commitments,
@@ -114,7 +114,7 @@ def make_tables_board(
         ranking,
         as_json,
         title="A contest" if charter is None else charter.name,
-        names={} if charter is None else {t: charter.called(t) for t in found.teams},
+        names={} if charter is None else {t: charter.team_label(t) for t in found.teams},
         command=["contest", "board", *words],
     )
 
@@ -197,7 +197,7 @@ class _TraceReader:
 
         self._desk = FileJudge(judged.intake, judged.rules)
         charter = judged.intake.charter
-        self._numbers = {charter.called(team): team for team in judged.intake.teams}
+        self._numbers = {charter.team_label(team): team for team in judged.intake.teams}
 
     def __call__(self, row: Any) -> Any:
         from tracearena.contest.file_judge import GroundTruth, read_obfuscated
@@ -206,9 +206,9 @@ class _TraceReader:
 
         target = self._numbers.get(row.team, row.team), row.data_set
         truth = GroundTruth(self._desk, target)
-        path = self._desk.handed_in(truth).path
+        path = self._desk.select_submission(truth).path
         obfuscated = (
-            ObfuscatedTraces.unchanged(truth.original)
+            ObfuscatedTraces.from_traces(truth.original)
             if path is None
             else read_obfuscated(path, truth.original, self._desk.rules)
         )
@@ -222,13 +222,13 @@ def _describe_owner(intake: ContestFolder, name: str) -> str:
     found = PwsName.parse(name)
     number = 1 if found.purpose == "IDP" else 2
     team = f"{found.team:03d}"
-    called = intake.charter.called(team) if team in intake.teams else team
+    called = intake.charter.team_label(team) if team in intake.teams else team
     return called if intake.rules.data_sets == 1 else f"{called} / {number}"
 
 
 def note_missing_files(intake: ContestFolder) -> None:
     """Say what the folder lacks, and what follows from that."""
-    if not intake.has_charter:
+    if not intake.has_contest_file:
         note("there is no contest.toml: the rules are the usual ones, and nothing is late")
     elif intake.charter.schedule is not None and not intake.has_arrivals:
         note(f"{intake.submissions / 'received.csv'} is not there: no file is held against the schedule")

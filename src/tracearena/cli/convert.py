@@ -210,12 +210,12 @@ def _convert_events(
     if report.format in GPS_FORMATS:
         refuse_options("GPS points", test=asked.test)
         result = {"format": "gps", "points": report.rows}
-    traces = fit_to_format(key.restored(traces, file, to), to, report, key)
+    traces = fit_to_format(key.restore_ids(traces, file, to), to, report, key)
     result = report.to_dict() | result
     outputs, counts = _split_outputs(reading, Reading(traces, report), asked)
     if to == "ppmtf":
         # Training users first, testing users after them, as the PPMTF tools number them.
-        outputs = {path: key.numbered(side, to) for path, side in outputs.items()}
+        outputs = {path: key.number_users(side, to) for path, side in outputs.items()}
     numbers = {path: side.user_ids.tolist() for path, side in outputs.items()} if to in LOWEST else {}
     if reading.grid is not None:
         places_out = choose_regions_file(out, to, places_out, traces)

@@ -69,7 +69,9 @@ def demo(
         tell("the page is written", 0, 1)
         report = out / "report.html"
         _write_team(held, out / "team001")
-        contest_report(held.account(f"tracearena demo --teams {teams} --seed {used}{chosen}")).write(report)
+        contest_report(held.to_report_data(f"tracearena demo --teams {teams} --seed {used}{chosen}")).write(
+            report
+        )
     if as_json:
         typer.echo(json.dumps({"report": str(report), **held.to_dict()}, allow_nan=False))
         return

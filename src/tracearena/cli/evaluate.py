@@ -182,11 +182,11 @@ class _Measure(NamedTuple):
             worse_than_uniform,
         )
 
-        counts = training.counted(), testing.counted()
+        counts = training.count_events(), testing.count_events()
         other, reference = select_comparison(*counts, self.against)
         found = []
         for one in made:
-            days = one.counted(by_day=True)
+            days = one.count_events(by_day=True)
             utility = measure_utility(days, other, reference, self.city)
             found.append(utility.to_dict() | self._exact(reference, days))
         limits = measure_baselines(*counts, bounds=self.city, against=self.against)

@@ -149,7 +149,7 @@ def _obfuscate_events_whole(
 
     with show_unsaved_progress(f"reading {original.name}"):
         traces, report = reading.read_events(original)
-    reading.say_unread_columns(original, report.format)
+    reading.note_unread_columns(original, report.format)
     form = choose_output_form(out, to, contest=report.format == "pwscup" and obfuscator.keeps_times)
     if form == "pwscup" and not obfuscator.keeps_times:
         raise ParameterError(

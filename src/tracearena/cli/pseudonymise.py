@@ -213,7 +213,7 @@ def _pseudonymise_points(
     ):
         return pseudonymise_in_chunks(context, reading, file, asked, _large.write_pseudonymised_points)
     traces = _large.read_gps_traces(reading, file)
-    reading.say_unread_columns(file, "points")
+    reading.note_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
         kept = write_secrets(stack, table, asked.id_table)
@@ -240,7 +240,7 @@ def _pseudonymise_events(
             context, reading, file, asked, _large.write_pseudonymised_events, users=users
         )
     traces, report = reading.read_events(file)
-    reading.say_unread_columns(file, report.format)
+    reading.note_unread_columns(file, report.format)
     to = guess_format_by_name(out, like=report.format)
     venues = out.parent / checkins.FOURSQUARE_POI_NAME
     if to == "foursquare" and venues.exists():
@@ -249,7 +249,7 @@ def _pseudonymise_events(
     with replacing_all(), ExitStack() as stack:
         kept = write_secrets(stack, secret, asked.id_table)
         if to == "pwscup":
-            pwscup.write_anonymized(ObfuscatedTraces.unchanged(released), out)
+            pwscup.write_anonymized(ObfuscatedTraces.from_traces(released), out)
         else:
             write(released, out, to=to)
     return {"file": str(out), **kept}

@@ -131,7 +131,7 @@ def synthesize(
     _check_options(name, kind is PPMTF, own, {"homes": homes, "only_seen": only_seen})
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
     wanted = _parse_k_and_eta(deniable)
-    known = reading.format_of(file)
+    known = reading.find_format(file)
     to = _choose_format(out, known)
     if log_likelihoods and to != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")

@@ -91,7 +91,7 @@ class Board:
         """Return what every team should attack: valid data sets of teams and of the pseudonymised team."""
         return sorted((row.team, row.data_set) for row in self.rows if row.valid and row.role != Role.SAMPLE)
 
-    def renamed(self, names: Mapping[str, str]) -> Board:
+    def with_names(self, names: Mapping[str, str]) -> Board:
         """Return the same board with other names for some parties; what is not named keeps its own."""
         new = dict(zip(self.roster.names(), self.roster.names(), strict=True)) | dict(names)
         given = self.roster

@@ -290,7 +290,7 @@ class OpenedReceipt:
     state: str
 
     @property
-    def listed(self) -> ListedReceipt:
+    def list_entry(self) -> ListedReceipt:
         """The line of the published list."""
         return ListedReceipt(self.receipt, self.received, receipt_commitment(self.sha256, self.salt))
 

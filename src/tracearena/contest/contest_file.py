@@ -69,13 +69,13 @@ class ContestFile:
     names
         What teams call themselves, by their numbers.
     extra_time
-        Ends that come later for a team, by its number, as `Schedule.extended` takes them.
+        Ends that come later for a team, by its number, as `Schedule.with_extra_time` takes them.
     data
         What the data is to be made from, or was; None where nothing is said of it.
 
     Examples
     --------
-    >>> ContestFile(name="Friday", teams=2, names={"001": "Red"}).called("001")
+    >>> ContestFile(name="Friday", teams=2, names={"001": "Red"}).team_label("001")
     '001 Red'
     """
 
@@ -117,9 +117,9 @@ class ContestFile:
 
     def schedule_of(self, team: str) -> Schedule | None:
         """Return when what takes place for a team, which may have more time than the others."""
-        return None if self.schedule is None else self.schedule.extended(self.extra_time.get(team, {}))
+        return None if self.schedule is None else self.schedule.with_extra_time(self.extra_time.get(team, {}))
 
-    def called(self, team: str) -> str:
+    def team_label(self, team: str) -> str:
         """Return the number of a team and, if it has one, its name."""
         return f"{team} {self.names[team]}" if team in self.names else team
 
@@ -151,21 +151,23 @@ def read_contest_file(path: str | PathLike[str], *, to_make: bool = False) -> Co
     given: dict[str, Any] = {key: found[key] for key in ("name", "teams") if key in found}
     given["rules"] = _parse_rules(found.get("rules", {}), place)
     if "schedule" in found:
-        given["schedule"] = place.checked("schedule", Schedule.from_dict, _format_times(found["schedule"]))
+        given["schedule"] = place.build_value(
+            "schedule", Schedule.from_dict, _format_times(found["schedule"])
+        )
     if "data" in found:
         given["data"] = _parse_data_source(found["data"], place, to_make)
     for key in ("name", "teams"):
         if key in found:
-            place.checked(key, ContestFile, **{key: found[key], "rules": given["rules"]})
+            place.build_value(key, ContestFile, **{key: found[key], "rules": given["rules"]})
     for team, called in found.get("names", {}).items():
         alone = given | {"names": {team: called}}
-        place.checked(f"names.{team}", ContestFile, **alone)
+        place.build_value(f"names.{team}", ContestFile, **alone)
     given["names"] = found.get("names", {})
     for team, ends in found.get("extra_time", {}).items():
         if not isinstance(ends, dict):
             raise place.fault(f"extra_time.{team}", ends, f"it must be a table: [extra_time.{team}]")
         own = {"extra_time": {team: _format_times(ends)}}
-        place.checked(f"extra_time.{team}", ContestFile, **given, **own)
+        place.build_value(f"extra_time.{team}", ContestFile, **given, **own)
     extra_time = {team: _format_times(ends) for team, ends in found.get("extra_time", {}).items()}
     return ContestFile(**given, extra_time=extra_time)
 
@@ -182,7 +184,7 @@ def format_contest_file(charter: ContestFile) -> str:
     for team, ends in sorted(charter.extra_time.items()):
         lines += ["", f"[extra_time.{team}]", *(f"{point} = {at}" for point, at in sorted(ends.items()))]
     if charter.data is not None:
-        said = charter.data.beside(Path()).to_dict()
+        said = charter.data.with_absolute_paths(Path()).to_dict()
         lines += ["", "[data]", *(f"{key} = {_format_toml(value)}" for key, value in said.items())]
     return "\n".join([*lines, ""])
 
@@ -199,7 +201,7 @@ class _KeyLocator:
         got = "" if isinstance(value, dict) else f"got {shorten(str(value))}: "
         return FileError.whole(self.file, f"{where}: {got}{problem}", "wrong-key")
 
-    def checked(self, key: str, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    def build_value(self, key: str, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """Make something of the values under a key; what is wrong with them is said with its place."""
         try:
             return make(*given, **named)
@@ -227,19 +229,19 @@ def _parse_rules(values: Mapping[str, Any], place: _KeyLocator) -> Rules:
         alone = {rule: value}
         if rule == "winner_takes_attack_awards":
             alone["overall_total"] = True
-        place.checked(f"rules.{rule}", Rules.from_dict, alone)
-    made: Rules = place.checked("rules", Rules.from_dict, values)
+        place.build_value(f"rules.{rule}", Rules.from_dict, alone)
+    made: Rules = place.build_value("rules", Rules.from_dict, values)
     return made
 
 
 def _parse_data_source(values: Mapping[str, Any], place: _KeyLocator, to_make: bool) -> DataSource:
     for key, value in values.items():
         alone = {name: values[name] for name in ("source",) if name in values} | {key: value}
-        place.checked(f"data.{key}", DataSource.from_dict, alone)
-    made: DataSource = place.checked("data", DataSource.from_dict, values)
+        place.build_value(f"data.{key}", DataSource.from_dict, alone)
+    made: DataSource = place.build_value("data", DataSource.from_dict, values)
     if to_make:
-        place.checked("data", made.require_complete)
-    return made.beside(place.file.parent)
+        place.build_value("data", made.require_complete)
+    return made.with_absolute_paths(place.file.parent)
 
 
 def _format_times(points: Mapping[str, Any]) -> dict[str, Any]:
@@ -354,7 +356,7 @@ class DataSource:
             if self.source == source and getattr(self, name) is None:
                 raise ParameterError(f"source = {source!r} needs {name}")
 
-    def beside(self, folder: Path) -> DataSource:
+    def with_absolute_paths(self, folder: Path) -> DataSource:
         """Return the same with paths that count from a folder made absolute."""
         given = {name: getattr(self, name) for name in _PATHS}
         return replace(

@@ -212,7 +212,7 @@ def write_contest_data(
                 reference, original = team_traces(model, plan, own)
             files = write_traces(judge, team, number + 1, reference, original, days=days)
             if plan.roles()[team] == "pseudonymised":
-                unchanged = ObfuscatedTraces.unchanged(original)
+                unchanged = ObfuscatedTraces.from_traces(original)
                 shuffle, salt, drawn = _derive_seeds(shuffle_seed, number)
                 release = pseudonymise(unchanged, seed=shuffle)
                 live = live_users(charter.rules, release.id_table.user_ids, seed=drawn)
@@ -513,7 +513,7 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
     return _format_letter(
         f"{charter.name}: the {rules.challenge}",
         [
-            f"To team {charter.called(team)}.",
+            f"To team {charter.team_label(team)}.",
             "This folder is for your team alone. It has your own people: reftraces_… are the days that every "
             "attacker will know, orgtraces_… the days that you defend. Show orgtraces_… to nobody. "
             "info_region.csv says where the regions are, info_time.csv what the times mean, contest.toml has "

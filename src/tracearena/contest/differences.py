@@ -186,7 +186,7 @@ class Completeness:
         return read_receipts(self.submissions / RECEIPTS)
 
     @cached_property
-    def refused(self) -> list[list[str]]:
+    def refusal_rows(self) -> list[list[str]]:
         """The rows of the table of what was refused."""
         return read_small_table(self.archive.folder / RESULTS / REFUSED)[1:]
 
@@ -196,16 +196,16 @@ class Completeness:
         names = (path.relative_to(self.submissions).as_posix() for path in found)
         return {name for name in names if name not in (ARRIVALS, RECEIPTS)}
 
-    def signer(self) -> str | None:
+    def find_signer(self) -> str | None:
         """Return by whom the manifest is signed; None if it is not."""
         try:
             return read_signer(self.archive.folder / MANIFEST)
         except FileError:
             return None
 
-    def unsigned(self) -> Iterator[Discrepancy]:
+    def find_bad_signatures(self) -> Iterator[Discrepancy]:
         """Yield what is not signed by the contest's key."""
-        wanted = self.key or self.signer()
+        wanted = self.key or self.find_signer()
         for name in (MANIFEST, *(f"{EVERYBODY}/{name}" for name in LISTS.values())):
             path = self.archive.folder / name
             if not path.is_file():
@@ -220,7 +220,7 @@ class Completeness:
             if found != wanted:
                 yield Discrepancy("signature", name, f"a signature of {wanted}", f"one of {found}")
 
-    def unlisted(self) -> Iterator[Discrepancy]:
+    def find_unlisted_files(self) -> Iterator[Discrepancy]:
         """Yield files without an arrival, and arrivals without a file."""
         if self.arrivals is None:
             return
@@ -231,7 +231,7 @@ class Completeness:
             if not self._may_be_left_out(name):
                 yield Discrepancy("arrival", f"{SUBMISSIONS}/{name}", f"the file of {ARRIVALS}", _NONE)
 
-    def wrong_receipts(self) -> Iterator[Discrepancy]:
+    def find_wrong_receipts(self) -> Iterator[Discrepancy]:
         """Yield receipts that contradict the published lists, the files, or what became of them."""
         where = f"{SUBMISSIONS}/{RECEIPTS}"
         listed: dict[int, ListedReceipt] = {}
@@ -245,12 +245,12 @@ class Completeness:
         for number, one in self.receipts.items():
             place = f"{where}, receipt {number}"
             if number in listed:
-                yield from compare_values("receipt", place, asdict(listed[number]), asdict(one.listed))
+                yield from compare_values("receipt", place, asdict(listed[number]), asdict(one.list_entry))
             elif one.state != LATE:
                 yield Discrepancy("receipt", place, "a line in a published list", _NONE)
-        yield from self._outcomes(where)
+        yield from self._find_wrong_outcomes(where)
 
-    def wrong_refusals(self, again: list[list[str]]) -> Iterator[Discrepancy]:
+    def find_wrong_refusals(self, again: list[list[str]]) -> Iterator[Discrepancy]:
         """Yield refusals that are missing, or that the second judgement does not make.
 
         Parameters
@@ -260,17 +260,17 @@ class Completeness:
         """
         where = f"{RESULTS}/{REFUSED}"
         for row in again:
-            if row not in self.refused:
+            if row not in self.refusal_rows:
                 yield Discrepancy("refusal", where, ", ".join(row), "no such row")
-        own = {row[0] for row in self._refused_receipts()}
-        for row in self.refused:
+        own = {row[0] for row in self._select_receipt_rows()}
+        for row in self.refusal_rows:
             if row in again or row[0] in own or self._is_left_out(row):
                 continue
             yield Discrepancy("refusal", where, "no such row", ", ".join(row))
 
-    def _outcomes(self, where: str) -> Iterator[Discrepancy]:
+    def _find_wrong_outcomes(self, where: str) -> Iterator[Discrepancy]:
         taken = {one.receipt: (name, one) for name, one in (self.arrivals or {}).items()}
-        refused = {row[0] for row in self.refused if row}
+        refused = {row[0] for row in self.refusal_rows if row}
         for number in sorted(taken.keys() - self.receipts.keys()):
             yield Discrepancy("receipt", f"{SUBMISSIONS}/{taken[number][0]}", f"a line in {RECEIPTS}", _NONE)
         for number, one in self.receipts.items():
@@ -287,13 +287,13 @@ class Completeness:
             if path.is_file() and (digest := file_digest(path)) != one.sha256:
                 yield Discrepancy("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
 
-    def _refused_receipts(self) -> list[list[str]]:
+    def _select_receipt_rows(self) -> list[list[str]]:
         """Return rows of refused uploads, which are not in the archive."""
         if not self.has_receipts:
             return []
         taken = {one.receipt for one in (self.arrivals or {}).values()}
         own = {refusal_label(one.team, n) for n, one in self.receipts.items() if n not in taken}
-        return [row for row in self.refused if row and row[0] in own]
+        return [row for row in self.refusal_rows if row and row[0] in own]
 
     def _is_left_out(self, row: list[str]) -> bool:
         """Whether a row is about a file that is not given away."""

@@ -77,7 +77,7 @@ class Judgement:
         """Return the board of what counts."""
         roster = Roster(
             teams=self.intake.teams,
-            pseudonymised=self.intake.pseudonymised,
+            pseudonymised=self.intake.pseudonym_team,
             samples=sorted({attack for attack, _ in self.intake.answers}),
         )
         return make_board(self.rules, roster, self.utilities, self.attacks)
@@ -139,7 +139,7 @@ class FileJudge:
         attacks: list[AttackRecord] = []
         targets = self.intake.targets()
         about: dict[Target, list[_Attack]] = {target: [] for target in targets}
-        for attack in self._attacks():
+        for attack in self._iterate_attacks():
             target = _parse_target(attack[1])
             if target not in about:
                 problem = f"is about team {target[0]}, and the contest has {len(self.intake.teams)} teams"
@@ -149,21 +149,21 @@ class FileJudge:
             report(done, len(targets))
             truth = GroundTruth(self, target)
             self._require_agreement(truth)
-            handed_in = self.handed_in(truth)
+            handed_in = self.select_submission(truth)
             if handed_in.utility is not None:
                 record = UtilityRecord(team=target[0], utility=handed_in.utility, data_set=target[1])
                 utilities.append(record)
-            attacks += self._scored(truth, handed_in, about[target])
+            attacks += self._score_attacks(truth, handed_in, about[target])
         report(len(targets), len(targets))
-        self.ledger.settle()
+        self.ledger.sort_rows()
         refused = tuple(sorted(self.refused, key=lambda one: (one.file, one.code)))
         counts = len(self.places), int(self.places.sensitive.sum())
         return Judgement(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)
 
-    def handed_in(self, truth: GroundTruth) -> CountingSubmission:
+    def select_submission(self, truth: GroundTruth) -> CountingSubmission:
         """Return what counts of all that a team handed in: the last valid file, or the last one at all."""
-        found = CountingSubmission(None, 1.0 if truth.target[0] == self.intake.pseudonymised else None)
-        for path in reversed(self.intake.of("anotraces", truth.target)):
+        found = CountingSubmission(None, 1.0 if truth.target[0] == self.intake.pseudonym_team else None)
+        for path in reversed(self.intake.submission_files("anotraces", truth.target)):
             utility = self._utility(truth, path)
             if utility is None:
                 continue
@@ -174,7 +174,7 @@ class FileJudge:
 
     def _utility(self, truth: GroundTruth, path: Path) -> float | None:
         settings = [self.rules.utility_rule, self.rules.utility_limit_km, *self._limits()]
-        return self._checked(
+        return self._score_file(
             "utility",
             path,
             truth.files,
@@ -182,7 +182,7 @@ class FileJudge:
             lambda: score_obfuscated(path, truth.original, self.rules),
         )
 
-    def _scored(
+    def _score_attacks(
         self, truth: GroundTruth, handed_in: CountingSubmission, attacks: list[_Attack]
     ) -> Iterator[AttackRecord]:
         valid = handed_in.is_valid(self.rules)
@@ -209,7 +209,7 @@ class FileJudge:
     def _attack_score(self, truth: GroundTruth, attacker: str, name: PwsName, path: Path) -> float | None:
         if name.kind == "etable":
             files = [truth.file("ptable"), truth.file("reftraces"), *self.frame, *truth.among_files]
-            return self._checked(
+            return self._score_file(
                 "reidentification",
                 path,
                 files,
@@ -217,7 +217,7 @@ class FileJudge:
                 lambda: score_table(path, truth.id_table, truth.reference.user_ids, self.rules, truth.among),
             )
         settings = [self.rules.sensitive_weight, self.rules.inference_limit_km, *self._limits()]
-        return self._checked(
+        return self._score_file(
             "trace-inference",
             path,
             [*truth.files, *truth.among_files],
@@ -225,7 +225,7 @@ class FileJudge:
             lambda: score_traces(path, truth.original, self.rules, truth.among),
         )
 
-    def _checked(
+    def _score_file(
         self, what: str, path: Path, files: list[Path], settings: list[Any], score: Callable[[], float]
     ) -> float | None:
         """Return the score of a file; what the checker refuses is written down, and has none."""
@@ -238,7 +238,7 @@ class FileJudge:
                     raise
                 return {"code": error.faults[0].code, "reason": _format_reason(error)}
 
-        found = self.ledger.found(what, [path, *files], settings, find)
+        found = self.ledger.get_or_compute(what, [path, *files], settings, find)
         if "score" in found:
             return float(found["score"])
         self._refuse(path, found["code"], found["reason"])
@@ -257,8 +257,8 @@ class FileJudge:
                 "original_days": truth.original.n_instants // per_day,
             }
 
-        found = self.ledger.found("frame", files, None, measure)
-        if not self.intake.has_charter:
+        found = self.ledger.get_or_compute("frame", files, None, measure)
+        if not self.intake.has_contest_file:
             return
         wanted = {"users": self.rules.users, "reference_users": self.rules.users}
         wanted |= {name: getattr(self.rules, name) for name in ("reference_days", "original_days")}
@@ -286,9 +286,9 @@ class FileJudge:
             obfuscated = read_obfuscated(handed_in, truth.original, self.rules)
             return is_release(obfuscated, truth.public, truth.id_table)
 
-        return bool(self.ledger.found("release", files, self._limits(), compare))
+        return bool(self.ledger.get_or_compute("release", files, self._limits(), compare))
 
-    def _attacks(self) -> Iterator[_Attack]:
+    def _iterate_attacks(self) -> Iterator[_Attack]:
         for name, paths in sorted(self.intake.versions.items(), key=lambda item: str(item[0])):
             if name.kind in _KINDS:
                 yield f"{name.attacker:03d}", name, paths
@@ -296,14 +296,14 @@ class FileJudge:
             yield attack, name, (path,)
 
     def _refuse(self, path: Path, code: str, reason: str) -> None:
-        self.refused.append(Refusal(self.intake.shown(path), code, reason))
+        self.refused.append(Refusal(self.intake.display_path(path), code, reason))
 
     def _limits(self) -> list[Any]:
         return [self.rules.largest_file_mb, self.rules.largest_listed_ids, self.rules.utility_rule == "2019"]
 
     def _rules(self) -> Rules:
         """Return the rules; without a file of rules the numbers of people and days are those of the data."""
-        if self.intake.has_charter:
+        if self.intake.has_contest_file:
             return self.rules
         first = GroundTruth(self, self.intake.targets()[0])
         per_day = first.original.clock.instants_per_day

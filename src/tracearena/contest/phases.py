@@ -98,7 +98,7 @@ class Schedule:
         points = (start - timedelta(hours=1), start, start, defended, defended, attacked, attacked)
         return cls(**{point.name: at for point, at in zip(fields(cls), points, strict=True)})
 
-    def moved(self, point: str, at: datetime) -> Schedule:
+    def with_time(self, point: str, at: datetime) -> Schedule:
         """Return a schedule with one begin or end at another time.
 
         A phase that begins in the moment when the one before it ends begins with its new end.
@@ -117,7 +117,7 @@ class Schedule:
                 changed[following] = at
         return replace(self, **changed)
 
-    def extended(self, ends: Mapping[str, Any]) -> Schedule:
+    def with_extra_time(self, ends: Mapping[str, Any]) -> Schedule:
         """Return the schedule of a team that has more time than the others.
 
         Whatever ends later for one team ends before the next phase begins for everybody.
@@ -132,7 +132,7 @@ class Schedule:
         --------
         >>> begin = datetime(2026, 5, 4, tzinfo=UTC)
         >>> schedule = Schedule.weeks(begin).moved("results_begin", begin + timedelta(days=20))
-        >>> schedule.extended({"attack_end": "2026-05-19T12:00Z"}).attack_end.isoformat()
+        >>> schedule.with_extra_time({"attack_end": "2026-05-19T12:00Z"}).attack_end.isoformat()
         '2026-05-19T12:00:00+00:00'
         """
         for point in ends:

@@ -79,7 +79,7 @@ def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelea
         for done, target in enumerate(targets):
             report(done, len(targets))
             truth = GroundTruth(desk, target)
-            handed_in = desk.handed_in(truth)
+            handed_in = desk.select_submission(truth)
             if truth.is_released:
                 before.append(target)
                 _require_committed(truth, commitments)

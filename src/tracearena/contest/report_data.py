@@ -176,7 +176,7 @@ def build_report_data(
         What else an `ReportData` has; `look` is asked for rows under their names on the page.
     """
     called = dict(names or {})
-    board = board.renamed(called)
+    board = board.with_names(called)
     before = None if preliminary is None else {called.get(team, team): s for team, s in preliminary.items()}
     awards = make_awards(board, before)
     return ReportData(title, _format_lead(board, awards), board, awards, command, **more)

@@ -129,7 +129,7 @@ class SimulatedContest:
         """Return one data set by the name of its team."""
         return next(one for one in self.entrants if one.name == name)
 
-    def account(self, command: str) -> ReportData:
+    def to_report_data(self, command: str) -> ReportData:
         """Tell of the contest, as of one that was held by files."""
         rules = self.rules
         winners = " and ".join(self.awards[0].winners) or "Nobody"
@@ -300,7 +300,7 @@ def _attack_everybody(
     for number, target in enumerate(entrants):
         say("everybody attacks", number, len(entrants))
         if target.release is not None:
-            known = rules.scoring.of_attackers
+            known = rules.scoring.attacker_settings
             ensemble = Ensemble(make_attacks(names, **known), **known).fit(target.reference)
             scores = ensemble.score(
                 target.original, target.release, seed=child_seed(root, _TEAM, number, _ATTACK)
@@ -399,7 +399,7 @@ def attack_all(intake: ContestFolder, *, seed: int = SEED) -> ContestFolder:
     for done, target in enumerate(targets):
         report(done, len(targets))
         truth = GroundTruth(desk, target)
-        if desk.handed_in(truth).is_valid(desk.rules) and truth.is_released:
+        if desk.select_submission(truth).is_valid(desk.rules) and truth.is_released:
             _run_attacks(desk, truth, seed)
     report(len(targets), len(targets))
     return read_submissions(intake.folder, intake.rules_file)
@@ -410,7 +410,9 @@ def _run_attacks(desk: FileJudge, truth: GroundTruth, seed: int) -> None:
     names = desk.rules.sample_attacks
     asked = [
         _AttackTask(desk, truth, name, attack, seed)
-        for name, attack in zip(names, make_attacks(names, **desk.rules.scoring.of_attackers), strict=True)
+        for name, attack in zip(
+            names, make_attacks(names, **desk.rules.scoring.attacker_settings), strict=True
+        )
     ]
     open_ = {id(one.attack): one for one in asked if not one.is_answered}
     if not open_:
@@ -431,12 +433,12 @@ class _AttackTask:
         self.attack, self.ledger = attack, desk.ledger
         self.path = answer_path(desk.intake.judge, name, official_file_name(kind, team, number, attacker=0))
         self.files = [truth.file("reftraces"), truth.file("pubtraces"), *desk.frame]
-        self.settings = [name, digest_code([attack]), seed, desk.rules.scoring.of_attackers]
+        self.settings = [name, digest_code([attack]), seed, desk.rules.scoring.attacker_settings]
 
     @property
     def is_answered(self) -> bool:
         """Whether the answer is there that these files, this attack and this seed give."""
-        known = self.ledger.known("answer", self.files, self.settings)
+        known = self.ledger.lookup("answer", self.files, self.settings)
         return known is not None and self.path.is_file() and self.ledger.digest(self.path) == known
 
     def write(self, answer: IdTable | Traces) -> None:
@@ -447,4 +449,4 @@ class _AttackTask:
         else:
             pwscup.write_inferred_traces(answer, self.path)
         self.ledger.forget(self.path)
-        self.ledger.found("answer", self.files, self.settings, lambda: self.ledger.digest(self.path))
+        self.ledger.get_or_compute("answer", self.files, self.settings, lambda: self.ledger.digest(self.path))

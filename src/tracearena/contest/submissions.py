@@ -87,12 +87,12 @@ class ContestFolder:
         return self.charter.rules
 
     @property
-    def has_charter(self) -> bool:
+    def has_contest_file(self) -> bool:
         """Whether the contest has a file of its own."""
         return self.rules_file is not None
 
     @property
-    def pseudonymised(self) -> str | None:
+    def pseudonym_team(self) -> str | None:
         """The number of the pseudonymised team, if its traces are there."""
         kinds = ("orgtraces", "pubtraces")
         there = any(PwsName(kind=kind, team=0, purpose="IDP") in self.versions for kind in kinds)
@@ -102,21 +102,21 @@ class ContestFolder:
         """Return every data set that there may be, the pseudonymised team's last."""
         numbers = range(1, self.rules.data_sets + 1)
         found = [(team, number) for team in self.teams for number in numbers]
-        if not self.has_charter:
+        if not self.has_contest_file:
             found = [target for target in found if self.path("orgtraces", target) is not None]
-        extra = [] if self.pseudonymised is None else [(self.pseudonymised, PSEUDONYMISED_DATA_SET)]
+        extra = [] if self.pseudonym_team is None else [(self.pseudonym_team, PSEUDONYMISED_DATA_SET)]
         return found + extra
 
     def path(self, kind: str, target: Target) -> Path | None:
         """Return the last file of a kind about a data set, if there is one."""
-        return next(reversed(self.of(kind, target)), None)
+        return next(reversed(self.submission_files(kind, target)), None)
 
-    def of(self, kind: str, target: Target) -> tuple[Path, ...]:
+    def submission_files(self, kind: str, target: Target) -> tuple[Path, ...]:
         """Return all files of a kind about a data set, in the order in which they came."""
         purpose = next(name for name, number in DATA_SETS.items() if number == target[1])
         return self.versions.get(PwsName(kind=kind, team=int(target[0]), purpose=purpose), ())
 
-    def shown(self, path: Path) -> str:
+    def display_path(self, path: Path) -> str:
         """Return a path as people see it: inside the contest's folder."""
         return format_path(path, self.folder)
 
@@ -149,7 +149,7 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
             _require_originals(judge, own, charter)
     arrivals = read_arrivals(submissions / ARRIVALS)
     sorting = SubmissionSorter(folder, judge, submissions, charter, teams, arrivals)
-    versions = sorting.counting(own)
+    versions = sorting.select_files(own)
     refused = tuple(sorting.refused)
     answers = _find_answers(judge, charter.rules)
     has_arrivals = arrivals is not None
@@ -302,9 +302,9 @@ class ScoreCache:
         self._journal = Journal(path, f"scores of tracearena {__version__}")
         self._digests: dict[Path, str] = {}
 
-    def found(self, what: str, files: list[Path], settings: Any, find: Callable[[], Any]) -> Any:
+    def get_or_compute(self, what: str, files: list[Path], settings: Any, find: Callable[[], Any]) -> Any:
         """Return what was found before of the same content, or find it and write it down."""
-        known = self.known(what, files, settings)
+        known = self.lookup(what, files, settings)
         if known is not None:
             return known
         row = {"what": what, "found": find()}
@@ -313,7 +313,7 @@ class ScoreCache:
         self._journal.add(key, row)
         return row["found"]
 
-    def known(self, what: str, files: list[Path], settings: Any) -> Any:
+    def lookup(self, what: str, files: list[Path], settings: Any) -> Any:
         """Return what was found before of the same content, None if nothing was."""
         return self._journal.rows.get(self._key(what, files, settings), {}).get("found")
 
@@ -321,9 +321,9 @@ class ScoreCache:
         digests = [self.digest(path) for path in files]
         return hashlib.sha256(json.dumps([what, digests, settings]).encode()).hexdigest()
 
-    def settle(self) -> None:
+    def sort_rows(self) -> None:
         """Put the rows in one order: a run that was stopped finds them in another than one that was not."""
-        self._journal.settle()
+        self._journal.sort_rows()
 
     def digest(self, path: Path) -> str:
         """Return SHA-256 of a file, computed once."""
@@ -365,9 +365,9 @@ class SubmissionSorter:
         self.charter, self.teams, self.arrivals = charter, teams, arrivals
         self.refused: list[Refusal] = []
 
-    def counting(self, own: Mapping[PwsName, Path]) -> dict[PwsName, tuple[Path, ...]]:
+    def select_files(self, own: Mapping[PwsName, Path]) -> dict[PwsName, tuple[Path, ...]]:
         """Return all files that may count: the judge's own, and what was handed in."""
-        handed_in = self._handed_in()
+        handed_in = self._sort_submissions()
         files = {name: (path,) for name, path in own.items() if name.kind not in HANDED_IN}
         if self.judge != self.submissions:
             released = {name: (path,) for name, path in own.items() if name.kind == "anotraces"}
@@ -382,9 +382,9 @@ class SubmissionSorter:
     def _refuse(self, path: Path, code: str, reason: str) -> None:
         self.refused.append(Refusal(format_path(path, self.folder), code, reason))
 
-    def _handed_in(self) -> dict[PwsName, tuple[Path, ...]]:
+    def _sort_submissions(self) -> dict[PwsName, tuple[Path, ...]]:
         named: dict[PwsName, list[Path]] = defaultdict(list)
-        for path in self._submitted():
+        for path in self._iterate_files():
             try:
                 name = PwsName.parse(path)
             except ParameterError:
@@ -396,11 +396,11 @@ class SubmissionSorter:
                 problem = f"a team hands in {', '.join(HANDED_IN)}, and no {name.kind}"
                 self._refuse(path, "not-theirs", problem)
         counting = {name: self._in_order(name, paths) for name, paths in sorted(named.items(), key=_sort_key)}
-        beyond = self._beyond_limits(counting)
+        beyond = self._refuse_beyond_limits(counting)
         kept = {name: tuple(p for p in paths if p not in beyond) for name, paths in counting.items()}
         return {name: paths for name, paths in kept.items() if paths}
 
-    def _beyond_limits(self, counting: Mapping[PwsName, tuple[Path, ...]]) -> set[Path]:
+    def _refuse_beyond_limits(self, counting: Mapping[PwsName, tuple[Path, ...]]) -> set[Path]:
         """Refuse what came after as many uploads as the rules allow, where it is known when files came."""
         if self.arrivals is None:
             return set()
@@ -420,7 +420,7 @@ class SubmissionSorter:
         """Return the files of one name that may count, by their arrival; refuse the others."""
         kept = []
         for path in paths:
-            why = self._wrong(name, path)
+            why = self._find_problem(name, path)
             if why is None:
                 kept.append(path)
             else:
@@ -439,7 +439,7 @@ class SubmissionSorter:
     def _arrival(self, path: Path) -> Arrival | None:
         return (self.arrivals or {}).get(self._key(path))
 
-    def _submitted(self) -> Iterator[Path]:
+    def _iterate_files(self) -> Iterator[Path]:
         flat = self.judge == self.submissions
         for path in sorted(self.submissions.glob("*") if flat else self.submissions.rglob("*")):
             if path.name.startswith(".") or path.is_dir() or path.name in _FRAME:
@@ -451,7 +451,7 @@ class SubmissionSorter:
             else:
                 yield path
 
-    def _wrong(self, name: PwsName, path: Path) -> tuple[str, str] | None:
+    def _find_problem(self, name: PwsName, path: Path) -> tuple[str, str] | None:
         """Return why a file cannot count whatever is in it."""
         team, number = f"{name.team:03d}", DATA_SETS[name.purpose]
         actor = team if name.attacker is None else f"{name.attacker:03d}"
@@ -466,9 +466,9 @@ class SubmissionSorter:
             return "own", "a team does not attack itself"
         if number > (PSEUDONYMISED_DATA_SET if is_extra else self.charter.rules.data_sets):
             return "unknown-data-set", f"there is no data set {number} of {team}"
-        return self._late(name, path)
+        return self._find_lateness(name, path)
 
-    def _late(self, name: PwsName, path: Path) -> tuple[str, str] | None:
+    def _find_lateness(self, name: PwsName, path: Path) -> tuple[str, str] | None:
         schedule = self.charter.schedule_of(f"{name.attacker or name.team:03d}")
         if self.arrivals is None or schedule is None or name.team == 0 == (name.attacker or 0):
             return None

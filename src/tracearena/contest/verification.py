@@ -139,125 +139,131 @@ class _ArchiveCheck:
 
     def run(self) -> Verification:
         """Look at everything, as far as one can get."""
-        self._hashes()
-        self._copies()
-        with self._noted(SUBMISSIONS):
-            self._uploads()
-        with self._noted(charters.NAME):
+        self._check_hashes()
+        self._check_copies()
+        with self._record_errors(SUBMISSIONS):
+            self._check_uploads()
+        with self._record_errors(charters.NAME):
             intake = read_submissions(self.folder, self.folder / charters.NAME, originals=False)
-            desk = self._desk(intake)
+            desk = self._build_judge(intake)
             truths = [GroundTruth(desk, target) for target in intake.targets()]
             released = [truth for truth in truths if truth.is_released]
-            self._commitments(released)
-            self._releases(desk, released)
-            self._decisions(desk, truths)
-            with self._noted(RESULTS):
-                self._results(desk, released)
-            self.told = tuple(desk.told())
+            self._check_commitments(released)
+            self._check_releases(desk, released)
+            self._check_decisions(desk, truths)
+            with self._record_errors(RESULTS):
+                self._check_results(desk, released)
+            self.told = tuple(desk.list_assumed_scores())
         named = self.archive.manifest.get("name")
         findings = tuple(dict.fromkeys(self.findings))
         return Verification(str(named), self.checked, self.told, findings, self.signed_by)
 
-    def _desk(self, intake: ContestFolder) -> BlindJudge:
+    def _build_judge(self, intake: ContestFolder) -> BlindJudge:
         """Return the judge's desk; scores that need missing originals are those of the results."""
-        with self._noted(f"{RESULTS}/{BOARD}"):
+        with self._record_errors(f"{RESULTS}/{BOARD}"):
             return BlindJudge(intake, *_read_result_scores(self.folder / RESULTS / BOARD))
         return BlindJudge(intake, {}, {})
 
-    def _hashes(self) -> None:
+    def _check_hashes(self) -> None:
         digests, files = self.archive.digests, self.archive.files()
         for name in sorted(digests.keys() | set(files)):
             found = file_digest(self.folder / name) if name in files else "no such file"
-            self._hold("hash", name, digests.get(name, f"a line in {MANIFEST}"), found)
+            self._compare("hash", name, digests.get(name, f"a line in {MANIFEST}"), found)
         self.checked["files"] = len(files)
 
-    def _uploads(self) -> None:
+    def _check_uploads(self) -> None:
         """Everything that was handed in is accounted for."""
-        self.signed_by = self.uploads.signer()
-        self.findings += self.uploads.unlisted()
+        self.signed_by = self.uploads.find_signer()
+        self.findings += self.uploads.find_unlisted_files()
         if self.uploads.has_receipts:
-            self.findings += self.uploads.unsigned()
-            self.findings += self.uploads.wrong_receipts()
+            self.findings += self.uploads.find_bad_signatures()
+            self.findings += self.uploads.find_wrong_receipts()
             self.checked["receipts"] = len(self.uploads.receipts)
-            with self._noted(_AUDIT_LOG):
-                self._audit_log()
+            with self._record_errors(_AUDIT_LOG):
+                self._check_audit_log()
 
-    def _audit_log(self) -> None:
+    def _check_audit_log(self) -> None:
         entries = read_audit_log(self.folder / _AUDIT_LOG)
         broken = find_broken_log_entry(entries)
         if broken is not None:
             where = f"{_AUDIT_LOG}, entry {broken + 1}"
-            self._find("audit log", where, "an entry that follows from the one before", "another")
+            self._add_discrepancy("audit log", where, "an entry that follows from the one before", "another")
         self.checked["log entries"] = len(entries)
 
-    def _copies(self) -> None:
+    def _check_copies(self) -> None:
         """Everybody had the very files that the judge had."""
         for path in sorted((self.folder / EVERYBODY).glob("*")):
             own = self.folder if path.name == charters.NAME else self.folder / JUDGE
             if (own / path.name).is_file():
                 name = path.relative_to(self.folder).as_posix()
-                self._hold("copy", name, file_digest(own / path.name), file_digest(path))
+                self._compare("copy", name, file_digest(own / path.name), file_digest(path))
 
-    def _commitments(self, released: Iterable[GroundTruth]) -> None:
+    def _check_commitments(self, released: Iterable[GroundTruth]) -> None:
         made: dict[str, Commitment] = {}
-        with self._noted(EVERYBODY):
+        with self._record_errors(EVERYBODY):
             made = read_commitments(self.folder)
         opened = set()
         for truth in released:
             name = _format_table_name(truth.target)
             opened.add(name)
             if name not in made:
-                self._find("commitment", f"{JUDGE}/{name}", "a hash published before the attacks", "none")
+                self._add_discrepancy(
+                    "commitment", f"{JUDGE}/{name}", "a hash published before the attacks", "none"
+                )
                 continue
-            with self._noted(f"{JUDGE}/{name}"):
+            with self._record_errors(f"{JUDGE}/{name}"):
                 known = made[name]
                 if not verify(known.digest, truth.id_table, known.salt, truth.live):
-                    self._find(
+                    self._add_discrepancy(
                         "commitment", f"{JUDGE}/{name}", f"the table of {known.digest}", "another table"
                     )
         for name in sorted(made.keys() - opened):
-            self._find("commitment", f"{JUDGE}/{name}", "the table of a published hash", "no table")
+            self._add_discrepancy(
+                "commitment", f"{JUDGE}/{name}", "the table of a published hash", "no table"
+            )
         self.checked["commitments"] = len(made)
 
-    def _releases(self, desk: BlindJudge, released: Iterable[GroundTruth]) -> None:
+    def _check_releases(self, desk: BlindJudge, released: Iterable[GroundTruth]) -> None:
         """What was released is what the team handed in."""
         count = 0
         for truth in released:
             public = f"{JUDGE}/{truth.file('pubtraces').name}"
             if not (self.folder / EVERYBODY / truth.file("pubtraces").name).is_file():
-                self._find("release", public, f"the same file in {EVERYBODY}", "none")
-            with self._noted(public):
-                self._release(desk, truth, public)
+                self._add_discrepancy("release", public, f"the same file in {EVERYBODY}", "none")
+            with self._record_errors(public):
+                self._check_release(desk, truth, public)
                 count += 1
         self.checked["releases"] = count
 
-    def _decisions(self, desk: BlindJudge, truths: Iterable[GroundTruth]) -> None:
+    def _check_decisions(self, desk: BlindJudge, truths: Iterable[GroundTruth]) -> None:
         """What is valid was released, and nothing else."""
         for truth in truths:
             name = f"{JUDGE}/{official_file_name('pubtraces', int(truth.target[0]), truth.target[1])}"
-            with self._noted(name):
-                valid = desk.handed_in(truth).is_valid(desk.rules)
+            with self._record_errors(name):
+                valid = desk.select_submission(truth).is_valid(desk.rules)
                 words = {True: "a release", False: "no release"}
-                self._hold("release", name, words[valid], words[truth.is_released])
+                self._compare("release", name, words[valid], words[truth.is_released])
 
-    def _release(self, desk: BlindJudge, truth: GroundTruth, public: str) -> None:
+    def _check_release(self, desk: BlindJudge, truth: GroundTruth, public: str) -> None:
         handed_in = desk.intake.path("anotraces", truth.target)
         if handed_in is None:
-            self._find("release", public, "the upload that was released", "none")
+            self._add_discrepancy("release", public, "the upload that was released", "none")
             return
         if not desk.is_release(truth, handed_in):
-            self._find("release", public, f"{handed_in.name} under the ID table", "other traces")
+            self._add_discrepancy("release", public, f"{handed_in.name} under the ID table", "other traces")
         if truth.target[0] != PSEUDONYMISED:
-            self._upload(desk.intake, handed_in)
+            self._check_upload(desk.intake, handed_in)
 
-    def _upload(self, intake: ContestFolder, released: Path) -> None:
+    def _check_upload(self, intake: ContestFolder, released: Path) -> None:
         """What the judge released is one of the files that the team handed in."""
         content = read_bytes(released)
         named = intake.submissions.rglob(f"{released.name.removesuffix('.gz')}*")
         if all(read_bytes(path) != content for path in named if path.is_file()):
-            self._find("upload", f"{JUDGE}/{released.name}", "a file that the team handed in", "another file")
+            self._add_discrepancy(
+                "upload", f"{JUDGE}/{released.name}", "a file that the team handed in", "another file"
+            )
 
-    def _results(self, desk: BlindJudge, released: Iterable[GroundTruth]) -> None:
+    def _check_results(self, desk: BlindJudge, released: Iterable[GroundTruth]) -> None:
         judged = desk.judge()
         totals = self.folder / PRELIMINARY
         preliminary = read_totals(totals) if totals.is_file() else None
@@ -268,18 +274,18 @@ class _ArchiveCheck:
         for path in write_results(self.folder / _AGAIN, board, awards, judged.refused, preliminary):
             name = f"{RESULTS}/{path.name}"
             if path.name == REFUSED:
-                with self._noted(name):
-                    self.findings += self.uploads.wrong_refusals(read_small_table(path)[1:])
+                with self._record_errors(name):
+                    self.findings += self.uploads.find_wrong_refusals(read_small_table(path)[1:])
             if path.name in (REFUSED, BOARD):
                 continue
-            with self._noted(name):
+            with self._record_errors(name):
                 found = read_bytes(self.folder / name).decode("utf-8", "replace")
                 self.findings += compare_tables("score", name, path.read_text("utf-8"), found)
-        with self._noted(f"{RESULTS}/{BOARD}"):
+        with self._record_errors(f"{RESULTS}/{BOARD}"):
             found_board = read_json(self.folder / RESULTS / BOARD)
             expected = read_json(self.folder / _AGAIN / BOARD)
             # The judge's own table has uploads too that are not in the archive: it is compared by itself.
-            expected["refused"] = [row[:2] for row in self.uploads.refused]
+            expected["refused"] = [row[:2] for row in self.uploads.refusal_rows]
             if isinstance(found_board, dict):
                 found_board["refused"] = _extract_refusals(found_board.get("refused"))
             self.findings += compare_values("score", f"{RESULTS}/{BOARD}", expected, found_board)
@@ -289,22 +295,22 @@ class _ArchiveCheck:
         tables = sorted(_format_table_name(truth.target) for truth in released)
         self.findings += compare_values("release", f"{MANIFEST}, released", tables, manifest.get("released"))
 
-    def _hold(self, what: str, where: str, expected: str, found: str) -> None:
+    def _compare(self, what: str, where: str, expected: str, found: str) -> None:
         if expected != found:
-            self._find(what, where, expected, found)
+            self._add_discrepancy(what, where, expected, found)
 
-    def _find(self, what: str, where: str, expected: str, found: str) -> None:
+    def _add_discrepancy(self, what: str, where: str, expected: str, found: str) -> None:
         self.findings.append(Discrepancy(what, where, expected, found))
 
     @contextmanager
-    def _noted(self, where: str) -> Iterator[None]:
+    def _record_errors(self, where: str) -> Iterator[None]:
         """Turn what cannot be read or does not fit into a finding, and go on after the block."""
         try:
             yield
         except (TracearenaError, FileNotFoundError) as error:
-            self._find("unreadable", *self._told_of(error, where))
+            self._add_discrepancy("unreadable", *self._describe_error(error, where))
 
-    def _told_of(self, error: Exception, where: str) -> tuple[str, str, str]:
+    def _describe_error(self, error: Exception, where: str) -> tuple[str, str, str]:
         inside = f"{self.folder}/"
         file = error.path.removeprefix(inside) if isinstance(error, FileError) else where
         return file, "what the judge can read", str(error).replace(inside, "")
@@ -390,7 +396,7 @@ class BlindJudge(FileJudge):
         self.told_inferences.add((attacker, truth.target))
         return self.inferences.get((attacker, truth.target))
 
-    def told(self) -> list[str]:
+    def list_assumed_scores(self) -> list[str]:
         """Return the scores that were taken as they were told, in words."""
         utilities = [f"utility of {_format_target(target)}" for target in sorted(self.told_utilities)]
         return utilities + [

@@ -170,7 +170,7 @@ class ShortWalk:
         return self.learned.clock.interval_s // self.steps
 
     @property
-    def invented(self) -> str | None:
+    def extra_hours(self) -> str | None:
         """The hours of every day that are invented, such as ``06:00 to 08:00``."""
         if not self.before:
             return None
@@ -179,7 +179,7 @@ class ShortWalk:
         return f"{first.label(0)} to {clock.label(0)}"
 
     @property
-    def withheld(self) -> int:
+    def lead_steps(self) -> int:
         """Steps from the beginning of a day to the first time that is handed out."""
         return self.before + (self.handed.start_s - self.learned.clock.start_s) // self.step_s
 
@@ -194,7 +194,7 @@ class ShortWalk:
             filled = ShortSteps.of(filled, self.steps).fill(filled, seed=FIXED_SEED)
         return _with_slots(filled, slot * self.steps)
 
-    def people(self, model: PPMTF, *, homes: bool, only_seen: bool) -> ShortStepModel:
+    def build_model(self, model: PPMTF, *, homes: bool, only_seen: bool) -> ShortStepModel:
         """Return what makes virtual users of a model that was trained on `training()`, at the right pace.
 
         The pace is that at which virtual users stay where they are, from one instant of the training
@@ -225,7 +225,7 @@ class ShortWalk:
 
     def _same_after(self, table: NDArray[np.int32]) -> list[float]:
         """Return the share of people who are where they were 0, 1, …, `steps` steps after an instant."""
-        starts = np.arange(self.withheld, table.shape[2] - self.steps, self.steps)
+        starts = np.arange(self.lead_steps, table.shape[2] - self.steps, self.steps)
         return [
             float((table[:, :, starts] == table[:, :, starts + lag]).mean()) for lag in range(self.steps + 1)
         ]
@@ -264,7 +264,7 @@ class ShortStepModel:
 
         users = self.model.virtual_users(n, homes=homes, only_seen=only_seen, walk=self.walk, seed=seed)
         course, handed = self.course, self.course.handed
-        table = users.draw(days)[:, :, course.withheld :: handed.interval_s // course.step_s]
+        table = users.draw(days)[:, :, course.lead_steps :: handed.interval_s // course.step_s]
         table = np.ascontiguousarray(table[:, :, : handed.instants_per_day])
         return build_day_traces(table, self.model.places_, handed, np.arange(1, n + 1))
 

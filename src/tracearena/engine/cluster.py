@@ -241,7 +241,7 @@ class Cluster:
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
-        with self._explained():
+        with self._translate_errors():
             return [message.value for message in self._client.gather(list(futures))]
 
     def join_sums(self, sums: Sequence[Any]) -> Sequence[Any]:
@@ -251,13 +251,13 @@ class Cluster:
             sums = [self.submit(_join, *sums[first:stop]) for first, stop in groups]
         return sums
 
-    def reaches(self, folder: str | PathLike[str]) -> bool:
+    def can_reach(self, folder: str | PathLike[str]) -> bool:
         """Whether every worker finds a folder of ours under its name."""
-        with self._explained():
+        with self._translate_errors():
             return all(self._client.run(isdir, fspath(folder)).values())
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         from distributed import CancelledError, KilledWorker
         from distributed.comm import CommClosedError
 

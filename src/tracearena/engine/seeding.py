@@ -134,7 +134,7 @@ class SecretRoot(np.random.SeedSequence):
 
     def stream_key(self) -> bytes:
         """Return the cipher's key for the stream of this part."""
-        return self._derived(_STREAM, KEY_BYTES)
+        return self._derive_bytes(_STREAM, KEY_BYTES)
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
         """Return words for a generator that wants a state; each takes part in all 256 bits."""
@@ -142,7 +142,7 @@ class SecretRoot(np.random.SeedSequence):
         if wanted not in (np.dtype(np.uint32), np.dtype(np.uint64)):
             raise ValueError("only support uint32 or uint64")
         size, most = int(n_words) * wanted.itemsize, hashlib.blake2b.MAX_DIGEST_SIZE
-        parts = [self._derived(_WORDS, most, number) for number in range(-(-size // most))]
+        parts = [self._derive_bytes(_WORDS, most, number) for number in range(-(-size // most))]
         return np.frombuffer(b"".join(parts)[:size], wanted).copy()
 
     def spawn(self, n_children: int) -> list[SecretRoot]:
@@ -150,7 +150,7 @@ class SecretRoot(np.random.SeedSequence):
         first, self._spawned = self._spawned, self._spawned + int(n_children)
         return [self.child(number) for number in range(first, self._spawned)]
 
-    def _derived(self, purpose: bytes, size: int, *more: int) -> bytes:
+    def _derive_bytes(self, purpose: bytes, size: int, *more: int) -> bytes:
         mixed = hashlib.blake2b(key=self._key, digest_size=size, person=purpose)
         for word in (*self._path, -1, *more):
             # Every number with its length, so that no two ways of naming parts run together.

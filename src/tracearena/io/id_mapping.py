@@ -35,9 +35,9 @@ class UserKey:
     """Numbers of users by their own ids; it grows with the files that are numbered by it.
 
     >>> key = UserKey()
-    >>> key.numbers_of(["ann", "7", "bob"], lowest=1).tolist()
+    >>> key.assign_numbers(["ann", "7", "bob"], lowest=1).tolist()
     [8, 7, 9]
-    >>> key.numbers_of(["eve", "ann"], lowest=1).tolist()
+    >>> key.assign_numbers(["eve", "ann"], lowest=1).tolist()
     [10, 8]
     """
 
@@ -67,7 +67,7 @@ class UserKey:
         """Whether some number is not the user's own id."""
         return any(own != str(number) for own, number in self.numbers.items())
 
-    def numbers_of(self, ids: Iterable[Any], *, lowest: int, keep: bool = True) -> NDArray[np.int64]:
+    def assign_numbers(self, ids: Iterable[Any], *, lowest: int, keep: bool = True) -> NDArray[np.int64]:
         """Return the number of each id, after giving one to those that had none.
 
         Known ids have theirs; with `keep` an id that is a number the format can hold stays what it
@@ -93,18 +93,18 @@ class UserKey:
             taken.add(after)
         return np.array([self.numbers[own] for own in names], np.int64)
 
-    def numbered(self, traces: _Table, to: str) -> _Table:
+    def number_users(self, traces: _Table, to: str) -> _Table:
         """Return traces under the numbers that a format gives their users, in ascending order.
 
         The files of the PPMTF tools number users from 0 without gaps, whatever their ids.
         """
-        numbers = self.numbers_of(traces.user_ids.tolist(), lowest=LOWEST[to], keep=to != "ppmtf")
+        numbers = self.assign_numbers(traces.user_ids.tolist(), lowest=LOWEST[to], keep=to != "ppmtf")
         order = np.argsort(numbers)
         if (order == np.arange(len(order))).all():
             return traces.with_user_ids(numbers)
         return traces.take_users(order).with_user_ids(numbers[order])
 
-    def restored(self, traces: _Table, source: str | PathLike[str], to: str) -> _Table:
+    def restore_ids(self, traces: _Table, source: str | PathLike[str], to: str) -> _Table:
         """Return traces that a key beside their file has numbered under the users' own ids.
 
         The numbers they had stay theirs here, if they are nobody else's.
@@ -130,7 +130,7 @@ class UserKey:
         rows = sorted((number, own) for own, number in self.numbers.items())
         return csv_text(HEADER, rows, exact=True).encode()
 
-    def contradiction(self, other: UserKey) -> str | None:
+    def find_contradiction(self, other: UserKey) -> str | None:
         """Say which user has another number, or which number another user, in another key."""
         for own, number in self.numbers.items():
             if other.numbers.get(own, number) != number:
@@ -179,7 +179,7 @@ def write_keys_beside(
         )
     for path, part in parts.items():
         if path.is_file() and (file is None or path.resolve() != file.resolve()):
-            problem = part.contradiction(UserKey.read(path))
+            problem = part.find_contradiction(UserKey.read(path))
             if problem:
                 raise FileError.whole(
                     path,
@@ -244,7 +244,7 @@ def check_same_numbers(
     alone = sorted(set(known[0].numbers) ^ set(known[1].numbers)) if same_users else []
     if alone:
         raise DataError(f"{first} and {second} are not of the same users: only one has user {alone[0]!r}")
-    problem = known[0].contradiction(known[1])
+    problem = known[0].find_contradiction(known[1])
     if problem:
         raise DataError(
             f"{first} and {second} were numbered apart: {problem}; convert both with the same --user-key"

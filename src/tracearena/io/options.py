@@ -117,7 +117,7 @@ class Layout:
         )
 
     @property
-    def given(self) -> tuple[str, ...]:
+    def option_names(self) -> tuple[str, ...]:
         """What was said, by the names of the options."""
         said = {
             "columns": bool(self.columns),
@@ -131,19 +131,21 @@ class Layout:
 
     def refuse_all_but(self, useful: Sequence[str], path: str | PathLike[str], what: str) -> None:
         """Refuse what a format has no use for, instead of ignoring it."""
-        if useless := [name for name in self.given if name not in useful]:
+        if useless := [name for name in self.option_names if name not in useful]:
             verb = "does" if len(useless) == 1 else "do"
             raise ParameterError(f"{path}: {', '.join(useless)} {verb} not apply to {what}")
 
     def roles(self, names: Sequence[str], wanted: Sequence[str] = EVENTS) -> dict[str, str]:
         """Return which of the columns has which role: as said, and else by its name."""
-        chosen = {role: column for role in wanted if (column := self._chosen(names, role)) is not None}
+        chosen = {
+            role: column for role in wanted if (column := self._find_chosen_column(names, role)) is not None
+        }
         found = find_roles(names, wanted, chosen)
         if "time" in chosen and "date" not in chosen:
             found.pop("date", None)
         return found
 
-    def _chosen(self, names: Sequence[str], role: str) -> str | None:
+    def _find_chosen_column(self, names: Sequence[str], role: str) -> str | None:
         if role == "user" and self.one_user is not None:
             return ONE_USER
         return None if role not in self.columns else find_column(names, self.columns[role])

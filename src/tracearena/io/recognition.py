@@ -92,7 +92,7 @@ def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
         from tracearena.io.formats import archives as bundles
 
         problem = f"holds no traces that can be read: it looks like {look.words}"
-        proposal = None if layout.given else bundles.propose_folder_layout(Path(path))
+        proposal = None if layout.option_names else bundles.propose_folder_layout(Path(path))
         faults = list(look.faults)
         if proposal is not None:
             problem = f"{problem}; {proposal.sentence}"
@@ -212,7 +212,7 @@ def guess_format(
     lines = [line.rstrip("\r") for line in decode_start(start).split("\n")]
     if look := guess_text_format(lines, layout):
         return look
-    if not {"columns", "header", "delimiter"} & set(layout.given):
+    if not {"columns", "header", "delimiter"} & set(layout.option_names):
         look = guess_by_first_lines(lines, path)
         if look is not None:
             return look
@@ -396,7 +396,7 @@ def _has_point_columns(names: Sequence[str], layout: Layout) -> bool:
 
 def guess_text_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     """Look at the first lines of a text file, unless they are said to be those of a table."""
-    if {"header", "delimiter"} & set(layout.given):
+    if {"header", "delimiter"} & set(layout.option_names):
         return None
     return guess_json_format(lines, layout) or guess_trips_format(split_header_fields(lines[0])[0], layout)
 

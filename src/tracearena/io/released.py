@@ -114,7 +114,7 @@ def read_released(
         if original is not None:
             known, choices = _choose_places(original, known, choices or Choices())
         traces, report = read(path, format, places=known, times=times, choices=choices, **options).as_events()
-        reading = Reading(ObfuscatedTraces.unchanged(traces), report)
+        reading = Reading(ObfuscatedTraces.from_traces(traces), report)
     else:
         _refuse_options(path, "the contest's files", choices, options)
         times = times or pwscup.find_times_file(path, places)

@@ -41,7 +41,7 @@ class Example:
     path: str
     fault: Fault
 
-    def said(self, of: str | None = None) -> str:
+    def describe(self, of: str | None = None) -> str:
         """Return it as part of a sentence, which names the file unless it is about the file `of`."""
         fault = self.fault
         where = "" if self.path == of else f"{self.path}: "
@@ -222,7 +222,7 @@ class Report:
         return said + [f"noticed, {self._line(reason, count)}" for reason, count in self.noticed.items()]
 
     def _line(self, reason: str, count: int) -> str:
-        first = "; ".join(example.said() for example in self.examples_of(reason))
+        first = "; ".join(example.describe() for example in self.examples_of(reason))
         return f"{reason}: {count:,}" + (f" (first: {first})" if first else "")
 
     def examples_of(self, reason: str) -> list[Example]:

@@ -82,7 +82,7 @@ class Proposal:
     def keywords(self) -> dict[str, Any]:
         """The keywords of `read` that say it."""
         layout = self.layout
-        said: dict[str, Any] = {name: getattr(layout, name) for name in layout.given}
+        said: dict[str, Any] = {name: getattr(layout, name) for name in layout.option_names}
         return said | (
             {"columns": {find_option_name(r): c for r, c in layout.columns.items()}} if layout.columns else {}
         )
@@ -373,7 +373,7 @@ class Sample:
     rows: int = 2_000_000
     seed: int = 0
 
-    def drawn(self, counts: pl.DataFrame) -> pl.Series | None:
+    def draw_users(self, counts: pl.DataFrame) -> pl.Series | None:
         """Return the ids of the people drawn; None if all people fit.
 
         Parameters
@@ -403,7 +403,7 @@ def sample_users(reading: Reading[Traces | GpsTraces], sample: Sample) -> Readin
     """Draw people of traces that were read as a whole, unless their reader has drawn some."""
     traces, report = reading
     counts = pl.DataFrame({"user": np.arange(traces.n_users), "len": np.diff(traces.offsets)})
-    drawn = None if report.sampled is not None else sample.drawn(counts)
+    drawn = None if report.sampled is not None else sample.draw_users(counts)
     if drawn is None:
         return reading
     report.sampled = SampleSize(len(drawn), traces.n_users)
@@ -426,7 +426,7 @@ def sample_parquet(
         # First who there is, from one column; then the rows of those drawn alone.
         people = lazy.select(pl.col(column).alias("user")).drop_nulls().group_by("user").len()
         counts = people.collect(engine="streaming")
-        drawn = sample.drawn(counts)
+        drawn = sample.draw_users(counts)
         numbered = lazy.select(chosen).with_row_index(ROW, 1).with_columns(pl.col(ROW).cast(pl.Int64))
         if drawn is None:
             return numbered.collect()
@@ -456,7 +456,7 @@ def sample_text(
                 for raw, user in pieces(Report(str(path), report.format))
             ]
             counts = pl.concat(parts).group_by("user").agg(pl.col("len").sum())
-            drawn = sample.drawn(counts)
+            drawn = sample.draw_users(counts)
             kept = [
                 raw if drawn is None else raw.filter(pl.col(user).cast(pl.String).is_in(drawn.implode()))
                 for raw, user in pieces(lost)

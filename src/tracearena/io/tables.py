@@ -195,13 +195,13 @@ def _read_csv(
     path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout
 ) -> pl.DataFrame:
     data = read_utf8_bytes(path, report=report)
-    table, rest = TextTable.begun(path, data, report, wanted, layout)
+    table, rest = TextTable.read_header(path, data, report, wanted, layout)
     if not rest.strip():
         raise FileError.whole(path, "has a header and no rows", "empty")
     frame = table.read(rest)
     report.rows = frame.height
     report_rival_columns(table.names, table.found, report, layout)
-    good = table.good(frame, report, ROW)
+    good = table.drop_short_rows(frame, report, ROW)
     report.refuse_if_nothing_is_left(good.height)
     return good
 
@@ -372,7 +372,7 @@ class TextTable:
     numbers: tuple[str, ...]
 
     @classmethod
-    def begun(
+    def read_header(
         cls,
         path: str | PathLike[str],
         data: bytes,
@@ -398,7 +398,7 @@ class TextTable:
         return cls(str(path), names, delimiter, found, tuple(numbers)), rest
 
     @property
-    def _kept(self) -> dict[str, str]:
+    def _role_columns(self) -> dict[str, str]:
         """Return the place of each role's column."""
         return {
             role: _find_column_place(self.names, column)
@@ -409,13 +409,13 @@ class TextTable:
     def read(self, data: bytes, *, as_text: bool = False) -> pl.DataFrame:
         """Read rows, numbered from 1, as they stand; numbers too are text if that is asked for."""
         columns = [f"column{i}" for i in range(len(self.names))]
-        taken = list(dict.fromkeys(self._kept.values()))
+        taken = list(dict.fromkeys(self._role_columns.values()))
         numbers = () if as_text else self.numbers
         return read_rows(self.path, data, columns, self.delimiter, quoted=True, numbers=numbers, taken=taken)
 
-    def good(self, frame: pl.DataFrame, report: Report, row: str) -> pl.DataFrame:
+    def drop_short_rows(self, frame: pl.DataFrame, report: Report, row: str) -> pl.DataFrame:
         """Return the rows that have all fields they need; names are the file's, and `row` of the numbers."""
-        kept = self._kept
+        kept = self._role_columns
         needed = {kept[role]: self.found[role] for role in _NEEDED if role in kept}
         good = report.sift(frame, build_length_rules(list(needed), ", ".join(needed.values())))
         named = (pl.col(kept[role]).alias(self.found[role]) for role in kept)

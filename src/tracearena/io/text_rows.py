@@ -137,7 +137,7 @@ def iterate_rows(
     for piece in read_text_pieces(text.path, size):
         data = _convert_to_utf8(text.path, piece, size, manner)
         if table is None:
-            table, data = TextTable.begun(text.path, data, lost, wanted, text.layout)
+            table, data = TextTable.read_header(text.path, data, lost, wanted, text.layout)
             report_rival_columns(table.names, table.found, lost, text.layout)
         is_blank = is_blank and not data.strip()
         frame = table.read(data, as_text=manner.numbers_are_text)
@@ -146,7 +146,7 @@ def iterate_rows(
         numbered = frame.with_columns(pl.col("row") + before)
         before += frame.height
         done += len(piece)
-        yield table.good(numbered, lost, ROW), table, done
+        yield table.drop_short_rows(numbered, lost, ROW), table, done
     if table is None:
         raise FileError.whole(text.path, "is empty", "empty")
     if is_blank:

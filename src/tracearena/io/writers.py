@@ -197,7 +197,7 @@ def fit_to_format(traces: Traces, to: str, report: Report, key: UserKey | None =
     if again.any():
         report.drop("second event at an instant", int(again.sum()))
         traces = traces.keep(~again)
-    numbered = (UserKey() if key is None else key).numbered(traces, to)
+    numbered = (UserKey() if key is None else key).number_users(traces, to)
     own, number = set(map(str, traces.user_ids.tolist())), set(map(str, numbered.user_ids.tolist()))
     report.notice("users with a new number", len(own - number))
     return numbered

@@ -89,16 +89,16 @@ class TablePair:
 
     def visit(self, work: Callable[[ComparisonChunk], T]) -> list[T]:
         """Return what the work makes of every portion, in their order."""
-        return run_blocks(self._of_part(work), self._blocks(), anywhere=self.can_travel, report=True)
+        return run_blocks(self._wrap_work(work), self._blocks(), anywhere=self.can_travel, report=True)
 
     def fold(self, work: Callable[[ComparisonChunk], S]) -> S:
         """Return the sum of what the work makes of every portion."""
-        return fold_blocks(self._of_part(work), self._blocks(), anywhere=self.can_travel, report=True)
+        return fold_blocks(self._wrap_work(work), self._blocks(), anywhere=self.can_travel, report=True)
 
     def _blocks(self) -> list[tuple[int, int]]:
         return block_ranges(len(self.original.portions), 1)
 
-    def _of_part(self, work: Callable[[ComparisonChunk], T]) -> Callable[[int, int, int], T]:
+    def _wrap_work(self, work: Callable[[ComparisonChunk], T]) -> Callable[[int, int, int], T]:
         def done(block: int, first: int, stop: int) -> T:
             with use(threads=1):
                 return work(self._part(block))
@@ -227,19 +227,19 @@ class ReleasedFiles:
         """How they are read: with which places."""
         return (None if self.places is None else digest_places(self.places),)
 
-    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
+    def read_usable_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return the rows of a chunk; all can be used, or none is."""
         rows = released_table.convert_ids_to_text(self.table.read(chunk)).rename({ROW: "row"})
         return rows.with_columns(convert_ids(rows["user_id"])).rename({"user_id": "user"})
 
-    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def read_checked_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same."""
-        return self.kept_rows(chunk)
+        return self.read_usable_rows(chunk)
 
-    def seen(self, chunk: RowChunk, number: int) -> ReleaseChunkSummary:
+    def summarise_chunk(self, chunk: RowChunk, number: int) -> ReleaseChunkSummary:
         """Look at the rows of a chunk; one that breaks the format is refused with its file and number."""
-        rows, path = self.kept_rows(chunk), str(self.files[chunk.file])
-        made = self._made(path, rows)
+        rows, path = self.read_usable_rows(chunk), str(self.files[chunk.file])
+        made = self._build_traces(path, rows)
         users, rises = count_user_runs(rows.select(pl.col("user").rle()).unnest("user"))
         ends = ((rows["user"][0], 0, 0), (rows["user"][-1], 0, 0))
         kinds, report = (rows.schema["user"], None), Report(path, released_table.FORMAT)
@@ -253,9 +253,9 @@ class ReleasedFiles:
 
     def traces(self, frame: pl.DataFrame, portion: UserChunk) -> ObfuscatedTraces:
         """Make traces of the rows of a portion."""
-        return self._made(self.table.path, frame)
+        return self._build_traces(self.table.path, frame)
 
-    def _made(self, path: str, rows: pl.DataFrame) -> ObfuscatedTraces:
+    def _build_traces(self, path: str, rows: pl.DataFrame) -> ObfuscatedTraces:
         return released_table.build_released_traces(
             path, rows.rename({"user": "user_id"}), self.places, self.clock
         )
@@ -345,7 +345,9 @@ def _scan_release(
     counts, venues = UserCountCollector(), VenueCollector()
 
     def work(block: int, first: int, stop: int) -> list[ReleaseChunkSummary]:
-        return [files.seen(one, number) for number, one in enumerate(chunks[first:stop], start=first)]
+        return [
+            files.summarise_chunk(one, number) for number, one in enumerate(chunks[first:stop], start=first)
+        ]
 
     def finished(block: int, seen: list[ReleaseChunkSummary]) -> None:
         counts.take(block, seen)
@@ -357,7 +359,7 @@ def _scan_release(
     clock = released_table.join_clocks(
         [one.clock for one in seen if one.clock is not None], [one.step_s for one in seen]
     )
-    return found, venues.merged() if venues.waiting else None, clock
+    return found, venues.merge_rows() if venues.waiting else None, clock
 
 
 def _build_release_table(

@@ -84,10 +84,10 @@ class ValueCounts:
     def __add__(self, other: ValueCounts) -> ValueCounts:
         values = np.concatenate([self.values, other.values])
         counts = np.concatenate([self.counts, other.counts])
-        joined = self._joined(values, counts)
+        joined = self._merge_values(values, counts)
         if len(joined.values) <= self.most_values:
             return joined
-        return self._joined(_round_values(joined.values), joined.counts)
+        return self._merge_values(_round_values(joined.values), joined.counts)
 
     def quantile(self, share: float) -> float:
         """Return what ``numpy.quantile`` returns of all the numbers."""
@@ -97,7 +97,7 @@ class ValueCounts:
         a, b = self.values[at].astype(np.float64)
         return float(np.quantile([a, b], place - low))
 
-    def _joined(self, values: Ints, counts: Ints) -> ValueCounts:
+    def _merge_values(self, values: Ints, counts: Ints) -> ValueCounts:
         known, index = np.unique(values, return_inverse=True)
         return replace(self, values=known, counts=np.bincount(index, counts, len(known)).astype(np.int64))
 
@@ -328,7 +328,7 @@ class TableCounter:
     index: NDArray[np.int64]
     slots: SlotPlan | Clock | None = None
 
-    def counted(self, *, by_day: bool = False, users: NDArray[np.int64] | None = None) -> TraceCounts:
+    def count_events(self, *, by_day: bool = False, users: NDArray[np.int64] | None = None) -> TraceCounts:
         """Count all users, or some by their ascending indices, here or in the workers of a cluster."""
 
         def work(block: int, first: int, stop: int) -> TraceCounts:

@@ -51,12 +51,12 @@ class CellCounts:
         return cls(*np.unique(numbers, return_counts=True))
 
     def __add__(self, other: CellCounts) -> CellCounts:
-        return self._joined(other.numbers, other.counts)
+        return self._add_counts(other.numbers, other.counts)
 
     def __sub__(self, other: CellCounts) -> CellCounts:
-        return self._joined(other.numbers, -other.counts)
+        return self._add_counts(other.numbers, -other.counts)
 
-    def _joined(self, numbers: Ints, counts: Ints) -> CellCounts:
+    def _add_counts(self, numbers: Ints, counts: Ints) -> CellCounts:
         known, index = np.unique(np.concatenate([self.numbers, numbers]), return_inverse=True)
         sums = np.zeros(len(known), np.int64)
         np.add.at(sums, index, np.concatenate([self.counts, counts]))
@@ -154,12 +154,12 @@ class TraceCounts:
         )
 
     def __add__(self, other: TraceCounts) -> TraceCounts:
-        return self._each(operator.add, other)
+        return self._combine(operator.add, other)
 
     def __sub__(self, other: TraceCounts) -> TraceCounts:
-        return self._each(operator.sub, other)
+        return self._combine(operator.sub, other)
 
-    def _each(self, how: Callable[[Any, Any], Any], other: TraceCounts) -> TraceCounts:
+    def _combine(self, how: Callable[[Any, Any], Any], other: TraceCounts) -> TraceCounts:
         names = ("visits", "moves", "fractions", "expected", "again")
         return replace(self, **{name: how(getattr(self, name), getattr(other, name)) for name in names})
 
@@ -213,7 +213,7 @@ class Countable(Protocol):
     def n_users(self) -> int:
         """Number of users."""
 
-    def counted(self, *, by_day: bool = False, users: Ints | None = None) -> TraceCounts:
+    def count_events(self, *, by_day: bool = False, users: Ints | None = None) -> TraceCounts:
         """Count all users, or some by their ascending indices."""
 
 
@@ -228,7 +228,7 @@ class WholeTraces:
         """Number of users."""
         return self.traces.n_users
 
-    def counted(self, *, by_day: bool = False, users: Ints | None = None) -> TraceCounts:
+    def count_events(self, *, by_day: bool = False, users: Ints | None = None) -> TraceCounts:
         """Count all users, or some by their ascending indices."""
         return TraceCounts.of(self.traces if users is None else self.traces.take_users(users), by_day=by_day)
 

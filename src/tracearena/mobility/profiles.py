@@ -100,7 +100,7 @@ class MobilityProfiles:
         )
 
     @property
-    def visited(self) -> NDArray[np.int64]:
+    def place_counts(self) -> NDArray[np.int64]:
         """Number of places of each user in each period, users × periods."""
         return np.diff(self.visit_offsets).reshape(self.n_users, len(self.periods))
 

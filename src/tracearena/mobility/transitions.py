@@ -189,7 +189,7 @@ class UserTransitions(NamedTuple):
             return np.zeros(0)
         return np.add.reduceat(self.probabilities, self.offsets[:-1])
 
-    def owners(self) -> NDArray[np.int64]:
+    def user_counts(self) -> NDArray[np.int64]:
         """Return how many users made each transition."""
         return np.diff(self.offsets)
 

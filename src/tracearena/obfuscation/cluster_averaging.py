@@ -106,11 +106,11 @@ class ClusterAveraging(Obfuscator):
             original, find_sensitive_swaps(original, self.limit_km), chance, budget
         )
         codes[swaps.events] = swaps.places
-        moves = self._averaging(original, swaps, chance, budget - swaps.losses.sum(), root)
+        moves = self._choose_averaging_moves(original, swaps, chance, budget - swaps.losses.sum(), root)
         codes[moves.events] = moves.places
         return ObfuscatedTraces.like(original, codes)
 
-    def _averaging(
+    def _choose_averaging_moves(
         self,
         original: Traces,
         swaps: VisitMoves,

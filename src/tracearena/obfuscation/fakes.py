@@ -76,13 +76,13 @@ class FakeTraces(Obfuscator):
         if len(training.places) != len(original.places):
             raise DataError("training and original traces must have the same places")
         if not original.n_events:
-            return ObfuscatedTraces.unchanged(original)
+            return ObfuscatedTraces.from_traces(original)
         sent = np.flatnonzero(uniforms(child_seed(root, _EXPOSED), original.n_events) < self.exposure)
-        beside = self._fakes_at(original, training, sent, child_seed(root, _FAKES))
+        beside = self._make_fakes_at(original, training, sent, child_seed(root, _FAKES))
         codes, sets = _build_place_sets(original, sent, beside)
         return ObfuscatedTraces.like(original, codes, sets)
 
-    def _fakes_at(
+    def _make_fakes_at(
         self, original: Traces, training: Traces, sent: NDArray[np.int64], root: np.random.SeedSequence
     ) -> NDArray[np.int32]:
         """Return the fakes' places at the events that are sent, events × fakes."""

@@ -35,7 +35,9 @@ def round_coordinates(traces: GpsTraces, digits: int = DIGITS) -> GpsTraces:
     the point, and can tell apart ways to the same place; rounded, equal places are equal numbers.
     """
     check_digits(digits)
-    return traces.moved(round_degrees(traces.latitude, digits), round_degrees(traces.longitude, digits))
+    return traces.with_positions(
+        round_degrees(traces.latitude, digits), round_degrees(traces.longitude, digits)
+    )
 
 
 def check_digits(digits: object) -> None:
@@ -134,26 +136,26 @@ class GeoInd(GpsObfuscator):
 
     def draws(self, part: GpsTraces) -> int:
         """Return the number of points that are perturbed on their own."""
-        return len(part) if self.window is None else len(self._perturbed_points(part)[0])
+        return len(part) if self.window is None else len(self._find_pieces(part)[0])
 
     def transform_part(
         self, part: GpsTraces, *, seed: np.random.SeedSequence, first: int, total: int
     ) -> GpsTraces:
         """Return the points of some users, moved as among all of them."""
         if self.window is None:
-            return part.moved(*self._moved(part.latitude, part.longitude, seed, first, total))
-        chosen, piece = self._perturbed_points(part)
+            return part.with_positions(*self._move_points(part.latitude, part.longitude, seed, first, total))
+        chosen, piece = self._find_pieces(part)
         latitude, longitude = part.latitude[chosen], part.longitude[chosen]
-        latitude, longitude = self._moved(latitude, longitude, seed, first, total)
-        return part.moved(latitude[piece], longitude[piece])
+        latitude, longitude = self._move_points(latitude, longitude, seed, first, total)
+        return part.with_positions(latitude[piece], longitude[piece])
 
-    def _perturbed_points(self, part: GpsTraces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _find_pieces(self, part: GpsTraces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the first points of all pieces, and the piece of every point."""
         starts = find_piece_starts(part, float(self.window or 0))
         is_start = starts == np.arange(len(starts))
         return np.flatnonzero(is_start), (np.cumsum(is_start) - 1)[starts]
 
-    def _moved(
+    def _move_points(
         self, latitude: Floats, longitude: Floats, root: np.random.SeedSequence, first: int, total: int
     ) -> tuple[Floats, Floats]:
         """Move points, which are numbered from `first` among `total`, each by the noise of its number."""
@@ -220,7 +222,7 @@ class Snapping(GpsObfuscator):
         columns = np.maximum(np.rint(around / self.side), 1)
         width = 360 / columns
         column = np.minimum((original.longitude + 180) // width, columns - 1)
-        return round_coordinates(original.moved(latitude, (column + 0.5) * width - 180), self.digits)
+        return round_coordinates(original.with_positions(latitude, (column + 0.5) * width - 180), self.digits)
 
 
 # Fewer points: what is not recorded cannot be followed.

@@ -67,12 +67,14 @@ class PartnerObfuscator(Obfuscator):
         chance = uniforms(child_seed(root, 0), original.n_events)
         partner = assign_partners(original, self.blur_km, self.noise, child_seed(root, 1))
         codes = original.place_index.copy()
-        for moves in self._moves(original, partner, chance, compute_loss_budget(original, self.threshold)):
+        for moves in self._choose_moves(
+            original, partner, chance, compute_loss_budget(original, self.threshold)
+        ):
             codes[moves.events] = moves.places
         return ObfuscatedTraces.like(original, codes)
 
     @abstractmethod
-    def _moves(
+    def _choose_moves(
         self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
     ) -> Iterable[VisitMoves]:
         """Return the moves that are carried out; `chance` is one random number an event."""
@@ -122,7 +124,7 @@ class Decoy(PartnerObfuscator):
     blur_km: float = 0.5
     limit_km: float = 2.0
 
-    def _moves(
+    def _choose_moves(
         self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
     ) -> Iterable[VisitMoves]:
         swaps = choose_affordable_moves(
@@ -197,7 +199,7 @@ class Impostor(PartnerObfuscator):
         require_whole("parts", self.parts, at_least=1, at_most=MOST_SLOTS)
         super().__post_init__()
 
-    def _moves(
+    def _choose_moves(
         self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
     ) -> Iterable[VisitMoves]:
         everything = np.ones(original.n_events, bool)

@@ -94,7 +94,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
         made = original
         for number, stage in enumerate(self.stages):
             made = _run_stage(stage, _prepare_stage_input(stage, made), seed=child_seed(root, number))
-        return self._finished(made)
+        return self._round_points(made)
 
     def transform_part(self, part: Any, *, seed: np.random.SeedSequence, first: int, total: int) -> Any:
         """Return what `transform` of all users would return of some who follow each other."""
@@ -105,13 +105,13 @@ class Pipeline(Obfuscator, GpsObfuscator):
         for number, stage in enumerate(self.stages):
             own = child_seed(seed, number)
             made = _run_stage_by_user(stage, _prepare_stage_input(stage, made), starts, seed=own, total=total)
-        return self._finished(made)
+        return self._round_points(made)
 
     def draws(self, part: Any) -> int:
         """Return how many numbered draws some users take: one for each row."""
         return len(part)
 
-    def _finished(self, made: Any) -> Any:
+    def _round_points(self, made: Any) -> Any:
         # Our own defences round already; a class from elsewhere need not know that it should.
         return round_coordinates(made, self.digits) if isinstance(made, GpsTraces) else made
 

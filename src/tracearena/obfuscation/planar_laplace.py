@@ -59,22 +59,22 @@ class PlanarLaplace(Obfuscator):
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with every place moved."""
         require_kind(self, original, Traces)
-        return self._transformed(original, seed, 0, original.n_events)
+        return self._transform_events(original, seed, 0, original.n_events)
 
     def transform_part(
         self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
     ) -> ObfuscatedTraces:
         """Return the events of some users, moved as among all of them."""
-        return self._transformed(part, seed, first, total)
+        return self._transform_events(part, seed, first, total)
 
-    def _transformed(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         if self.legacy_2019:
-            east, north = self._legacy_noise(part.n_events, seed, first)
+            east, north = self._draw_legacy_noise(part.n_events, seed, first)
         else:
-            east, north = self._noise(part.n_events, seed_sequence(seed), first, total)
+            east, north = self._draw_noise(part.n_events, seed_sequence(seed), first, total)
         return ObfuscatedTraces.like(part, add_noise_to_places(part.places, part.place_index, east, north))
 
-    def _noise(
+    def _draw_noise(
         self, count: int, root: np.random.SeedSequence, first: int, total: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Draw the noise of events, which are numbered from `first` among `total`."""
@@ -93,7 +93,7 @@ class PlanarLaplace(Obfuscator):
         run_blocks(fill, block_ranges(skipped + count, _EVENTS_PER_BLOCK))
         return offsets[0, skipped:], offsets[1, skipped:]
 
-    def _legacy_noise(
+    def _draw_legacy_noise(
         self, count: int, seed: SeedLike, first: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from scipy.special import lambertw

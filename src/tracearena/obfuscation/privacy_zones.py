@@ -103,9 +103,11 @@ class Zones(GpsObfuscator):
             latitude, longitude = shift_centres(latitude, longitude, self.shift_m, key)
         centres = earth_centred(latitude, longitude)
         of_user = np.searchsorted(places.user, np.arange(original.n_users + 1))
-        return round_coordinates(original.keep(~self._hidden(original, centres, of_user)), self.digits)
+        return round_coordinates(
+            original.keep(~self._is_inside_zone(original, centres, of_user)), self.digits
+        )
 
-    def _hidden(self, original: GpsTraces, centres: Floats, of_user: Ints) -> Bools:
+    def _is_inside_zone(self, original: GpsTraces, centres: Floats, of_user: Ints) -> Bools:
         xyz = earth_centred(original.latitude, original.longitude)
         distance = np.full(len(original), np.inf)
 

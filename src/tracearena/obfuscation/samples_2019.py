@@ -26,7 +26,7 @@ class NoObfuscation(Obfuscator):
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the original traces unchanged."""
         require_kind(self, original, Traces)
-        return ObfuscatedTraces.unchanged(original)
+        return ObfuscatedTraces.from_traces(original)
 
 
 # Merging regions and location hiding.
@@ -67,15 +67,15 @@ class MRLH(Obfuscator):
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return blocks in the stead of regions; needs places on a grid."""
         require_kind(self, original, Traces)
-        return self._transformed(original, seed, 0)
+        return self._transform_events(original, seed, 0)
 
     def transform_part(
         self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
     ) -> ObfuscatedTraces:
         """Return the blocks of some users, with the draws they have among all of them."""
-        return self._transformed(part, seed, first)
+        return self._transform_events(part, seed, first)
 
-    def _transformed(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
         grid = part.places.grid
         if grid is None:
             raise DataError(
@@ -86,11 +86,11 @@ class MRLH(Obfuscator):
         deleted = draws < self.deletion
         if self.mu_x == self.mu_y == 0:
             return ObfuscatedTraces.like(part, np.where(deleted, DELETED, part.place_index))
-        block_of, blocks = self._blocks(grid)
+        block_of, blocks = self._build_blocks(grid)
         codes = np.where(deleted, DELETED, -2 - block_of[part.place_index])
         return ObfuscatedTraces.like(part, codes, blocks)
 
-    def _blocks(self, grid: Grid) -> tuple[NDArray[np.int64], PlaceSets]:
+    def _build_blocks(self, grid: Grid) -> tuple[NDArray[np.int64], PlaceSets]:
         row, column = np.divmod(np.arange(len(grid)), grid.columns)
         per_row = ((grid.columns - 1) >> self.mu_x) + 1
         block_of = (row >> self.mu_y) * per_row + (column >> self.mu_x)
@@ -128,15 +128,15 @@ class RandomizedResponse(Obfuscator):
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the traces with most places replaced at random."""
         require_kind(self, original, Traces)
-        return self._transformed(original, seed, 0)
+        return self._transform_events(original, seed, 0)
 
     def transform_part(
         self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
     ) -> ObfuscatedTraces:
         """Return the answers of some users, with the draws they have among all of them."""
-        return self._transformed(part, seed, first)
+        return self._transform_events(part, seed, first)
 
-    def _transformed(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
         # With u uniform: u < keep answers the truth; beyond it every other place owns a stretch of
         # equal length. Written with exp(-ε) so that a large ε does not overflow; the stretches are
         # looked at only where they are longer than the rounding of `keep`.
@@ -189,10 +189,10 @@ class Cheating(Obfuscator):
         require_kind(self, original, Traces)
         donor = np.arange(original.n_users)
         part = int(original.n_users * self.share)
-        donor[self._shuffled(part, seed)] = np.arange(part)
+        donor[self._shuffle_order(part, seed)] = np.arange(part)
         return ObfuscatedTraces.like(original, _find_donor_places(original, donor))
 
-    def _shuffled(self, count: int, seed: SeedLike) -> NDArray[np.int64]:
+    def _shuffle_order(self, count: int, seed: SeedLike) -> NDArray[np.int64]:
         order = np.arange(count)
         if self.legacy_2019:
             legacy_generator(seed).shuffle(order)

@@ -105,7 +105,7 @@ class TimeDefence(Obfuscator, GpsObfuscator):
     def _clock(self, traces: Traces | ObfuscatedTraces | GpsTraces) -> WallClock[Any]:
         if isinstance(traces, GpsTraces):
             return PointClock.of(traces, self.timezone, self.digits)
-        return EventClock(ObfuscatedTraces.unchanged(traces) if isinstance(traces, Traces) else traces)
+        return EventClock(ObfuscatedTraces.from_traces(traces) if isinstance(traces, Traces) else traces)
 
     @abstractmethod
     def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
@@ -275,7 +275,7 @@ class PerDay(TimeDefence):
         order = np.lexsort((draws(), clock.day, clock.user))
         rank = np.empty(len(order), np.int64)
         rank[order] = _number_within_groups(clock.user[order], clock.day[order])
-        return clock.keep(rank < self.n).unchanged()
+        return clock.keep(rank < self.n).keep_times()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +310,7 @@ class ShuffleDays(TimeDefence):
     def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return each row on the day that its day was moved to."""
         if not len(clock.day):
-            return clock.unchanged()
+            return clock.keep_times()
         # One row for each person and day with events; `row` is the first of its rows, whose draw it takes.
         origin = int(clock.day.min())
         width = int(clock.day.max()) - origin + 1
@@ -326,7 +326,7 @@ class ShuffleDays(TimeDefence):
         earliest = day - (day - np.maximum(first, own_first)) // 7 * 7
         count = (np.minimum(last, own_last) - earliest) // 7 + 1
         if (count == 1).all():
-            return clock.unchanged()
+            return clock.keep_times()
         moved = earliest + 7 * _draw_without_replacement(user, earliest, count, draws()[row])
         return clock.at(clock.local_ms + (moved - day)[pair] * DAY_MS)
 

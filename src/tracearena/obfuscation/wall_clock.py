@@ -111,7 +111,7 @@ class WallClock(ABC, Generic[T]):
         """Return the traces with each row at the time of another, sorted like `at`."""
 
     @abstractmethod
-    def unchanged(self) -> T:
+    def keep_times(self) -> T:
         """Return the traces at their times, as they may be released."""
 
 
@@ -167,19 +167,19 @@ class EventClock(WallClock[ObfuscatedTraces]):
             timestamps = None
         if timestamps is not None:
             timestamps = timestamps + day * DAY_S + second - self.local_ms // 1000
-        return self._sorted(instants, timestamps, order)
+        return self._sort_events(instants, timestamps, order)
 
     def at_times_of(self, source: Ints, order: Floats) -> ObfuscatedTraces:
         """Return each event at the instant and timestamp of another."""
         released = self.traces
         timestamps = None if released.timestamps is None else released.timestamps[source]
-        return self._sorted(released.instants[source].astype(np.int64), timestamps, order)
+        return self._sort_events(released.instants[source].astype(np.int64), timestamps, order)
 
-    def unchanged(self) -> ObfuscatedTraces:
+    def keep_times(self) -> ObfuscatedTraces:
         """Return the events as they are."""
         return self.traces
 
-    def _sorted(self, instants: Ints, timestamps: Ints | None, order: Floats | None) -> ObfuscatedTraces:
+    def _sort_events(self, instants: Ints, timestamps: Ints | None, order: Floats | None) -> ObfuscatedTraces:
         released = self.traces
         keys = [key for key in (order, timestamps, instants, self.user) if key is not None]
         rows = np.lexsort(keys)
@@ -209,7 +209,7 @@ class PointClock(WallClock[GpsTraces]):
     def __init__(self, traces: GpsTraces, zones: NDArray[np.str_], digits: int) -> None:
         self.traces = round_coordinates(traces, digits)
         self.zones, self.digits = zones, digits
-        self.local_ms = self._by_zone(local_seconds, traces.time_ms) * 1000 + traces.time_ms % 1000
+        self.local_ms = self._apply_by_zone(local_seconds, traces.time_ms) * 1000 + traces.time_ms % 1000
 
     @classmethod
     def of(cls, traces: GpsTraces, timezone: str | None, digits: int) -> Self:
@@ -217,7 +217,7 @@ class PointClock(WallClock[GpsTraces]):
         zones = [timezone or _guess_zone(traces, user) for user in range(traces.n_users)]
         return cls(traces, np.array(zones, np.str_), digits)
 
-    def _by_zone(self, work: Callable[[Ints, str], Ints], times: Ints) -> Ints:
+    def _apply_by_zone(self, work: Callable[[Ints, str], Ints], times: Ints) -> Ints:
         """Return what the work makes of the times of all rows, those of one zone after the other."""
         made = np.empty(len(times), np.int64)
         for zone in np.unique(self.zones):
@@ -236,21 +236,21 @@ class PointClock(WallClock[GpsTraces]):
 
     def at(self, local_ms: Ints, order: Floats | None = None, step_ms: int = 1) -> GpsTraces:
         """Return the points at other times."""
-        made = self._by_zone(utc_ms, local_ms // 1000) + local_ms % 1000
+        made = self._apply_by_zone(utc_ms, local_ms // 1000) + local_ms % 1000
         if step_ms == 1:
             # The way back is not unique in the hour that clocks show twice; what did not move stays.
             made = np.where(local_ms == self.local_ms, self.traces.time_ms, made)
-        return self._sorted(made, order)
+        return self._sort_points(made, order)
 
     def at_times_of(self, source: Ints, order: Floats) -> GpsTraces:
         """Return each point at the time of another."""
-        return self._sorted(self.traces.time_ms[source], order)
+        return self._sort_points(self.traces.time_ms[source], order)
 
-    def unchanged(self) -> GpsTraces:
+    def keep_times(self) -> GpsTraces:
         """Return the points at their times, in one trajectory per person."""
-        return self._sorted(self.traces.time_ms, None)
+        return self._sort_points(self.traces.time_ms, None)
 
-    def _sorted(self, time_ms: Ints, order: Floats | None) -> GpsTraces:
+    def _sort_points(self, time_ms: Ints, order: Floats | None) -> GpsTraces:
         traces = self.traces
         rows = np.lexsort([key for key in (order, time_ms, self.user) if key is not None])
         recorded = np.diff(traces.offsets) > 0

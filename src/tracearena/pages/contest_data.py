@@ -274,7 +274,7 @@ class Displacements(NamedTuple):
     useless: float
 
     @property
-    def released(self) -> Floats:
+    def total_shares(self) -> Floats:
         """Single places and sets together."""
         return self.single + self.sets
 
@@ -318,13 +318,13 @@ def compute_box(places: Places, cells: Any) -> Box:
     """Return the box that holds some places, as cells of their grid where they have one."""
     grid = places.grid
     half = (grid.cell_height / 2, grid.cell_width / 2) if grid is not None else (0.002, 0.002)
-    return Box.of(Places(places.latitude[cells], places.longitude[cells])).expanded(*half)
+    return Box.of(Places(places.latitude[cells], places.longitude[cells])).with_margin(*half)
 
 
 def compute_day_box(original: Traces, obfuscated: ObfuscatedTraces) -> Box:
     """Return what a map of a person's day shows: all true and all released places, and a rim."""
     box = compute_box(original.places, np.concatenate([obfuscated.pairs().place, original.place_index]))
-    return box.expanded(0.12 * max(box.north - box.south, box.east - box.west))
+    return box.with_margin(0.12 * max(box.north - box.south, box.east - box.west))
 
 
 # Sentences that pictures of a contest say, whatever they are drawn with.

@@ -154,7 +154,7 @@ def _show_displacements(
     found = {one.team: measure_displacements(one.original, one.obfuscated, limit) for one in entrants}
     any_team = next(iter(found.values()))
     labels = [*any_team.labels, "hidden"]
-    shares = {name: [*one.released, one.hidden] for name, one in found.items()}
+    shares = {name: [*one.total_shares, one.hidden] for name, one in found.items()}
     bars = [
         {"type": "bar", "name": escape_plotly(name), "x": labels, "y": share,
          "marker": {"color": styles[name].colour},

@@ -246,7 +246,7 @@ def _add_problems(page: Page, summary: Summary) -> None:
 
 def _build_problem_rows(report: Report, counts: dict[str, int]) -> list[list[Any]]:
     return [
-        [reason, count, "; ".join(example.said(report.path) for example in report.examples_of(reason))]
+        [reason, count, "; ".join(example.describe(report.path) for example in report.examples_of(reason))]
         for reason, count in counts.items()
     ]
 

@@ -177,7 +177,7 @@ def compute_map_box(places: Places) -> Box:
     """Return what a map of places shows: all of them, with a rim where they are no grid."""
     box = Box.of(places)
     rim = 0.03 * max(box.north - box.south, box.east - box.west, 0.01)
-    return box if places.grid is not None else box.expanded(rim)
+    return box if places.grid is not None else box.with_margin(rim)
 
 
 def _draw_scale_bar(box: Box, shrink: float) -> tuple[dict[str, Any], dict[str, Any]]:

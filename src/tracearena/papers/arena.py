@@ -177,7 +177,7 @@ def draw_arena_defences(
     """
     rows = run_team_sweep(source, defences, ("all",))
     front = find_pareto_front(rows)
-    users, days = source.sized(PEOPLE)
+    users, days = source.choose_size(PEOPLE)
     table = [{"days": days} | row.to_dict() | {"on_front": row.defence in front} for row in rows]
     found = check_arena_defence_claims(rows)
     compared = (AVERAGING, *DISGUISES)
@@ -290,7 +290,7 @@ PEOPLE = Size(200, 10)
 
 def run_team_sweep(source: FigureSource, defences: Sequence[str], attacks: Sequence[str]) -> Sweep:
     """Try defences against attacks on one team, with the band of each."""
-    (team,) = load_teams(FigureSource(source.data, source.seed, source.sized(PEOPLE)))
+    (team,) = load_teams(FigureSource(source.data, source.seed, source.choose_size(PEOPLE)))
     rows = run_sweep(*team, defences=defences, attacks=attacks, band=True, seed=source.seed)
     require_success(rows)
     return rows

@@ -34,7 +34,7 @@ def draw_city_statistics(
     """Write one picture and one table a law, and a table of the exponents."""
     if source.data is not None:
         raise ParameterError("city-laws measures the embedded city: it takes no --data")
-    size = source.sized(STATISTICS_SIZE)
+    size = source.choose_size(STATISTICS_SIZE)
     city = simulate(*size, seed=source.seed)
     checkins = simulate(size.users, checkin_days, mode="checkins", seed=source.seed)
     panels: dict[str, tuple[Callable[[Axes, Traces], Columns], Traces]] = {
@@ -213,7 +213,7 @@ def draw_city_map(out: Path, source: FigureSource, tell: Tell | None) -> list[Pa
     """Draw the land use, and the population of five working days at 3:00 and at 12:00."""
     if source.data is not None:
         raise ParameterError("city-map shows the embedded city only: it takes no --data")
-    size = source.sized(MAP_SIZE)
+    size = source.choose_size(MAP_SIZE)
     city = simulate(*size, seed=source.seed)
     population = {hour: _count_population(city, hour, size.days) for hour in (3, 12)}
     with open_canvas(11.5, 4.0, nrows=1, ncols=3) as (figure, axes):

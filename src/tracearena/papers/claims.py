@@ -35,7 +35,7 @@ class CheckResult(NamedTuple):
 class ClaimCheck(Protocol):
     """One number that a row looks at."""
 
-    def see(self, run: CommandRun) -> CheckResult:
+    def check_run(self, run: CommandRun) -> CheckResult:
         """Look at what a command printed."""
 
 
@@ -84,11 +84,11 @@ class ClaimRow:
             return UNTRIED
         if run is None:
             return UNMEASURED
-        return HOLDS if all(check.see(run).holds for check in self.checks) else HOLDS_NOT
+        return HOLDS if all(check.check_run(run).holds for check in self.checks) else HOLDS_NOT
 
     def ours(self, run: CommandRun | None) -> str:
         """Return our numbers in words."""
-        return "" if run is None else "; ".join(check.see(run).words for check in self.checks)
+        return "" if run is None else "; ".join(check.check_run(run).words for check in self.checks)
 
 
 # Where a number stands
@@ -164,7 +164,7 @@ class StatementCheck:
     statement: str
     whole: bool = False
 
-    def see(self, run: CommandRun) -> CheckResult:
+    def check_run(self, run: CommandRun) -> CheckResult:
         """Return what the figure says."""
         found = [
             one
@@ -183,7 +183,7 @@ class PictureCheck:
 
     name: str
 
-    def see(self, run: CommandRun) -> CheckResult:
+    def check_run(self, run: CommandRun) -> CheckResult:
         """Return whether it was drawn."""
         pictures = [name for name in map(Path, run.result["files"]) if name.suffix in {".svg", ".png"}]
         mine = [picture.name for picture in pictures if picture.name.startswith(self.name)]
@@ -199,7 +199,7 @@ class NearCheck:
     published: float
     within: float
 
-    def see(self, run: CommandRun) -> CheckResult:
+    def check_run(self, run: CommandRun) -> CheckResult:
         """Compare."""
         value = self.at.of(run)
         return CheckResult(f"{self.label} {format_short(value)}", abs(value - self.published) <= self.within)
@@ -214,7 +214,7 @@ class RangeCheck:
     least: float | TableNumber | JsonNumber | NumberGap = float("-inf")
     most: float | TableNumber | JsonNumber | NumberGap = float("inf")
 
-    def see(self, run: CommandRun) -> CheckResult:
+    def check_run(self, run: CommandRun) -> CheckResult:
         """Compare; a limit that was measured is named beside the number."""
         value = self.at.of(run)
         limits = [limit if isinstance(limit, float | int) else limit.of(run) for limit in self._limits]

@@ -435,7 +435,7 @@ def draw_contest_k_anonymity(
     shares: Sequence[float] = SHARES,
 ) -> list[Path]:
     """Write contest-k-anonymity.svg and contest-k-anonymity.csv."""
-    (team,) = load_teams(replace(source, size=source.sized(PEOPLE)))
+    (team,) = load_teams(replace(source, size=source.choose_size(PEOPLE)))
     work = [*((0.0, k) for k in ks), *((share, TOGETHER) for share in shares)]
     points = [
         measure_anonymity(make_companions(team, TOGETHER, share, source.seed), share, k, source.seed)

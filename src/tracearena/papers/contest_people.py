@@ -106,7 +106,7 @@ def sample_virtual_lives(
         return Lives.of(made)
     course = ShortWalk.of(training)
     model.fit(course.training(), seed=seeds[0])
-    walking = course.people(model, homes=True, only_seen=True)
+    walking = course.build_model(model, homes=True, only_seen=True)
     return Lives.of(walking.sample_users(users, days, homes=True, only_seen=True, seed=seeds[1]))
 
 
@@ -457,7 +457,7 @@ def draw_contest_figures_4_and_19(
     training = load_generator_training(source)
     root = seed_sequence(source.seed)
     model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
-    size = source.sized(GENERATOR)
+    size = source.choose_size(GENERATOR)
     users = model.virtual_users(size.users, homes=True, only_seen=True, seed=child_seed(root, 1))
     table = users.draw(size.days)
     homes_of = np.asarray(users.homes)

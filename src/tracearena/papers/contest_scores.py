@@ -267,7 +267,7 @@ def _release_team(team: TeamData, defence: str, seed: SeedLike) -> ObfuscatedTra
             team.original, seed=seed
         )
         return released
-    frame = ObfuscatedTraces.unchanged(team.original)
+    frame = ObfuscatedTraces.from_traces(team.original)
     replayed = ReferenceReplay().fit(team.reference).infer(frame, seed=seed)
     return ObfuscatedTraces.like(team.original, places_at(replayed, team.original))
 

@@ -53,7 +53,7 @@ class FigureSource:
     seed: int = 1
     size: Size | None = None
 
-    def sized(self, usual: Size) -> Size:
+    def choose_size(self, usual: Size) -> Size:
         """Return how much of the city is asked for, the usual size if nothing is said."""
         return usual if self.size is None else self.size
 
@@ -99,7 +99,7 @@ def load_people_flow(source: FigureSource) -> tuple[Traces, Traces]:
     Published data has ``POI_*.csv``, ``traintraces_*.csv`` and ``testtraces_*.csv``.
     """
     if source.data is None:
-        users, days = source.sized(PEOPLE_FLOW)
+        users, days = source.choose_size(PEOPLE_FLOW)
         city = simulate(2 * users, days, clock=ppmtf.people_flow_clock(), seed=source.seed)
         return city.take_users(np.arange(users)), city.take_users(np.arange(users, 2 * users))
     places = ppmtf.read_places(_find_only_file(source.data, "POI_*.csv"))
@@ -134,7 +134,7 @@ def load_check_ins(source: FigureSource, usual: Size = CHECK_INS, **habits: Any)
     if source.data is not None:
         return load_people_flow(source)
     return split_users(
-        simulate(*source.sized(usual), mode="checkins", seed=source.seed, **habits), source.seed
+        simulate(*source.choose_size(usual), mode="checkins", seed=source.seed, **habits), source.seed
     )
 
 
@@ -167,7 +167,7 @@ def load_teams(source: FigureSource, count: int = 1) -> list[TeamData]:
     """
     if source.data is not None:
         return read_published_teams(source.data, count)
-    users, days = source.sized(TEAM)
+    users, days = source.choose_size(TEAM)
     city = simulate(count * users, 2 * days, clock=pwscup.PWS_CLOCK, seed=source.seed)
     parts = [city.take_users(np.arange(users) + team * users) for team in range(count)]
     return [TeamData(*part.with_user_ids(np.arange(1, users + 1)).split_days(days)) for part in parts]
@@ -190,12 +190,12 @@ def load_generator_training(source: FigureSource) -> Traces:
     """
     data = source.data
     if data is None:
-        return contest_training(simulate(*source.sized(GENERATOR), seed=source.seed))
+        return contest_training(simulate(*source.choose_size(GENERATOR), seed=source.seed))
     places = pwscup.read_places(data / "info_region.csv")
     found = [sorted(data.glob(f"{kind}traces_team*_IDP.csv")) for kind in ("ref", "org")]
     if not all(found):
         raise DataError(f"{data} holds no reftraces_team*_IDP.csv and orgtraces_team*_IDP.csv")
-    return Traces.joined([pwscup.read_traces(paths[0], places) for paths in found])
+    return Traces.concat([pwscup.read_traces(paths[0], places) for paths in found])
 
 
 def load_points_of_interest(data: Path | None) -> Places | None:
@@ -221,7 +221,7 @@ class GpsData:
 def load_gps_data(source: FigureSource) -> GpsData:
     """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there."""
     if source.data is None:
-        size = source.sized(RECEIVERS)
+        size = source.choose_size(RECEIVERS)
         traces, name = simulate_gps(*size, seed=source.seed), f"simulated city, {size.users} users"
     else:
         archive = _find_archive(source.data)
@@ -291,7 +291,7 @@ def load_same_people(source: FigureSource, usual: Size = SAME_PEOPLE) -> tuple[T
     """Return training and testing traces of the same people of the city, or published ones."""
     if source.data is not None:
         return load_people_flow(source)
-    users, days = source.sized(usual)
+    users, days = source.choose_size(usual)
     return simulate(users, 2 * days, seed=source.seed).split_days(days)
 
 
@@ -385,7 +385,7 @@ def load_virtual_teams(
     """
     if source.data is not None:
         return load_teams(source, count)
-    users, days = source.sized(TEAM)
+    users, days = source.choose_size(TEAM)
     return list(generate_teams(source, [users] * count, 2 * days, iterations=iterations))
 
 

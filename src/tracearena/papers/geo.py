@@ -98,7 +98,9 @@ def _square_around(traces: GpsTraces) -> Box:
     latitude, longitude = box.middle
     degree_north, degree_east = (float(m) for m in metres_per_degree(latitude))
     half_m = 0.62 * max(box.size_m())
-    return Box(latitude, longitude, latitude, longitude).expanded(half_m / degree_north, half_m / degree_east)
+    return Box(latitude, longitude, latitude, longitude).with_margin(
+        half_m / degree_north, half_m / degree_east
+    )
 
 
 # [geo-ind] Figure 3: traffic offloaded by hotspots against the noise.

@@ -306,7 +306,7 @@ def draw_ppmtf_knowledge(
     Maximum knowledge is the training traces, as in [ppmtf]; partial knowledge the reference traces, of
     other days of the same people, as in a contest.
     """
-    sized = source if source.data is not None else replace(source, size=source.sized(KNOWLEDGE_SIZE))
+    sized = source if source.data is not None else replace(source, size=source.choose_size(KNOWLEDGE_SIZE))
     (team,) = load_teams(sized)
     half = team.original.n_users // 2
     members, others = (np.arange(half), np.arange(half, 2 * half))

@@ -102,7 +102,7 @@ def draw_person(
 def _build_person_view(traces: Traces | GpsTraces | ObfuscatedTraces, times: RowTimes) -> PersonView:
     title = f"User {traces.user_ids[0]}: {len(traces):,} {times.what} on {len(np.unique(times.day)):,} days"
     if isinstance(traces, GpsTraces):
-        area = Box.of(traces).expanded(0.002)
+        area = Box.of(traces).with_margin(0.002)
         grid = tessellation(area, max(_SPOT_M, max(area.size_m()) / _MOST_SPOTS))
         spot = grid.cell_of(traces.latitude, traces.longitude)
         start = local_seconds(traces.time_ms, times.whose or "UTC") % DAY_S / 3600
@@ -148,7 +148,9 @@ def _square_box(box: Box) -> Box:
     north_m, east_m = (float(metres) for metres in metres_per_degree(box.middle[0]))
     half_m = max(0.56 * max(box.size_m()), _LEAST_M / 2)
     latitude, longitude = box.middle
-    return Box(latitude, longitude, latitude, longitude).expanded(half_m / north_m, half_m / max(east_m, 1.0))
+    return Box(latitude, longitude, latitude, longitude).with_margin(
+        half_m / north_m, half_m / max(east_m, 1.0)
+    )
 
 
 def _group_rows(place: NDArray[Any], label: Any, others: str) -> list[ColourGroup]:

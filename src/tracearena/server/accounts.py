@@ -402,7 +402,7 @@ def update_base_url(given: str | None = None) -> str:
     """
     if given is not None:
         Contest.objects.filter(pk=1).update(base_url=given.rstrip("/"))
-    return Contest.now_held().base_url
+    return Contest.get_current().base_url
 
 
 def build_link_path(link_secret: str) -> str:

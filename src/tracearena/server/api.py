@@ -197,7 +197,7 @@ add_error_handlers(api)
 @api.get("/contest", auth=None, response=ContestInfo)
 def contest(request: Any) -> Any:
     """Name, rules and schedule; for everybody."""
-    held = Contest.now_held()
+    held = Contest.get_current()
     return {
         "name": held.name,
         "mode": held.rules.mode,
@@ -213,7 +213,7 @@ def contest(request: Any) -> Any:
 @api.get("/phase", auth=[Bearer(), allow_anybody], response=PhaseNow)
 def phase(request: Any) -> Any:
     """What is open now, by the clock of the server; for everybody, and with a token for its team."""
-    now, contest = clock.now(), Contest.now_held()
+    now, contest = clock.now(), Contest.get_current()
     own = isinstance(request.auth, Caller)
     answer = phase_at(contest.schedule_of(request.auth.token.team.number) if own else contest.schedule, now)
     return {"now": now.isoformat(), "clock_is_driven": clock.is_driven(), **answer.to_dict()}
@@ -222,7 +222,7 @@ def phase(request: Any) -> Any:
 @api.get("/board", auth=None)
 def board(request: Any) -> Any:
     """What may be seen of the scores now; for everybody, and the same as on the page."""
-    return results.collect_public_board(Contest.now_held(), clock.now())
+    return results.collect_public_board(Contest.get_current(), clock.now())
 
 
 @api.get("/me", response=Me)
@@ -301,7 +301,7 @@ def _receive_upload(request: Any, kind: str, data_set: Any) -> dict[str, Any]:
     name = submissions.clean_file_name(unquote(request.headers.get("X-File-Name", ""), errors="replace"))
     errand = UploadRequest(caller.team, caller.token.member, kind, data_set, key, name)
     submissions.check_gate(errand)
-    most_mb = Contest.now_held().rules.largest_file_mb
+    most_mb = Contest.get_current().rules.largest_file_mb
     coming = read_body(request, most_mb)
     file = open_upload_stream(most_mb)
     try:

@@ -105,14 +105,14 @@ class Client:
 
     def get(self, path: str, **query: Any) -> Any:
         """Return the answer to a question."""
-        return self.patiently(lambda: self._http.get(path, params=query)).json()
+        return self.ask_with_retries(lambda: self._http.get(path, params=query)).json()
 
     def post(self, path: str, content: Callable[[], Iterator[bytes]], headers: dict[str, str]) -> Any:
         """Send bytes, again from their beginning if the line breaks, and return the answer.
 
         This is safe because the same Idempotency-Key gives the same receipt.
         """
-        return self.patiently(lambda: self._http.post(path, content=content(), headers=headers)).json()
+        return self.ask_with_retries(lambda: self._http.post(path, content=content(), headers=headers)).json()
 
     @contextmanager
     def stream(self, path: str, headers: dict[str, str]) -> Iterator[httpx.Response]:
@@ -123,7 +123,7 @@ class Client:
                 raise parse_refusal(answer)
             yield answer
 
-    def patiently(self, ask: Callable[[], Any]) -> Any:
+    def ask_with_retries(self, ask: Callable[[], Any]) -> Any:
         """Ask until there is an answer, with growing pauses; a refusal is an answer."""
         pause, problem = _FIRST_PAUSE_S, ""
         for attempt in range(_TRIES):
@@ -224,7 +224,7 @@ def download(
     if target.is_file() and _hash_local_file(target) == sha256:
         return False
     part = target.with_name(f".{target.name}.{sha256[:16]}.part")
-    client.patiently(lambda: _resume_download(client, path, part, sha256, size, progress))
+    client.ask_with_retries(lambda: _resume_download(client, path, part, sha256, size, progress))
     if _hash_local_file(part) != sha256:
         part.unlink()
         raise DataError(f"{target.name}: came otherwise than the server has it; fetch it again")

@@ -362,7 +362,7 @@ class Contest(models.Model):
         return self.name
 
     @classmethod
-    def now_held(cls) -> Contest:
+    def get_current(cls) -> Contest:
         """Return the contest."""
         return cls.objects.get(pk=1)
 
@@ -378,9 +378,9 @@ class Contest(models.Model):
 
     def schedule_of(self, team: str) -> Schedule:
         """Return when what takes place for a team, which may have more time than the others."""
-        return self.schedule.extended(self.extra_time.get(team, {}))
+        return self.schedule.with_extra_time(self.extra_time.get(team, {}))
 
-    def last(self, point: str) -> datetime:
+    def find_latest(self, point: str) -> datetime:
         """Return when the last team has come to an end of the schedule."""
         return max(getattr(self.schedule_of(team), point) for team in ("", *self.extra_time))
 

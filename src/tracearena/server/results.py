@@ -105,7 +105,7 @@ def invalidate_board() -> None:
 
 def freeze_live_board(at: datetime) -> Snapshot:
     """Freeze the live board of a refresh; its scores are rounded."""
-    rules = Contest.now_held().rules
+    rules = Contest.get_current().rules
     board = build_live_board(at).to_dict()
     for row in board["rows"]:
         for name in ("utility", "s_R_min", "s_T_min"):
@@ -170,7 +170,7 @@ def is_published(contest: Contest, now: datetime) -> bool:
 
 def _build_score_board(attacks: list[Score], new: Mapping[str, float] | None = None) -> Board:
     """Return the board of these attacks; new scores, by their keys, replace those that count."""
-    contest, utilities = Contest.now_held(), _find_utility_scores()
+    contest, utilities = Contest.get_current(), _find_utility_scores()
     for score in (*attacks, *utilities):
         score.value = (new or {}).get(score.key, score.value)
     return make_board(
@@ -391,7 +391,7 @@ def _draw_once(content: bytes, names: _Names, rules: Rules, language: str) -> Bo
     """Draw a snapshot once in each language: it never changes, and many look at it."""
     values, given = parse_snapshot(content), [dict(one) for one in names]
     called = teams.label_parties(given)
-    board = _parse_board(values, rules, given).renamed(_label_teams(called, given))
+    board = _parse_board(values, rules, given).with_names(_label_teams(called, given))
     decimals = DECIMALS if "awards" in values or rules.mode != "live" else rules.live_decimals
     awards = tuple(_parse_award(one, called) for one in values.get("awards", ()))
     styles = assign_team_styles(board.roster)

@@ -101,7 +101,7 @@ def clean_file_name(name: str) -> str:
 
 def check_gate(errand: UploadRequest) -> None:
     """Refuse, before a byte is read, what would be refused after the last one."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     if _find_gate(contest.schedule_of(errand.team.number), errand.kind, clock.now()) is Gate.EARLY:
         raise _refuse_early(contest, errand.kind)
     if errand.kind != UploadKind.OBFUSCATED and errand.data_set.released_at is None:
@@ -110,7 +110,7 @@ def check_gate(errand: UploadRequest) -> None:
 
 def is_late_now(kind: str, team: str = "") -> bool:
     """Whether what comes in now is late, for a team that may have extra time or for all others."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     return (
         _find_closing_time(contest, kind) is not None
         or _find_gate(contest.schedule_of(team), kind, clock.now()) is Gate.LATE
@@ -165,7 +165,7 @@ def count_uploads_left(team: Team, kind: str, data_set: DataSet, rules: Rules) -
 def _store_submission(errand: UploadRequest, file: UploadStream) -> Submission:
     # Until the commit the judge cannot close the phase; it is read again, now that it stands still.
     DataSet.objects.select_for_update().get(pk=errand.data_set.pk)
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     gate = _find_gate(contest.schedule_of(errand.team.number), errand.kind, file.arrived_at)
     if gate is Gate.EARLY:
         raise _refuse_early(contest, errand.kind)
@@ -278,7 +278,7 @@ def count_used(team: Team, what: str) -> int:
 
 def describe_data_sets(team: Team) -> list[dict[str, Any]]:
     """Return what the team defends: utility of what counts, uploads left, whether it is valid."""
-    rules = Contest.now_held().rules
+    rules = Contest.get_current().rules
     return [
         {
             "number": one.number,
@@ -295,7 +295,7 @@ def describe_data_sets(team: Team) -> list[dict[str, Any]]:
 
 def describe_targets(team: Team) -> list[dict[str, Any]]:
     """Return whom the team may attack, with the names of their files; nobody before the attack phase."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     if clock.now() < contest.schedule.attack_begin:
         return []
     released = DataSet.objects.select_related("team").filter(released_at__isnull=False)
@@ -436,7 +436,7 @@ def _store_attack(member: Member, packed: Packed, name: str, key: str) -> Submis
     data_set = find_target(member.team, target, number)
     errand = UploadRequest(member.team, member, kind, data_set, check_key(f"{key}/{name}"), name)
     check_gate(errand)
-    file = open_upload_stream(Contest.now_held().rules.largest_file_mb)
+    file = open_upload_stream(Contest.get_current().rules.largest_file_mb)
     try:
         while piece := packed.content.read(_ARCHIVE_PIECE_BYTES):
             file.write(piece)

@@ -251,7 +251,7 @@ def _find_limit_mb(request: Any) -> int | None:
     view = getattr(request.resolver_match, "func", None)
     if not getattr(view, "takes_a_file", False) or getattr(request.user, "team", None) is None:
         return None
-    return Contest.now_held().rules.largest_file_mb
+    return Contest.get_current().rules.largest_file_mb
 
 
 def _parse_length(request: Any) -> int:

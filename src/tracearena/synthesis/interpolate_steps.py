@@ -78,7 +78,7 @@ class ShortSteps:
         chain = _estimate_initial_chain(pairs, steps)
         history: list[float] = []
         while len(history) < MOST_ITERATIONS:
-            expected, likelihood = chain._expected(pairs)
+            expected, likelihood = chain._count_expected_steps(pairs)
             history.append(likelihood / pairs.total)
             report(len(history), MOST_ITERATIONS)
             if steps == 1 or (len(history) > 1 and history[-1] - history[-2] < SETTLED_BELOW):
@@ -93,7 +93,7 @@ class ShortSteps:
         Gaps of more than an instant, and nights, stay gaps.
         """
         start = departures(traces)
-        between = self._bridges(traces.place_index[start], traces.place_index[start + 1], seed)
+        between = self._draw_bridge_places(traces.place_index[start], traces.place_index[start + 1], seed)
         clock = traces.clock
         fine = replace(
             clock,
@@ -126,7 +126,7 @@ class ShortSteps:
         table[np.repeat(np.arange(n), np.diff(self.offsets)), self.targets] = self.chances
         return table
 
-    def _expected(self, pairs: _LongSteps) -> tuple[NDArray[np.float64], float]:
+    def _count_expected_steps(self, pairs: _LongSteps) -> tuple[NDArray[np.float64], float]:
         def work(_block: int, first: int, stop: int) -> tuple[NDArray[np.float64], float]:
             from tracearena.synthesis._interpolation_kernels import add_expected_steps
 
@@ -140,7 +140,7 @@ class ShortSteps:
         found = run_blocks(work, block_ranges(len(self.offsets) - 1, ENDS_PER_BLOCK))
         return np.sum([counts for counts, _ in found], axis=0), sum(value for _, value in found)
 
-    def _bridges(
+    def _draw_bridge_places(
         self, starts: NDArray[np.int32], ends: NDArray[np.int32], seed: SeedLike
     ) -> NDArray[np.int32]:
         order = np.argsort(ends, kind="stable")

@@ -114,7 +114,7 @@ class Box:
         inside = (latitude >= self.south) & (latitude <= self.north)
         return np.asarray(inside & (longitude >= self.west) & (longitude <= self.east))
 
-    def expanded(self, degrees: float, degrees_east: float | None = None) -> Box:
+    def with_margin(self, degrees: float, degrees_east: float | None = None) -> Box:
         """Return the box with a margin on every side, cut at the poles and at the date line.
 
         Parameters

@@ -213,10 +213,10 @@ class SlotPlan:
 
         Slots that differ between days of the week need a clock with dates.
         """
-        table = self._listed(clock) if self.instants else self._by_hours(clock)
+        table = self._slots_from_sets(clock) if self.instants else self._slots_from_hours(clock)
         return replace(clock, instants_per_slot=1, slots=tuple(table))
 
-    def _listed(self, clock: Clock) -> list[int]:
+    def _slots_from_sets(self, clock: Clock) -> list[int]:
         last = max(instant for one in self.instants for instant in one)
         days = last // clock.instants_per_day + 1
         slot_of = {instant: slot for slot, one in enumerate(self.instants) for instant in one}
@@ -228,7 +228,7 @@ class SlotPlan:
             )
         return [slot_of[instant] for instant in range(length)]
 
-    def _by_hours(self, clock: Clock) -> list[int]:
+    def _slots_from_hours(self, clock: Clock) -> list[int]:
         same = len(set(self.hours)) == 1
         if not same and clock.first_day is None:
             raise ParameterError("slots of weekdays need dates, and these traces have numbered days")

@@ -162,7 +162,7 @@ class GpsTraces(RowTable):
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[GpsTraces]) -> GpsTraces:
+    def concat(cls, parts: Sequence[GpsTraces]) -> GpsTraces:
         """Put together the points of several traces.
 
         Points of users with the same id become one user's, and of her trajectories with the same
@@ -226,7 +226,7 @@ class GpsTraces(RowTable):
         owner[self.trajectory] = self.user_index
         return mark_readonly(owner)
 
-    def moved(self, latitude: Any, longitude: Any) -> GpsTraces:
+    def with_positions(self, latitude: Any, longitude: Any) -> GpsTraces:
         """Return the same points at other positions."""
         latitude = to_readonly_array(latitude, np.float64, "latitude")
         longitude = to_readonly_array(longitude, np.float64, "longitude")

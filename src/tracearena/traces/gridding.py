@@ -246,7 +246,7 @@ def find_default_area(visit: Visit, side_m: float) -> Box:
     """Return the `default_area` of points that are visited some users after the others."""
     tight = _merge_boxes(visit(_find_box))
     degree_north, degree_east = (float(m) for m in metres_per_degree(tight.middle[0]))
-    whole = tight.expanded(MARGIN_KM * 1000 / degree_north, MARGIN_KM * 1000 / max(degree_east, 1.0))
+    whole = tight.with_margin(MARGIN_KM * 1000 / degree_north, MARGIN_KM * 1000 / max(degree_east, 1.0))
     height, width = whole.size_m()
     return whole if height * width / side_m**2 <= MOST_CELLS else _find_densest_box(visit)
 

@@ -153,12 +153,12 @@ class ObfuscatedTraces(EventTable):
         return other
 
     @classmethod
-    def unchanged(cls, original: Traces) -> ObfuscatedTraces:
+    def from_traces(cls, original: Traces) -> ObfuscatedTraces:
         """Release every event as it is."""
         return cls.like(original, original.place_index)
 
     @classmethod
-    def joined(cls, parts: Sequence[ObfuscatedTraces]) -> ObfuscatedTraces:
+    def concat(cls, parts: Sequence[ObfuscatedTraces]) -> ObfuscatedTraces:
         """Put together the events of several releases with the same places and clock.
 
         Events of users with the same id become one user's, such as the days of a release.
@@ -256,9 +256,9 @@ class ObfuscatedTraces(EventTable):
         return export_frame(build_released_frame(self), library)
 
     def _same_column(self, name: str, other: Self) -> bool:
-        return self._releases_as(other) if name == "codes" else super()._same_column(name, other)
+        return self._has_same_releases(other) if name == "codes" else super()._same_column(name, other)
 
-    def _releases_as(self, other: Self) -> bool:
+    def _has_same_releases(self, other: Self) -> bool:
         """Whether the same places are released for each event, however the sets are numbered."""
         if not (
             np.array_equal(self.is_set, other.is_set)

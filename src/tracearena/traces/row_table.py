@@ -70,7 +70,7 @@ class RowTable:
             raise DataError(f"offsets must rise from 0 to the number of {rows}, {n}")
         if len(unique_values(self.user_ids)) != self.n_users:
             raise DataError("two users have the same id")
-        for name in self._known_columns():
+        for name in self._available_columns():
             if len(getattr(self, name)) != n:
                 raise DataError(f"{n} {rows} but {len(getattr(self, name))} values in {name}")
         falls = np.flatnonzero(np.diff(self._times) < 0) + 1
@@ -82,7 +82,7 @@ class RowTable:
         times: NDArray[Any] = getattr(self, self._columns[0])
         return times
 
-    def _known_columns(self) -> list[str]:
+    def _available_columns(self) -> list[str]:
         return [name for name in self._columns if getattr(self, name) is not None]
 
     def _with(self, **changed: Any) -> Self:
@@ -148,7 +148,9 @@ class RowTable:
 
     def _take_rows(self, rows: Any, **changed: Any) -> Self:
         """Return some rows, with the users and offsets that go with them."""
-        return self._with(**changed, **{name: getattr(self, name)[rows] for name in self._known_columns()})
+        return self._with(
+            **changed, **{name: getattr(self, name)[rows] for name in self._available_columns()}
+        )
 
     def with_user_ids(self, user_ids: Any) -> Self:
         """Return the same traces under other ids."""

@@ -133,7 +133,7 @@ class Traces(EventTable):
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Traces]) -> Traces:
+    def concat(cls, parts: Sequence[Traces]) -> Traces:
         """Put together the events of several traces with the same places and clock.
 
         Events of users with the same id become one user's, such as reference and original traces.

@@ -60,9 +60,9 @@ def tiny() -> Iterator[tuple[str, Traces, ObfuscatedTraces]]:
     places = near(9)
     for users in (1, 2):
         before, after = walks(users, 4, places).split_days(2)
-        yield f"{users} users", before, ObfuscatedTraces.unchanged(after)
+        yield f"{users} users", before, ObfuscatedTraces.from_traces(after)
     before, after = walks(12, 4, places, missing=0.2).split_days(2)
-    release = ObfuscatedTraces.unchanged(after)
+    release = ObfuscatedTraces.from_traces(after)
     yield "a user without reference events", before.keep(before.user_index != 3), release
     yield "a pseudonym without events", before, release.keep(release.user_index != 5)
     yield "no reference events", before.keep(before.user_index < 0), release
@@ -72,26 +72,26 @@ def tiny() -> Iterator[tuple[str, Traces, ObfuscatedTraces]]:
     yield "all one set", before, ObfuscatedTraces.like(after, np.full(after.n_events, -2), every)
     yield "all one place", before, ObfuscatedTraces.like(after, np.full(after.n_events, 4))
     before, after = walks(12, 4, near(1), missing=0.2).split_days(2)
-    yield "one place", before, ObfuscatedTraces.unchanged(after)
+    yield "one place", before, ObfuscatedTraces.from_traces(after)
     same = Places([40.0] * 5, [116.0] * 5)
     before, after = walks(12, 4, same).split_days(2)
-    yield "places at one point", before, ObfuscatedTraces.unchanged(after)
+    yield "places at one point", before, ObfuscatedTraces.from_traces(after)
     before, after = walks(12, 4, near(200, 0.001)).split_days(2)
-    yield "many places close together", before, ObfuscatedTraces.unchanged(after)
+    yield "many places close together", before, ObfuscatedTraces.from_traces(after)
     before, after = walks(12, 2, places).split_days(1)
-    yield "one day", before, ObfuscatedTraces.unchanged(after)
+    yield "one day", before, ObfuscatedTraces.from_traces(after)
     before, after = walks(12, 6, places).split_days(3)
-    yield "more users", before, ObfuscatedTraces.unchanged(after.take_users(np.arange(5)))
-    yield "more pseudonyms", before.take_users(np.arange(5)), ObfuscatedTraces.unchanged(after)
+    yield "more users", before, ObfuscatedTraces.from_traces(after.take_users(np.arange(5)))
+    yield "more pseudonyms", before.take_users(np.arange(5)), ObfuscatedTraces.from_traces(after)
     rng = np.random.default_rng(5)
     who, where = rng.integers(0, 12, 90), rng.integers(0, 9, 90)
     when = np.sort(rng.choice([3, 4, 5, 90, 91, 400, 402], 90))
     who[:12] = who[-12:] = np.arange(12)
     people = Traces.from_events(who, when, where, places, CLOCK)
     apart = people.take_instants(0, 200), people.take_instants(200, people.span[1])
-    yield "gaps of weeks, several events at once", apart[0], ObfuscatedTraces.unchanged(apart[1])
+    yield "gaps of weeks, several events at once", apart[0], ObfuscatedTraces.from_traces(apart[1])
     later = people.take_instants(402, people.span[1])
-    yield "a span that begins in the middle of a day", apart[0], ObfuscatedTraces.unchanged(later)
+    yield "a span that begins in the middle of a day", apart[0], ObfuscatedTraces.from_traces(later)
 
 
 TINY = {name: (reference, release) for name, reference, release in tiny()}
@@ -221,11 +221,11 @@ def test_a_defence_of_ones_own_is_run_on_the_reference(make_walks: Callable[...,
     anonymized, whose = in_another_order(NextDoor().transform(original))
     truth = IdTable(anonymized.user_ids, original.user_ids[whose])
     deceived = answered(BayesIdentification(mechanism="No"), reference, anonymized)
-    attack = BayesIdentification(mechanism="adaptive").fit(reference).against(NextDoor())
+    attack = BayesIdentification(mechanism="adaptive").fit(reference).with_mechanism(NextDoor())
     found = attack.identify(anonymized, seed=1)
     scores = [reidentification_score(truth, one).reidentification for one in (found, deceived)]
     assert scores[0] < scores[1] - 0.1
-    tracking = TrackingInference(mechanism="adaptive").fit(reference).against(NextDoor())
+    tracking = TrackingInference(mechanism="adaptive").fit(reference).with_mechanism(NextDoor())
     inferred = tracking.infer(anonymized, seed=1)
     assert trace_inference_score(original, inferred).trace_inference < 0.2
 
@@ -241,9 +241,9 @@ def test_a_defence_of_ones_own_is_named_by_where_it_is(make_walks: Callable[...,
 
 def test_other_places_and_other_days_are_refused(make_walks: Callable[..., Traces]) -> None:
     reference = make_walks(users=3)
-    other = ObfuscatedTraces.unchanged(make_walks(users=3, side=4))
+    other = ObfuscatedTraces.from_traces(make_walks(users=3, side=4))
     clock = Clock(instants_per_day=10, start_s=0, interval_s=3600)
-    days = ObfuscatedTraces.unchanged(Traces.from_dense([[0] * 10], reference.places, clock))
+    days = ObfuscatedTraces.from_traces(Traces.from_dense([[0] * 10], reference.places, clock))
     for name in NAMES:
         attack: Any = catalogue.create(name).fit(reference)
         ask = attack.identify if attack.kind == "reidentification" else attack.infer

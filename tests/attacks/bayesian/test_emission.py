@@ -33,7 +33,7 @@ def off_grid(count: int = 40) -> Places:
 
 def single(places: Places) -> ObservationAlphabet:
     """The symbols of a release without sets."""
-    release = ObfuscatedTraces.unchanged(Traces.from_dense([[0]], places, Clock(instants_per_day=1)))
+    release = ObfuscatedTraces.from_traces(Traces.from_dense([[0]], places, Clock(instants_per_day=1)))
     return ObservationAlphabet.of([release])[0]
 
 
@@ -135,9 +135,9 @@ def test_noise_is_sharpened_and_the_truth_is_not() -> None:
     noisy, plain = (emissions.derive_channel(one, single(places), places) for one in mechanisms)
     assert noisy is not None
     assert plain is not None
-    sharp = noisy.sharpened(len(places))
+    sharp = noisy.sharpen(len(places))
     before, after = (np.bincount(one.places, one.values, len(places)) for one in (noisy, sharp))
     assert after == pytest.approx(before)
     own = np.repeat(np.arange(len(places)), np.diff(noisy.offsets)) == noisy.places
     assert (sharp.values[own] > noisy.values[own]).all()
-    assert plain.sharpened(len(places)).values == pytest.approx(plain.values)
+    assert plain.sharpen(len(places)).values == pytest.approx(plain.values)

@@ -63,7 +63,7 @@ def test_a_profile_is_what_the_formula_says(make_walks: Callable[..., Traces]) -
     habits = TimeProfiles.of(walks, Neighbourhoods.of(walks.places, LIMIT_KM))
     expected = slow_profiles(counted(walks), walks.places, walks.clock)
     for user in range(5):
-        found = habits.of_user(user)
+        found = habits.user_profile(user)
         assert found == pytest.approx(expected[user], abs=1e-12)
         assert found.sum(axis=0) == pytest.approx(1)
     assert expected[2] == pytest.approx(habits.population)
@@ -74,7 +74,7 @@ def test_check_ins_at_venues_have_habits_too(make_check_ins: Callable[..., Trace
     habits = TimeProfiles.of(people, Neighbourhoods.of(people.places, LIMIT_KM))
     expected = slow_profiles(counted(people), people.places, people.clock)
     for user in range(4):
-        assert habits.of_user(user) == pytest.approx(expected[user], abs=1e-9)
+        assert habits.user_profile(user) == pytest.approx(expected[user], abs=1e-9)
 
 
 def test_each_place_of_a_set_is_a_part_of_a_visit(make_walks: Callable[..., Traces]) -> None:
@@ -86,7 +86,7 @@ def test_each_place_of_a_set_is_a_part_of_a_visit(make_walks: Callable[..., Trac
     visits[0, :4, 3], visits[0, 5, 7] = 0.25, 1
     habits = TimeProfiles.of(release, Neighbourhoods.of(walks.places, LIMIT_KM))
     expected = slow_profiles(visits, walks.places, walks.clock)
-    assert habits.of_user(0) == pytest.approx(expected[0], abs=1e-12)
+    assert habits.user_profile(0) == pytest.approx(expected[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("sensitive_weight", [1.0, 10.0])
@@ -97,12 +97,12 @@ def test_the_answer_costs_least(
     reference, original = make_walks(users=6, days=4, side=6).split_days(2)
     attack = HabitsInference(sensitive_weight=sensitive_weight, limit_km=limit_km).fit(reference)
     places, m = reference.places, len(reference.places)
-    habits = TimeProfiles.in_rhythm(reference, Neighbourhoods.of(places, limit_km))
+    habits = TimeProfiles.with_fitted_kernel(reference, Neighbourhoods.of(places, limit_km))
     weight = np.where(places.sensitive, sensitive_weight, 1.0)
     distance = np.array([places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
     lost = np.minimum(distance / limit_km, 1)
     for user in range(6):
-        cost = np.einsum("xt,x,xc->ct", habits.of_user(user), weight, lost)
+        cost = np.einsum("xt,x,xc->ct", habits.user_profile(user), weight, lost)
         taken = cost[attack.answers_[user], np.arange(20)]
         assert taken == pytest.approx(cost.min(axis=0), abs=1e-12)
     answer = attack.infer(released(original, "No"))
@@ -119,7 +119,7 @@ def test_the_release_is_not_read(make_walks: Callable[..., Traces]) -> None:
 
 def test_the_day_may_begin_anywhere(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=3, days=3)
-    later = ObfuscatedTraces.unchanged(walks.take_instants(27, 51))
+    later = ObfuscatedTraces.from_traces(walks.take_instants(27, 51))
     attack = HabitsInference().fit(walks)
     expected = attack.answers_[:, np.arange(27, 51) % 20]
     assert np.array_equal(attack.infer(later).dense(), expected)

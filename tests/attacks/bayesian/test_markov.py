@@ -79,10 +79,10 @@ def test_steps_speak_for_a_user_in_both_directions(make_walks: Callable[..., Tra
     known, seen = slow_steps(reference, made.rehearsed[0]), slow_steps(anonymized, made.said)
     turned = TimeProfiles.of(anonymized, around)
     forth = slow_scores(
-        seen, known, known, [habits.of_user(u) for u in range(5)], habits.population, made.symbols
+        seen, known, known, [habits.user_profile(u) for u in range(5)], habits.population, made.symbols
     )
     back = slow_scores(
-        known, seen, known, [turned.of_user(p) for p in range(4)], turned.population, made.symbols
+        known, seen, known, [turned.user_profile(p) for p in range(4)], turned.population, made.symbols
     )
     expected = forth + back.T
     assert evidence.markov.reshape(4, 5) == pytest.approx(expected, abs=1e-9)

@@ -32,7 +32,7 @@ def made(
         reference.user_index, reference.place_index, reference.n_users, len(reference.places)
     )
     bags = ObservationCounts.of(release.user_index, said, release.n_users, len(symbols))
-    model = PolyaModel.through(visits, emission, len(reference.places))
+    model = PolyaModel.from_visits(visits, emission, len(reference.places))
     return model, bags, spelled_out(emission, len(reference.places))
 
 

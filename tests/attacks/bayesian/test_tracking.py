@@ -69,7 +69,7 @@ class World:
         worth = self.sensitive[:, None] * np.maximum(1 - distance / LIMIT_KM, 0)
         gains = np.empty((self.reference.n_users, released.n_instants, m))
         for user in range(self.reference.n_users):
-            profile = self.habits.of_user(user)
+            profile = self.habits.user_profile(user)
             own = slice(self.followed.offsets[user], self.followed.offsets[user + 1])
             for one in np.unique(day):
                 at = np.flatnonzero(day == one)
@@ -150,7 +150,7 @@ def test_what_is_believed_is_that_of_whole_matrices(
         first = world.anonymized.offsets[trace]
         own = world.said[first : first + world.anonymized.clock.instants_per_day]
         likely = np.array([table[y] if y != NOTHING else np.ones(table.shape[1]) for y in own])
-        profile = world.habits.of_user(user)
+        profile = world.habits.user_profile(user)
         expected = smoothed(likely, profile, world.moves(), np.arange(len(own)), share)
         if share == 0.0:
             # Who does not follow leaves an instant at which nothing is said to habits.
@@ -161,7 +161,7 @@ def test_what_is_believed_is_that_of_whole_matrices(
 def believed(world: World, said: NDArray[np.int32], user: int, share: float) -> Floats:
     """Return instants × places: what the kernels believe of one day, the beam off."""
     span, m = len(said), world.habits.n_places
-    profile, population = world.habits.of_user(user).T.copy(), world.habits.population.T.copy()
+    profile, population = world.habits.user_profile(user).T.copy(), world.habits.population.T.copy()
     support, sizes = np.empty((span, m), np.int32), np.zeros(span, np.int64)
     ahead, fits, back = np.empty((3, span, m))
     emission = world.emission

@@ -29,7 +29,7 @@ class Case(NamedTuple):
 
 def released(known: Traces, later: Traces, defence: Any = None, *, seed: int = 1) -> Case:
     """Release the later days under pseudonyms."""
-    made = ObfuscatedTraces.unchanged(later) if defence is None else defence.transform(later, seed=seed)
+    made = ObfuscatedTraces.from_traces(later) if defence is None else defence.transform(later, seed=seed)
     release = pseudonymise(made, seed=seed + 1)
     return Case(known, release.anonymized, release.id_table)
 

@@ -95,7 +95,7 @@ def test_adaptive_is_told_the_defence(small_city: tuple[Traces, Traces]) -> None
         Linker(mechanism="adaptive").fit(case.known).identify(case.seen, seed=1)
     waiting = Linker(mechanism="adaptive").fit(case.known)
     defence = catalogue.create("RR(2)", "obfuscator")
-    assert waiting.against(defence).identify(case.seen, seed=1) == told
+    assert waiting.with_mechanism(defence).identify(case.seen, seed=1) == told
 
 
 def test_an_unknown_defence_is_estimated(small_city: tuple[Traces, Traces]) -> None:

@@ -43,7 +43,7 @@ def test_the_tracker_finds_the_most_probable_path_through_the_sets(make_walks):
 
 def test_without_fakes_nothing_is_hidden(make_walks):
     walks = make_walks(users=5)
-    guess = ViterbiTracking().fit(walks).track(ObfuscatedTraces.unchanged(walks))
+    guess = ViterbiTracking().fit(walks).track(ObfuscatedTraces.from_traces(walks))
     assert np.array_equal(guess, walks.place_index)
 
 

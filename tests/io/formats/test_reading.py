@@ -98,7 +98,7 @@ def test_what_is_written_by_the_front_door_is_read_by_it(
     assert ta.write(points, tmp_path / "p.csv") == [tmp_path / "p.csv"]
     assert ta.read(tmp_path / "p.csv").traces == points
     walks = make_walks()
-    hidden = ObfuscatedTraces.unchanged(walks)
+    hidden = ObfuscatedTraces.from_traces(walks)
     ta.write(hidden, tmp_path / "pub.csv", to="pwscup")
     assert ta.io.pwscup.read_anonymized(tmp_path / "pub.csv", walks.places) == hidden
     ta.write(hidden, tmp_path / "pub.parquet")

@@ -101,7 +101,7 @@ def test_several_events_at_one_instant_keep_their_order(tmp_path: Path) -> None:
 
 def test_users_without_events_are_the_originals(tmp_path: Path) -> None:
     original = Traces.from_dense([[0, 1], [-1, -1]], traces_at(NAMES).places, CLOCK, user_ids=["a", "b"])
-    write(ObfuscatedTraces.unchanged(original), tmp_path / "x.csv")
+    write(ObfuscatedTraces.from_traces(original), tmp_path / "x.csv")
     assert read_released(tmp_path / "x.csv", original).traces.n_users == 2
     assert read_released(tmp_path / "x.csv").traces.n_users == 1
 
@@ -115,7 +115,7 @@ def test_a_table_of_released_traces_is_no_table_of_points(tmp_path: Path) -> Non
 def test_plain_traces_are_released_as_they_are(tmp_path: Path) -> None:
     original = traces_at(NAMES)
     write(original, tmp_path / "x.csv")
-    assert read_released(tmp_path / "x.csv", original).traces == ObfuscatedTraces.unchanged(original)
+    assert read_released(tmp_path / "x.csv", original).traces == ObfuscatedTraces.from_traces(original)
 
 
 def test_the_contests_files_are_read_by_the_same_function(
@@ -243,7 +243,7 @@ def test_times_are_released_to_the_second(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("interval_s", [60, 1200, 3600, 86_400])
 def test_local_seconds_survive_any_clock(tmp_path: Path, interval_s: int) -> None:
     clock = Clock(instants_per_day=86_400 // interval_s, interval_s=interval_s, first_day=CLOCK.first_day)
-    write(ObfuscatedTraces.unchanged(stamped()), tmp_path / "x.csv")
+    write(ObfuscatedTraces.from_traces(stamped()), tmp_path / "x.csv")
     read = read_released(tmp_path / "x.csv", clock=clock).traces
     assert read.clock == clock
     write(read, tmp_path / "y.csv")
@@ -251,7 +251,7 @@ def test_local_seconds_survive_any_clock(tmp_path: Path, interval_s: int) -> Non
 
 
 def test_times_on_instants_are_instants_alone(tmp_path: Path) -> None:
-    write(ObfuscatedTraces.unchanged(stamped()).without_timestamps(), tmp_path / "x.csv")
+    write(ObfuscatedTraces.from_traces(stamped()).without_timestamps(), tmp_path / "x.csv")
     assert read_released(tmp_path / "x.csv").traces.timestamps is None
     again = read_released(tmp_path / "x.csv", stamped()).traces
     assert again.timestamps is None, "the file does not know them, whatever the original does"
@@ -259,7 +259,7 @@ def test_times_on_instants_are_instants_alone(tmp_path: Path) -> None:
 
 def test_the_times_of_the_file_count_within_an_instant(tmp_path: Path) -> None:
     original = stamped()
-    write(ObfuscatedTraces.unchanged(original), tmp_path / "x.csv")
+    write(ObfuscatedTraces.from_traces(original), tmp_path / "x.csv")
     text = (tmp_path / "x.csv").read_text().replace("14:04:27", "14:30:00")
     (tmp_path / "x.csv").write_text(text)
     read = read_released(tmp_path / "x.csv", original).traces

@@ -103,7 +103,7 @@ def test_ties_for_the_last_hotspots_are_shared() -> None:
 
 def test_points_that_left_the_area_count_at_its_border() -> None:
     original = GpsTraces.from_points([1, 1], [0, 1], [39.9, 39.0], [116.3, 116.3])
-    released = original.moved([41.0, 39.9], [116.3, 116.3])
+    released = original.with_positions([41.0, 39.9], [116.3, 116.3])
     counts = count_released_points(original, released, tessellation(BEIJING, 1000.0))
     assert counts.sum() == 1
     assert counts.reshape(22, 21)[-1].sum() == 1
@@ -153,7 +153,7 @@ def test_with_a_margin_what_leaves_the_area_is_no_longer_heaped_on_its_border() 
     latitude = np.concatenate([np.full(5, 35.01), np.full(5, 35.0001)])
     times = np.arange(10) * 1000
     original = GpsTraces.from_points(["a"] * 10, times, latitude, np.full(10, 139.01))
-    released = original.moved(np.where(latitude < 35.005, 34.99, latitude), original.longitude)
+    released = original.with_positions(np.where(latitude < 35.005, 34.99, latitude), original.longitude)
     clipped, wide = (
         hotspots(original, released, area=area, expected_noise_m=100, rounds=0, margin_km=margin)
         for margin in (0, 3)

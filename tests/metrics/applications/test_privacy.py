@@ -52,7 +52,7 @@ def test_without_points_at_night_there_is_no_home() -> None:
 
 def test_the_error_is_the_geodesic_distance() -> None:
     original = GpsTraces.from_points([1] * 3, [0, 1, 2], [0.0] * 3, [0.0, 1.0, 2.0])
-    error = distance_error(original, original.moved([0.0] * 3, [0.0, 1.001, 2.002]))
+    error = distance_error(original, original.with_positions([0.0] * 3, [0.0, 1.001, 2.002]))
     assert error.mean_m == pytest.approx(111.3195, abs=1e-3)
     assert (error.points, error.unmatched) == (3, 0)
 

@@ -56,7 +56,7 @@ def held() -> SimulatedContest:
 
 @pytest.fixture(scope="module")
 def html(held: SimulatedContest) -> str:
-    return contest_report(held.account("tracearena demo --teams 7 --seed 5")).html()
+    return contest_report(held.to_report_data("tracearena demo --teams 7 --seed 5")).html()
 
 
 def test_every_section_is_there(html: str) -> None:
@@ -121,7 +121,7 @@ def test_teams_within_the_margin_are_named(held: SimulatedContest) -> None:
 
 @pytest.mark.parametrize("teams", [2, 21])
 def test_any_number_of_teams_has_a_page(teams: int) -> None:
-    page = contest_report(hold(teams).account("tracearena demo")).html()
+    page = contest_report(hold(teams).to_report_data("tracearena demo")).html()
     assert re.findall(r"<h2 [^>]*>(.*?)</h2>", page) == [escape(section) for section in SECTIONS]
     assert len(figures(page)) >= 10
 
@@ -178,4 +178,4 @@ def test_a_contest_in_which_nobody_did_anything_has_a_page() -> None:
 
 
 def test_the_same_contest_makes_the_same_page(held: SimulatedContest, html: str) -> None:
-    assert contest_report(held.account("tracearena demo --teams 7 --seed 5")).html() == html
+    assert contest_report(held.to_report_data("tracearena demo --teams 7 --seed 5")).html() == html

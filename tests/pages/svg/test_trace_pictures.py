@@ -70,7 +70,7 @@ def test_the_captions_of_the_crowds_are_true() -> None:
 
 
 def test_nothing_is_lost_where_nothing_was_changed() -> None:
-    same = ObfuscatedTraces.unchanged(people())
+    same = ObfuscatedTraces.from_traces(people())
     assert count_noon_crowds(people(), same).off == 0
     assert losses_picture(people(), same, 2.0).caption.startswith("Where usefulness is lost: 0%")
 
@@ -87,8 +87,8 @@ def test_losses_add_up_to_the_utility() -> None:
 def test_places_without_a_grid_have_a_map_too() -> None:
     places = Places([35.0, 35.01, 35.02], [139.0, 139.01, 139.0])
     original = Traces.from_dense([[0, 1, 2]], places, Clock(instants_per_day=24, interval_s=3600))
-    for picture in (losses_picture(original, ObfuscatedTraces.unchanged(original), 2.0),
-                    day_picture(original, ObfuscatedTraces.unchanged(original))):  # fmt: skip
+    for picture in (losses_picture(original, ObfuscatedTraces.from_traces(original), 2.0),
+                    day_picture(original, ObfuscatedTraces.from_traces(original))):  # fmt: skip
         assert tree(picture).attrib["role"] == "img"
 
 
@@ -110,7 +110,7 @@ def test_the_caption_of_the_distances_is_true() -> None:
     assert told[0] == pytest.approx((far == 0).mean(), abs=6e-4)
     assert told[1] == pytest.approx((far >= 2).mean(), abs=6e-4)
     assert told[-1] == 0
-    assert found.released.sum() + found.hidden == pytest.approx(1)
+    assert found.total_shares.sum() + found.hidden == pytest.approx(1)
 
 
 def test_the_limit_stands_between_the_bars_it_parts() -> None:
@@ -146,7 +146,7 @@ def test_a_day_shows_moves_sets_and_deletions() -> None:
 def test_a_day_without_events_has_a_picture() -> None:
     clock = Clock(instants_per_day=2)
     original = Traces.from_dense([[0, 1, -1, -1]], small(), clock)
-    picture = day_picture(original, ObfuscatedTraces.unchanged(original), 0, 1)
+    picture = day_picture(original, ObfuscatedTraces.from_traces(original), 0, 1)
     assert picture.caption.startswith("Person 1, of 0 times")
     assert picture.table_rows == ()
 

@@ -101,7 +101,7 @@ def test_bounds_of_a_trace_under_its_own_user_hold_and_are_tight(kind):
     whole = model(kind, np.random.default_rng(5))
     table, owner = traces(whole)
     exact = whole.log_likelihoods(table, owner)
-    near, low, high = whole.bounded_log_likelihoods(table, owner)
+    near, low, high = whole.bound_log_likelihoods(table, owner)
     room = 1e-9 * (1 + np.abs(low))
     assert (low - room <= exact[:, -1]).all()
     assert (exact[:, -1] <= high + room).all()

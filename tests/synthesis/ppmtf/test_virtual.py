@@ -190,7 +190,7 @@ def test_a_precision_that_is_none_is_refused():
 
 def test_seen_cells_of_unknown_origin_are_checked():
     good = np.array([0, 3], np.int64)
-    assert SeenCells.checked(2, 2, good, good).next_places()[1].tolist() == [0, 1]
+    assert SeenCells.from_arrays(2, 2, good, good).next_places()[1].tolist() == [0, 1]
     for bad in (good[::-1].copy(), np.array([0, 4]), np.array([-1, 0]), good.astype(float), good[None]):
         with pytest.raises(DataError):
-            SeenCells.checked(2, 2, bad, good)
+            SeenCells.from_arrays(2, 2, bad, good)

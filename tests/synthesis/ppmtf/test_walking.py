@@ -66,7 +66,7 @@ def test_a_slow_pace_leaves_people_where_they_are_but_for_home_time() -> None:
 
 def test_the_hours_before_are_those_of_the_first_slot(model, seen) -> None:
     walk = DayWalk(before=6, home=6)
-    stretched, cells, home = walk.stretched(model, seen)
+    stretched, cells, home = walk.stretch_model(model, seen)
     learned, at_home = walk.order(model.slot_of)
     assert len(learned) == 26
     assert home[stretched.slot_of].tolist() == at_home.tolist()

@@ -55,21 +55,21 @@ class InformedAttack(MatchingAttack):
         return parse_mechanism(name)
 
     @property
-    def waits(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Whether the attack has to be told its defence before it can be made."""
         return self.mechanism == ADAPTIVE
 
-    def against(self, defence: Obfuscator) -> Self:
+    def with_mechanism(self, defence: Obfuscator) -> Self:
         """Return the same attack, fitted to the same users, told the defence that it meets."""
         require_fitted(self, "matcher_")
         matcher: Any = self.matcher_
         return copy.copy(self).use(matcher.against(defence))
 
-    def _ready(self) -> None:
+    def _check_informed(self) -> None:
         """Refuse an attack that was never told its defence."""
         require_fitted(self, "matcher_")
         matcher: Any = self.matcher_
-        if self.waits and matcher.mechanism is None:
+        if self.is_adaptive and matcher.mechanism is None:
             parse_mechanism(self.mechanism)
 
 
@@ -92,7 +92,7 @@ class LikelihoodAttack(InformedAttack):
 
     def matcher(self) -> BayesMatcher:
         """Return the matcher, not yet fitted."""
-        mechanism = None if self.waits else parse_mechanism(self.mechanism)
+        mechanism = None if self.is_adaptive else parse_mechanism(self.mechanism)
         return BayesMatcher(mechanism=mechanism, weights=self.weights)
 
 
@@ -108,19 +108,19 @@ class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
 
     def identify(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> IdTable:
         """Return the inferred ID table."""
-        self._ready()
+        self._check_informed()
         return super().identify(anonymized, seed=seed)
 
     def identify_from(self, match: Match, anonymized: ObfuscatedTraces) -> IdTable:
         """Return the inferred ID table by the evidence that the attack looks at."""
         assert isinstance(match, BayesMatch)
-        chosen = match.by(*self.kinds) if self.kinds else match.best
+        chosen = match.assign_by(*self.kinds) if self.kinds else match.best
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[chosen])
 
     def rank_from(self, match: Match) -> NDArray[np.int64]:
         """Return the likeliest users of each pseudonym by the evidence that the attack looks at."""
         assert isinstance(match, BayesMatch)
-        return match.ranked_by(*self.kinds) if self.kinds else match.ranked
+        return match.rank_by(*self.kinds) if self.kinds else match.ranked
 
 
 @dataclass(kw_only=True)
@@ -167,7 +167,7 @@ class BayesInference(LikelihoodAttack, MatchingInference):
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return one place for every user and instant."""
-        self._ready()
+        self._check_informed()
         return super().infer(anonymized, seed=seed)
 
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
@@ -300,7 +300,7 @@ class HabitsInference(TraceInferenceAttack):
             raise DataError("the reference traces have no users")
         around = Neighbourhoods.of(reference.places, self.limit_km)
         self.reference_ = reference
-        habits = TimeProfiles.in_rhythm(reference, around)
+        habits = TimeProfiles.with_fitted_kernel(reference, around)
         worth = weigh_sensitive_places(reference, self.sensitive_weight)
         self.answers_ = choose_profile_answers(habits, around, self.limit_km, worth)
         return self
@@ -331,12 +331,12 @@ def choose_profile_answers(
     length = habits.clock.instants_per_day
     answers = np.empty((habits.n_users, length), np.int32)
     worth = np.maximum(1 - around.distance_km / limit_km, 0.0)
-    common = habits.common_gains(around, worth, sensitive)
+    common = habits.compute_population_gains(around, worth, sensitive)
 
     def work(block: int, first: int, stop: int) -> None:
         profile, gains = np.empty((2, habits.n_places, length))
         for user in range(first, stop):
-            habits.of_user(user, profile)
+            habits.user_profile(user, profile)
             share = OTHERS / (1 + OTHERS) if habits.offsets[user + 1] > habits.offsets[user] else 1.0
             near = around.offsets, around.members, worth
             compute_profile_gains(profile, habits.population, common, share, sensitive, *near, gains)

@@ -56,7 +56,7 @@ class Channel:
         offsets = np.searchsorted(self.places[order], np.arange(n_places + 1))
         return offsets.astype(np.int64), symbols[order], self.values[order]
 
-    def sharpened(self, n_places: int) -> Channel:
+    def sharpen(self, n_places: int) -> Channel:
         """Return an emission of narrower noise, which at each place is answered as often in all.
 
         An attacker who is told planar Laplace noise and believes in less of it told virtual users apart

@@ -58,10 +58,10 @@ def _estimate_channel(
 ) -> Channel:
     """Match and estimate in turn, until the law changes no more."""
     rings = DistanceRings.of(reference.places)
-    law = rings.start()
+    law = rings.initial_shares()
     emission = emissions.build_truthful_channel(symbols)
     for _ in range(ROUNDS):
-        emission = rings.emission(symbols, reference.places, law)
+        emission = rings.build_channel(symbols, reference.places, law)
         made = SimulatedRelease(symbols, said, (), emission)
         evidence = Evidence(reference, anonymized, made, around, habits, quick=True)
         table = double_centre(evidence.pairs, np.stack([evidence.polya, evidence.home], axis=1))
@@ -75,12 +75,14 @@ def _estimate_channel(
             np.where(evidence.pairs.users == user[evidence.pairs.traces], weight, 0),
         )
         witnesses = np.argsort(-sure, kind="stable")[:ESTIMATION_TRACES]
-        new = rings.maximised(law, anonymized, said, witnesses, user[witnesses], habits, reference.places)
+        new = rings.maximise_likelihood(
+            law, anonymized, said, witnesses, user[witnesses], habits, reference.places
+        )
         if np.abs(new - law).sum() < 0.01:
             law = new
             break
         law = new
-    return rings.emission(symbols, reference.places, law)
+    return rings.build_channel(symbols, reference.places, law)
 
 
 class DistanceRings:
@@ -113,7 +115,7 @@ class DistanceRings:
         numbers = np.diff(np.concatenate([[0.0], inside, [len(points)]]))
         return cls(edges, np.maximum(numbers, 1e-9))
 
-    def start(self) -> Floats:
+    def initial_shares(self) -> Floats:
         """Return the share of each ring to begin with: half stays, half is moved by about a kilometre."""
         middle = np.concatenate([[0.0], (self.edges_km[1:] + self.edges_km[:-1]) / 2, [self.edges_km[-1]]])
         law = self.numbers * np.exp(-middle / 0.4)
@@ -121,11 +123,11 @@ class DistanceRings:
         law[-1] = 0.05 * law.sum()
         return np.asarray(law / law.sum())
 
-    def emission(self, symbols: ObservationAlphabet, places: Places, law: Floats) -> Channel:
+    def build_channel(self, symbols: ObservationAlphabet, places: Places, law: Floats) -> Channel:
         """Return the emission of a law."""
         return emissions.build_distance_channel(symbols, places, self.edges_km, law / self.numbers)
 
-    def near(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    def list_nearby(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
         """Return the places in all rings of each place but the last: offsets, places and rings."""
         if self._near is None:
             from scipy.spatial import KDTree
@@ -138,7 +140,7 @@ class DistanceRings:
             self._near = offsets.astype(np.int64), found["j"].astype(np.int32), ring.astype(np.int64)
         return self._near
 
-    def maximised(
+    def maximise_likelihood(
         self,
         law: Floats,
         anonymized: ObfuscatedTraces,
@@ -158,8 +160,10 @@ class DistanceRings:
             own = slice(anonymized.offsets[trace], anonymized.offsets[trace + 1])
             chosen = single[own]
             found = np.empty((int(chosen.sum()), len(law)))
-            profile = habits.of_user(int(user))
-            compute_ring_shares(said[own][chosen], time[own][chosen], profile, *self.near(places), found)
+            profile = habits.user_profile(int(user))
+            compute_ring_shares(
+                said[own][chosen], time[own][chosen], profile, *self.list_nearby(places), found
+            )
             shares.append(found)
         table = np.concatenate(shares) / self.numbers
         if not len(table):

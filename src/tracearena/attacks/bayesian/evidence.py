@@ -56,26 +56,26 @@ class Evidence:
     quick: bool = False
     chosen: CandidatePairs | None = None
 
-    def on(self, pairs: CandidatePairs) -> Evidence:
+    def for_pairs(self, pairs: CandidatePairs) -> Evidence:
         """Return the same evidence for other pairs."""
         return replace(self, chosen=pairs)
 
     @property
     def pairs(self) -> CandidatePairs:
         """The pairs worth a look: all, or as many of the best as can be looked at closely."""
-        return self._first_look[0]
+        return self._candidate_pairs[0]
 
     @cached_property
-    def _first_look(self) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
+    def _candidate_pairs(self) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
         """The pairs, and how often and when symbols are said of each, where that is kept."""
         if self.chosen is not None:
             return self.chosen, None
         n_traces, n_users = self.anonymized.n_users, self.reference.n_users
         events = max(self.anonymized.n_events, self.reference.n_events, 1)
         keep = int(max(_WORK / events, _FEWEST))
-        tables: list[Table] = [self._polya.table(self._bags)]
+        tables: list[Table] = [self._polya_model.table(self._release_counts)]
         if not self.quick:
-            tables.append(self._profile.table())
+            tables.append(self._profile_likelihood.table())
         return find_best_pairs(tables, n_traces, n_users, keep)
 
     def __call__(self, name: str) -> NDArray[np.float64]:
@@ -86,17 +86,17 @@ class Evidence:
     @cached_property
     def polya(self) -> NDArray[np.float64]:
         """How often each symbol is said."""
-        pairs, looked = self._first_look
-        return self._polya.scores(self._bags, pairs) if looked is None else looked[0]
+        pairs, looked = self._candidate_pairs
+        return self._polya_model.scores(self._release_counts, pairs) if looked is None else looked[0]
 
     @cached_property
     def home(self) -> NDArray[np.float64]:
         """The same in the first and in the last hour of the day."""
         known = is_home_hour(self.reference.clock, self.reference.instants)
         seen = is_home_hour(self.anonymized.clock, self.anonymized.instants)
-        visits = self._visits(known)
-        bags = self._bags_of(self.anonymized, self.made.said, seen)
-        return self._sent(visits).scores(bags, self.pairs)
+        visits = self._count_visits(known)
+        bags = self._count_observations(self.anonymized, self.made.said, seen)
+        return self._build_polya_model(visits).scores(bags, self.pairs)
 
     @cached_property
     def rehearsal(self) -> NDArray[np.float64]:
@@ -104,7 +104,9 @@ class Evidence:
         every = np.ones(self.reference.n_events, bool)
         n = len(self.made.symbols)
         runs = [
-            PolyaModel.seen(self._bags_of(self.reference, one, every), n).scores(self._bags, self.pairs)
+            PolyaModel.from_counts(self._count_observations(self.reference, one, every), n).scores(
+                self._release_counts, self.pairs
+            )
             for one in self.made.rehearsed
         ]
         return np.asarray(np.logaddexp.reduce(runs) - np.log(len(runs)))
@@ -112,14 +114,14 @@ class Evidence:
     @cached_property
     def profile(self) -> NDArray[np.float64]:
         """Where one is at each time of day."""
-        pairs, looked = self._first_look
-        return self._profile.scores(pairs) if looked is None or self.quick else looked[1]
+        pairs, looked = self._candidate_pairs
+        return self._profile_likelihood.scores(pairs) if looked is None or self.quick else looked[1]
 
     @cached_property
     def markov(self) -> NDArray[np.float64]:
         """Where one goes next: the trace by the user's habits, and the user by the trace's."""
-        known = self._steps_of(self.reference, self.made.rehearsed[0])
-        seen = self._steps
+        known = self._build_steps(self.reference, self.made.rehearsed[0])
+        seen = self._release_steps
         n = len(self.made.symbols)
         usual = PopulationTransitions.of(TransitionCounts.of(known, n), n)
         forth = compute_markov_scores(self.pairs, self.made.symbols, seen, known, self.habits, usual)
@@ -130,44 +132,46 @@ class Evidence:
         return forth + back
 
     @cached_property
-    def _bags(self) -> ObservationCounts:
-        return self._bags_of(self.anonymized, self.made.said, np.ones(self.anonymized.n_events, bool))
+    def _release_counts(self) -> ObservationCounts:
+        return self._count_observations(
+            self.anonymized, self.made.said, np.ones(self.anonymized.n_events, bool)
+        )
 
     @cached_property
-    def _polya(self) -> PolyaModel:
-        return self._sent(self._visits(np.ones(self.reference.n_events, bool)))
+    def _polya_model(self) -> PolyaModel:
+        return self._build_polya_model(self._count_visits(np.ones(self.reference.n_events, bool)))
 
     @cached_property
-    def _profile(self) -> ProfileLikelihood:
-        return ProfileLikelihood(self._steps, self.habits, self._emission)
+    def _profile_likelihood(self) -> ProfileLikelihood:
+        return ProfileLikelihood(self._release_steps, self.habits, self._channel)
 
     @cached_property
-    def _steps(self) -> ObservationSteps:
-        return self._steps_of(self.anonymized, self.made.said)
+    def _release_steps(self) -> ObservationSteps:
+        return self._build_steps(self.anonymized, self.made.said)
 
-    def _sent(self, visits: ObservationCounts) -> PolyaModel:
-        return PolyaModel.through(visits, self._emission, self.made.symbols.n_places)
+    def _build_polya_model(self, visits: ObservationCounts) -> PolyaModel:
+        return PolyaModel.from_visits(visits, self._channel, self.made.symbols.n_places)
 
     @cached_property
-    def _emission(self) -> Channel:
+    def _channel(self) -> Channel:
         """What is believed of the mechanism where traces are matched."""
         made = self.made
-        return made.emission.sharpened(made.symbols.n_places) if made.by_event else made.emission
+        return made.emission.sharpen(made.symbols.n_places) if made.by_event else made.emission
 
-    def _visits(self, chosen: NDArray[np.bool_]) -> ObservationCounts:
+    def _count_visits(self, chosen: NDArray[np.bool_]) -> ObservationCounts:
         traces = self.reference
         return ObservationCounts.of(
             traces.user_index[chosen], traces.place_index[chosen], traces.n_users, self.made.symbols.n_places
         )
 
-    def _bags_of(
+    def _count_observations(
         self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32], chosen: NDArray[np.bool_]
     ) -> ObservationCounts:
         return ObservationCounts.of(
             traces.user_index[chosen], symbols[chosen], traces.n_users, len(self.made.symbols)
         )
 
-    def _steps_of(self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32]) -> ObservationSteps:
+    def _build_steps(self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32]) -> ObservationSteps:
         return ObservationSteps.of(traces.user_index, traces.instants, symbols, traces.clock, traces.n_users)
 
 
@@ -184,7 +188,7 @@ def halve_evidence(evidence: Evidence) -> Evidence:
     days = released.clock.day_of(released.instants)
     unit = days if len(np.unique(days)) > 1 else released.instants
     kept = np.unique(unit, return_inverse=True)[1] % 2 == 0
-    made = evidence.made.of_events(kept, np.ones(evidence.reference.n_events, bool))
+    made = evidence.made.take_events(kept, np.ones(evidence.reference.n_events, bool))
     return replace(evidence, anonymized=released.keep(kept), made=made)
 
 

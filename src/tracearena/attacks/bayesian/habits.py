@@ -108,7 +108,7 @@ class TimeProfiles:
         )
 
     @classmethod
-    def in_rhythm(cls, reference: Traces, around: Neighbourhoods) -> TimeProfiles:
+    def with_fitted_kernel(cls, reference: Traces, around: Neighbourhoods) -> TimeProfiles:
         """Count the visits of every user, and find how far these people keep to times of day."""
         usual = cls.of(reference, around)
         found = rhythm.fit_temporal_kernel(reference, usual.population, OTHERS)
@@ -128,7 +128,7 @@ class TimeProfiles:
             *visits, self.in_time, space.offsets, space.members, space.weights, self.population
         )
 
-    def of_user(self, user: int, profile: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def user_profile(self, user: int, profile: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return places × times of day: where the user tends to be."""
         from tracearena.attacks.bayesian._matching_kernels import fill_profile
 
@@ -149,7 +149,7 @@ class TimeProfiles:
         )
         return profile
 
-    def common_gains(
+    def compute_population_gains(
         self, around: Neighbourhoods, worth: NDArray[np.float64], sensitive: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return places × times of day: what each answer is worth by the population's habits."""

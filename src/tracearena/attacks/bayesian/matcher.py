@@ -63,17 +63,17 @@ class BayesMatcher(Matcher):
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         self.around_ = Neighbourhoods.of(reference.places, self.limit_km)
-        self.habits_ = TimeProfiles.in_rhythm(reference, self.around_)
+        self.habits_ = TimeProfiles.with_fitted_kernel(reference, self.around_)
         return self
 
-    def against(self, mechanism: Algorithm | None) -> BayesMatcher:
+    def with_mechanism(self, mechanism: Algorithm | None) -> BayesMatcher:
         """Return the same matcher, fitted to the same users, for another defence."""
         other = BayesMatcher(mechanism=mechanism, limit_km=self.limit_km, weights=self.weights)
         for name in ("user_ids_", "reference_", "around_", "habits_"):
             setattr(other, name, getattr(self, name))
         return other
 
-    def settled(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> BayesMatcher:
+    def with_detected_mechanism(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> BayesMatcher:
         """Return who believes in the defence that is suspected, or in what was estimated event by event.
 
         Who suspects a defence goes on as one who was told: the two are equal.
@@ -87,7 +87,7 @@ class BayesMatcher(Matcher):
         made = estimate_mechanism(
             self.reference_, anonymized, self.around_, self.habits_, child_seed(root, 0)
         )
-        other = self.against(detect_mechanism(self.reference_, anonymized, made, child_seed(root, 2)))
+        other = self.with_mechanism(detect_mechanism(self.reference_, anonymized, made, child_seed(root, 2)))
         if other.mechanism is None:
             other.estimate_ = made
         return other
@@ -96,19 +96,21 @@ class BayesMatcher(Matcher):
         """Collect the evidence; what it is worth is worked out when it is asked for."""
         require_fitted(self, "reference_")
         root = seed_sequence(seed)
-        settled = self.settled(anonymized, seed=root)
+        settled = self.with_detected_mechanism(anonymized, seed=root)
         if settled is not self:
             return settled.match(anonymized, seed=root)
-        evidence = self.evidence(anonymized, seed=root)
+        evidence = self.collect_evidence(anonymized, seed=root)
         if self.weights is not None:
             return BayesMatch(evidence, weights=dict(self.weights))
-        return BayesMatch(evidence, self._lesson(self._treatment, evidence.made, child_seed(root, 1)))
+        return BayesMatch(
+            evidence, self._build_calibration_set(self._place_mechanism, evidence.made, child_seed(root, 1))
+        )
 
-    def evidence(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Evidence:
+    def collect_evidence(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Evidence:
         """Return what can be compared by a settled matcher."""
         check_places(self.reference_, anonymized)
         check_same_clock(self.reference_, anonymized)
-        treatment, made = self._treatment, self.estimate_
+        treatment, made = self._place_mechanism, self.estimate_
         if treatment is not None:
             made = rehearsal.simulate_mechanism(
                 treatment, self.reference_, anonymized, child_seed(seed_sequence(seed), 0)
@@ -117,7 +119,7 @@ class BayesMatcher(Matcher):
         return Evidence(self.reference_, anonymized, made, self.around_, self.habits_)
 
     @property
-    def _treatment(self) -> Algorithm | None:
+    def _place_mechanism(self) -> Algorithm | None:
         """What the mechanism does to places: one that hands whole traces to others does nothing to them.
 
         Neither does a defence of time, by itself or as a stage of a pipeline.
@@ -129,7 +131,9 @@ class BayesMatcher(Matcher):
             return NoObfuscation() if part is None or isinstance(part, Cheating) else part
         return self.mechanism
 
-    def _lesson(self, treatment: Algorithm | None, made: SimulatedRelease, seed: Any) -> Evidence | None:
+    def _build_calibration_set(
+        self, treatment: Algorithm | None, made: SimulatedRelease, seed: Any
+    ) -> Evidence | None:
         """Cut the reference in two by time, and release the later half as the mechanism would."""
         halves = split_by_time(self.reference_)
         if halves is None:
@@ -143,9 +147,9 @@ class BayesMatcher(Matcher):
         pupils = _choose_calibration_users(before, after, generator(child_seed(seed, 0)))
         if len(pupils) < FEWEST_CALIBRATION_USERS:
             return None
-        return self.compare(before, released, pupils, made, child_seed(seed, 2))
+        return self.build_calibration_evidence(before, released, pupils, made, child_seed(seed, 2))
 
-    def compare(
+    def build_calibration_evidence(
         self,
         before: Traces,
         released: ObfuscatedTraces,
@@ -164,7 +168,7 @@ class BayesMatcher(Matcher):
         estimate
             What is known of the mechanism where it was estimated; the release then says its symbols.
         """
-        treatment = self._treatment
+        treatment = self._place_mechanism
         if isinstance(treatment, Obfuscator):
             made = rehearsal.simulate_mechanism(treatment, before, released, seed)
         else:
@@ -172,7 +176,7 @@ class BayesMatcher(Matcher):
             said = np.where(released.is_set, len(released.places) + released.set_index, released.codes)
             mine = rehearsal.draw_observations(before, estimate.emission, estimate.said, seed)
             made = SimulatedRelease(estimate.symbols, said.astype(np.int32), (mine,), estimate.emission)
-        made = made.of_events(np.isin(released.user_index, users), np.isin(before.user_index, users))
+        made = made.take_events(np.isin(released.user_index, users), np.isin(before.user_index, users))
         taught, tested = before.take_users(users), released.take_users(users)
         return Evidence(
             taught, tested, made, self.around_, TimeProfiles.of(taught, self.around_, self.habits_.in_time)

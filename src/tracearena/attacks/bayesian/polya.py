@@ -68,7 +68,7 @@ class PolyaModel:
     alpha: NDArray[np.float64]
 
     @classmethod
-    def through(cls, visits: ObservationCounts, emission: Channel, n_places: int) -> PolyaModel:
+    def from_visits(cls, visits: ObservationCounts, emission: Channel, n_places: int) -> PolyaModel:
         """Send the visits of every user through the mechanism: a_u(y) = Σ_x c_u(x) E(y|x)."""
         from scipy.sparse import csr_array
 
@@ -91,7 +91,7 @@ class PolyaModel:
         )
 
     @classmethod
-    def seen(cls, bags: ObservationCounts, n_symbols: int) -> PolyaModel:
+    def from_counts(cls, bags: ObservationCounts, n_symbols: int) -> PolyaModel:
         """Take the counts of released traces as they are."""
         floor = np.full(n_symbols, 1e-6)
         return cls._with_prior(
@@ -144,14 +144,14 @@ class PolyaModel:
         baseline, said = self.baseline(bags), bags.totals.astype(np.float64)
 
         def block(first: int, stop: int) -> NDArray[np.float64]:
-            expected = self._expected(first, stop, used, place_of)
+            expected = self._compute_expectation(first, stop, used, place_of)
             scores = np.empty((n_traces, stop - first))
             score_polya_block(expected, self.totals[first:stop] + ALPHA, *occurrences, said, baseline, scores)
             return scores
 
         return block
 
-    def _expected(
+    def _compute_expectation(
         self, first: int, stop: int, used: NDArray[np.int32], place_of: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         expected = self.alpha[used][:, None] + self.floor[used][:, None] * self.totals[None, first:stop]

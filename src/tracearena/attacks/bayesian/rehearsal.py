@@ -43,7 +43,7 @@ class SimulatedRelease:
     emission: Channel
     by_event: bool = True
 
-    def of_events(self, seen: NDArray[np.bool_], known: NDArray[np.bool_]) -> SimulatedRelease:
+    def take_events(self, seen: NDArray[np.bool_], known: NDArray[np.bool_]) -> SimulatedRelease:
         """Return what is said of some anonymized and of some reference events."""
         return replace(self, said=self.said[seen], rehearsed=tuple(one[known] for one in self.rehearsed))
 

@@ -51,7 +51,7 @@ class Neighbourhoods:
         offsets = np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int64)
         return cls(offsets, near[found].astype(np.int32), distance[found])
 
-    def weighted(self, weight: NDArray[np.float64]) -> NeighbourWeights:
+    def build_weights(self, weight: NDArray[np.float64]) -> NeighbourWeights:
         """Put weights on the surroundings, which sum to 1 for each place."""
         rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         total = np.bincount(rows, weight, len(self.offsets) - 1)

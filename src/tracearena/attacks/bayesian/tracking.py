@@ -127,7 +127,7 @@ def infer_places(
     table[anonymized.user_index[told], anonymized.instants[told] - anonymized.span[0]] = said[told]
     answers = np.empty((habits.n_users, anonymized.n_instants), np.int32)
     worth = np.maximum(1 - around.distance_km / limit_km, 0.0)
-    common = habits.common_gains(around, worth, sensitive)
+    common = habits.compute_population_gains(around, worth, sensitive)
     first_time = int(anonymized.clock.time_of_day(anonymized.span[0]))
 
     def work(block: int, first: int, stop: int) -> None:

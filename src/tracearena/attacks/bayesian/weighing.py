@@ -69,7 +69,7 @@ class BayesMatch:
         self._by: dict[tuple[str, ...], NDArray[np.int64]] = {}
         self._answers: dict[tuple[float, ...], Traces] = {}
 
-    def by(self, *kinds: str) -> NDArray[np.int64]:
+    def assign_by(self, *kinds: str) -> NDArray[np.int64]:
         """Return the user of each pseudonym by the sum of some kinds of evidence, one to one."""
         if kinds not in self._by:
             scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
@@ -93,16 +93,16 @@ class BayesMatch:
         if self.lesson is None or not len(self.lesson.pairs.users):
             return dict(zip(self._kinds, self._mixtures[0].tolist(), strict=True))
         truth = np.arange(self.lesson.anonymized.n_users)
-        found = self.learnt(self.lesson, truth)
+        found = self.learn_kind_weights(self.lesson, truth)
         if self.lesson.made.by_event:
             return found
         # A disguise is as wrong in a long trace as in a short one: scores grow, and are no truer for it.
         shorter = halve_evidence(self.lesson)
-        long, short = ((one.pairs, self._weighed(one, found)) for one in (self.lesson, shorter))
+        long, short = ((one.pairs, self._weigh_evidence(one, found)) for one in (self.lesson, shorter))
         factor = estimate_length_scale(long, short, truth)
         return {kind: factor * weight for kind, weight in found.items()}
 
-    def learnt(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
+    def learn_kind_weights(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
         """Return how much each kind of evidence is worth where the user of each trace is known."""
         found = learn_weights(evidence.pairs, _stack_evidence(evidence, self._kinds), truth, self._mixtures)
         return dict(zip(self._kinds, found.tolist(), strict=True))
@@ -118,7 +118,7 @@ class BayesMatch:
     @cached_property
     def scores(self) -> Floats:
         """The weighed evidence of each pair."""
-        return self._weighed(self.evidence, self.weights)
+        return self._weigh_evidence(self.evidence, self.weights)
 
     @cached_property
     def certainty(self) -> Floats:
@@ -140,16 +140,16 @@ class BayesMatch:
         """The likeliest users of each pseudonym, the one whom it was given first."""
         return rank_users(self.evidence.pairs, self.scores, self.best)
 
-    def ranked_by(self, *kinds: str) -> NDArray[np.int64]:
+    def rank_by(self, *kinds: str) -> NDArray[np.int64]:
         """Return the same by the sum of some kinds of evidence."""
         scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
-        return rank_users(self.evidence.pairs, scores, self.by(*kinds))
+        return rank_users(self.evidence.pairs, scores, self.assign_by(*kinds))
 
     @property
     def _kinds(self) -> tuple[str, ...]:
         return KINDS[:-1] if self.evidence.made.by_event else KINDS
 
-    def _weighed(self, evidence: Evidence, weights: dict[str, float]) -> Floats:
+    def _weigh_evidence(self, evidence: Evidence, weights: dict[str, float]) -> Floats:
         # What is worth nothing need not be worked out.
         kinds = [kind for kind in self._kinds if weights[kind]] or list(self._kinds[:1])
         return np.asarray(_stack_evidence(evidence, kinds) @ np.array([weights[kind] for kind in kinds]))

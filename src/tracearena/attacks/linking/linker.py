@@ -89,7 +89,7 @@ class LinkMatch(Match):
     @cached_property
     def scores(self) -> Floats:
         """The evidence for each pair."""
-        return self._weighed(range(len(self.prepared)), self.weights)
+        return self._weigh_scores(range(len(self.prepared)), self.weights)
 
     @cached_property
     def certainty(self) -> Floats:
@@ -134,9 +134,9 @@ class LinkMatch(Match):
         weights = np.ones(len(kinds))
         if self._tables is not None:
             weights = learn_weights(self._tables[kinds], _penalty(self.compared))
-        return assign_users(self.pairs, self._weighed(kinds, weights))
+        return assign_users(self.pairs, self._weigh_scores(kinds, weights))
 
-    def _weighed(self, kinds: Iterable[int], weights: Floats) -> Floats:
+    def _weigh_scores(self, kinds: Iterable[int], weights: Floats) -> Floats:
         total = np.zeros(len(self.pairs.users))
         for at, weight in zip(kinds, weights, strict=True):
             # What is worth nothing need not be worked out.
@@ -206,26 +206,26 @@ class LinkMatcher(Matcher):
     def _kinds(self, is_gps: bool) -> list[Any]:
         return [kind for kind in kinds_for(is_gps, self.evidence) if kind.group not in self.left_out]
 
-    def without(self, groups: Iterable[str]) -> LinkMatcher:
+    def without_groups(self, groups: Iterable[str]) -> LinkMatcher:
         """Return the same matcher, fitted to the same users, that does not look at some groups."""
         other = copy.copy(self)
         vars(other)["left_out"] = tuple(groups)
         return other
 
-    def against(self, mechanism: Algorithm | None) -> LinkMatcher:
+    def with_mechanism(self, mechanism: Algorithm | None) -> LinkMatcher:
         """Return the same matcher, fitted to the same users, for another defence."""
         other = copy.copy(self)
         vars(other)["mechanism"] = mechanism
-        other.bayes_ = None if self.bayes_ is None else self.bayes_.against(mechanism)
+        other.bayes_ = None if self.bayes_ is None else self.bayes_.with_mechanism(mechanism)
         return other
 
-    def settled(self, anonymized: Released, *, seed: SeedLike = None) -> LinkMatcher:
+    def with_detected_mechanism(self, anonymized: Released, *, seed: SeedLike = None) -> LinkMatcher:
         """Return who believes in the defence that the release looks like, where none is known."""
         require_fitted(self, "reference_")
         if self.bayes_ is None or not isinstance(anonymized, ObfuscatedTraces):
             return self
-        believed = self.bayes_.settled(anonymized, seed=seed)
-        other = self.against(believed.mechanism)
+        believed = self.bayes_.with_detected_mechanism(anonymized, seed=seed)
+        other = self.with_mechanism(believed.mechanism)
         other.bayes_ = believed
         return other
 
@@ -233,27 +233,27 @@ class LinkMatcher(Matcher):
         """Weigh the evidence on the known days, then apply it to the release."""
         require_fitted(self, "reference_")
         root = seed_sequence(seed)
-        settled = self.settled(anonymized, seed=child_seed(root, _SETTLE))
+        settled = self.with_detected_mechanism(anonymized, seed=child_seed(root, _SETTLE))
         if settled is not self and settled.bayes_ is not self.bayes_:
             return settled.match(anonymized, seed=root)
-        seen = self._observed(anonymized, root)
-        known = self._known(self.reference_, root, _DRAW)
+        seen = self._observe(anonymized, root)
+        known = self._release_known_days(self.reference_, root, _DRAW)
         check_same_kind(known.draws[0], seen)
         kinds = self._kinds(seen.is_gps)
         likelihoods = None
         if self.bayes_ is not None:
             assert isinstance(anonymized, ObfuscatedTraces)
-            likelihoods = self.bayes_.evidence(anonymized, seed=child_seed(root, _CHANNEL))
+            likelihoods = self.bayes_.collect_evidence(anonymized, seed=child_seed(root, _CHANNEL))
         else:
             kinds = [one for one in kinds if not isinstance(one, Likelihood)]
-        lesson = self._calibration(known, root)
+        lesson = self._build_calibration_set(known, root)
         n_traces, n_users = seen.n_users, known.n_users
         if likelihoods is not None and n_traces * n_users > MOST_PAIRS:
             pairs = likelihoods.pairs
         else:
             pairs = build_all_pairs(n_traces, n_users)
             if likelihoods is not None and len(likelihoods.pairs.users) < len(pairs.users):
-                likelihoods = likelihoods.on(pairs)
+                likelihoods = likelihoods.for_pairs(pairs)
         compared = Comparison(ComparisonSide((seen,)), known, pairs, likelihoods)
         if lesson is None:
             prepared = prepare_uncalibrated(kinds, compared)
@@ -261,14 +261,16 @@ class LinkMatcher(Matcher):
         prepared, tables = calibrate(kinds, lesson)
         return LinkMatch(compared, prepared, learn_weights(tables, _penalty(compared)), tables)
 
-    def _known(self, traces: AnyTraces, root: np.random.SeedSequence, stream: int) -> ComparisonSide:
+    def _release_known_days(
+        self, traces: AnyTraces, root: np.random.SeedSequence, stream: int
+    ) -> ComparisonSide:
         """Return what the defence makes of known days, in several draws."""
         draws = DRAWS_OF_POINTS if isinstance(traces, GpsTraces) else DRAWS_OF_EVENTS
-        seeds = [child_seed(root, stream, at) for at in range(1 if self._changes_nothing else draws)]
-        return ComparisonSide(tuple(self._observed(self._released(traces, seed), root) for seed in seeds))
+        seeds = [child_seed(root, stream, at) for at in range(1 if self._is_identity else draws)]
+        return ComparisonSide(tuple(self._observe(self._apply_defence(traces, seed), root) for seed in seeds))
 
     @property
-    def _changes_nothing(self) -> bool:
+    def _is_identity(self) -> bool:
         """Whether the attacker believes that true days are released."""
         from tracearena.obfuscation import Cheating, NoObfuscation
 
@@ -277,10 +279,10 @@ class LinkMatcher(Matcher):
             return not is_of_points and isinstance(self.mechanism, Cheating | NoObfuscation)
         return self.bayes_ is None or self.bayes_.estimate_ is None
 
-    def _released(self, traces: AnyTraces, seed: np.random.SeedSequence) -> Released:
+    def _apply_defence(self, traces: AnyTraces, seed: np.random.SeedSequence) -> Released:
         """Return one draw of what the defence makes of some days."""
-        if self._changes_nothing:
-            return traces if isinstance(traces, GpsTraces) else ObfuscatedTraces.unchanged(traces)
+        if self._is_identity:
+            return traces if isinstance(traces, GpsTraces) else ObfuscatedTraces.from_traces(traces)
         if self.mechanism is not None:
             mechanism: Any = self.mechanism
             released: Released = mechanism.transform(traces, seed=seed)
@@ -292,12 +294,14 @@ class LinkMatcher(Matcher):
         said = rehearsal.draw_observations(traces, estimate.emission, estimate.said, seed)
         return rehearsal.build_release(traces, said, estimate.symbols)
 
-    def _observed(self, traces: Released, root: np.random.SeedSequence) -> Observations:
+    def _observe(self, traces: Released, root: np.random.SeedSequence) -> Observations:
         if isinstance(traces, GpsTraces):
             traces = thin_points(traces, generator(child_seed(root, _THIN)))
         return Observations.of(traces, self.timezone)
 
-    def _calibration(self, known: ComparisonSide, root: np.random.SeedSequence) -> Comparison | None:
+    def _build_calibration_set(
+        self, known: ComparisonSide, root: np.random.SeedSequence
+    ) -> Comparison | None:
         """Cut the known days in two, and release each part by itself: people whose traces are known.
 
         What a defence decides for a person, such as whom it makes her look like, it decides for a release:
@@ -313,9 +317,9 @@ class LinkMatcher(Matcher):
         if len(there) < FEWEST_CALIBRATION_USERS:
             return None
         before, after = before.take_users(there), after.take_users(there)
-        earlier = self._known(before, root, _EARLIER)
-        released = self._released(after, child_seed(root, _LATER))
-        later = self._observed(released, root)
+        earlier = self._release_known_days(before, root, _EARLIER)
+        released = self._apply_defence(after, child_seed(root, _LATER))
+        later = self._observe(released, root)
         users = np.flatnonzero((earlier.draws[0].counts > 0) & (later.counts > 0))
         if len(users) < FEWEST_CALIBRATION_USERS:
             return None
@@ -328,7 +332,9 @@ class LinkMatcher(Matcher):
             assert isinstance(before, Traces)
             assert isinstance(released, ObfuscatedTraces)
             estimate, seed = self.bayes_.estimate_, child_seed(root, _LESSON)
-            likelihoods = self.bayes_.compare(before, released, users, estimate, seed).on(pairs)
+            likelihoods = self.bayes_.build_calibration_evidence(
+                before, released, users, estimate, seed
+            ).for_pairs(pairs)
         return Comparison(
             ComparisonSide((later.take_users(users),)), earlier.take_users(users), pairs, likelihoods
         )
@@ -394,7 +400,7 @@ class Linker(InformedAttack, MatchingIdentification):
         """Return the inferred ID table."""
         if not isinstance(anonymized, GpsTraces):
             require_kind(self, anonymized, ObfuscatedTraces)
-        self._ready()
+        self._check_informed()
         matcher: Any = self.matcher_
         best = matcher.match(anonymized, seed=seed).best
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[best])

@@ -188,7 +188,7 @@ def read_and_join_points(
         report.all_unzoned = found.all_unzoned and (report.all_unzoned or len(parts) == 1)
         report.add(found)
     report.refuse_if_nothing_is_left(len(parts), "holds no points", "no-points")
-    traces = parts[0] if len(parts) == 1 else GpsTraces.joined(parts)
+    traces = parts[0] if len(parts) == 1 else GpsTraces.concat(parts)
     report.rows = traces.n_points + report.dropped_rows
     return Reading(traces, report)
 

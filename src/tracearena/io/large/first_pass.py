@@ -122,7 +122,7 @@ class RowCollector(ABC):
             self.waiting.append(frame)
             self.rows += frame.height
         if self.rows > _MERGE_ROWS and self.rows > self.waiting[0].height:
-            self.waiting, self.rows = [self.merged()], 0
+            self.waiting, self.rows = [self.merge_rows()], 0
 
     def join(self, other: RowCollector) -> None:
         """Add what others have gathered."""
@@ -135,7 +135,7 @@ class RowCollector(ABC):
         return pl.concat([part.cast({column: pl.String}) if are_text else part for part in self.waiting])
 
     @abstractmethod
-    def merged(self, are_text: bool = False) -> pl.DataFrame:
+    def merge_rows(self, are_text: bool = False) -> pl.DataFrame:
         """Return one row for each id, ascending; ids are text if that is asked for, or if some are."""
 
 
@@ -148,7 +148,7 @@ class UserCountCollector(RowCollector):
             self.put(seen.users)
             seen.users = None
 
-    def merged(self, are_text: bool = False) -> pl.DataFrame:
+    def merge_rows(self, are_text: bool = False) -> pl.DataFrame:
         """Return the counts by user."""
         return self._parts("user", are_text).group_by("user").agg(pl.col("len").sum()).sort("user")
 
@@ -186,7 +186,7 @@ def build_first_pass(
     report.doubts.refuse()
     refuse_unread_times(report, times, time_format)
     report.refuse_if_nothing_is_left(sum(one.kept for one in seen), *nothing)
-    users = counts.merged(are_text=any(one.kinds[0] == pl.String for one in seen))
+    users = counts.merge_rows(are_text=any(one.kinds[0] == pl.String for one in seen))
     kinds = {one.kinds[1] for one in seen if one.kinds[1] is not None}
     return FirstPass(
         users=users["user"],
@@ -423,7 +423,7 @@ class VenueCollector(RowCollector):
             self.put(seen.venues)
             seen.venues = None
 
-    def merged(self, are_text: bool = False) -> pl.DataFrame:
+    def merge_rows(self, are_text: bool = False) -> pl.DataFrame:
         """Return the places by id."""
         rows = self._parts("venue", are_text).sort("first")
         kept = [name for name in ("first", "lat", "lon", "category") if name in rows.columns]
@@ -456,7 +456,7 @@ def scan_event_table(files: EventFiles, report: Report, chunks: list[RowChunk]) 
     clock = extent.clock(files.choices, are_numbered=is_numbered)
     places = files.places
     if places is None:
-        places = _build_places(venues.merged(are_text=found.other_ids == pl.String), report)
+        places = _build_places(venues.merge_rows(are_text=found.other_ids == pl.String), report)
     exactly = not is_numbered and clock.interval_s != unit
     own = {"is_sorted": found.is_sorted and _are_events_sorted(seen, unit, exactly=exactly)}
     return EventFirstPass(

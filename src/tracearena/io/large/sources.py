@@ -85,7 +85,7 @@ class PointFiles:
         Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
         ``trajectory``, and ``row``.
         """
-        clean = self._clean(chunk)
+        clean = self._read_clean_points(chunk)
         report = self.report(chunk)
         if clean is not None:
             report.rows = clean.height
@@ -96,20 +96,20 @@ class PointFiles:
         points, outside = select_usable_points(raw, report, self.table.layout, like, self.box)
         return points, report, outside
 
-    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
+    def read_usable_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return the points of a chunk that can be used, without the numbers of their rows."""
         return self.points(chunk)[0].drop("row")
 
-    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def read_checked_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the points of rows that are known to be good, with ids of known types."""
-        if self._types() == (kinds["user"], kinds.get("trajectory")):
+        if self._find_id_types() == (kinds["user"], kinds.get("trajectory")):
             return self._plain(chunk)
         raw, report = self.table.read(chunk), self.report(chunk)
         return select_point_columns(
             parse_points(raw, report, self.table.layout, self.table.first_times)
         ).drop("row")
 
-    def _types(self) -> tuple[Any, Any] | None:
+    def _find_id_types(self) -> tuple[Any, Any] | None:
         """Return the types of ids where all columns can be taken as they are; None where they cannot."""
         found, layout = self.table.roles, self.table.layout
         types = {role: self.table.schema.get(name) for role, name in found.items()}
@@ -144,9 +144,9 @@ class PointFiles:
             )
         return self.table.read(chunk).select(wanted)
 
-    def _clean(self, chunk: RowChunk) -> pl.DataFrame | None:
+    def _read_clean_points(self, chunk: RowChunk) -> pl.DataFrame | None:
         """Return the points of a chunk of which nothing needs to be said; None of any other."""
-        types = self._types()
+        types = self._find_id_types()
         if types is None or self.box is not None:
             return None
         frame = self._plain(chunk)
@@ -300,25 +300,25 @@ class EventFiles:
         """
         report = self.table.empty_report(chunk, FORMAT)
         rows, rules = add_local_times(parse_event_rows(self.table, chunk, report), self.hours, report)
-        frame = self._named(report.sift(rows.frame, rules))
+        frame = self._rename_columns(report.sift(rows.frame, rules))
         if self.choices.bounds is not None:
             frame = keep_inside_box(frame, self.choices.bounds, report)
-        return self._placed(frame, report), report
+        return self._find_places(frame, report), report
 
-    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
+    def read_usable_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return whose, when and where the events of a chunk are that can be used."""
         return _select_event_columns(self.events(chunk)[0])
 
-    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def read_checked_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same of rows that are known to be good; no more columns are read than that takes."""
         report = self.table.empty_report(chunk, FORMAT)
         rows, _ = add_local_times(
-            parse_event_rows(self.table, chunk, report, self._needed), self.hours, report
+            parse_event_rows(self.table, chunk, report, self._necessary_columns), self.hours, report
         )
-        return _select_event_columns(self._placed(self._named(rows.frame), report))
+        return _select_event_columns(self._find_places(self._rename_columns(rows.frame), report))
 
     @property
-    def _needed(self) -> list[str] | None:
+    def _necessary_columns(self) -> list[str] | None:
         """The columns without which nothing is known of a good row; None for all."""
         roles = self.table.roles
         if self.table.layout.columns:  # all that were named are asked for
@@ -327,10 +327,10 @@ class EventFiles:
         wanted = ("user", "time", "offset_min", *(("lat", "lon") if by_position else ("venue",)))
         return [roles[role] for role in wanted if roles.get(role, ONE_USER) != ONE_USER]
 
-    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _rename_columns(self, frame: pl.DataFrame) -> pl.DataFrame:
         return rename_check_in_columns(frame, self.hours).rename({"utc": "at", "instant": "at"}, strict=False)
 
-    def _placed(self, frame: pl.DataFrame, report: Report) -> pl.DataFrame:
+    def _find_places(self, frame: pl.DataFrame, report: Report) -> pl.DataFrame:
         if self.places is None:
             named_places = keep_named_venues(frame, report)
             return named_places.with_columns(venue=convert_ids(named_places["venue"]))

@@ -78,14 +78,14 @@ class TextPoints:
         """How it is read."""
         return self.layout, self.timezone, self.box
 
-    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
+    def read_usable_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return points of a chunk: all that were rewritten can be used."""
         rows = pl.scan_ipc(self.part(chunk.file))
         return rows.slice(chunk.first, chunk.stop - chunk.first).collect()
 
-    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def read_checked_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same, whatever the types of ids."""
-        return self.kept_rows(chunk)
+        return self.read_usable_rows(chunk)
 
 
 @dataclass

@@ -59,10 +59,10 @@ class RowSource(Protocol):
     def options(self) -> tuple[object, ...]:
         """How they are read."""
 
-    def kept_rows(self, chunk: RowChunk) -> pl.DataFrame:
+    def read_usable_rows(self, chunk: RowChunk) -> pl.DataFrame:
         """Return the rows of a chunk that can be used."""
 
-    def good_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
+    def read_checked_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return rows that are known to be good, with ids of known types."""
 
 
@@ -135,10 +135,14 @@ class UserChunkTable(Generic[T]):
     def traces(self, number: int) -> T:
         """Return a portion as traces: what reading the whole and taking these users would give."""
         portion = self.portions[number]
-        frame = self._sorted(portion) if self.spill is None else self.spill.sorted(number, self.order)
-        return self.made(self._typed(frame), portion)
+        frame = (
+            self._read_sorted_rows(portion)
+            if self.spill is None
+            else self.spill.read_sorted(number, self.order)
+        )
+        return self.made(self._cast_columns(frame), portion)
 
-    def _sorted(self, portion: UserChunk) -> pl.DataFrame:
+    def _read_sorted_rows(self, portion: UserChunk) -> pl.DataFrame:
         first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
         parts = []
         for at in range(first, len(self.chunks)):
@@ -154,10 +158,10 @@ class UserChunkTable(Generic[T]):
         """Return some of the usable rows of a chunk; where all are usable, the others are not read."""
         if kept == chunk.stop - chunk.first:
             chunk = RowChunk(chunk.file, chunk.first + skip, chunk.first + stop)
-            return self._typed(self.files.good_rows(chunk, self.kinds))
-        return self._typed(self.files.kept_rows(chunk).slice(skip, stop - skip))
+            return self._cast_columns(self.files.read_checked_rows(chunk, self.kinds))
+        return self._cast_columns(self.files.read_usable_rows(chunk).slice(skip, stop - skip))
 
-    def _typed(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _cast_columns(self, frame: pl.DataFrame) -> pl.DataFrame:
         odd: Any = {name: kind for name, kind in self.kinds.items() if frame.schema[name] != kind}
         return frame.cast(odd) if odd else frame
 
@@ -291,9 +295,9 @@ def sort_externally(
     folder = create_folder_in(scratch)
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
-        frames = [table.files.kept_rows(chunk) for chunk in table.chunks[first:stop]]
+        frames = [table.files.read_usable_rows(chunk) for chunk in table.chunks[first:stop]]
         frame = pl.concat(frames, how="vertical_relaxed")
-        frame = table._typed(frame if called is None else frame.with_columns(called(frame["user"])))
+        frame = table._cast_columns(frame if called is None else frame.with_columns(called(frame["user"])))
         owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
         return ExternalSort.write(folder, block, frame, owner, len(begins))
 
@@ -374,7 +378,7 @@ class ExternalSort:
         counts = np.bincount(number_of, minlength=portions)
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
-    def sorted(self, portion: int, order: Sequence[str | pl.Expr]) -> pl.DataFrame:
+    def read_sorted(self, portion: int, order: Sequence[str | pl.Expr]) -> pl.DataFrame:
         """Return the rows of a portion, sorted; equal ones in the order of the files."""
         parts = [
             pl.scan_ipc(_find_sort_file(self.folder, number)).slice(int(begin), int(end - begin))
@@ -515,12 +519,12 @@ class TraceBuilder:
             user_ids=convert_ids_to_array(users["value"]),
             offsets=np.concatenate([[0], np.cumsum(lengths)]),
             instants=instants,
-            place_index=self._indices(frame),
+            place_index=self._find_place_indices(frame),
             timestamps=at if self.is_stamped else None,
             span=self.span,
         )
 
-    def _indices(self, frame: pl.DataFrame) -> NDArray[np.int32]:
+    def _find_place_indices(self, frame: pl.DataFrame) -> NDArray[np.int32]:
         if self.names is None:
             return frame["place"].to_numpy()
         if self.names.dtype == pl.String:

@@ -46,7 +46,7 @@ class SchemaColumn:
     words: tuple[str, ...] = ()
 
     @property
-    def allowed(self) -> str:
+    def description(self) -> str:
         """What may stand here, in words."""
         if self.kind == "decimal":
             return f"a decimal number from -{self.highest} to {self.highest}, without exponent"
@@ -251,7 +251,7 @@ def build_row_count_fault(got: int, expected: int) -> Fault:
 
 def build_cell_fault(row: int, column: SchemaColumn, value: str, code: str) -> Fault:
     """State the fault of a cell and what is allowed there."""
-    return Fault(row, column.name, value, f"{VERDICTS[code]}; it must be {column.allowed}", code)
+    return Fault(row, column.name, value, f"{VERDICTS[code]}; it must be {column.description}", code)
 
 
 def _count_cells(count: int) -> str:

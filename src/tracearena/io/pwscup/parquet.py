@@ -53,7 +53,7 @@ def read_footer(data: bytes) -> Footer:
     if size > _LARGEST_FOOTER:
         raise ValueError(f"its footer has {size:,} bytes; {_LARGEST_FOOTER:,} are the most")
     try:
-        footer, _ = _CompactReader(data, len(data) - 8 - size, len(data) - 8).structure()
+        footer, _ = _CompactReader(data, len(data) - 8 - size, len(data) - 8).read_structure()
         return _build_footer(data, footer)
     except (KeyError, TypeError, AttributeError, IndexError, UnicodeDecodeError):
         raise ValueError("its footer cannot be read") from None
@@ -79,7 +79,7 @@ def _count_page_bytes(data: bytes, column: Structure, rows: int) -> int:
         raise ValueError("its pages lie outside the file")
     unpacked = values = 0
     while at < stop:
-        page, at = _CompactReader(data, at, stop).structure()
+        page, at = _CompactReader(data, at, stop).read_structure()
         at += _check_count(page[3])
         unpacked += _check_count(page[2])
         values += _count_page_values(page)
@@ -113,12 +113,12 @@ class _CompactReader:
     def __init__(self, data: bytes, at: int, stop: int) -> None:
         self._data, self._at, self._stop = data, at, stop
 
-    def structure(self, depth: int = 0) -> tuple[Structure, int]:
+    def read_structure(self, depth: int = 0) -> tuple[Structure, int]:
         """Return the fields of a structure by number, and where it ends."""
         fields: Structure = {}
         number = 0
-        while (head := self._byte()) != 0:
-            number = number + (head >> 4) if head >> 4 else self._signed()
+        while (head := self._read_byte()) != 0:
+            number = number + (head >> 4) if head >> 4 else self._read_signed()
             fields[number] = self._value(head & 15, depth, in_field=True)
         return fields, self._at
 
@@ -126,26 +126,26 @@ class _CompactReader:
         if kind in (_TRUE, _FALSE) and in_field:
             return kind == _TRUE
         if kind in (_TRUE, _FALSE, _BYTE):
-            return self._byte()
+            return self._read_byte()
         if kind in _WHOLE:
-            return self._signed()
+            return self._read_signed()
         if kind == _DOUBLE:
-            return self._bytes(8)
+            return self._read_bytes(8)
         if kind == _BINARY:
-            return self._bytes(self._unsigned())
+            return self._read_bytes(self._read_unsigned())
         if depth > _DEEPEST:
             raise ValueError("it is nested too deeply")
         if kind in (_LIST, _SET):
-            head = self._byte()
-            size = self._unsigned() if head >> 4 == 15 else head >> 4
+            head = self._read_byte()
+            size = self._read_unsigned() if head >> 4 == 15 else head >> 4
             return [self._value(head & 15, depth + 1) for _ in range(self._there(size))]
         if kind == _MAP:
-            size = self._there(self._unsigned())
-            kinds = self._byte() if size else 0
+            size = self._there(self._read_unsigned())
+            kinds = self._read_byte() if size else 0
             return [(self._value(kinds >> 4, depth + 1), self._value(kinds & 15, depth + 1))
                     for _ in range(size)]  # fmt: skip
         if kind == _STRUCT:
-            return self.structure(depth + 1)[0]
+            return self.read_structure(depth + 1)[0]
         raise ValueError("its footer cannot be read")
 
     def _there(self, size: int) -> int:
@@ -154,25 +154,25 @@ class _CompactReader:
             raise ValueError("it is cut")
         return size
 
-    def _bytes(self, size: int) -> bytes:
+    def _read_bytes(self, size: int) -> bytes:
         start = self._at
         self._at += self._there(size)
         return self._data[start : self._at]
 
-    def _byte(self) -> int:
-        return self._bytes(1)[0]
+    def _read_byte(self) -> int:
+        return self._read_bytes(1)[0]
 
-    def _unsigned(self) -> int:
+    def _read_unsigned(self) -> int:
         value = 0
         for shift in range(0, 70, 7):
-            byte = self._byte()
+            byte = self._read_byte()
             value |= (byte & 127) << shift
             if byte < 128:
                 return value
         raise ValueError("its footer cannot be read")
 
-    def _signed(self) -> int:
-        value = self._unsigned()
+    def _read_signed(self) -> int:
+        value = self._read_unsigned()
         return value >> 1 ^ -(value & 1)
 
 

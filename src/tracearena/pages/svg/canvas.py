@@ -121,12 +121,12 @@ class Canvas:
     def hatching(self) -> str:
         """Return a fill of slanting lines: something that is not there."""
         line = element("line", x1=0, y1=0, x2=0, y2=6, class_="hatch")
-        return self._defined(
+        return self._define(
             "hatching", "pattern", line, width=6, height=6, patternUnits="userSpaceOnUse",
             patternTransform="rotate(45)",
         )  # fmt: skip
 
-    def _defined(self, word: str, tag: str, content: str, **attributes: Any) -> str:
+    def _define(self, word: str, tag: str, content: str, **attributes: Any) -> str:
         anchor = f"{self._name}-{word}"
         self._definitions[word] = element(tag, content, id=anchor, **attributes)
         return f"url(#{anchor})"

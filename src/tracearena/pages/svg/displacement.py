@@ -27,7 +27,7 @@ def displacement_picture(
     found = measure_displacements(original, obfuscated, limit_km)
     caption = _caption(found, limit_km)
     canvas = Canvas(WIDTH, _HEIGHT, name=name, title="How far events were moved", description=caption)
-    tallest = max(float(found.released.max()), found.hidden, 0.05)
+    tallest = max(float(found.total_shares.max()), found.hidden, 0.05)
     bars = len(found.labels) + 1
     area = Area(_LEFT, _TOP, WIDTH - _LEFT - 12, _TALL, (0.0, bars + _APART), (0.0, tallest))
     draw_axis_left(canvas, area, _percents(tallest), "share of all events")
@@ -93,7 +93,7 @@ def _percents(top: float) -> list[tuple[float, str]]:
 
 def _caption(found: Displacements, limit_km: float) -> str:
     told = [
-        f"{float(found.released[0]):.1%} of all events stay where they were",
+        f"{float(found.total_shares[0]):.1%} of all events stay where they were",
         f"{found.useless:.1%} go {limit_km:g} km or farther and are worth nothing",
         f"{found.hidden:.1%} are deleted",
     ]

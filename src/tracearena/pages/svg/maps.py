@@ -319,14 +319,14 @@ def true_day_picture(original: Traces, user: int, day: int, *, name: str = "true
         times=before.n_events,
         places=places,
     )
-    ground = MapProjection(original.places, compute_day_box(before, ObfuscatedTraces.unchanged(before)))
+    ground = MapProjection(original.places, compute_day_box(before, ObfuscatedTraces.from_traces(before)))
     canvas = Canvas(
         WIDTH, ground.bottom + 34, name=name, title=translate("One person's true day"), description=caption
     )
     draw_cells(canvas, ground)
     _draw_true_way(canvas, ground, before)
     draw_frame(canvas, ground)
-    rows = tuple(row[:2] for row in _build_day_table(before, ObfuscatedTraces.unchanged(before)))
+    rows = tuple(row[:2] for row in _build_day_table(before, ObfuscatedTraces.from_traces(before)))
     return Picture(canvas.markup(), caption, (translate("time"), translate("true place")), rows)
 
 

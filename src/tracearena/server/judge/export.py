@@ -71,7 +71,7 @@ def export_contest(
     """
     if Path(path).exists():
         raise FileError.whole(path, "is there already; choose another name", "exists")
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     require_exportable(contest)
     originals = include_originals or contest.people == "virtual"
     with tempfile.TemporaryDirectory(prefix=".export-", dir=Path(path).absolute().parent) as place:
@@ -106,49 +106,49 @@ class _ExportFolder:
 
     def write(self, *, originals: bool) -> None:
         """Write everything."""
-        self._everybody()
+        self._write_public_files()
         for data_set in DataSet.objects.select_related("team", "counts"):
-            self._truth(data_set, originals=originals)
+            self._write_originals(data_set, originals=originals)
             if data_set.released_at is not None:
-                self._release(data_set)
-        self._samples()
-        self._handed_in()
-        self._receipts()
+                self._write_release(data_set)
+        self._write_sample_teams()
+        self._write_submissions()
+        self._write_receipts()
         board = results.build_current_board()
         write_results(self.place / RESULTS, board, make_awards(board), list(_list_refusals()))
         log_text = json.dumps(list_public_entries(), indent=1, ensure_ascii=False)
         (self.place / RESULTS / AUDIT_LOG).write_text(log_text + "\n", encoding="utf-8")
 
-    def _everybody(self) -> None:
+    def _write_public_files(self) -> None:
         everybody = self.bench.folder.everybody
         for path in everybody.iterdir():
             if path.is_file() and not path.name.startswith("."):
                 (self.place / EVERYBODY / path.name).write_bytes(path.read_bytes())
-        text = format_contest_file(self._charter())
+        text = format_contest_file(self._build_contest_file())
         for folder in (self.place, self.place / EVERYBODY):
             (folder / NAME).write_text(text, encoding="utf-8")
         for name in (REGIONS, TIMES, SALTS):
             (self.judge / name).write_bytes((everybody / name).read_bytes())
 
-    def _charter(self) -> ContestFile:
+    def _build_contest_file(self) -> ContestFile:
         """Return the contest as it was held: with the schedule and the names that it had in the end."""
         teams = Team.objects.filter(role=Role.TEAM)
         names = {team.number: team.name for team in teams if team.name != team.number}
-        made = read_contest_file(self.bench.folder.charter)
+        made = read_contest_file(self.bench.folder.contest_file)
         held = {"schedule": self.contest.schedule, "extra_time": self.contest.extra_time}
         return replace(made, **held, names=names).for_everybody
 
-    def _truth(self, data_set: DataSet, *, originals: bool) -> None:
+    def _write_originals(self, data_set: DataSet, *, originals: bool) -> None:
         team, number = int(data_set.team.number), data_set.number
         kinds = ["reftraces"] if originals or data_set.released_at is not None else []
         for kind in [*kinds, *(["orgtraces"] if originals else [])]:
             name = str(official_file_name(kind, team, number))
-            (self.judge / name).write_bytes(self.bench.opened(self.bench.folder.for_judge(name)))
+            (self.judge / name).write_bytes(self.bench.unseal(self.bench.folder.for_judge(name)))
 
-    def _release(self, data_set: DataSet) -> None:
+    def _write_release(self, data_set: DataSet) -> None:
         """Write what was released, who is who, and the judge's own attacks."""
         team, number = int(data_set.team.number), data_set.number
-        secret = self.bench.secret(data_set)
+        secret = self.bench.read_secret(data_set)
         public = str(official_file_name("pubtraces", team, number))
         (self.judge / public).write_bytes((self.bench.folder.everybody / public).read_bytes())
         pwscup.write_id_table(secret.table, self.judge / str(official_file_name("ptable", team, number)))
@@ -156,22 +156,24 @@ class _ExportFolder:
             (self.judge / live_file_name(team, number)).write_text(format_live_users(secret.live))
         released = self.judge / str(official_file_name("anotraces", team, number))
         if data_set.counts is None:
-            pwscup.write_obfuscated(ObfuscatedTraces.unchanged(self.bench.original(data_set)), released)
+            pwscup.write_obfuscated(
+                ObfuscatedTraces.from_traces(self.bench.read_original(data_set)), released
+            )
         else:
-            released.write_bytes(self.bench.upload(data_set.counts))
+            released.write_bytes(self.bench.read_upload(data_set.counts))
         for attack, kind in find_attack_kinds(self.contest.rules.sample_attacks).items():
             name = official_file_name(ANSWER_KINDS[kind], team, number, attacker=0)
             path = answer_path(self.judge, attack, name)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(self.bench.opened(self.bench.answer_path(attack, data_set, ANSWER_KINDS[kind])))
+            path.write_bytes(self.bench.unseal(self.bench.answer_path(attack, data_set, ANSWER_KINDS[kind])))
 
-    def _samples(self) -> None:
+    def _write_sample_teams(self) -> None:
         """Write the sample teams' traces, which everybody has."""
         for team in Team.objects.filter(role=Role.SAMPLE):
             for path in (self.place / EVERYBODY).glob(f"*traces_team{team.number}_*.csv"):
                 (self.judge / path.name).write_bytes(path.read_bytes())
 
-    def _handed_in(self) -> None:
+    def _write_submissions(self) -> None:
         """Write every file that the checker took, each in a folder of its receipt, and when it came."""
         arrivals = []
         for one in Submission.objects.filter(state__in=_VALID_STATES).select_related(
@@ -184,12 +186,12 @@ class _ExportFolder:
             )
             path = self.submissions / f"team{one.team.number}" / f"{one.pk:06d}" / str(official_name)
             path.parent.mkdir(parents=True)
-            path.write_bytes(self.bench.upload(one))
+            path.write_bytes(self.bench.read_upload(one))
             name = path.relative_to(self.submissions).as_posix()
             arrivals.append((name, one.received_at.isoformat(), one.pk))
         write_csv(self.submissions / ARRIVALS, HEADER, sorted(arrivals))
 
-    def _receipts(self) -> None:
+    def _write_receipts(self) -> None:
         """Write every receipt, with what opens its line in the published lists."""
         rows = [
             (one.pk, one.team.number, one.received_at.isoformat(), one.sha256, one.salt, one.state)

@@ -50,7 +50,7 @@ def can_publish(contest: Contest) -> bool:
 
 def publish_data_set(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Release a data set if it is valid; close it if not."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     data_set = DataSet.objects.select_related("team", "counts").get(pk=taken.about["data_set"])
     if not can_publish(contest):
         queue.withdraw_job(taken)
@@ -75,13 +75,13 @@ def is_data_set_valid(data_set: DataSet, contest: Contest) -> bool:
 
 def read_obfuscated_traces(data_set: DataSet, bench: JudgeFiles) -> ObfuscatedTraces:
     """Return the obfuscated traces that count; those of the pseudonymised team are its originals."""
-    original = bench.original(data_set)
+    original = bench.read_original(data_set)
     if data_set.counts is None:
-        return ObfuscatedTraces.unchanged(original)
+        return ObfuscatedTraces.from_traces(original)
     found = check_in_sandbox(data_set.counts, bench)
     if isinstance(found, Verdict):
         raise DataError(f"upload {data_set.counts.pk} was accepted and is refused now: {found.code}")
-    return found.obfuscated(original)
+    return found.to_obfuscated(original)
 
 
 def _release_data_set(taken: queue.JobLease, data_set: DataSet, bench: JudgeFiles) -> None:
@@ -111,10 +111,10 @@ def _load_or_draw_secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench:
     upload = "" if data_set.counts is None else data_set.counts.sha256
     if not path.exists():
         table = pseudonymise(obfuscated).id_table
-        live = live_users(Contest.now_held().rules, table.user_ids)
+        live = live_users(Contest.get_current().rules, table.user_ids)
         drawn = ReleaseSecret(table, live, commit(table, live=live), upload)
-        write_once(path, bench.sealed(drawn.to_bytes()))
-    found = bench.secret(data_set)
+        write_once(path, bench.seal(drawn.to_bytes()))
+    found = bench.read_secret(data_set)
     if found.upload != upload:
         raise DataError(f"pseudonyms of {data_set} were drawn for another upload; they are not drawn again")
     return found
@@ -146,7 +146,7 @@ def _write_public_traces(
     everybody = bench.folder.everybody
     reference = build_file_name("reftraces", data_set)
     with replacing(everybody / reference) as file:
-        file.write(bench.opened(bench.folder.for_judge(reference)))
+        file.write(bench.unseal(bench.folder.for_judge(reference)))
     order = np.searchsorted(obfuscated.user_ids, secret.table.user_ids)
     public = obfuscated.take_users(order).with_user_ids(secret.table.pseudonyms)
     pwscup.write_anonymized(public, everybody / build_file_name("pubtraces", data_set))
@@ -166,7 +166,7 @@ def reveal_tables(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Put every ID table, the users of the live board and the salts where everybody finds them."""
     everybody, salts = bench.folder.everybody, []
     for data_set in DataSet.objects.filter(released_at__isnull=False).select_related("team"):
-        secret, name = bench.secret(data_set), build_file_name("ptable", data_set)
+        secret, name = bench.read_secret(data_set), build_file_name("ptable", data_set)
         with replacing(everybody / name) as file:
             file.write(id_table_text(secret.table).encode())
         if secret.live is not None:
@@ -251,7 +251,7 @@ def publish_receipt_list(taken: queue.JobLease, bench: JudgeFiles) -> None:
     What is written follows from the database alone: files that came after the phase was closed are not in it.
     """
     phase = taken.about["phase"]
-    closed_at = getattr(Contest.now_held(), f"{phase}_closed_at")
+    closed_at = getattr(Contest.get_current(), f"{phase}_closed_at")
     uploads = Submission.objects.filter(received_at__lt=closed_at).order_by("pk")
     obfuscated = uploads.filter(kind=UploadKind.OBFUSCATED)
     chosen = obfuscated if phase == "anonymization" else uploads.exclude(kind=UploadKind.OBFUSCATED)

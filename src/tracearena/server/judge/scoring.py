@@ -80,8 +80,12 @@ _log = logging.getLogger(__name__)
 
 def check_in_sandbox(submission: Submission, bench: JudgeFiles) -> UploadArrays | Verdict:
     """Run the one checker on an upload; a file that no child survives, twice, is refused as too costly."""
-    rules = Contest.now_held().rules
-    content, frame, kind = bench.upload(submission), bench.frame(submission), cast(Kind, submission.kind)
+    rules = Contest.get_current().rules
+    content, frame, kind = (
+        bench.read_upload(submission),
+        bench.build_frame(submission),
+        cast(Kind, submission.kind),
+    )
     reason = ""
     for _ in range(_MOST_CHECK_TRIES):
         try:
@@ -112,12 +116,12 @@ def score_arrays(
     found: UploadArrays, submission: Submission, bench: JudgeFiles, *, on_live_users: bool = False
 ) -> float:
     """Return the score of the arrays of an upload."""
-    rules, data_set = Contest.now_held().rules, submission.data_set
+    rules, data_set = Contest.get_current().rules, submission.data_set
     if submission.kind == UploadKind.OBFUSCATED:
-        return score_upload(found, bench.original(data_set), rules)
-    secret = bench.secret(data_set)
+        return score_upload(found, bench.read_original(data_set), rules)
+    secret = bench.read_secret(data_set)
     is_table = submission.kind == UploadKind.INFERRED_TABLE
-    truth: Traces | IdTable = secret.table if is_table else bench.original(data_set)
+    truth: Traces | IdTable = secret.table if is_table else bench.read_original(data_set)
     return score_upload(found, truth, rules, _select_users(secret, on_live_users))
 
 
@@ -125,19 +129,19 @@ def score_sealed_answer(
     attack: str, kind: AttackKind, data_set: DataSet, bench: JudgeFiles, *, on_live_users: bool = False
 ) -> float:
     """Return the privacy that one of the judge's own attacks leaves, from its sealed answer."""
-    rules, secret = Contest.now_held().rules, bench.secret(data_set)
+    rules, secret = Contest.get_current().rules, bench.read_secret(data_set)
     path = bench.answer_path(attack, data_set, ANSWER_KINDS[kind])
-    answer, among = InMemoryFile(path.name, bench.opened(path)), _select_users(secret, on_live_users)
+    answer, among = InMemoryFile(path.name, bench.unseal(path)), _select_users(secret, on_live_users)
     if kind is AttackKind.REIDENTIFICATION:
-        users = bench.reference(data_set).user_ids
+        users = bench.read_reference(data_set).user_ids
         guess = pwscup.read_inferred_table(answer, secret.table.pseudonyms, users=users)
         return compute_reidentification(secret.table, guess, among)
-    original = bench.original(data_set)
+    original = bench.read_original(data_set)
     return compute_trace_inference(original, pwscup.read_inferred_traces(answer, original), rules, among)
 
 
 def _select_users(secret: ReleaseSecret, on_live_users: bool) -> Any:
-    return secret.live if on_live_users else secret.among
+    return secret.live if on_live_users else secret.final_users
 
 
 # What only the judge can open: originals, references, ID tables, uploads, the answers of its own
@@ -169,7 +173,7 @@ class ReleaseSecret:
     upload: str
 
     @property
-    def among(self) -> NDArray[Any] | None:
+    def final_users(self) -> NDArray[Any] | None:
         """The users who decide the final scores; None for all."""
         return None if self.live is None else select_final_users(self.table.user_ids, self.live)
 
@@ -211,25 +215,25 @@ class JudgeFiles:
         """By which the judge signs what it publishes."""
         return derive_signing_key(self.private_key)
 
-    def sealed(self, content: bytes) -> bytes:
+    def seal(self, content: bytes) -> bytes:
         """Return bytes that only the judge can read."""
         return seal(self.public_key, content)
 
-    def opened(self, path: Path) -> bytes:
+    def unseal(self, path: Path) -> bytes:
         """Return what is sealed in a file."""
         return unseal(self.private_key, path.read_bytes())
 
-    def original(self, data_set: DataSet) -> Traces:
+    def read_original(self, data_set: DataSet) -> Traces:
         """Return the traces that are defended."""
-        return self._traces("orgtraces", data_set)
+        return self._load_traces("orgtraces", data_set)
 
-    def reference(self, data_set: DataSet) -> Traces:
+    def read_reference(self, data_set: DataSet) -> Traces:
         """Return the traces that every attacker knows."""
-        return self._traces("reftraces", data_set)
+        return self._load_traces("reftraces", data_set)
 
-    def secret(self, data_set: DataSet) -> ReleaseSecret:
+    def read_secret(self, data_set: DataSet) -> ReleaseSecret:
         """Return what was drawn at the release."""
-        return ReleaseSecret.from_bytes(self.opened(self.secret_path(data_set)))
+        return ReleaseSecret.from_bytes(self.unseal(self.secret_path(data_set)))
 
     def secret_path(self, data_set: DataSet) -> Path:
         """Return where it lies, sealed."""
@@ -240,33 +244,33 @@ class JudgeFiles:
         name = official_file_name(kind, int(data_set.team.number), data_set.number, attacker=0)
         return self.folder.for_judge(f"{quote(attack, safe='()=,-_')}_{name}")
 
-    def upload(self, submission: Submission) -> bytes:
+    def read_upload(self, submission: Submission) -> bytes:
         """Return the very bytes that were handed in; others, whatever their name, are an error."""
-        content = self.opened(self.folder.upload(submission.sha256))
+        content = self.unseal(self.folder.upload(submission.sha256))
         if hashlib.sha256(content).hexdigest() != submission.sha256 or len(content) != submission.size:
             raise DataError(f"the file of upload {submission.pk} is not the one that was received")
         return content
 
-    def frame(self, submission: Submission) -> Frame:
+    def build_frame(self, submission: Submission) -> Frame:
         """Return what an upload is held against; there is nothing secret in it."""
-        original = self.original(submission.data_set)
+        original = self.read_original(submission.data_set)
         if submission.kind != UploadKind.INFERRED_TABLE:
             return Frame.of(original)
-        users = self.reference(submission.data_set).user_ids
-        pseudonyms = self.secret(submission.data_set).table.pseudonyms
+        users = self.read_reference(submission.data_set).user_ids
+        pseudonyms = self.read_secret(submission.data_set).table.pseudonyms
         return Frame.of(original, users=users, pseudonyms=np.sort(pseudonyms))
 
-    def _traces(self, kind: str, data_set: DataSet) -> Traces:
+    def _load_traces(self, kind: str, data_set: DataSet) -> Traces:
         """Return traces of the judge; the last few are kept, since many uploads are about the same ones."""
         name = build_file_name(kind, data_set)
         if name not in self._kept:
             while len(self._kept) >= _CACHE_SIZE:
                 del self._kept[next(iter(self._kept))]
-            self._kept[name] = self._read(name)
+            self._kept[name] = self._read_traces(name)
         return self._kept[name]
 
-    def _read(self, name: str) -> Traces:
-        content = self.opened(self.folder.for_judge(name))
+    def _read_traces(self, name: str) -> Traces:
+        content = self.unseal(self.folder.for_judge(name))
         return pwscup.read_traces(InMemoryFile(name, content), *read_grid(self.folder))
 
 
@@ -342,7 +346,7 @@ def enqueue_live_score(submission: Submission) -> None:
 
     Inside the caller's transaction; what is left is decided by a conditional update.
     """
-    rules = Contest.now_held().rules
+    rules = Contest.get_current().rules
     if rules.mode != "live":
         return
     what = name_live_quota(submission)
@@ -370,15 +374,15 @@ def score_live(taken: queue.JobLease, bench: JudgeFiles) -> None:
 def run_sample_attacks(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Run the sample attacks on a data set and seal the answers; a live board gets their scores at once."""
     data_set = _load_data_set(taken)
-    rules = Contest.now_held().rules
+    rules = Contest.get_current().rules
     kinds = find_attack_kinds(rules.sample_attacks)
     if kinds:
         try:
             answers = run_attacks(
                 rules.sample_attacks,
-                bench.reference(data_set),
+                bench.read_reference(data_set),
                 _read_release(data_set, bench),
-                options=rules.scoring.of_attackers,
+                options=rules.scoring.attacker_settings,
                 seed=(SEED, int(data_set.team.number), data_set.number),
             )
         except ChildDied as death:
@@ -386,7 +390,7 @@ def run_sample_attacks(taken: queue.JobLease, bench: JudgeFiles) -> None:
             raise
         for (name, kind), answer in zip(kinds.items(), answers, strict=True):
             with replacing(bench.answer_path(name, data_set, ANSWER_KINDS[kind]), private=True) as file:
-                file.write(bench.sealed(_encode_answer(answer)))
+                file.write(bench.seal(_encode_answer(answer)))
     _write_sample_scores(taken, data_set, bench, on_live_users=True)
 
 
@@ -403,7 +407,7 @@ def find_attack_kinds(names: tuple[str, ...]) -> dict[str, AttackKind]:
 def _write_sample_scores(
     taken: queue.JobLease, data_set: DataSet, bench: JudgeFiles, *, on_live_users: bool
 ) -> None:
-    rules = Contest.now_held().rules
+    rules = Contest.get_current().rules
     found = {}
     if rules.mode == "live" or not on_live_users:
         for name, kind in find_attack_kinds(rules.sample_attacks).items():
@@ -422,7 +426,7 @@ def _load_data_set(taken: queue.JobLease) -> DataSet:
 
 def _read_release(data_set: DataSet, bench: JudgeFiles) -> ObfuscatedTraces:
     """Return the released traces, read from the file that everybody has."""
-    repeated = Contest.now_held().rules.utility_rule == "2019"
+    repeated = Contest.get_current().rules.utility_rule == "2019"
     path = bench.folder.everybody / build_file_name("pubtraces", data_set)
     return pwscup.read_anonymized(path, *read_grid(bench.folder), allow_repetition=repeated)
 

@@ -119,7 +119,7 @@ class JudgeWorker:
         self._taken: queue.JobLease | None = None
         self._leaps, self._is_steady = clock.LeapDetector(), True
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Come to an end: the job in hand is finished, or given back if that takes too long."""
         self.ending = True
 
@@ -134,19 +134,19 @@ class JudgeWorker:
         Worker.objects.filter(seen_at__lt=Now() - WORKER_EXPIRY).delete()
         fresh = {"started_at": Now(), "seen_at": Now(), "doing": "", "error": "", "missing_guards": missing}
         Worker.objects.update_or_create(name=self.name, defaults=fresh)
-        heart = threading.Thread(target=self._beat, daemon=True)
+        heart = threading.Thread(target=self._send_heartbeats, daemon=True)
         heart.start()
         swept = float("-inf")
         while not self.ending:
             if time.monotonic() - swept >= SWEEP_S:
-                self._safely(self._look)
+                self._run_safely(self._enqueue_due)
                 swept = time.monotonic()
-            if not self._safely(self._one):
+            if not self._run_safely(self._run_next_job):
                 time.sleep(IDLE_S)
         Worker.objects.filter(name=self.name).delete()
         connections.close_all()
 
-    def _look(self) -> None:
+    def _enqueue_due(self) -> None:
         """Put in what is due, unless the machine's clock has just leapt."""
         is_steady = self._leaps.is_steady_now()
         if is_steady != self._is_steady:
@@ -154,25 +154,25 @@ class JudgeWorker:
             _log.warning(
                 "%s: %s", self.name, "the clock is steady again" if is_steady else CLOCK_JUMP_MESSAGE
             )
-            self._show(error="" if is_steady else CLOCK_JUMP_MESSAGE)
+            self._update_status(error="" if is_steady else CLOCK_JUMP_MESSAGE)
         if is_steady:
             enqueue_due_jobs()
 
-    def _one(self) -> bool:
+    def _run_next_job(self) -> bool:
         self._taken = taken = queue.take_job(self.name)
         if taken is None:
             return False
         try:
-            self._show(doing=taken.key)
+            self._update_status(doing=taken.key)
             _log.info("%s: %s", self.name, taken.key)
             error = run_job(taken, self.bench)
         finally:
             # Where not even the failure could be written down, the lease must run out.
             self._taken = None
-        self._show(doing="", **({"error": error[: queue.LONGEST_ERROR]} if error else {}))
+        self._update_status(doing="", **({"error": error[: queue.LONGEST_ERROR]} if error else {}))
         return True
 
-    def _safely(self, step: Callable[[], bool | None]) -> bool:
+    def _run_safely(self, step: Callable[[], bool | None]) -> bool:
         """Go on whatever happens: a database that is away for a while comes back."""
         try:
             return bool(step())
@@ -181,7 +181,7 @@ class JudgeWorker:
             connections.close_all()
             return False
 
-    def _beat(self) -> None:
+    def _send_heartbeats(self) -> None:
         """Prolong the lease and show a sign of life; end a worker that does not come to its end."""
         told_at: float | None = None
         beaten = 0.0
@@ -192,7 +192,7 @@ class JudgeWorker:
             try:
                 if time.monotonic() - beaten >= HEARTBEAT_S:
                     beaten = time.monotonic()
-                    self._show()
+                    self._update_status()
                     if (taken := self._taken) is not None:
                         queue.extend_lease(taken)
                 if told_at is not None and time.monotonic() - told_at > self._grace_s:
@@ -203,7 +203,7 @@ class JudgeWorker:
                 _log.exception("%s could not show a sign of life", self.name)
                 connections.close_all()
 
-    def _show(self, **more: str) -> None:
+    def _update_status(self, **more: str) -> None:
         Worker.objects.filter(name=self.name).update(seen_at=Now(), **more)
 
 
@@ -214,8 +214,8 @@ def enqueue_due_jobs() -> None:
     """Put in every job that is due, take back those of workers that are gone, close phases, freeze boards."""
     queue.requeue_expired(record_failure)
     clock.record_time()
-    publish.close_ended_phases(Contest.now_held())
-    contest = Contest.now_held()
+    publish.close_ended_phases(Contest.get_current())
+    contest = Contest.get_current()
     for look in _DUE_STEPS:
         look(contest)
 
@@ -265,7 +265,7 @@ def _enqueue_final_result(contest: Contest) -> None:
 
 def _enqueue_reveal(contest: Contest) -> None:
     scoring.publish_when_due(contest)
-    if results.is_published(Contest.now_held(), clock.now()) and results.find_final_snapshot() is not None:
+    if results.is_published(Contest.get_current(), clock.now()) and results.find_final_snapshot() is not None:
         queue.enqueue("open", "open")
 
 
@@ -339,7 +339,7 @@ def retry_job(job: Job, actor: str, reason: str) -> None:
 
 def _take_live_quota(job: Job) -> None:
     """Use up once more what the failure gave back: no day has more answers than the rules say."""
-    most = Contest.now_held().rules.live_answers_a_day
+    most = Contest.get_current().rules.live_answers_a_day
     if not submissions.take_quota(Team.objects.get(pk=job.team_id), job.about["quota"], most):
         said = gettext("other answers have used up what %(job)s gave back; set it aside")
         raise ParameterError(said % {"job": job.key})

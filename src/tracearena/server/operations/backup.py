@@ -108,7 +108,7 @@ class _ArchiveWriter:
 
 
 def _list_files(folder: Folder) -> Iterator[Path]:
-    yield folder.charter
+    yield folder.contest_file
     for name in BACKUP_FOLDERS:
         for path in sorted((folder.path / name).rglob("*")):
             # What stands under a temporary name is not there yet.

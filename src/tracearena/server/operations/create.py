@@ -103,7 +103,7 @@ def _seal_files(
     judge: bytes,
     keys: dict[str, tuple[bytes, bytes]],
 ) -> None:
-    with replacing(folder.charter) as file:
+    with replacing(folder.contest_file) as file:
         file.write(format_contest_file(charter).encode())
     # Pseudonyms of the team without obfuscation are drawn at the release, like everybody's.
     public = (one for one in (prepared / data.EVERYBODY).iterdir() if one.name != data.COMMITMENTS)

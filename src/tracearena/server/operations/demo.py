@@ -76,30 +76,30 @@ class Demonstration:
         self.playing: dict[str, DemoBot] = {}
         self.stop: DemoStop | None = None
 
-    def go_to(self, stop: DemoStop, tell: Callable[[DemoStop], None]) -> None:
+    def play_until(self, stop: DemoStop, tell: Callable[[DemoStop], None]) -> None:
         """Play until a stop, and tell of each on the way; the clock runs from there, or from now if later."""
         while self.stop is not stop:
-            tell(self.following)
-            self.go_on()
-        self._run(clock.machine_now())
+            tell(self.next_stop)
+            self.play_next()
+        self._start_clock(clock.machine_now())
 
-    def go_on(self) -> None:
+    def play_next(self) -> None:
         """Play until the next stop; the clock runs from there.
 
         A team whose token was revoked plays no more: whoever looks has taken it over.
         """
         self.playing = {number: bot for number, bot in self.playing.items() if _can_play(bot)}
-        following = self.following
+        following = self.next_stop
         {
-            DemoStop.ANONYMIZATION: self._defend,
-            DemoStop.ATTACK: self._attack,
-            DemoStop.CEREMONY: self._close,
-            DemoStop.RESULTS: self._open,
+            DemoStop.ANONYMIZATION: self._play_defences,
+            DemoStop.ATTACK: self._play_attacks,
+            DemoStop.CEREMONY: self._play_closing,
+            DemoStop.RESULTS: self._play_results,
         }[following]()
         self.stop = following
 
     @property
-    def following(self) -> DemoStop:
+    def next_stop(self) -> DemoStop:
         """The next stop."""
         return list(DemoStop)[0 if self.stop is None else list(DemoStop).index(self.stop) + 1]
 
@@ -113,72 +113,72 @@ class Demonstration:
         for bot in self.playing.values():
             bot.client.close()
 
-    def _defend(self) -> None:
+    def _play_defences(self) -> None:
         begin = self._schedule.anonymization_begin
-        self._at(begin + HOUR)
-        self._come_in()
+        self._set_clock(begin + HOUR)
+        self._join_everybody()
         for number, bot in self.playing.items():
-            self._at(begin + int(number) * 18 * HOUR)
+            self._set_clock(begin + int(number) * 18 * HOUR)
             bot.fetch()
-            path = bot.obfuscated()
+            path = bot.obfuscate()
             if number == _VISITOR_TEAMS[0]:
-                bot.hand_in(_copy_with_change(path, "broken.csv", "0"))
+                bot.submit_obfuscated(_copy_with_change(path, "broken.csv", "0"))
             if number != _VISITOR_TEAMS[1]:
-                bot.hand_in(path)
-        self._at(begin + 5 * DAY)
+                bot.submit_obfuscated(path)
+        self._set_clock(begin + 5 * DAY)
         wait_for("the judge's check", lambda: are_all_checked(self._bots))
-        self._run(begin + 5 * DAY)
+        self._start_clock(begin + 5 * DAY)
 
-    def _attack(self) -> None:
+    def _play_attacks(self) -> None:
         schedule = self._schedule
         waiting = self.playing.get(_VISITOR_TEAMS[1])
         if waiting is not None and not waiting.client.get("submissions"):
-            waiting.hand_in(waiting.folder / "obfuscated.csv")
+            waiting.submit_obfuscated(waiting.folder / "obfuscated.csv")
         wait_for("the judge's check", lambda: are_all_checked(self._bots))
-        self._at(schedule.anonymization_end + HOUR)
+        self._set_clock(schedule.anonymization_end + HOUR)
         if late := self.playing.get(_LATE):
-            late.hand_in(_copy_with_change(late.folder / "obfuscated.csv", "late.csv", "*"))
+            late.submit_obfuscated(_copy_with_change(late.folder / "obfuscated.csv", "late.csv", "*"))
         wait_for("the release", _is_released)
-        self._at(schedule.attack_begin + DAY)
+        self._set_clock(schedule.attack_begin + DAY)
         for bot in self._bots:
             bot.fetch()
-        pairs = list(self._pairs())
+        pairs = list(self._iterate_pairs())
         early = [(bot, target) for bot, target in pairs if (bot.number, target["team"]) in _FIRST_WAVE]
         for hours, (bot, target) in enumerate(early):
-            self._at(schedule.attack_begin + DAY + hours * 3 * HOUR)
+            self._set_clock(schedule.attack_begin + DAY + hours * 3 * HOUR)
             bot.attack(target)
         wait_for("the judge", lambda: not queue.find_open_jobs().exists())
         later = [pair for pair in pairs if pair not in early]
         for hours, (bot, target) in enumerate(later):
-            self._at(schedule.attack_begin + 2 * DAY + hours * HOUR)
+            self._set_clock(schedule.attack_begin + 2 * DAY + hours * HOUR)
             if bot.number in _VISITOR_TEAMS:
-                bot.answers(target)
+                bot.write_answers(target)
             else:
                 bot.attack(target)
-        self._run(schedule.attack_begin + 3 * DAY)
+        self._start_clock(schedule.attack_begin + 3 * DAY)
 
-    def _close(self) -> None:
-        for bot, target in self._pairs():
+    def _play_closing(self) -> None:
+        for bot, target in self._iterate_pairs():
             if target["uploads_left"] and not _has_attacked(bot, target):
                 bot.attack(target)
         wait_for("the judge's check", lambda: are_all_checked(self._bots))
-        self._run(self._schedule.attack_end + 12 * HOUR)
+        self._start_clock(self._schedule.attack_end + 12 * HOUR)
         wait_for("the final board", lambda: results.find_final_snapshot() is not None)
 
-    def _open(self) -> None:
-        self._run(self._schedule.results_begin + 6 * HOUR)
-        wait_for("the result", lambda: Contest.now_held().published_at is not None)
+    def _play_results(self) -> None:
+        self._start_clock(self._schedule.results_begin + 6 * HOUR)
+        wait_for("the result", lambda: Contest.get_current().published_at is not None)
         wait_for("the open tables", lambda: not queue.find_open_jobs().exists())
 
-    def _come_in(self) -> None:
+    def _join_everybody(self) -> None:
         boss = make_demo_account("organiser", "/organiser")
         join_by_link(self._stage.url, self._stage.made.organiser, boss.name, boss.password)
         self.accounts.append(boss)
         for number, secret in self._stage.made.invitations.items():
             if number != _ABSENT:
-                self._join(number, secret)
+                self._join_team(number, secret)
 
-    def _join(self, number: str, secret: str) -> None:
+    def _join_team(self, number: str, secret: str) -> None:
         stage, player = self._stage, SIMULATED_TEAMS[int(number) - 1]
         account = make_demo_account(f"team {number}", "/team", stage.folder / f"team{number}")
         token = join_and_get_token(stage.url, secret, account.name, account.password)
@@ -193,7 +193,7 @@ class Demonstration:
             seed=stage.seed,
         )
 
-    def _pairs(self) -> Iterator[tuple[DemoBot, dict[str, Any]]]:
+    def _iterate_pairs(self) -> Iterator[tuple[DemoBot, dict[str, Any]]]:
         for bot in self._bots:
             for target in bot.client.get("targets"):
                 yield bot, target
@@ -205,12 +205,12 @@ class Demonstration:
     @property
     def _schedule(self) -> Schedule:
         """The schedule as it stands: an organiser may have moved it."""
-        return Contest.now_held().schedule
+        return Contest.get_current().schedule
 
-    def _at(self, moment: datetime) -> None:
+    def _set_clock(self, moment: datetime) -> None:
         self._stage.put(max(moment, clock.now()), False)
 
-    def _run(self, moment: datetime) -> None:
+    def _start_clock(self, moment: datetime) -> None:
         self._stage.put(max(moment, clock.now()), True)
 
 
@@ -318,15 +318,15 @@ class DemoBot:
 
     def defend(self) -> dict[str, Any]:
         """Obfuscate one's own people, and hand that in."""
-        return self.hand_in(self.obfuscated())
+        return self.submit_obfuscated(self.obfuscate())
 
-    def hand_in(self, path: Path) -> dict[str, Any]:
+    def submit_obfuscated(self, path: Path) -> dict[str, Any]:
         """Hand in obfuscated traces."""
         return upload(self.client, "uploads/obfuscated/1", path)
 
-    def obfuscated(self) -> Path:
+    def obfuscate(self) -> Path:
         """Obfuscate one's own people, and return the file."""
-        original = self._traces("orgtraces", self.number, 1)
+        original = self._read_team_traces("orgtraces", self.number, 1)
         obfuscator = catalogue.create(self.player.defence, "obfuscator")
         seed = child_seed(seed_sequence(self.seed), int(self.number), _DEFENCE)
         path = self.folder / "obfuscated.csv"
@@ -336,36 +336,36 @@ class DemoBot:
     def attack(self, target: dict[str, Any]) -> list[dict[str, Any]]:
         """Attack one target in the ways that the team knows, and hand that in."""
         place = f"uploads/attack/{target['team']}/{target['data_set']}"
-        made = self.answers(target).items()
+        made = self.write_answers(target).items()
         return [upload(self.client, f"{place}/{kind}", path) for kind, path in made]
 
-    def answers(self, target: dict[str, Any]) -> dict[str, Path]:
+    def write_answers(self, target: dict[str, Any]) -> dict[str, Path]:
         """Attack one target in the ways that the team knows, and return the files by what they are."""
         names = [name for name in (self.player.identification, self.player.inference) if name]
         team, number = target["team"], target["data_set"]
-        public = pwscup.read_anonymized(self.folder / target["anonymized"], *self._frame())
+        public = pwscup.read_anonymized(self.folder / target["anonymized"], *self._read_grid_files())
         seed = child_seed(seed_sequence(self.seed), int(self.number), _ATTACK, int(team))
         made = {}
         with use(progress=None):
-            ensemble = Ensemble(make_attacks(names)).fit(self._traces("reftraces", team, number))
+            ensemble = Ensemble(make_attacks(names)).fit(self._read_team_traces("reftraces", team, number))
             for _, answer in ensemble.answers(public, seed=seed):
                 kind = "inferred-table" if isinstance(answer, IdTable) else "inferred-traces"
-                made[kind] = self._written(answer, self.folder / f"{kind}-{team}.csv")
+                made[kind] = self._write_answer(answer, self.folder / f"{kind}-{team}.csv")
         return made
 
-    def _written(self, answer: IdTable | Traces, path: Path) -> Path:
+    def _write_answer(self, answer: IdTable | Traces, path: Path) -> Path:
         if isinstance(answer, IdTable):
             pwscup.write_inferred_table(answer, path)
         else:
             pwscup.write_inferred_traces(answer, path)
         return path
 
-    def _frame(self) -> tuple[Any, Any]:
+    def _read_grid_files(self) -> tuple[Any, Any]:
         return pwscup.read_places(self.folder / REGIONS), pwscup.read_times(self.folder / TIMES)
 
-    def _traces(self, kind: str, team: str, number: int) -> Any:
+    def _read_team_traces(self, kind: str, team: str, number: int) -> Any:
         return pwscup.read_traces(
-            self.folder / str(official_file_name(kind, int(team), number)), *self._frame()
+            self.folder / str(official_file_name(kind, int(team), number)), *self._read_grid_files()
         )
 
 

@@ -66,7 +66,7 @@ def move_point(point: str, to: datetime, *, reason: str, actor: str) -> Schedule
         after = before.moved(point, to)
         _require_future(point, getattr(after, point))
         for ends in contest.extra_time.values():
-            after.extended(ends)
+            after.with_extra_time(ends)
         contest.schedule_values = after.to_dict()
         contest.save(update_fields=["schedule_values"])
         moved = {"from": before.to_dict()[point], "to": after.to_dict()[point]}
@@ -479,7 +479,7 @@ ALIVE_S = 60
 
 def collect_status(folder: Folder) -> dict[str, Any]:
     """Return everything an organiser looks at, as plain values for JSON."""
-    contest, now = Contest.now_held(), clock.now()
+    contest, now = Contest.get_current(), clock.now()
     answer = phase_at(contest.schedule, now)
     return {
         "contest": contest.name,

@@ -94,7 +94,7 @@ class LimitingGeventWorker(GeventWorker):
         """End: those who are being answered get their answer, those who only wait are not waited for."""
         super().handle_exit(sig, frame)
         for one in list(self._waiting):
-            self._dismiss(one)
+            self._close_connection(one)
 
     def _has_room(self, address: str | None) -> bool:
         """Whether a connection can be served, if need be instead of one that waits."""
@@ -106,10 +106,10 @@ class LimitingGeventWorker(GeventWorker):
             return True
         if longest is None:
             return False
-        self._dismiss(longest)
+        self._close_connection(longest)
         return True
 
-    def _dismiss(self, one: Any) -> None:
+    def _close_connection(self, one: Any) -> None:
         self._waiting.pop(one, None)
         shut_down(self._clients[one][1], socket.SHUT_RDWR)
 

@@ -44,7 +44,7 @@ def run_judge(arguments: Sequence[str] | None = None, *, grace_s: float = 10.0) 
 
     working = JudgeWorker(JudgeFiles(folder, private_key), given.name, grace_s=grace_s)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: working.end())
+        signal.signal(number, lambda *_: working.stop())
     if given.lifeline:
         exit_with_parent()
     working.run()

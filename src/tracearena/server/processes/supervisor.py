@@ -221,7 +221,7 @@ class _ServerProcess:
             if now - self._started >= _STEADY_S:
                 self._delay = _FIRST_DELAY_S
             _logger.warning("%s ended with %d; started again in %.1f s", self.name, status, self._delay)
-            self._forget()
+            self._drop_process()
             self._not_before = now + self._delay
             self._delay = min(2 * self._delay, _LONGEST_DELAY_S)
         if now >= self._not_before:
@@ -240,7 +240,7 @@ class _ServerProcess:
             with suppress(BrokenPipeError):
                 self._process.stdin.write(self._secret.hex().encode() + b"\n")
 
-    def _forget(self) -> None:
+    def _drop_process(self) -> None:
         """Close the lifeline of a process that has ended."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
@@ -262,7 +262,7 @@ class _ServerProcess:
             _logger.warning("%s did not end in %.0f s and is killed", self.name, _END_TIMEOUT_S)
             self._process.kill()
             self._process.wait()
-        self._forget()
+        self._drop_process()
 
 
 def _end_processes(children: Sequence[_ServerProcess]) -> None:

@@ -80,41 +80,41 @@ class ThreadPoolApplication:
         body = _Body(environ)
         # Pieces of files go through the threads too, so that a slow reader holds none.
         environ = {name: value for name, value in environ.items() if name != "wsgi.file_wrapper"}
-        answer = self._small(environ, body) if body.is_small else self._large(environ, body)
+        answer = self._answer_small(environ, body) if body.is_small else self._answer_large(environ, body)
         start_response(answer.status, answer.headers)
-        yield from self._sent(answer)
+        yield from self._send_answer(answer)
         if body.is_left:
             _drain_body(environ["gunicorn.socket"])
 
-    def _small(self, environ: Environ, body: _Body) -> Answer:
+    def _answer_small(self, environ: Environ, body: _Body) -> Answer:
         come = io.BytesIO()
         if not body.pass_on(come.write):
-            return self._refused(environ, too_slow)
+            return self._answer_refusal(environ, too_slow)
         come.seek(0)
-        return self._on_pages(environ, come)
+        return self._run_on_page_thread(environ, come)
 
-    def _large(self, environ: Environ, body: _Body) -> Answer:
+    def _answer_large(self, environ: Environ, body: _Body) -> Answer:
         team = self._pages.apply(find_uploading_team, (environ,))
         if team is None:
-            return self._on_pages(environ, io.BytesIO())
+            return self._run_on_page_thread(environ, io.BytesIO())
         turn = self._turns[team]
         if not turn.acquire(timeout=WAIT_S):
-            return self._refused(environ, too_many)
+            return self._answer_refusal(environ, too_many)
         try:
-            return self._passed_on(environ, body)
+            return self._stream_body(environ, body)
         finally:
             turn.release()
 
-    def _passed_on(self, environ: Environ, body: _Body) -> Answer:
+    def _stream_body(self, environ: Environ, body: _Body) -> Answer:
         """Run the application while its body comes."""
         near, far = socket.socketpair()
         with closing(gevent.socket.socket(fileno=near.detach())) as pipe:
             running = None
             with gevent.Timeout(WAIT_S, False):
-                running = self._uploads.spawn(self._read_from, environ, far)
+                running = self._uploads.spawn(self._run_from_socket, environ, far)
             if running is None:
                 far.close()
-                return self._refused(environ, too_many)
+                return self._answer_refusal(environ, too_many)
             passing = gevent.spawn(body.pass_on, pipe.sendall)
             # Django may have its answer before the body has come, or any of it.
             running.rawlink(lambda _: passing.kill(block=False))
@@ -124,18 +124,18 @@ class ThreadPoolApplication:
                 passing.kill()
             pipe.close()
             answer: Answer = running.get()
-        return answer if is_in_time else self._refused(environ, too_slow)
+        return answer if is_in_time else self._answer_refusal(environ, too_slow)
 
-    def _read_from(self, environ: Environ, far: socket.socket) -> Answer:
+    def _run_from_socket(self, environ: Environ, far: socket.socket) -> Answer:
         with far, far.makefile("rb", PIECE_BYTES) as come:
             return self._run({**environ, "wsgi.input": come})
 
-    def _on_pages(self, environ: Environ, come: io.BytesIO) -> Answer:
+    def _run_on_page_thread(self, environ: Environ, come: io.BytesIO) -> Answer:
         answer: Answer = self._pages.apply(self._run, ({**environ, "wsgi.input": come},))
         return answer
 
-    def _refused(self, environ: Environ, reason: Any) -> Answer:
-        return self._on_pages({**environ, GIVEN_UP: reason}, io.BytesIO())
+    def _answer_refusal(self, environ: Environ, reason: Any) -> Answer:
+        return self._run_on_page_thread({**environ, GIVEN_UP: reason}, io.BytesIO())
 
     def _run(self, environ: Environ) -> Answer:
         said: list[tuple[str, list[tuple[str, str]]]] = []
@@ -150,7 +150,7 @@ class ThreadPoolApplication:
             headers.append(("Content-Length", str(len(whole))))
         return Answer(status, headers, whole, is_whole=True)
 
-    def _sent(self, answer: Answer) -> Iterator[bytes]:
+    def _send_answer(self, answer: Answer) -> Iterator[bytes]:
         if answer.is_whole:
             yield from _split_pieces(answer.pieces)
             return

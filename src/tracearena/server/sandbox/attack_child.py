@@ -29,7 +29,7 @@ def prepare_attack(*names: str) -> Work:
     ensemble = Ensemble(make_attacks(names))
     with use(progress=None, threads=1):
         ensemble.fit(reference)
-        for _ in ensemble.attempts(ObfuscatedTraces.unchanged(original), None, 1):
+        for _ in ensemble.attempts(ObfuscatedTraces.from_traces(original), None, 1):
             pass
     return _run_attack
 
@@ -45,7 +45,7 @@ def pack_attack_request(reference: Traces, released: ObfuscatedTraces, **setting
         "set_offsets": released.sets.offsets,
         "members": released.sets.members,
     }
-    frame_values, frame_arrays = Frame.of(released).parts()
+    frame_values, frame_arrays = Frame.of(released).to_parts()
     return frame_message(pack(values | {"attack": settings}, arrays)) + frame_message(
         pack(frame_values, frame_arrays | events)
     )

@@ -42,7 +42,7 @@ _SMALL_FILES: dict[Kind, bytes] = {
 def prepare_check() -> Work:
     """Load and compile all that a check needs, on files of one user, and return it."""
     places, one = Places([0.0, 1.0], [0.0, 1.0], ids=[1, 2]), np.array([1])
-    values, arrays = Frame(places, Clock(instants_per_day=2), one, 0, 2, pseudonyms=one).parts()
+    values, arrays = Frame(places, Clock(instants_per_day=2), one, 0, 2, pseudonyms=one).to_parts()
     for kind, content in _SMALL_FILES.items():
         asked = {"kind": kind, "file_name": "small", "max_bytes": 2**10, "max_listed_ids": 10}
         _run_check(io.BytesIO(frame_message(pack(values | {"check": asked}, arrays)) + content))
@@ -108,12 +108,12 @@ def compute_score(checked: UploadArrays, values: dict[str, Any], arrays: Arrays,
     among: NDArray[Any] | None = arrays.get("among")
     if checked.kind == "inferred-table":
         truth = IdTable(arrays["pseudonyms"], arrays["table"])
-        return compute_reidentification(truth, checked.inferred_table(truth.pseudonyms), among)
+        return compute_reidentification(truth, checked.to_id_table(truth.pseudonyms), among)
     frame = Frame.from_parts(values, arrays)
-    original = frame.filled(arrays["cells"])
+    original = frame.fill(arrays["cells"])
     if checked.kind == "obfuscated":
-        return compute_utility(original, checked.obfuscated(original), rules)
-    return compute_trace_inference(original, checked.inferred_traces(frame), rules, among)
+        return compute_utility(original, checked.to_obfuscated(original), rules)
+    return compute_trace_inference(original, checked.to_traces(frame), rules, among)
 
 
 def _run_score(request: IO[bytes]) -> bytes:

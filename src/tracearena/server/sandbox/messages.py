@@ -60,24 +60,24 @@ class UploadArrays:
             raise DataError("these are not the arrays of an upload")
         return cls(kind, data)
 
-    def obfuscated(self, original: Traces) -> ObfuscatedTraces:
+    def to_obfuscated(self, original: Traces) -> ObfuscatedTraces:
         """Return the obfuscated traces, on the events of the original or of its frame."""
-        arrays = self._unpacked("obfuscated", ("codes", "offsets", "members"))
+        arrays = self._unpack_arrays("obfuscated", ("codes", "offsets", "members"))
         sets = PlaceSets(arrays["offsets"], arrays["members"])
         return ObfuscatedTraces.like(original, arrays["codes"], sets)
 
-    def inferred_table(self, pseudonyms: Any) -> IdTable:
+    def to_id_table(self, pseudonyms: Any) -> IdTable:
         """Return the guess at who is who."""
-        return IdTable(pseudonyms, self._unpacked("inferred-table", ("users",))["users"])
+        return IdTable(pseudonyms, self._unpack_arrays("inferred-table", ("users",))["users"])
 
-    def inferred_traces(self, frame: Frame) -> Traces:
+    def to_traces(self, frame: Frame) -> Traces:
         """Return the guess at who was where."""
-        cells = self._unpacked("inferred-traces", ("cells",))["cells"]
+        cells = self._unpack_arrays("inferred-traces", ("cells",))["cells"]
         if cells.shape != (len(frame.users) * frame.n_instants,) or (cells < 0).any():
             raise DataError("inferred traces must have one place for each event of the frame")
-        return frame.filled(cells)
+        return frame.fill(cells)
 
-    def _unpacked(self, kind: Kind, names: tuple[str, ...]) -> Arrays:
+    def _unpack_arrays(self, kind: Kind, names: tuple[str, ...]) -> Arrays:
         _, arrays = unpack(self.arrays)
         if self.kind != kind or tuple(arrays) != names:
             raise DataError(f"this upload is {self.kind}, not {kind}")
@@ -229,9 +229,9 @@ class Frame:
 
     def traces(self) -> Traces:
         """Return traces of the users, in which everybody is at the first place all the time."""
-        return self.filled(np.zeros(len(self.users) * self.n_instants, np.int32))
+        return self.fill(np.zeros(len(self.users) * self.n_instants, np.int32))
 
-    def filled(self, cells: NDArray[np.int32]) -> Traces:
+    def fill(self, cells: NDArray[np.int32]) -> Traces:
         """Return the traces whose places these are, user by user, -1 where there is no event."""
         dense = cells.reshape(len(self.users), self.n_instants)
         return Traces.from_dense(
@@ -240,14 +240,14 @@ class Frame:
 
     def to_bytes(self) -> bytes:
         """Return the frame as bytes."""
-        return pack(*self.parts())
+        return pack(*self.to_parts())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the frame that `to_bytes` wrote, or raise `DataError`."""
         return cls.from_parts(*unpack(data))
 
-    def parts(self) -> tuple[dict[str, Any], Arrays]:
+    def to_parts(self) -> tuple[dict[str, Any], Arrays]:
         """Return the frame as plain values and arrays, to be packed with others."""
         places, grid = self.places, self.places.grid
         clock = dataclasses.asdict(self.clock)
@@ -289,7 +289,7 @@ def truth_to_parts(truth: Traces | IdTable) -> tuple[dict[str, Any], Arrays]:
     """Return what a score is computed from, as plain values and arrays."""
     if isinstance(truth, IdTable):
         return {}, {"pseudonyms": truth.pseudonyms, "table": truth.user_ids}
-    values, arrays = Frame.of(truth).parts()
+    values, arrays = Frame.of(truth).to_parts()
     return values, arrays | {"cells": truth.dense().ravel()}
 
 
@@ -297,7 +297,7 @@ def truth_from_parts(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
     """Return the traces or the ID table whose `truth_to_parts` these are."""
     if "table" in arrays:
         return IdTable(arrays["pseudonyms"], arrays["table"])
-    return Frame.from_parts(values, arrays).filled(arrays["cells"])
+    return Frame.from_parts(values, arrays).fill(arrays["cells"])
 
 
 # Arrays and a few plain values as bytes, on their way to and from a child; never a pickle.

@@ -141,13 +141,13 @@ class ForkServer:
         What the work is about, other than the request, is made ready before the child is there.
         """
         with self._turn:
-            talk = _PipeExchange(self._asked([work, *about], limits), iter(request))
+            talk = _PipeExchange(self._request_child([work, *about], limits), iter(request))
             try:
-                is_whole = talk.go_on(self.most_bytes)
+                is_whole = talk.run(self.most_bytes)
             except BaseException:  # of the request: what it should hold cannot be read
                 self._end_child()
                 raise
-            ended = self._ended() if is_whole else self._end_child()
+            ended = self._wait_for_end() if is_whole else self._end_child()
         said = bytes(talk.said)
         if not is_whole or ended["status"]:
             reason = _find_reason(ended, said) if is_whole else "memory"
@@ -161,7 +161,7 @@ class ForkServer:
             self._process.wait()
         self._control = self._process = None
 
-    def _asked(self, work: list[str], limits: Limits) -> tuple[int, int, int]:
+    def _request_child(self, work: list[str], limits: Limits) -> tuple[int, int, int]:
         """Ask for a child, and return our ends of the pipes to and from it."""
         control = self._control or self._start()
         request, answer, said = os.pipe(), os.pipe(), os.pipe()
@@ -171,7 +171,7 @@ class ForkServer:
         except OSError:
             for pipe in (request[1], answer[0], said[0]):
                 os.close(pipe)
-            self._died()
+            self._fail_dead_server()
         finally:
             for pipe in theirs:
                 os.close(pipe)
@@ -188,14 +188,14 @@ class ForkServer:
         self._control = ours
         return ours
 
-    def _ended(self) -> dict[str, Any]:
+    def _wait_for_end(self) -> dict[str, Any]:
         """Wait for the child's end and return how it ended."""
         message = b""
         if self._control is not None:
             with suppress(OSError):
                 message = self._control.recv(LONGEST_MESSAGE)
         if not message:
-            self._died()
+            self._fail_dead_server()
         ended: dict[str, Any] = json.loads(message)
         self.usage = Usage(ended["cpu_s"], ended["rss_mb"])
         return ended
@@ -204,9 +204,9 @@ class ForkServer:
         if self._control is not None:
             with suppress(OSError):
                 self._control.send(KILL)
-        return self._ended()
+        return self._wait_for_end()
 
-    def _died(self) -> NoReturn:
+    def _fail_dead_server(self) -> NoReturn:
         """Forget a server that has died, and its child with it; the next request starts another."""
         self.close()
         raise ChildDied("exit", "the process that children are forked from has ended")
@@ -225,7 +225,7 @@ class _PipeExchange:
             writes = pipe == self._stdin
             self._ways.register(pipe, selectors.EVENT_WRITE if writes else selectors.EVENT_READ)
 
-    def go_on(self, most_bytes: int) -> bool:
+    def run(self, most_bytes: int) -> bool:
         """Talk until the child has nothing more to say, or has ended; False if it says too much.
 
         A child that takes too long is ended by its parent.
@@ -346,7 +346,7 @@ def check_upload(
     ChildDied
         If the child does not survive the file. After some tries `Verdict.too_costly` is the answer.
     """
-    values, arrays = frame.parts()
+    values, arrays = frame.to_parts()
     asked = {
         "kind": kind,
         "file_name": escape_file_name(file_name),

@@ -120,18 +120,18 @@ class Sealer:
         # A full chunk waits until more comes, since it may be the last, which has a nonce of its own.
         stop = max(len(self._waiting) - 1, 0) // CHUNK_BYTES * CHUNK_BYTES
         for start in range(0, stop, CHUNK_BYTES):
-            self._put(bytes(self._waiting[start : start + CHUNK_BYTES]), is_last=False)
+            self._write_chunk(bytes(self._waiting[start : start + CHUNK_BYTES]), is_last=False)
         del self._waiting[:stop]
 
     def finish(self) -> None:
         """Write the last chunk; without it nobody takes the file for whole."""
         if self._is_finished:
             raise SealError("the last chunk is written already")
-        self._put(bytes(self._waiting), is_last=True)
+        self._write_chunk(bytes(self._waiting), is_last=True)
         self._waiting.clear()
         self._is_finished = True
 
-    def _put(self, clear: bytes, is_last: bool) -> None:
+    def _write_chunk(self, clear: bytes, is_last: bool) -> None:
         self._file.write(self._cipher.encrypt(_make_nonce(self._chunks, is_last), clear, None))
         self._chunks += 1
 
@@ -382,11 +382,11 @@ class CipherFile(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         at = self._file.tell()
         piece = self._file.read(len(buffer))
-        buffer[: len(piece)] = self._enciphered(at, piece)
+        buffer[: len(piece)] = self._encipher(at, piece)
         return len(piece)
 
     def write(self, piece: Any, /) -> int:
-        left = memoryview(self._enciphered(self._file.tell(), bytes(piece)))
+        left = memoryview(self._encipher(self._file.tell(), bytes(piece)))
         while left:
             left = left[self._file.write(left) :]
         return len(piece)
@@ -395,7 +395,7 @@ class CipherFile(io.RawIOBase):
         self._file.close()
         super().close()
 
-    def _enciphered(self, at: int, piece: bytes) -> bytes:
+    def _encipher(self, at: int, piece: bytes) -> bytes:
         """Return what stands at a place for some bytes; doing it twice gives them back."""
         block, skipped = divmod(at, _BLOCK)
         stream = Cipher(AES(self._key), CTR(block.to_bytes(_BLOCK, "big"))).encryptor()

@@ -42,7 +42,7 @@ def public_files(*, with_targets: bool | None = None) -> list[Path]:
         Whether the targets are among them; by default the clock decides.
     """
     if with_targets is None:
-        with_targets = clock.now() >= Contest.now_held().schedule.attack_begin
+        with_targets = clock.now() >= Contest.get_current().schedule.attack_begin
     targets = set(Team.objects.exclude(role=Role.SAMPLE).values_list("number", flat=True))
     found = (path for path in settings.CONTEST_FOLDER.everybody.iterdir() if path.is_file())
     # What stands under a temporary name is not there yet, and does not say whose it is.
@@ -193,7 +193,7 @@ def find_public_archive(folder: Folder, files: Sequence[Path]) -> Path:
     """Return where the archive of some files lies, if it is written."""
     states = ((path.name, path.stat()) for path in files)
     listed = "".join(f"{name} {state.st_size} {state.st_mtime_ns}\n" for name, state in states)
-    return folder.packed / f"{hashlib.sha256(listed.encode()).hexdigest()}.zip"
+    return folder.public_archives / f"{hashlib.sha256(listed.encode()).hexdigest()}.zip"
 
 
 def write_public_archives(folder: Folder) -> None:
@@ -204,11 +204,11 @@ def write_public_archives(folder: Folder) -> None:
         path = find_public_archive(folder, files)
         wanted.add(path)
         if not path.exists():
-            folder.packed.mkdir(exist_ok=True)
+            folder.public_archives.mkdir(exist_ok=True)
             with replacing(path) as file:
                 for piece in stream_zip(files):
                     file.write(piece)
-    for path in folder.packed.glob("*.zip"):
+    for path in folder.public_archives.glob("*.zip"):
         if path not in wanted:
             path.unlink(missing_ok=True)
 
@@ -229,7 +229,7 @@ class _Sink:
     def close(self) -> None:
         """Do nothing likewise."""
 
-    def taken(self) -> bytes:
+    def take(self) -> bytes:
         whole, self._pieces = b"".join(self._pieces), []
         return whole
 
@@ -244,5 +244,5 @@ def stream_zip(files: Iterable[Path]) -> Iterator[bytes]:
             with path.open("rb") as file, archive.open(info, "w") as member:
                 while piece := file.read(_ZIP_PIECE_BYTES):
                     member.write(piece)
-                    yield sink.taken()
-    yield sink.taken()
+                    yield sink.take()
+    yield sink.take()

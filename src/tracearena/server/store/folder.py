@@ -80,7 +80,7 @@ class Folder:
         return f"Folder({str(self.path)!r})"
 
     @property
-    def charter(self) -> Path:
+    def contest_file(self) -> Path:
         """The contest as it was made."""
         return self.path / CHARTER
 
@@ -115,7 +115,7 @@ class Folder:
         return self.path / "exports"
 
     @property
-    def packed(self) -> Path:
+    def public_archives(self) -> Path:
         """Everybody's files as one archive."""
         return self.exports / EVERYBODY
 

@@ -319,7 +319,7 @@ def update_utility(data_set: DataSet) -> None:
     found = list(find_counting_scores(UTILITY).filter(data_set=own).order_by("submission_id"))
     if own.closed_at is not None:
         found = [score for score in found if score.submission_id == own.counts_id]
-    rules = Contest.now_held().rules
+    rules = Contest.get_current().rules
     valid = [score for score in found if rules.is_valid(score.value)]
     last = (valid or found)[-1:]
     for score in last:

@@ -153,7 +153,7 @@ def set_language_cookie(response: Any, language: str) -> Any:
 
 def add_page_context(request: Any) -> dict[str, Any]:
     """Return the values that all templates have."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     now = clock.now()
     member = request.user if request.user.is_authenticated else None
     published = results.is_published(contest, now)
@@ -285,7 +285,7 @@ class NextStep:
 
 def find_next_step(team: Team) -> NextStep:
     """Return what a team should do now."""
-    contest, now = Contest.now_held(), clock.now()
+    contest, now = Contest.get_current(), clock.now()
     schedule = contest.schedule_of(team.number)
     phase = phase_at(schedule, now)
     if phase.obfuscated is Gate.EARLY:

@@ -60,7 +60,7 @@ def show_status(request: Any) -> Any:
     now = clock.now()
     lately = Submission.objects.filter(received_at__gte=now - timedelta(hours=_HOURS))
     arrivals = lately.order_by().values_list("received_at", flat=True)
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     about = {
         "status": standing.collect_status(settings.CONTEST_FOLDER),
         "disk": shutil.disk_usage(settings.CONTEST_FOLDER.path),
@@ -140,7 +140,7 @@ def publish_results(request: Any) -> Any:
 
 
 def _publish_now(who: str) -> None:
-    contest, now = Contest.now_held(), clock.now()
+    contest, now = Contest.get_current(), clock.now()
     if now < contest.schedule.results_begin:
         begin = contest.schedule.results_begin.isoformat()
         message = gettext("The results open at %(begin)s at the earliest.") % {"begin": begin}
@@ -215,7 +215,7 @@ def _parse_moment(text: str) -> datetime:
 
 
 def _render_phases(request: Any, refused: RequestRefused | None = None) -> Any:
-    contest, now = Contest.now_held(), clock.now()
+    contest, now = Contest.get_current(), clock.now()
     following = readiness.find_next_phase(contest, now)
     about = {
         "timeline": timeline_picture(contest.schedule, now),
@@ -357,7 +357,7 @@ def send_export(request: Any, name: str) -> Any:
 
 
 def _render_exports(request: Any, refused: RequestRefused | None = None) -> Any:
-    contest, made = Contest.now_held(), export.list_exports(settings.CONTEST_FOLDER)
+    contest, made = Contest.get_current(), export.list_exports(settings.CONTEST_FOLDER)
     about = {
         "made": [downloads.describe_file(path) for path in made],
         "is_being_made": export.is_export_running(),
@@ -412,7 +412,7 @@ def decide_failed_job(request: Any, number: int) -> Any:
 @for_organiser
 def show_dry_run(request: Any) -> Any:
     """What would be published, invalid or missing, and what the judge would do; nothing is done."""
-    run = schedule.simulate_next_phase(Contest.now_held(), clock.now())
+    run = schedule.simulate_next_phase(Contest.get_current(), clock.now())
     return render(request, "organiser/dry_run.html", {"run": run, "styles": teams.build_party_styles()})
 
 
@@ -431,7 +431,7 @@ def show_ceremony(request: Any) -> Any:
         message = _("The judge is still scoring: the ceremony can begin when the final board is there.")
         raise RequestRefused(409, "not-final", message)
     log_act(request.user.username, "ceremony opened", sha256=final.sha256)
-    drawn = results.draw_snapshot(final, Contest.now_held().rules)
+    drawn = results.draw_snapshot(final, Contest.get_current().rules)
     about = {"drawn": drawn, "matrices": results.draw_closed_matrices(drawn)}
     return render(request, "organiser/ceremony.html", about)
 
@@ -468,7 +468,7 @@ class TeamStatus:
 
 def list_team_statuses() -> list[TeamStatus]:
     """Return the lights of all teams."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     teams = Team.objects.filter(role=Role.TEAM).annotate(
         people=Count("members", filter=Q(members__is_active=True), distinct=True),
         login=Max("members__last_login"),

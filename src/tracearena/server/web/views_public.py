@@ -36,7 +36,7 @@ _STYLE_CACHE_S = 60
 @require_safe
 def show_home(request: Any) -> Any:
     """What the contest is, when what takes place, what to do now, who takes part."""
-    contest, now = Contest.now_held(), clock.now()
+    contest, now = Contest.get_current(), clock.now()
     about = {
         "teams": [teams.label_party(team) for team in Team.objects.filter(role=Role.TEAM)],
         "styles": teams.build_party_styles(),
@@ -50,7 +50,7 @@ def show_home(request: Any) -> Any:
 @require_safe
 def show_rules(request: Any) -> Any:
     """The rules in plain sentences, and the schedule."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     about = {
         "chapters": _number_sentences(contest.rules.chapters()),
         "points": list_schedule_points(),
@@ -63,7 +63,7 @@ def show_rules(request: Any) -> Any:
 @gzip_page
 def show_board_page(request: Any) -> Any:
     """What may be seen of the scores now, and nothing else."""
-    contest, now = Contest.now_held(), clock.now()
+    contest, now = Contest.get_current(), clock.now()
     shown = results.collect_public_board(contest, now)
     published = results.is_published(contest, now) and shown["snapshot"] is not None
     about = {
@@ -82,7 +82,7 @@ def show_board_page(request: Any) -> Any:
 @require_safe
 def send_board_numbers(request: Any, name: str) -> Any:
     """The numbers behind a table or a picture of the board, to save."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     # Programs read them: the same for everybody.
     with override(ENGLISH):
         drawn = results.draw_public_board(results.collect_public_board(contest, clock.now()), contest.rules)
@@ -98,7 +98,7 @@ def send_board_numbers(request: Any, name: str) -> Any:
 def send_opening_file(request: Any, name: str) -> Any:
     """A signed list of receipts, or a file that opens a promise of the judge once the results are open."""
     folder = settings.CONTEST_FOLDER
-    is_open = results.is_published(Contest.now_held(), clock.now())
+    is_open = results.is_published(Contest.get_current(), clock.now())
     if name not in results.find_receipt_lists(folder) + (
         results.list_commitment_files(folder) if is_open else []
     ):
@@ -117,7 +117,7 @@ def send_picture_styles(request: Any) -> Any:
 
 def list_schedule_points() -> list[tuple[str, Any]]:
     """Return begin and end of each phase, by name, and what comes later for one team."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     points = [
         (errors.translate_point(name), getattr(contest.schedule, name)) for name in contest.schedule.to_dict()
     ]

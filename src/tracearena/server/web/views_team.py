@@ -49,7 +49,7 @@ _PAGE_SIZE = 100
 @for_team
 def show_team_home(request: Any) -> Any:
     """What to do next and until when, own data sets with their utility, targets that are open."""
-    team, contest, now = request.user.team, Contest.now_held(), clock.now()
+    team, contest, now = request.user.team, Contest.get_current(), clock.now()
     targets = submissions.describe_attack_progress(team)
     about = {
         "step": find_next_step(team),
@@ -84,7 +84,7 @@ def show_submission(request: Any, number: int) -> Any:
         "submission": found,
         "steps": submissions.list_progress_steps(found, published=_are_results_out()),
         "settled": submissions.is_final(found),
-        "gauge": gauge_picture(found.utility, Contest.now_held().rules),
+        "gauge": gauge_picture(found.utility, Contest.get_current().rules),
     }
     return render(request, "team/submission.html", about)
 
@@ -120,7 +120,7 @@ def _find_own_submission(request: Any, number: int) -> Submission:
 
 
 def _are_results_out() -> bool:
-    return results.is_published(Contest.now_held(), clock.now())
+    return results.is_published(Contest.get_current(), clock.now())
 
 
 # What a team downloads: its own bundle, everybody's files one by one, and all of them at once.
@@ -233,7 +233,7 @@ PRACTICE_FOLDER = "contest-data"
 @for_team
 def show_self_test(request: Any) -> Any:
     """Which commands fetch, defend, attack, check and score, with the names of this contest's files."""
-    team, rules = request.user.team.number, Contest.now_held().rules
+    team, rules = request.user.team.number, Contest.get_current().rules
     sample = Team.objects.filter(role=Role.SAMPLE).first()
     client = "tracearena contest client"
     about = {
@@ -275,7 +275,7 @@ def show_traces(request: Any, number: int) -> Any:
     day = _read_choice(request, "day", list(range(1, len(days) + 1)), days.index(on) + 1)
     about = {
         "data_set": data_set,
-        "rules": Contest.now_held().rules,
+        "rules": Contest.get_current().rules,
         "people": people,
         "days": range(1, len(days) + 1),
         "person": person,
@@ -332,7 +332,7 @@ class ReleasePictures(NamedTuple):
 
 def draw_release(data_set: DataSet, original: Traces) -> ReleasePictures | None:
     """Draw what became of a data set, None before it is published."""
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     if data_set.released_at is None or clock.now() < contest.schedule.attack_begin:
         return None
     public = _read_public_traces(data_set, original, contest)

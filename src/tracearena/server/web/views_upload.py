@@ -65,7 +65,7 @@ def _handle_upload_form(request: Any, kind: str, data_set: DataSet) -> Any:
     errand = UploadRequest(team, request.user, kind, data_set, given.get("key", ""), "")
     submissions.check_gate(errand)
     if request.method != "POST":
-        rules = Contest.now_held().rules
+        rules = Contest.get_current().rules
         about = {
             "errand": errand,
             "left": submissions.count_uploads_left(team, kind, data_set, rules),
@@ -143,7 +143,7 @@ def submit_archive(request: Any) -> Any:
 @csrf_protect
 @for_team
 def _handle_archive(request: Any) -> Any:
-    contest = Contest.now_held()
+    contest = Contest.get_current()
     if phase_at(contest.schedule, clock.now()).attacks is Gate.EARLY:
         begin = contest.schedule.attack_begin.isoformat()
         raise RequestRefused(409, "early", gettext("Attacks are taken from %(begin)s on.") % {"begin": begin})
@@ -174,4 +174,4 @@ def _find_archive_limit(request: Any) -> int | None:
     """Return how large an archive this request may bring, None if it may bring none."""
     if getattr(request.user, "team", None) is None:
         return None
-    return Contest.now_held().rules.largest_file_mb * 2**20
+    return Contest.get_current().rules.largest_file_mb * 2**20

@@ -167,7 +167,7 @@ def measure_deniability(
     table, owner = model.days_of(synthetic)
     found = np.empty(len(table), np.int32)
     kept = DeniabilityCheckpoint() if tally is None else tally
-    for kind, (one, rows) in enumerate(model.trace_model_.by_kind(model.day_numbers(synthetic))):
+    for kind, (one, rows) in enumerate(model.trace_model_.split_by_day_kind(model.day_numbers(synthetic))):
         running, own = _estimate_own_likelihoods(one, table[rows], owner[rows], float(eta))
         if len(own) and not (-own / eta < _FARTHEST).all():
             raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
@@ -177,7 +177,7 @@ def measure_deniability(
             int(k) if early_stop else None,
             done=kept.done.get(kind, 0),
             counts=kept.counts(kind, len(rows)),
-            finished=partial(kept.keep, kind),
+            finished=partial(kept.save_counts, kind),
         )
     return Deniability(found, int(k), float(eta), size, early_stop)
 
@@ -192,7 +192,7 @@ def _estimate_own_likelihoods(
     if not is_bounded(model):
         running = model.log_likelihoods(table, owner)
         return running, running[:, -1]
-    running, low, high = model.bounded_log_likelihoods(table, owner)
+    running, low, high = model.bound_log_likelihoods(table, owner)
     room = _ROOM * (1 + np.abs(low))
     open_ = np.flatnonzero(bucket_of(low - room, eta) != bucket_of(high + room, eta))
     if len(open_):
@@ -272,14 +272,14 @@ class VerifierScan:
         most = np.iinfo(np.int32).max if k is None else k
         while done < len(verifiers) and (open_ := np.flatnonzero(counts < most)).size:
             part = verifiers[done : done + size]
-            counts[open_] += self._counted(open_, part, done, len(verifiers))
+            counts[open_] += self._count_round(open_, part, done, len(verifiers))
             done, size = done + len(part), min(2 * size, largest)
             if finished is not None:
                 finished(done, counts)
         report(len(verifiers), len(verifiers))
         return np.minimum(counts, np.int32(most))
 
-    def _counted(
+    def _count_round(
         self, traces: NDArray[np.int64], verifiers: NDArray[np.int64], done: int, of: int
     ) -> NDArray[np.int32]:
         def work(

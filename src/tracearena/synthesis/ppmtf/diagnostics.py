@@ -49,17 +49,17 @@ class ChainReport(Result):
 
     def r_hat(self, iterations: int | None = None) -> NDArray[np.float64]:
         """Return R̂ of all that was watched, over the later half of so many iterations."""
-        return np.array([split_r_hat(one) for one in self._kept(iterations)])
+        return np.array([split_r_hat(one) for one in self._later_half(iterations)])
 
     def effective(self, iterations: int | None = None) -> NDArray[np.float64]:
         """Return the effective draws of all that was watched, over the later half of so many iterations."""
-        return np.array([effective_draws(one) for one in self._kept(iterations)])
+        return np.array([effective_draws(one) for one in self._later_half(iterations)])
 
-    def mixed(self, iterations: int | None = None) -> float:
+    def mixing_share(self, iterations: int | None = None) -> float:
         """Return the share of what was watched on which the chains agree: R̂ below 1.1."""
         return float((self.r_hat(iterations) < MIXED_BELOW).mean())
 
-    def _kept(self, iterations: int | None) -> NDArray[np.float64]:
+    def _later_half(self, iterations: int | None) -> NDArray[np.float64]:
         done = self.draws.shape[2] if iterations is None else iterations
         if not 8 <= done <= self.draws.shape[2]:
             raise DataError(f"{done} iterations: there are {self.draws.shape[2]}, and it takes 8")
@@ -75,7 +75,7 @@ class ChainReport(Result):
             "r_hat_error": float(r_hat[0]),
             "r_hat_median": float(np.median(r_hat)),
             "r_hat_largest": float(r_hat.max()),
-            "mixed": self.mixed(),
+            "mixed": self.mixing_share(),
             "effective_median": float(np.median(effective)),
             "effective_smallest": float(effective.min()),
         }

@@ -182,7 +182,7 @@ def _draw_places(state: State, *sums: list[Node[UserStep]]) -> DrawnPlaces:
 
 def _sum_targets(held: LocalUsers, state: State, drawn: DrawnPlaces) -> list[Node[RowStatistics]]:
     with worker_context(worker_threads()):
-        return held.target_sums(held.rows(state[1]), drawn[0]).nodes
+        return held.sum_targets(held.rows(state[1]), drawn[0]).nodes
 
 
 def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatistics]]) -> State:
@@ -191,7 +191,7 @@ def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatisti
         places, moments, error = drawn
         targets = iteration.draw_targets(join_sums(sums).total())
         result = IterationResult(places, *targets, moments, error)
-        return result, iteration.following(result)
+        return result, iteration.begin_next(result)
 
 
 def _read_rows(held: LocalUsers, iteration: Iteration) -> Matrix:
@@ -262,7 +262,7 @@ class PartitionedTraces:
         found = cluster.run(_look(self.files), block_ranges(len(paths), 1), report=True)
         parts = [part for part, _ in found]
         _check(paths, parts)
-        self.frame = TrainingFrame.joined(parts)
+        self.frame = TrainingFrame.join_parts(parts)
         self.report = _summed(folder, [report for _, report in found])
         self._first_users = np.cumsum([0, *(part.n_users for part in parts)]).tolist()
 

@@ -118,7 +118,7 @@ class TraceModel:
         a Metropolis-Hastings step with proposal Q* and target π of the slot of that instant. Days
         are independent.
         """
-        kinds = self.by_kind(np.arange(days))
+        kinds = self.split_by_day_kind(np.arange(days))
         if len(kinds) > 1:
             return self._draw_kinds(kinds, days, root, habits)
         b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
@@ -153,7 +153,7 @@ class TraceModel:
         found = run_blocks(work, ranges, rows=own, anywhere=True, report=True)
         return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
 
-    def by_kind(self, days: NDArray[np.int64]) -> list[tuple[TraceModel, NDArray[np.int64]]]:
+    def split_by_day_kind(self, days: NDArray[np.int64]) -> list[tuple[TraceModel, NDArray[np.int64]]]:
         """Return the model of each kind of day among the numbered ones, and which days are of it.
 
         Days are of one kind if their instants have the same slots.
@@ -211,10 +211,10 @@ class TraceModel:
             log_likelihoods(a, b, bt, c, ct, a2, b2, b2t, d, slot_of, smallest, mine, user, out)
             return out
 
-        found = self._weighed(work, traces, users)
+        found = self._weigh_in_pieces(work, traces, users)
         return np.concatenate(found) if found else np.empty(traces.shape)
 
-    def bounded_log_likelihoods(
+    def bound_log_likelihoods(
         self, traces: NDArray[np.int32], users: NDArray[np.int64]
     ) -> tuple[Matrix, Matrix, Matrix]:
         """Return about what `log_likelihoods` does, and bounds of its last column from below and above.
@@ -234,11 +234,11 @@ class TraceModel:
             )
             return np.column_stack([out, *ends])
 
-        found = self._weighed(work, traces, users)
+        found = self._weigh_in_pieces(work, traces, users)
         both = np.concatenate(found) if found else np.empty((0, traces.shape[1] + 2))
         return both[:, :-2], both[:, -2], both[:, -1]
 
-    def _weighed(
+    def _weigh_in_pieces(
         self, weigh: Callable[..., Matrix], traces: NDArray[np.int32], users: NDArray[np.int64]
     ) -> list[Matrix]:
         """Call ``weigh(traces, users, a, a2)`` for some traces after the others."""
@@ -365,7 +365,7 @@ def sample_virtual_users(
     model = replace(trained, users=rows, visit_users=others)
     weight, steps = _build_home_weight(len(model.slots)), max(interval_s // STEP_S, 1)
     if walk is not None:
-        model, seen, at_home = walk.stretched(model, seen)
+        model, seen, at_home = walk.stretch_model(model, seen)
         weight, steps = np.where(at_home, HOME_WEIGHT, 0.0), 1
     pace = None if walk is None else walk.pace
     habits = (
@@ -457,7 +457,7 @@ class DayWalk:
         from_an_end = np.minimum(np.arange(len(learned)), np.arange(len(learned))[::-1])
         return learned, from_an_end < self.home
 
-    def stretched(
+    def stretch_model(
         self, model: TraceModel, seen: SeenCells | None
     ) -> tuple[TraceModel, SeenCells | None, NDArray[np.bool_]]:
         """Return model and seen cells in the walk's own slots, and which of these are home time.

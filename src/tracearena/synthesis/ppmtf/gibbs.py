@@ -1,6 +1,6 @@
 """Gibbs sampling: one iteration after the other, each in the order Ψ, A, B, C, D.
 
-An iteration begins with Ψ (`Iteration.begun`). Blocks of users then draw their rows of A and sum up
+An iteration begins with Ψ (`Iteration.begin`). Blocks of users then draw their rows of A and sum up
 what B needs to know, B is drawn, they sum up what C and D need to know, and these are drawn
 (`LocalUsers.run`). Rows of A depend on the user's own cells, B, C, D and Ψ, not on the rows before, so
 blocks of users can be held anywhere: by this process (here), or by the workers of a cluster
@@ -56,7 +56,7 @@ class Iteration:
     priors: Priors
 
     @classmethod
-    def begun(
+    def begin(
         cls,
         number: int,
         root: np.random.SeedSequence,
@@ -70,10 +70,10 @@ class Iteration:
         a, b, c, d = (hyperprior.draw(rows, rng) for rows in (users, *map(Moments.of, matrices)))
         return cls(number, root, alpha, hyperprior, *matrices, (a, b, c, d))
 
-    def following(self, drawn: IterationResult) -> Iteration:
+    def begin_next(self, drawn: IterationResult) -> Iteration:
         """Begin the next iteration, given what this one has drawn."""
         matrices = drawn.places, drawn.next_places, drawn.slots
-        return self.begun(self.number + 1, self.root, self.alpha, self.hyperprior, drawn.users, matrices)
+        return self.begin(self.number + 1, self.root, self.alpha, self.hyperprior, drawn.users, matrices)
 
     @cached_property
     def targets(self) -> Matrix:
@@ -186,7 +186,7 @@ class LocalUsers:
         rows, sums = self.draw_users(iteration)
         handed = sums.total()
         places = iteration.draw_places(handed.places)
-        both = self.target_sums(rows, places).total()
+        both = self.sum_targets(rows, places).total()
         return rows, IterationResult(
             places, *iteration.draw_targets(both), handed.moments, handed.squared_error
         )
@@ -212,7 +212,7 @@ class LocalUsers:
             return latest[1]
         return self.draw_users(iteration)[0]
 
-    def target_sums(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
+    def sum_targets(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
         """Sum up what C and D need to know of these blocks, given the new B."""
 
         def work(block: int, first: int, stop: int) -> RowStatistics:
@@ -298,7 +298,7 @@ class GibbsChain:
         The error is that of the new A with the B, C and D it was drawn with.
         """
         old = self.state.factors
-        begun = Iteration.begun(
+        begun = Iteration.begin(
             iteration,
             self.root,
             self.alpha,
@@ -530,7 +530,7 @@ def step_users(
     weighted = np.zeros_like(places)
     add_weighted_products(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
     statistics = RowStatistics(cells.place_gram(users, targets), weighted)
-    return users, UserStep(statistics, Moments.of(users), error + cells.squared_values)
+    return users, UserStep(statistics, Moments.of(users), error + cells.sum_of_squares)
 
 
 def sum_target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:

@@ -328,7 +328,7 @@ class PPMTF(Synthesizer):
         """
         table, users = self.days_of(traces)
         found = np.empty(table.shape)
-        for model, rows in self.trace_model_.by_kind(self.day_numbers(traces)):
+        for model, rows in self.trace_model_.split_by_day_kind(self.day_numbers(traces)):
             found[rows] = model.log_likelihoods(table[rows], users[rows])
         return found.ravel()
 

@@ -103,7 +103,7 @@ def load(path: str | PathLike[str]) -> PPMTF:
             raise DataError("two users have the same id")
     with _blame_field(path, "seen_moves or seen_visits"):
         frame = len(model.places_), model.clock_.slots_per_day
-        model.seen_ = SeenCells.checked(*frame, arrays["seen_moves"], arrays["seen_visits"])
+        model.seen_ = SeenCells.from_arrays(*frame, arrays["seen_moves"], arrays["seen_visits"])
     with _blame_field(path, "factors"):
         factors = [_build_factors(arrays, number) for number in range(1 if model.shared_factors else 2)]
         _check_factors(model, factors)

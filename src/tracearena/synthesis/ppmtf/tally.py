@@ -61,7 +61,7 @@ class DeniabilityCheckpoint:
         """Return what the finished verifiers make of the traces of a kind of day; the own user counts."""
         return self._counts.get(kind, np.ones(traces, np.int32))
 
-    def keep(self, kind: int, done: int, counts: NDArray[np.int32]) -> None:
+    def save_counts(self, kind: int, done: int, counts: NDArray[np.int32]) -> None:
         """Put on disk what the finished verifiers have counted."""
         self.done[kind], self._counts[kind] = done, counts.copy()
         if self.path is None:

@@ -61,7 +61,7 @@ class SortedCells:
     value: NDArray[np.float32]
 
     @cached_property
-    def squared_values(self) -> float:
+    def sum_of_squares(self) -> float:
         """Sum of the squared counts."""
         return float(np.square(self.value, dtype=np.float64).sum())
 
@@ -160,21 +160,21 @@ class WeightedCells(SortedCells):
 
     def place_gram(self, users: Matrix, targets: Matrix) -> NDArray[np.float64]:
         """Return the weighted Σ x xᵀ over the block's cells of each place, x = a_n * c_j or a_n * d_t."""
-        out = self.by_place.gram(self._scaled(users), targets)
+        out = self.by_place.gram(self._scale_users(users), targets)
         for moment, gram in zip(self._user_grams(users), self._target_grams(targets), strict=True):
             out += moment * gram
         return out
 
     def target_gram(self, users: Matrix, places: Matrix) -> NDArray[np.float64]:
         """Return the weighted Σ x xᵀ over the block's cells of each target, x = a_n * b_i."""
-        out = self.by_target.gram(self._scaled(users), places)
+        out = self.by_target.gram(self._scale_users(users), places)
         moves, visits = self._user_grams(users)
         inner = places.T @ places
         out[: self.n_next] += moves * inner
         out[self.n_next :] += visits * inner
         return out
 
-    def _scaled(self, users: Matrix) -> Matrix:
+    def _scale_users(self, users: Matrix) -> Matrix:
         """Return A twice, so that a positive cell counts what it has more than a zero one."""
         more = np.sqrt(1 - self.zero_weight)
         return np.vstack([users * more[0][:, None], users * more[1][:, None]])
@@ -229,7 +229,7 @@ class CellArrangement:
         """Size of a block."""
         return WEIGHTED_USERS_PER_BLOCK if self.zeros == "all" else USERS_PER_BLOCK
 
-    def cells(self, traces: Traces, block: int) -> Cells:
+    def build_cells(self, traces: Traces, block: int) -> Cells:
         """Return the cells of a block, given the traces of its users alone."""
         moves = transition_counts(traces) if self.tensors[0] else None
         visits = visit_counts(traces) if self.tensors[1] else None
@@ -270,7 +270,7 @@ class LeanCells(Sequence[Cells]):
         if isinstance(block, slice):
             return [self[at] for at in range(*block.indices(len(self)))]
         part, limits = self._where[block]
-        return self.arrangement.cells(part.take_users(slice(*limits)), self.number + block)
+        return self.arrangement.build_cells(part.take_users(slice(*limits)), self.number + block)
 
 
 def default_zero_scales(mostly_moves: bool) -> tuple[float, float]:
@@ -310,7 +310,7 @@ class CellRules:
     largest: int = 10
     zeros: int = 1000
 
-    def kept(self, tensor: SparseTensor, rng: np.random.Generator) -> SparseTensor:
+    def trim_and_truncate(self, tensor: SparseTensor, rng: np.random.Generator) -> SparseTensor:
         """Trim and truncate a tensor."""
         return truncate_tensor(trim_tensor(tensor, self.positive, seed=rng), self.largest)
 
@@ -388,7 +388,7 @@ def _sample_cells(
 ) -> _TensorCells:
     from tracearena.synthesis.ppmtf._gibbs_kernels import sample_zeros, split_cells
 
-    kept = rule.kept(tensor, rng)
+    kept = rule.trim_and_truncate(tensor, rng)
     n_users, n_places, width = tensor.shape
     positive = kept.i.astype(np.int64) * width + kept.j
     uniforms = rng.random((n_users, rule.zeros))
@@ -422,7 +422,7 @@ def arrange_weighted(
     for number, tensor in enumerate((transitions, visits)):
         if tensor is None:
             continue
-        part = rules[number].kept(tensor, rng)
+        part = rules[number].trim_and_truncate(tensor, rng)
         free = n_places * tensor.shape[2] - np.diff(part.offsets)
         weight[number] = np.minimum(scales[number] * rules[number].zeros / np.maximum(free, 1), 1)
         total += len(part) + float(weight[number] @ free)

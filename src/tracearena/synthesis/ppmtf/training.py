@@ -240,7 +240,7 @@ class TrainingFrame:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[TrainingFrame]) -> TrainingFrame:
+    def join_parts(cls, parts: Sequence[TrainingFrame]) -> TrainingFrame:
         """Put together ranges of users that follow each other; the first day of all is the earliest."""
         first = parts[0]
         if any(replace(part.clock, first_day=first.clock.first_day) != first.clock for part in parts):
@@ -252,7 +252,7 @@ class TrainingFrame:
             replace(first.clock, first_day=min(days, default=None)),
             sum(part.n_events for part in parts),
             sum(part.n_transitions for part in parts),
-            SeenCells.joined([part.seen for part in parts]),
+            SeenCells.join_parts([part.seen for part in parts]),
             tuple(digest for part in parts for digest in part.digests),
         )
 
@@ -321,7 +321,7 @@ class SeenCells:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[SeenCells]) -> SeenCells:
+    def join_parts(cls, parts: Sequence[SeenCells]) -> SeenCells:
         """Collect what any of several groups of users showed."""
         moves, visits = ([getattr(part, name) for part in parts] for name in ("moves", "visits"))
         first = parts[0]
@@ -333,7 +333,7 @@ class SeenCells:
         )
 
     @classmethod
-    def checked(cls, n_places: int, n_slots: int, moves: NDArray[Any], visits: NDArray[Any]) -> SeenCells:
+    def from_arrays(cls, n_places: int, n_slots: int, moves: NDArray[Any], visits: NDArray[Any]) -> SeenCells:
         """Build from arrays of unknown origin."""
         for name, keys, end in (("moves", moves, n_places**2), ("visits", visits, n_places * n_slots)):
             rising = keys.ndim == 1 and keys.dtype == np.int64 and (np.diff(keys) > 0).all()

@@ -103,7 +103,7 @@ class FakeMaker:
         places = np.empty((len(rows), seeds.shape[1]), np.int32)
         likelihood = np.empty(len(rows))
         classes = self.classes
-        fill, rules = self._rules()
+        fill, rules = self._select_kernel()
 
         def work(block: int, first: int, stop: int) -> None:
             rng = stream(root, block)
@@ -127,15 +127,15 @@ class FakeMaker:
         run_blocks(work, block_ranges(len(rows), FAKES_PER_BLOCK), report=True)
         return Fakes(places, likelihood)
 
-    def _rules(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    def _select_kernel(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
         """Return the kernel that makes fakes, and what it is told beside seeds, chance and classes."""
         from tracearena.synthesis.sglt._kernels import make_fakes
 
         mobility = self.mobility
         moves = mobility.starts(), mobility.step_numbers, *_arrange_moves(mobility.moves)
-        return make_fakes, (*moves, *self._chances())
+        return make_fakes, (*moves, *self._parameters())
 
-    def _chances(self) -> tuple[float, float, float, float]:
+    def _parameters(self) -> tuple[float, float, float, float]:
         return float(self.par_c), float(self.par_m), float(self.par_l), float(self.par_v)
 
 

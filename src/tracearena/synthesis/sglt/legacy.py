@@ -41,12 +41,12 @@ class LegacyFakeMaker(FakeMaker):
         super().__post_init__()
         require_switch("decoder_failure", self.decoder_failure)
 
-    def _rules(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    def _select_kernel(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
         from tracearena.synthesis.sglt._legacy_kernels import make_legacy_fakes
 
         mobility = self.mobility
         moves = np.log(mobility.starts()), mobility.step_numbers, np.log(mobility.moves)
-        return make_legacy_fakes, (*moves, *self._chances(), self.decoder_failure)
+        return make_legacy_fakes, (*moves, *self._parameters(), self.decoder_failure)
 
 
 # The location semantic graph as the published program builds it.
@@ -81,7 +81,7 @@ def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.floa
     user, period = np.divmod(rows, len(profiles.periods))
     shares = profiles.periods.shares
     # A user is wholly like herself in the periods in which she is seen.
-    own = ((profiles.visited > 0) * shares).sum(axis=1)
+    own = ((profiles.place_counts > 0) * shares).sum(axis=1)
     loops = np.bincount(
         ranked.places, weights=shares[period] * own[user] * ranked.shares, minlength=profiles.n_places
     )

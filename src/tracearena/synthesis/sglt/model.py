@@ -138,8 +138,8 @@ class SGLT(Synthesizer):
         profiles = MobilityProfiles.of(self.seeds_.as_traces(traces), self.periods)
         self._learn(profiles, root)
         self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
-        self.alternatives_ = self._without_fakes(stream(root, _ALTERNATIVES))
-        self._alternative_profiles = self._profiles(
+        self.alternatives_ = self._draw_excluded_users(stream(root, _ALTERNATIVES))
+        self._alternative_profiles = self._build_profiles(
             self.seeds_.places[np.isin(self.seeds_.users, self.alternatives_)]
         )
         self.pass_rates_: PassRates | None = None
@@ -178,13 +178,13 @@ class SGLT(Synthesizer):
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
         count, root = traces_per_user, seed_sequence(seed)
         table = np.full((len(self.user_ids_) * count, self.clock_.instants_per_day), -1, np.int32)
-        lacking = self._wanted(count)
+        lacking = self._number_fakes(count)
         verdicts: list[Verdicts] = []
         for attempt in range(ATTEMPTS if self.tests_ else 1):
             if not len(lacking):
                 break
             report(attempt, ATTEMPTS)
-            rows = self._seed_rows(lacking // count, lacking % count)
+            rows = self._find_seed_rows(lacking // count, lacking % count)
             with use(progress=None):
                 fakes = self.maker_.make(self.seeds_.places, rows, child_seed(root, attempt))
             verdict = self.judge(fakes, rows)
@@ -202,8 +202,8 @@ class SGLT(Synthesizer):
         """Make fakes of every seed user, good and bad: fakes, their seed rows, what the tests say."""
         require_fitted(self, "classes_")
         require_whole("fakes_per_user", fakes_per_user, at_least=1, at_most=LARGEST_COUNT)
-        wanted = self._wanted(fakes_per_user)
-        rows = self._seed_rows(wanted // fakes_per_user, wanted % fakes_per_user)
+        wanted = self._number_fakes(fakes_per_user)
+        rows = self._find_seed_rows(wanted // fakes_per_user, wanted % fakes_per_user)
         fakes = self.maker_.make(self.seeds_.places, rows, seed_sequence(seed))
         return fakes, rows, self.judge(fakes, rows)
 
@@ -212,14 +212,14 @@ class SGLT(Synthesizer):
         if self.tests_ is None:
             return None
         seeds = self.seeds_.places[rows]
-        profiles = self._profiles(fakes.places), self._profiles(seeds)
+        profiles = self._build_profiles(fakes.places), self._build_profiles(seeds)
         return self.tests_.judge(fakes.places, seeds, *profiles, self._alternative_profiles)
 
-    def _profiles(self, days: NDArray[np.int32]) -> MobilityProfiles:
+    def _build_profiles(self, days: NDArray[np.int32]) -> MobilityProfiles:
         clock = replace(self.clock_, first_day=None)
         return MobilityProfiles.of(Traces.from_dense(days, self.places_, clock), self.periods)
 
-    def _without_fakes(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _draw_excluded_users(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw the users who are no seeds; at least one user remains one."""
         users = np.unique(self.seeds_.users)
         if self.tests_ is None or self.tests_.alternatives == 0:
@@ -227,12 +227,12 @@ class SGLT(Synthesizer):
         wanted = max(round(ALTERNATIVES_SHARE * len(users)), self.tests_.alternatives)
         return np.sort(rng.permutation(users)[: min(wanted, len(users) - 1)])
 
-    def _wanted(self, count: int) -> NDArray[np.int64]:
+    def _number_fakes(self, count: int) -> NDArray[np.int64]:
         """Number the fakes (user · count + number) of the users who are seeds."""
         users = np.setdiff1d(np.unique(self.seeds_.users), self.alternatives_)
         return (users[:, None] * count + np.arange(count)).ravel()
 
-    def _seed_rows(self, users: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _find_seed_rows(self, users: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         first = np.searchsorted(self.seeds_.users, users)
         days = np.searchsorted(self.seeds_.users, users, side="right") - first
         return first + numbers % days

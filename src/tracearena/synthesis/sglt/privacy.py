@@ -104,9 +104,9 @@ class PrivacyTests:
         """
         near = geographic_similarity(fake_profiles, seed_profiles) <= self.geographic + _ROUNDING
         apart = (fakes == seeds).mean(axis=1) <= self.intersection + _ROUNDING
-        return Verdicts(near, apart, self._deniable(fake_profiles, seed_profiles, alternative_profiles))
+        return Verdicts(near, apart, self._is_deniable(fake_profiles, seed_profiles, alternative_profiles))
 
-    def _deniable(
+    def _is_deniable(
         self, fakes: MobilityProfiles, seeds: MobilityProfiles, others: MobilityProfiles
     ) -> NDArray[np.bool_]:
         from tracearena.synthesis.sglt._kernels import count_alternatives
