@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian import emission as emissions
+from tracearena.attacks.bayesian import channel as emissions
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE
-from tracearena.attacks.bayesian.habits import TimeProfiles, weigh_sensitive_places
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
-from tracearena.attacks.bayesian.symbols import ObservationAlphabet
+from tracearena.attacks.bayesian.channel import ObservationAlphabet
+from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles, weigh_sensitive_places
 from tracearena.cities import simulate
 from tracearena.traces import ObfuscatedTraces
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tracearena.cities import simulate
 from tracearena.engine import use
 from tracearena.io import read
-from tracearena.obfuscation import ClusterAveraging, _cluster_kernels
+from tracearena.obfuscation import ClusterAveraging, _kernels
 from tracearena.traces import Clock, Grid, Places, Traces
 
 ROUNDS = 5
@@ -48,7 +48,7 @@ def walks(users: int, days: int = 20, side: int = 32) -> Traces:
 def problems_of(traces: Traces) -> list[Problem]:
     """Collect what the defence gives the solver."""
     found: list[Problem] = []
-    ours = _cluster_kernels.choose_visit_moves
+    ours = _kernels.choose_visit_moves
 
     def noted(*given: Any) -> Any:
         source_offsets, _, surplus, sink_offsets, _, lacking, cost = given[4:]
@@ -62,12 +62,12 @@ def problems_of(traces: Traces) -> list[Problem]:
             pair += size
         return ours(*given)
 
-    _cluster_kernels.choose_visit_moves = noted
+    _kernels.choose_visit_moves = noted
     try:
         with use(threads=1):
             ClusterAveraging(threshold=0.7).transform(traces, seed=1)
     finally:
-        _cluster_kernels.choose_visit_moves = ours
+        _kernels.choose_visit_moves = ours
     return found
 
 
@@ -90,7 +90,7 @@ def compare(name: str, traces: Traces) -> None:
     problems = problems_of(traces)
     apart, same = 0.0, 0
     for supply, demand, cost in problems:
-        flows = [solve(supply, demand, cost) for solve in (_cluster_kernels.solve_transport, by_pot)]
+        flows = [solve(supply, demand, cost) for solve in (_kernels.solve_transport, by_pot)]
         for flow in flows:
             if not (np.array_equal(flow.sum(axis=1), supply) and np.array_equal(flow.sum(axis=0), demand)):
                 raise SystemExit(f"{name}: a flow does not carry everything")
@@ -99,7 +99,7 @@ def compare(name: str, traces: Traces) -> None:
         same += np.array_equal(*flows)
     ours, pot = np.inf, np.inf
     for _ in range(ROUNDS):
-        ours = min(ours, seconds(_cluster_kernels.solve_transport, problems))
+        ours = min(ours, seconds(_kernels.solve_transport, problems))
         pot = min(pot, seconds(by_pot, problems))
     rows, columns = np.median([cost.shape for _, _, cost in problems], axis=0).astype(int)
     print(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.examples import examples
 
-from tracearena.attacks import FuzzyMatcher, VisitMatcher, _matching_kernels
+from tracearena.attacks import FuzzyMatcher, VisitMatcher, _kernels
 from tracearena.attacks.base import TIE, GreedyMatch, choose_greedily
 from tracearena.attacks.candidate_search import (
     CANDIDATES,
@@ -97,7 +97,7 @@ def test_candidates_lead_where_all_scores_lead(seed: int, traces: int, users: in
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_users_than_a_tile_are_matched_alike(kind: str) -> None:
-    users = 2 * _matching_kernels.TILE + 100
+    users = 2 * _kernels.TILE + 100
     tables = drawn(np.random.default_rng(1), 100, users, kind)
     assert same(choose_by_candidates([from_tables(*tables)], users), from_all_scores(*tables))
 

@@ -8,8 +8,8 @@ import pytest
 from tracearena.arena import pseudonymise
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.attacks.base import LISTED, choose_greedily
-from tracearena.attacks.bayesian.assignment import rank_users
-from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs
+from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
+from tracearena.attacks.bayesian.weights import rank_users
 from tracearena.cities import simulate
 from tracearena.traces import ObfuscatedTraces
 

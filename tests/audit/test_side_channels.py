@@ -13,7 +13,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.audit import Audit, assess, audit_page
-from tracearena.audit.side_channels import describe_channels
+from tracearena.audit.linkability import describe_channels
 from tracearena.traces import GpsTraces, IdTable
 
 USERS = 40

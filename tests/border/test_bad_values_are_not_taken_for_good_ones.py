@@ -13,7 +13,7 @@ import pytest
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
 from tracearena.io import read_released
-from tracearena.traces import zones
+from tracearena.traces import time
 
 HOURS = [f"2012-04-03T{hour}:00:00Z" for hour in (18, 19, 20)]
 POINTS = "user,time,lat,lng,tz\na,2012-04-03T18:00:00Z,40.7,-74.0,540\n"
@@ -95,4 +95,4 @@ def test_a_released_place_is_not_named_twice_in_two_spellings(tmp_path: Path) ->
 
 def test_a_day_that_the_clocks_skip_is_read_before_the_change() -> None:
     local = int(datetime.datetime(2011, 12, 30, 12, tzinfo=datetime.UTC).timestamp())
-    assert zones.zone_to_utc(pl.Series([local]), "Pacific/Apia").to_list() == [local + 10 * 3600]
+    assert time.zone_to_utc(pl.Series([local]), "Pacific/Apia").to_list() == [local + 10 * 3600]

@@ -97,11 +97,11 @@ def _archived(held: Held) -> None:
 
 def _rescored(held: Held) -> None:
     """Start a re-scoring, let the judge finish it, and break a job."""
-    from tracearena.server.judge import rescore
+    from tracearena.server.judge import scoring
     from tracearena.server.models import Job, JobState
     from tracearena.server.store import queue
 
-    rescore.start_rescoring("organiser", NASTY)
+    scoring.start_rescoring("organiser", NASTY)
     hands.judged(held)
     queue.enqueue("check", "check/999", {"submission": 999})
     Job.objects.filter(key="check/999").update(state=JobState.FAILED, error=f"DataError: {NASTY}")

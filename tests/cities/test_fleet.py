@@ -8,7 +8,7 @@ from scipy.stats import kstest
 
 from tracearena.cities import gps as receivers
 from tracearena.cities import simulate_fleet
-from tracearena.cities.fleet import LONGEST_INTERVAL_S, SHORTEST_INTERVAL_S
+from tracearena.cities.gps import LONGEST_INTERVAL_S, SHORTEST_INTERVAL_S
 from tracearena.cities.simulation import UTC_OFFSET_S
 from tracearena.engine import use
 from tracearena.errors import ParameterError

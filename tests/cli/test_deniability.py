@@ -13,8 +13,7 @@ import pytest
 
 from tracearena.io import pwscup, write
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.deniability import VerifierScan
-from tracearena.synthesis.ppmtf.tally import DeniabilityCheckpoint
+from tracearena.synthesis.ppmtf.deniability import DeniabilityCheckpoint, VerifierScan
 from tracearena.traces import Places
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tracearena.errors import ParameterError
 from tracearena.io.fields import times
-from tracearena.traces import zones
+from tracearena.traces import time
 
 MOMENT = 1_333_476_006
 moments = st.integers(min_value=0, max_value=4_000_000_000)
@@ -136,14 +136,14 @@ def test_zones_agree_with_the_standard_library(seconds: list[int], zone: str) ->
         second + int(datetime.datetime.fromtimestamp(second, ZoneInfo(zone)).utcoffset().total_seconds())  # type: ignore[union-attr]
         for second in seconds
     ]
-    assert zones.utc_to_zone(pl.Series(seconds), zone).to_list() == expected
+    assert time.utc_to_zone(pl.Series(seconds), zone).to_list() == expected
 
 
 def test_an_hour_that_the_clock_skips_is_read_before_the_change() -> None:
     local = int(datetime.datetime(2010, 3, 14, 2, 30, tzinfo=datetime.UTC).timestamp())
-    assert zones.zone_to_utc(pl.Series([local]), "America/New_York").to_list() == [local + 5 * 3600]
+    assert time.zone_to_utc(pl.Series([local]), "America/New_York").to_list() == [local + 5 * 3600]
 
 
 def test_an_unknown_zone_is_named() -> None:
     with pytest.raises(ParameterError, match="timezone = 'Mars/Olympus'"):
-        zones.utc_to_zone(pl.Series([0]), "Mars/Olympus")
+        time.utc_to_zone(pl.Series([0]), "Mars/Olympus")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import DataError
-from tracearena.io.formats import peopleflow
+from tracearena.io.formats import checkins
 from tracearena.metrics import poi_accuracy_score
 from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
@@ -72,7 +72,7 @@ def test_what_cannot_be_measured_is_explained(make_walks: Callable[..., Traces],
 
 def test_tokyo_has_4692_places_to_eat(shared_data: Path) -> None:
     folder = shared_data / "peopleflow-tokyo"
-    pois = peopleflow.read_pois(folder / "POI_TK.csv")
-    places = peopleflow.tokyo_regions()
+    pois = checkins.read_pois(folder / "POI_TK.csv")
+    places = checkins.tokyo_regions()
     original = Traces.from_dense([[512]], places, Clock(instants_per_day=1))
     assert poi_accuracy_score(original, ObfuscatedTraces.from_traces(original), pois).pois == 4692

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.examples import examples
 
-from tracearena.obfuscation._cluster_kernels import solve_transport
+from tracearena.obfuscation._kernels import solve_transport
 from tracearena.obfuscation.cluster_averaging import apportion_total, moves_to_average
 from tracearena.traces import Clock, Places, Traces
 

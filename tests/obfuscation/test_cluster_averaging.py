@@ -14,7 +14,7 @@ from tracearena.errors import ParameterError
 from tracearena.io import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import ClusterAveraging
-from tracearena.obfuscation._cluster_kernels import solve_transport
+from tracearena.obfuscation._kernels import solve_transport
 from tracearena.obfuscation.cluster_averaging import (
     apportion_total,
     cluster_users,

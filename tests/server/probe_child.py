@@ -27,7 +27,7 @@ from typing import IO, Any
 from numba.core.dispatcher import Dispatcher
 
 from tracearena.server.sandbox import child as check_child
-from tracearena.server.sandbox import fork_server, messages, process_control
+from tracearena.server.sandbox import confinement, fork_server, messages
 
 _LIMITS = ("CORE", "DATA", "AS", "CPU", "FSIZE", "NOFILE")
 _PTRACE_ATTACH, _PTRACE_DETACH = 16, 17
@@ -169,7 +169,7 @@ ATTEMPTS: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "send a signal": lambda known: os.kill(known["victim"], signal.SIGCONT),
     "raise its limits": lambda known: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
-    "call": lambda known: process_control.syscall(known["number"], *[0] * 6),
+    "call": lambda known: confinement.syscall(known["number"], *[0] * 6),
 }
 """What no child may do."""
 
@@ -254,8 +254,8 @@ def main() -> None:
     if "--unguarded" in sys.argv:
         for module, name in (
             (messages, "drop_rights"),
-            (process_control, "unshare"),
-            (process_control, "hide"),
+            (confinement, "unshare"),
+            (confinement, "hide"),
         ):
             setattr(module, name, lambda *_: None)
     if len(sys.argv) > 1 and sys.argv[1].isdigit():

@@ -17,7 +17,7 @@ from tests.server.conftest import Held
 from tests.server.test_long_runs import kill_at_random
 
 from tracearena.server import results
-from tracearena.server.judge import rescore
+from tracearena.server.judge import scoring
 from tracearena.server.judge.worker import record_failure
 from tracearena.server.models import Rescoring, RescoringState, Score
 from tracearena.server.operations.backup import restore_backup, write_backup
@@ -76,14 +76,14 @@ def _staged(made: Rescoring) -> dict[str, float]:
     return dict(made.scores.values_list("key", "value"))
 
 
-def _undisturbed(held: Held) -> tuple[dict[str, float], list[rescore.ScoreDifference]]:
+def _undisturbed(held: Held) -> tuple[dict[str, float], list[scoring.ScoreDifference]]:
     """Change a score by hand, and return what a re-scoring without kills says."""
     Score.objects.filter(key__startswith="final/", kind="reidentification").update(value=0.875)
     results.invalidate_board()
-    made = rescore.start_rescoring("organiser", "undisturbed")
+    made = scoring.start_rescoring("organiser", "undisturbed")
     hands.judged(held)
-    found = _staged(made), rescore.compare_scores(made)
-    rescore.cancel_rescoring(made, "organiser")
+    found = _staged(made), scoring.compare_scores(made)
+    scoring.cancel_rescoring(made, "organiser")
     return found
 
 
@@ -98,16 +98,16 @@ def test_a_rescoring_after_kills_is_that_of_an_undisturbed_run(
     hands.judged(held)
     wanted, differences = _undisturbed(held)
     assert len(differences) == 3
-    made = rescore.start_rescoring("organiser", "with kills")
+    made = scoring.start_rescoring("organiser", "with kills")
     deaths, chance = 0, random.Random(1)
     while _killed(held, chance.randrange(4, 12)):
         deaths += 1
         queue.requeue_of_worker("doomed", record_failure)
     assert deaths > 5
-    assert (_staged(made), rescore.compare_scores(made)) == (wanted, differences)
-    result = rescore.compare_results(made)
-    rescore.apply_rescoring(made, "organiser")
-    assert rescore.compare_results(made) == result
+    assert (_staged(made), scoring.compare_scores(made)) == (wanted, differences)
+    result = scoring.compare_results(made)
+    scoring.apply_rescoring(made, "organiser")
+    assert scoring.compare_results(made) == result
 
 
 @pytest.mark.long
@@ -117,10 +117,10 @@ def test_a_rescoring_by_processes_that_are_killed(held: Held, tmp_path: Path) ->
     held.results()
     hands.judged(held)
     wanted, differences = _undisturbed(held)
-    made = rescore.start_rescoring("organiser", "with kills")
+    made = scoring.start_rescoring("organiser", "with kills")
     kill_at_random(held, 5, random.Random(5), judges=("judge 1",))
     hands.judged(held)
-    assert (_staged(made), rescore.compare_scores(made)) == (wanted, differences)
+    assert (_staged(made), scoring.compare_scores(made)) == (wanted, differences)
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ from tests.server.uploads import FRAME, GOOD, ORIGINAL
 
 from tracearena.contest.rules import Rules
 from tracearena.files.io import InMemoryFile
-from tracearena.server.sandbox import child, confinement, messages, process_control
+from tracearena.server.sandbox import child, confinement, messages
 from tracearena.server.sandbox import parent as children
 from tracearena.server.sandbox.messages import Kind, UploadArrays, frame_message, pack
 from tracearena.server.sandbox.parent import ForkServer, Limits
@@ -203,7 +203,7 @@ def test_a_child_has_threads(guarded_server: ForkServer) -> None:
 
 
 @pytest.mark.skipif(
-    os.getuid() != 0 or not process_control.is_linux(), reason="only root can become somebody else"
+    os.getuid() != 0 or not confinement.is_linux(), reason="only root can become somebody else"
 )
 def test_a_process_that_hides_its_memory_is_closed_to_its_own_user() -> None:
     """Judge, web and parent call `hide_process_memory`; another process of their user is refused then."""

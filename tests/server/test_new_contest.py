@@ -144,9 +144,9 @@ def test_the_key_may_be_locked_by_a_passphrase(tmp_path: Path, prepared: Callabl
 def test_a_missing_extra_is_named_with_what_brings_it(
     extra: str, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tracearena.cli import _contest_folder
+    from tracearena.cli import contest_server
 
-    monkeypatch.setattr(_contest_folder, "find_spec", lambda name: None)
+    monkeypatch.setattr(contest_server, "find_spec", lambda name: None)
     done = tracearena("contest", *words)
     assert (done.status, done.out) == (2, "")
     assert f"pip install 'tracearena[{extra}]'" in done.err

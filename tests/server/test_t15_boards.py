@@ -11,7 +11,7 @@ from tests.server import hands
 from tests.server.conftest import Held
 
 from tracearena.server import clock, results
-from tracearena.server.judge import rescore, scoring
+from tracearena.server.judge import scoring
 from tracearena.server.models import Contest, RescoringState, Score, Snapshot
 from tracearena.server.sandbox.messages import UploadArrays
 
@@ -28,8 +28,8 @@ class Chance:
             (scoring, "score_arrays"),
             (scoring, "score_submission"),
             (scoring, "score_sealed_answer"),
-            (rescore, "score_of"),
-            (rescore, "sample_score"),
+            (scoring, "score_of"),
+            (scoring, "sample_score"),
         ]:
             monkeypatch.setattr(module, name, self.draw)
         monkeypatch.setattr(scoring, "check_in_sandbox", lambda *given: UploadArrays("obfuscated", b""))
@@ -46,14 +46,14 @@ def _same() -> bool:
 
 def _rescored(held: Held, chance: Chance) -> None:
     """Score everything anew, and apply or cancel that."""
-    made = rescore.start_rescoring("organiser", "a test")
+    made = scoring.start_rescoring("organiser", "a test")
     hands.judged(held)
     made.refresh_from_db()
     before = results.read_organiser_board()
     if chance.random.random() < 0.5:
-        rescore.apply_rescoring(made, "organiser")
+        scoring.apply_rescoring(made, "organiser")
     else:
-        rescore.cancel_rescoring(made, "organiser")
+        scoring.cancel_rescoring(made, "organiser")
         assert results.read_organiser_board() == before
 
 
@@ -122,13 +122,13 @@ def test_t24_what_is_frozen_is_byte_equal_for_good(
     assert results.read_organiser_board() != content
     hands.judged(held)
     assert results.encode_snapshot(results.collect_public_board(Contest.get_current(), clock.now())) == shown
-    made = rescore.start_rescoring("organiser", "other scores")
+    made = scoring.start_rescoring("organiser", "other scores")
     hands.judged(held)
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED
     assert results.encode_snapshot(results.collect_public_board(Contest.get_current(), clock.now())) == shown
     chance.random.seed(1)
-    rescore.apply_rescoring(made, "organiser")
+    scoring.apply_rescoring(made, "organiser")
     second = results.find_final_snapshot()
     assert second is not None
     assert second.name == "final 2"

@@ -13,7 +13,7 @@ from tracearena import __version__
 from tracearena.contest.file_judge import SCORER_VERSION
 from tracearena.errors import ParameterError
 from tracearena.server import results
-from tracearena.server.judge import rescore
+from tracearena.server.judge import scoring as rescore
 from tracearena.server.models import AuditEntry, DataSet, Rescoring, RescoringState, Score
 from tracearena.server.store import queue
 

@@ -29,7 +29,7 @@ from tests.server.visitors import (
 )
 
 from tracearena.server.operations.demo import wait_for
-from tracearena.server.processes.connections import HEADER_S, MOST_FROM_ONE_ADDRESS
+from tracearena.server.processes.wsgi import HEADER_S, MOST_FROM_ONE_ADDRESS
 
 MB = 2**20
 

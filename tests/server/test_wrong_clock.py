@@ -18,7 +18,7 @@ from tests.server.visitors import Program, by_form, joined, program, token
 from tracearena.contest import verify_archive
 from tracearena.errors import DataError
 from tracearena.server import clock, results
-from tracearena.server.judge import publish, rescore
+from tracearena.server.judge import publish, scoring
 from tracearena.server.judge.export import export_contest
 from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import AuditEntry, Contest, DataSet, Score, State, Submission
@@ -67,10 +67,10 @@ def test_a_clock_that_goes_back_reopens_nothing(held: Held, tmp_path: Path) -> N
     by_form(member, path, table, "by-form")
     assert set(Submission.objects.filter(team__number="003").values_list("state", flat=True)) == {State.LATE}
     hands.judged(held)
-    made = rescore.start_rescoring("organiser", "somebody asks")
+    made = scoring.start_rescoring("organiser", "somebody asks")
     hands.judged(held)
     made.refresh_from_db()
-    rescore.apply_rescoring(made, "organiser")
+    scoring.apply_rescoring(made, "organiser")
     last = results.find_final_snapshot()
     assert last is not None
     assert result is not None

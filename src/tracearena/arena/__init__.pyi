@@ -36,7 +36,6 @@ from .experiments import (
     location_classes,
     measure_fairness,
 )
-from .journal import read_sweep_seed, sweep_checkpoint_path
 from .privacy_bounds import Bounds, DefenceBounds, Interval, bounds, write_bounds
 from .pseudonyms import Release, pseudonymise, pseudonymise_users
 from .sweep import (
@@ -47,8 +46,10 @@ from .sweep import (
     SweepRow,
     TunedScores,
     best_defences,
+    read_sweep_seed,
     require_success,
     run_sweep,
+    sweep_checkpoint_path,
     write_table,
 )
 from .tuning import SampleTeam, Tuning, WeightTuning, split_reference, tune, tune_against, tune_weights

@@ -20,7 +20,7 @@ from tracearena.arena.ensemble import Ensemble, attack_names, make_attacks
 from tracearena.arena.pseudonyms import Release
 from tracearena.arena.sweep import Scoring, check_same_users, make_trial
 from tracearena.attacks.bayesian.attacks import BayesInference, HabitsInference, TrackingInference
-from tracearena.attacks.bayesian.candidates import CandidatePairs
+from tracearena.attacks.bayesian.likelihoods import CandidatePairs
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, BayesMatcher
 from tracearena.attacks.bayesian.tracking import CandidateTraces
 from tracearena.dataframes import Result

@@ -167,7 +167,7 @@ def choose_greedily(
         Users whose scores differ by no more are tied, and the first of them wins; so the answer
         depends neither on the order of events nor on rounding.
     """
-    from tracearena.attacks._matching_kernels import choose_best, choose_exclusively, choose_several
+    from tracearena.attacks._kernels import choose_best, choose_exclusively, choose_several
 
     taken = np.zeros(n_users, np.bool_)
     best = np.zeros(n_pseudonyms, np.int64)

@@ -64,13 +64,13 @@ class CandidateIndex(NamedTuple):
         values: NDArray[np.float64],
     ) -> Self:
         """Make an index from the users of each key, one key after the other."""
-        from tracearena.attacks._matching_kernels import group_by_user
+        from tracearena.attacks._kernels import group_by_user
 
         return cls._of_rows(base, len(offsets) - 1, *group_by_user(len(base), offsets, users, values))
 
     def restrict_to(self, kept: NDArray[np.int64]) -> Self:
         """Return the index of some users alone, numbered anew in the order given."""
-        from tracearena.attacks._matching_kernels import select_users
+        from tracearena.attacks._kernels import select_users
 
         rows = select_users(kept, self.row_offsets, self.row_keys, self.row_values)
         return self._of_rows(self.base[kept], self.n_keys, *rows)
@@ -84,7 +84,7 @@ class CandidateIndex(NamedTuple):
         keys: NDArray[np.int32],
         values: NDArray[np.float64],
     ) -> Self:
-        from tracearena.attacks._matching_kernels import TILE, group_by_tile
+        from tracearena.attacks._kernels import TILE, group_by_tile
 
         tile = np.arange(len(base)) // TILE
         by_base = np.lexsort((-base, tile))
@@ -152,7 +152,7 @@ def find_best_candidates(
     >>> find_best_candidates(index, two_traces).users[:, :4].tolist()
     [[2, 0, 1, -1], [2, 1, 0, -1]]
     """
-    from tracearena.attacks._matching_kernels import find_best_users
+    from tracearena.attacks._kernels import find_best_users
 
     shape = len(items.offsets) - 1, CANDIDATES
     best, beyond = np.empty((2, shape[0]), np.int64)
@@ -230,7 +230,7 @@ def assign_greedily(
     found
         The best users of each trace, of all or at least of those who are free; replaced as it is used up.
     """
-    from tracearena.attacks._matching_kernels import find_short_lists, take_listed
+    from tracearena.attacks._kernels import find_short_lists, take_listed
 
     n, blocks = len(found.best), -(-len(found.best) // TRACES_PER_BLOCK)
     chosen = np.full(n, NOBODY)

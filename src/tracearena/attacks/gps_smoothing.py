@@ -89,7 +89,7 @@ class Smoothing(GpsAttack):
 
     def recover(self, released: GpsTraces) -> GpsTraces:
         """Return the points at their averaged positions."""
-        from tracearena.attacks._smoothing_kernels import smooth_symmetrically, smooth_with_feedback
+        from tracearena.attacks._kernels import smooth_symmetrically, smooth_with_feedback
 
         require_kind(self, released, GpsTraces)
         order = released.trajectory_order

@@ -154,7 +154,7 @@ class SyntheticIdentification:
         offsets = chains.offsets
 
         def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
-            from tracearena.attacks._synthetic_kernels import find_likeliest_users
+            from tracearena.attacks._kernels import find_likeliest_users
 
             best = np.zeros(stop - first, np.int64)
             find_likeliest_users(
@@ -322,7 +322,7 @@ class MembershipInference:
         bases, gains = self._bases_and_gains()
 
         def work(block: int, first: int, stop: int) -> _DailyMaxima:
-            from tracearena.attacks._synthetic_kernels import raise_largest_ratios
+            from tracearena.attacks._kernels import raise_largest_ratios
 
             largest = np.full(known.n_users, -np.inf)
             raise_largest_ratios(

@@ -86,7 +86,7 @@ class VisitMatcher(Matcher):
         )
 
     def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: NDArray[np.float64]) -> None:
-        from tracearena.attacks._matching_kernels import add_visit_likelihoods_in_order
+        from tracearena.attacks._kernels import add_visit_likelihoods_in_order
 
         add_visit_likelihoods_in_order(
             first,
@@ -262,7 +262,7 @@ def index_traces(
     constant. A set of k places has the mean probability of its members; those of its visitors are
     worked out once, and it is then a key like any place.
     """
-    from tracearena.attacks._matching_kernels import compute_set_gains, cut_by_sets
+    from tracearena.attacks._kernels import compute_set_gains, cut_by_sets
 
     n_places = len(visitors.offsets) - 1
     sizes = np.concatenate([[0], np.cumsum(np.diff(visitors.offsets)[sets.members])])

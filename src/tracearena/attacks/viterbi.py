@@ -58,7 +58,7 @@ class ViterbiTracking:
 
     def track(self, sent: ObfuscatedTraces) -> NDArray[np.int32]:
         """Return the guessed place of every event, `NOT_SENT` (-1) where nothing was sent."""
-        from tracearena.attacks._viterbi_kernels import decode_chains
+        from tracearena.attacks._kernels import decode_chains
 
         require_fitted(self, "visits_")
         if len(sent.places) != len(self.visits_):

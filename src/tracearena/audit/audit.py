@@ -14,11 +14,17 @@ from tracearena.algorithms import Kind, catalogue
 from tracearena.audit import texts
 from tracearena.audit.data import AuditData, AuditRelease
 from tracearena.audit.inference import Circle, detect_circle, get_mechanism_circle, infer
-from tracearena.audit.linkability import LinkResult, build_linkage_task, find_linkable_people, link
+from tracearena.audit.linkability import (
+    LinkResult,
+    attack_columns,
+    attack_orders,
+    build_linkage_task,
+    find_linkable_people,
+    link,
+)
 from tracearena.audit.observations import count_crowds, find_point_spots, select_weeks
 from tracearena.audit.results import Audit, Risks, collect_facts
 from tracearena.audit.settings import AuditChoice, Settings
-from tracearena.audit.side_channels import attack_columns, attack_orders
 from tracearena.audit.singling_out import single_out
 from tracearena.audit.synthetic import assess_synthetic
 from tracearena.audit.texts import PEOPLE_TRIED, build_circle_choice, build_proof_choice

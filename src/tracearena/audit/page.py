@@ -15,11 +15,10 @@ from typing import Any
 from tracearena.algorithms import catalogue
 from tracearena.audit import charts, texts
 from tracearena.audit.inference import Inference
-from tracearena.audit.linkability import BY_DAYS, Linkability
+from tracearena.audit.linkability import BY_DAYS, Linkability, describe_channels
 from tracearena.audit.protection import MOST_PROOFS, DefenceTrial, Protection
 from tracearena.audit.results import Audit, Light, Risks, describe_measure, explain_light
 from tracearena.audit.settings import Proportion
-from tracearena.audit.side_channels import describe_channels
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
 from tracearena.audit.synthetic import Synthetic, VirtualPeople
 from tracearena.audit.texts import (
@@ -33,8 +32,8 @@ from tracearena.audit.texts import (
 from tracearena.audit.usefulness import Usefulness
 from tracearena.dataframes import flatten
 from tracearena.files import replacing, replacing_folder, write_csv
+from tracearena.pages.contest_days import place_map
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
-from tracearena.pages.maps import place_map
 from tracearena.traces import Places
 
 _T = texts.TABLE

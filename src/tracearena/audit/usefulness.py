@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.audit.data import AuditData, AuditRelease, choose_places
 from tracearena.audit.settings import Record
 from tracearena.engine import child_seed, generator
-from tracearena.metrics.applications.offloading import share_served
+from tracearena.metrics.applications.networks import share_served
 from tracearena.mobility.statistics import radius_of_gyration_km, share_at_home, trip_lengths_km
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 from tracearena.traces._arrays import unique_values

@@ -73,7 +73,7 @@ def hotspots(
     as_json: JsonOption = False,
 ) -> None:
     """Place hotspots by the released points and count the original points they serve."""
-    from tracearena.metrics.applications.offloading import measure_hotspots_in_chunks
+    from tracearena.metrics.applications.networks import measure_hotspots_in_chunks
     from tracearena.traces import Box
 
     area = None if box is None else Box.parse(box, "--box")

@@ -18,7 +18,7 @@ from tracearena.cli._output import (
     show_progress,
 )
 from tracearena.cli._reading import ReadingOptions, reads_traces
-from tracearena.cli.contest_data import (
+from tracearena.cli.contest_new import (
     MinEventsOption,
     PoisOption,
     SensitiveOption,
@@ -56,7 +56,7 @@ SERVER_COMMANDS = {
     "rescore": "contest_manage",
     "storage": "contest_server",
     "export": "contest_server",
-    "rehearse": "contest_demo",
+    "rehearse": "demo",
     "client": "contest_client",
 }
 """Commands with a server and the modules that have them, in the order of ``tracearena contest --help``."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._contest_folder import require_extra
 from tracearena.cli._output import JsonOption, note, progress_bar
+from tracearena.cli.contest_server import require_extra
 from tracearena.errors import FileError, ParameterError
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._contest_folder import (
+from tracearena.cli._output import JsonOption, note
+from tracearena.cli.contest_new import parse_moment
+from tracearena.cli.contest_server import (
     BaseUrlOption,
     ContestArgument,
     JudgeKeyOption,
@@ -16,8 +18,6 @@ from tracearena.cli._contest_folder import (
     print_link,
     read_contest_key,
 )
-from tracearena.cli._output import JsonOption, note
-from tracearena.cli.contest_new import parse_moment
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -264,11 +264,11 @@ def start(
 ) -> None:
     """Let the judges make every score anew, beside those that count; nothing that is shown changes."""
     open_contest(folder)
-    from tracearena.server.judge import rescore
+    from tracearena.server.judge import scoring
 
     if not 1 <= len(reason.strip()) <= 200:
         raise ParameterError.of("--reason", reason, "a text of 1 to 200 characters")
-    _print_rescoring(rescore.start_rescoring(_JOB_ACTOR, reason.strip()), as_json)
+    _print_rescoring(scoring.start_rescoring(_JOB_ACTOR, reason.strip()), as_json)
 
 
 def show(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -280,20 +280,20 @@ def show(folder: ContestArgument, as_json: JsonOption = False) -> None:
 def apply(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Let the new scores count."""
     open_contest(folder)
-    from tracearena.server.judge import rescore
+    from tracearena.server.judge import scoring
 
     one = _find_last_rescoring()
-    rescore.apply_rescoring(one, _JOB_ACTOR)
+    scoring.apply_rescoring(one, _JOB_ACTOR)
     _print_rescoring(one, as_json)
 
 
 def cancel(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Leave all scores as they are."""
     open_contest(folder)
-    from tracearena.server.judge import rescore
+    from tracearena.server.judge import scoring
 
     one = _find_last_rescoring()
-    rescore.cancel_rescoring(one, _JOB_ACTOR)
+    scoring.cancel_rescoring(one, _JOB_ACTOR)
     _print_rescoring(one, as_json)
 
 
@@ -307,12 +307,12 @@ def _find_last_rescoring() -> Rescoring:
 
 
 def _print_rescoring(one: Rescoring, as_json: bool) -> None:
-    from tracearena.server.judge import rescore
+    from tracearena.server.judge import scoring
 
     one.refresh_from_db()
     is_compared = one.state != "running"
-    changed = [found.to_dict() for found in rescore.compare_scores(one)] if is_compared else []
-    result = [found.to_dict() for found in rescore.compare_results(one)] if is_compared else []
+    changed = [found.to_dict() for found in scoring.compare_scores(one)] if is_compared else []
+    result = [found.to_dict() for found in scoring.compare_results(one)] if is_compared else []
     if as_json:
         about = {"number": one.pk, "state": one.state, "reason": one.reason}
         typer.echo(json.dumps(about | {"changed": changed, "result": result}))

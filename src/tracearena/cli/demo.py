@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
+import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from tracearena.cli._app import delay_stop
 from tracearena.cli._output import JsonOption, SeedOption, choose_seed, note
+from tracearena.cli._reading import ReadingOptions
+from tracearena.cli.contest_client import print_scores
+from tracearena.cli.contest_new import PeopleOptions, create_contest_with_key
 from tracearena.cli.contest_results import print_board
+from tracearena.cli.contest_server import DatabaseOption, require_extra
+from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.contest import SimulatedContest
+    from tracearena.contest import ContestFile, ContestPlan, Schedule, SimulatedContest
+    from tracearena.server.operations.create import ContestLinks
+    from tracearena.server.operations.demo import DemoBot, Demonstration, DemoStop
+    from tracearena.server.processes.supervisor import ServerOptions
 
 
 _QUIET_S = 10
@@ -151,3 +167,258 @@ def _show_stages() -> Iterator[Callable[[str, int, int], None]]:
         yield draw
         for task in bars.tasks:
             bars.update(task.id, completed=task.total)
+
+
+# ``tracearena contest serve --demo``: a contest in full swing, to look at it in every role.
+
+
+_USERS, _DAYS = 60, 4
+_LOOK_S = 0.2
+_PHASE_TEXTS = {
+    "anonymization": "the anonymization phase: teams hand in what they have hidden",
+    "attack": "the attack phase: everybody attacks what the others have published",
+    "ceremony": "the pause before the results: hold the ceremony as the organiser",
+    "results": "the results: board, awards, and the judge's promises opened",
+}
+
+
+def run_demo(host: str, port: int, workers: int, phase: str) -> None:
+    """Hold a contest with invented teams up to a phase, say who can log in, and serve until told to stop."""
+    from tracearena.server.operations.demo import DemoStop
+    from tracearena.server.processes.supervisor import ServerOptions, require_free_port
+    from tracearena.server.settings import is_loopback
+
+    if not is_loopback(host):
+        raise ParameterError(f"--host {host}: a demo is for this machine alone; leave --host out")
+    serving = ServerOptions(host=host, port=port, workers=workers)
+    require_free_port(serving)
+    with delay_stop(), tempfile.TemporaryDirectory(prefix="tracearena-demo-") as place:
+        _run_contest(Path(place), serving, DemoStop(phase))
+    note("ended; nothing of the demo is left")
+
+
+def _run_contest(folder: Path, serving: ServerOptions, stop: DemoStop) -> None:
+    from tracearena.contest import ContestPlan, write_contest_data
+    from tracearena.contest.contest_file import CityPeople
+    from tracearena.engine import fresh_seed
+    from tracearena.server.operations.demo import TEAM_COUNT, build_demo_schedule
+    from tracearena.server.processes.supervisor import serve_in_background, stop_on_signal
+    from tracearena.server.settings import configure
+    from tracearena.server.store.folder import Folder
+
+    plan = ContestPlan(teams=TEAM_COUNT, users=_USERS, days=_DAYS)
+    with drive_clock(folder / "clock") as put, (folder / "log").open("wb") as log:
+        schedule = build_demo_schedule(stop, datetime.now(UTC).replace(microsecond=0))
+        put(schedule.registration_begin)
+        charter = build_sample_contest_file("Demo", plan, schedule, mode="live")
+        note("the city wakes up; the first time takes longer, for the kernels are compiled")
+        links, key = make_contest(
+            folder / "contest",
+            charter,
+            lambda to: write_contest_data(to, CityPeople(), plan, charter=charter),
+        )
+        contest = Folder(folder / "contest")
+        configure(contest)
+        from tracearena.server.operations.demo import Demonstration, DemoSetup
+
+        with serve_in_background(contest, key, serving, log=log) as url:
+            stage = DemoSetup(url=url, made=links, folder=folder, put=put, seed=fresh_seed())
+            demonstration = Demonstration(stage)
+            demonstration.play_until(stop, lambda following: note(f"invented teams play: {following}"))
+            with stop_on_signal() as ended:
+                _print_logins(demonstration, url)
+                _wait_for_end(demonstration, ended)
+            demonstration.close()
+
+
+def _print_logins(shown: Demonstration, url: str) -> None:
+    typer.echo(f"The contest is at {url}/")
+    typer.echo(f"It is in {_PHASE_TEXTS[str(shown.stop)]}\n")
+    width = max(len(one.name) for one in shown.accounts)
+    for one in shown.accounts:
+        typer.echo(
+            f"{one.role:<10} {one.name:<{width}}  password {one.password}  {url}/login?next={one.page}"
+        )
+    typer.echo("\nA private window, or localhost in the place of 127.0.0.1, lets you be two of them at once.")
+    for one in shown.accounts:
+        if one.files is not None:
+            typer.echo(f"Files that {one.role} can hand in: {one.files}")
+    typer.echo("These accounts and everything else are gone when you end it with Ctrl-C.")
+
+
+def _wait_for_end(shown: Demonstration, ended: threading.Event) -> None:
+    """Wait for the end; in a terminal, Enter goes on to the next phase."""
+    listens = sys.stdin.isatty()
+    _prompt_next_phase(shown, listens)
+    while not ended.wait(_LOOK_S):
+        if listens and select.select([sys.stdin], [], [], 0)[0]:
+            if not sys.stdin.readline():
+                listens = False
+            elif not shown.is_over:
+                note("the teams play on")
+                shown.play_next()
+                typer.echo(f"It is in {_PHASE_TEXTS[str(shown.stop)]}")
+                _prompt_next_phase(shown, listens)
+
+
+def _prompt_next_phase(shown: Demonstration, listens: bool) -> None:
+    if listens and not shown.is_over:
+        typer.echo("Enter goes on to the next phase.")
+
+
+# What contests with invented teams have in common: names, a clock that is driven, a key, a folder.
+
+
+Put: TypeAlias = Callable[..., None]
+"""Sets a driven clock: `put(at)`, or `put(at, runs=True)`."""
+
+
+def build_sample_contest_file(name: str, plan: ContestPlan, schedule: Schedule, **rules: Any) -> ContestFile:
+    """Return a contest of the first teams of the cast, on people of the embedded city."""
+    from dataclasses import replace
+
+    from tracearena.contest import ContestFile, DataSource
+    from tracearena.contest.report_data import select_simulated_teams
+
+    return ContestFile(
+        name=name,
+        teams=plan.teams,
+        rules=replace(plan.rules(), **rules),
+        schedule=schedule,
+        names={
+            f"{number:03d}": player.name
+            for number, player in enumerate(select_simulated_teams(plan.teams), 1)
+        },
+        data=DataSource(),
+    )
+
+
+@contextmanager
+def drive_clock(path: Path) -> Iterator[Put]:
+    """Drive the clock of everything that is started inside."""
+    from tracearena.server import clock
+
+    clock.set_driven(path, datetime.now(UTC))
+    os.environ[clock.VARIABLE] = str(path)
+    try:
+        yield lambda at, runs=False: clock.set_driven(path, at, runs=runs)
+    finally:
+        del os.environ[clock.VARIABLE]
+
+
+def make_contest(
+    folder: Path, charter: ContestFile, write: Callable[[Path], object], database: str | None = None
+) -> tuple[ContestLinks, bytes]:
+    """Make a contest whose data somebody writes to a folder; return its links and the judge's key."""
+    from tracearena.server.operations.create import open_private_folder
+    from tracearena.server.store.crypto import read_judge_key
+    from tracearena.server.store.database import require_empty_database
+
+    require_empty_database(database)
+    key = folder.with_name("judge-key")
+    with open_private_folder() as place:
+        write(place / "contest")
+        links = create_contest_with_key(folder, place / "contest", key, None, charter, database=database)
+    return links, read_judge_key(key)
+
+
+# ``tracearena contest rehearse``: invented teams play a whole contest against a server.
+
+
+_MOMENT = timedelta(minutes=1)
+
+
+def register_rehearse(group: typer.Typer) -> None:
+    """Add the command."""
+    group.command()(rehearse)
+
+
+def rehearse(
+    teams: Annotated[int, typer.Option("--teams", min=2, max=21, help="Number of teams.")] = 3,
+    users: Annotated[int, typer.Option("--users", help="Virtual users of a team.")] = 50,
+    days: Annotated[int, typer.Option("--days", help="Days of a user, half reference, half original.")] = 4,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Judges.")] = 2,
+    database: DatabaseOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold a contest with invented teams, through all phases, against a server that is started for it.
+
+    The server's clock is driven, so weeks pass in minutes. Everything goes over HTTP, as with real teams:
+    links, tokens, downloads, uploads. Nothing is left behind but what is printed.
+    """
+    require_extra("server")
+    import json
+
+    from tracearena.contest import ContestPlan, Schedule
+
+    used, begun = choose_seed(seed), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tracearena-rehearsal-") as place:
+        folder = Path(place)
+        with drive_clock(folder / "clock") as put:
+            begin = datetime.now(UTC).replace(microsecond=0)
+            plan = ContestPlan(teams=teams, users=users, days=days)
+            charter = build_sample_contest_file("Rehearsal", plan, Schedule.weeks(begin))
+            people = PeopleOptions(ReadingOptions(), seed=used)
+            links, key = make_contest(
+                folder / "contest", charter, partial(people.write, charter=charter), database
+            )
+            board = _run_phases(folder, charter, links, key, used, workers, put)
+    took = time.monotonic() - begun
+    if as_json:
+        typer.echo(json.dumps({"seed": used, "seconds": took, "board": board}))
+        return
+    print_scores(board)
+    typer.echo(f"\n{teams} teams with {users:,} users went through all phases in {took:.0f} s")
+
+
+def _run_phases(
+    folder: Path, charter: ContestFile, links: ContestLinks, key: bytes, seed: int, workers: int, put: Put
+) -> dict[str, Any]:
+    """Go through all phases; return what the board shows at the end."""
+    from tracearena.server.operations import demo
+    from tracearena.server.processes.supervisor import ServerOptions, find_free_port, serve_in_background
+    from tracearena.server.store.folder import Folder
+
+    schedule: Schedule = charter.schedule  # type: ignore[assignment]
+    put(schedule.anonymization_begin + _MOMENT)
+    serving = ServerOptions(port=find_free_port(), workers=workers)
+    with (
+        open(folder / "log", "wb") as log,
+        serve_in_background(Folder(folder / "contest"), key, serving, log=log) as url,
+    ):
+        playing = [
+            _create_bot(url, number, secret, folder, seed) for number, secret in links.invitations.items()
+        ]
+        note("teams defend")
+        for bot in playing:
+            bot.fetch()
+            bot.defend()
+        demo.wait_for("the judge's check", lambda: demo.are_all_checked(playing))
+        put(schedule.attack_begin + _MOMENT)
+        demo.wait_for("the release", lambda: demo.are_all_released(playing))
+        note("everybody attacks")
+        for bot in playing:
+            bot.fetch()
+            for target in bot.client.get("targets"):
+                bot.attack(target)
+        demo.wait_for("the judge's check", lambda: demo.are_all_checked(playing))
+        put(schedule.results_begin + _MOMENT)
+        note("the judge scores")
+        client = playing[0].client
+        demo.wait_for("the result", lambda: client.get("board")["snapshot"] is not None)
+        board: dict[str, Any] = client.get("board")
+        for bot in playing:
+            bot.client.close()
+    return board
+
+
+def _create_bot(url: str, number: str, secret: str, folder: Path, seed: int) -> DemoBot:
+    from tracearena.contest.report_data import SIMULATED_TEAMS
+    from tracearena.server.client import Client
+    from tracearena.server.operations.demo import DemoBot, join_and_get_token
+
+    player = SIMULATED_TEAMS[int(number) - 1]
+    token = join_and_get_token(url, secret, player.name)
+    own = folder / f"team{number}"
+    return DemoBot(number=number, player=player, client=Client(url, token), folder=own, seed=seed)

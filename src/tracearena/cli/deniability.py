@@ -24,7 +24,7 @@ from tracearena.cli._output import (
 from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.synthesis.ppmtf.tally import DeniabilityCheckpoint
+    from tracearena.synthesis.ppmtf.deniability import DeniabilityCheckpoint
     from tracearena.traces import Clock, Traces
 
 
@@ -108,7 +108,7 @@ def _find_checkpoint(k_prime: Path | None, resume: bool) -> Path | None:
     """Return where a test of these options keeps what it has counted, if it does."""
     from tracearena.errors import ParameterError
     from tracearena.files import is_stream
-    from tracearena.synthesis.ppmtf.tally import check_deniability_resume, deniability_checkpoint_path
+    from tracearena.synthesis.ppmtf.deniability import check_deniability_resume, deniability_checkpoint_path
 
     if k_prime is None or is_stream(k_prime):
         if resume:
@@ -123,7 +123,7 @@ def _find_checkpoint(k_prime: Path | None, resume: bool) -> Path | None:
 
 def _choose_seed(seed: int | None, begun: Path | None) -> int:
     """Return the seed of U*: that of a stopped test goes on."""
-    from tracearena.synthesis.ppmtf.tally import read_deniability_seed
+    from tracearena.synthesis.ppmtf.deniability import read_deniability_seed
 
     known = None if begun is None or seed is not None else read_deniability_seed(begun)
     if known is not None:
@@ -138,8 +138,8 @@ def _open_checkpoint(
     """Return what a test counts in: nothing yet, or what a stopped one has left."""
     import hashlib
 
-    from tracearena.arena.journal import digest
-    from tracearena.synthesis.ppmtf.tally import DeniabilityCheckpoint
+    from tracearena.arena.sweep import digest
+    from tracearena.synthesis.ppmtf.deniability import DeniabilityCheckpoint
 
     if kept is None:
         return DeniabilityCheckpoint()

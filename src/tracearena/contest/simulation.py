@@ -15,9 +15,8 @@ import numpy as np
 
 from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import Attack, AttackScores, Ensemble, make_attacks
-from tracearena.arena.journal import digest_code
 from tracearena.arena.pseudonyms import Release, pseudonymise
-from tracearena.arena.sweep import SweepRow, require_success, run_sweep
+from tracearena.arena.sweep import SweepRow, digest_code, require_success, run_sweep
 from tracearena.contest.board import (
     AttackKind,
     AttackRecord,
@@ -32,9 +31,15 @@ from tracearena.contest.commitments import Commitment, commit
 from tracearena.contest.contest_file import simulate_residents
 from tracearena.contest.data import ContestPlan, VirtualUserModel, official_file_name, team_traces
 from tracearena.contest.file_judge import FileJudge, GroundTruth
-from tracearena.contest.report_data import DataSetView, ReportData, estimate_margin
+from tracearena.contest.report_data import (
+    DEFAULT,
+    DataSetView,
+    ReportData,
+    SimulatedTeam,
+    estimate_margin,
+    select_simulated_teams,
+)
 from tracearena.contest.rules import Rules
-from tracearena.contest.sample_teams import DEFAULT, SimulatedTeam, select_simulated_teams
 from tracearena.contest.submissions import ContestFolder, answer_path, read_submissions
 from tracearena.contest.virtual_days import contest_training
 from tracearena.engine import child_seed, report, seed_sequence, use

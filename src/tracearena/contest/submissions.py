@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from tracearena import __version__
-from tracearena.arena.journal import Journal
+from tracearena.arena.sweep import Journal
 from tracearena.contest import contest_file as charters
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET, Target
 from tracearena.contest.commitments import RECEIPTS

@@ -20,8 +20,7 @@ from tracearena.io.fields.columns import EVENTS, OPTIONS, find_option_name, find
 from tracearena.traces import Clock
 from tracearena.traces.box import Box
 from tracearena.traces.clock import DAY_S
-from tracearena.traces.time import EPOCH, require_zone
-from tracearena.traces.zones import are_local
+from tracearena.traces.time import EPOCH, are_local, require_zone
 
 DELIMITERS = {"tab": "\t", r"\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 _LONGEST_NAME = 256

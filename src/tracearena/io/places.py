@@ -17,7 +17,7 @@ from tracearena.files.io import read_bytes, replacing, require_columns
 from tracearena.io import pwscup
 from tracearena.io.dataframes import FRAME, convert_frame
 from tracearena.io.fields.columns import LONGEST_ID, NUL, PLACES, convert_ids, find_roles
-from tracearena.io.formats import peopleflow
+from tracearena.io.formats import checkins
 from tracearena.io.tables import (
     check_column_type,
     is_parquet,
@@ -43,7 +43,7 @@ def read_places(path: str | PathLike[str]) -> Places:
         return read_place_table(path)
     header, _ = split_header(read_utf8_bytes(path))
     if header == _REGIONS:
-        return peopleflow.read_regions(path, _find_pois_file(Path(path)))
+        return checkins.read_regions(path, _find_pois_file(Path(path)))
     if header.startswith(_REGIONS):
         return pwscup.read_places(path)
     if header.startswith(_POIS):
@@ -78,7 +78,7 @@ def read_places_beside(path: Path, format: str) -> Places:
         if candidate.is_file():
             return read_places(candidate)
     if format == "peopleflow":
-        return peopleflow.tokyo_regions()
+        return checkins.tokyo_regions()
     raise FileError.whole(
         path, f"needs its file of places: give it with --places or put {names[0]} beside it", "no-places"
     )

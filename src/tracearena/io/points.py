@@ -25,7 +25,7 @@ from tracearena.io.options import AS_NAMED, Choices, Layout
 from tracearena.io.report import Reading, Report
 from tracearena.io.rows import Rows, drop_bad_rows, parse_rows
 from tracearena.io.tables import select_by_role
-from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces, zones
+from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces, time
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.gridding import grid_points, resample_points
 from tracearena.traces.time import require_zone
@@ -97,7 +97,7 @@ def convert_to_utc(rows: Rows, report: Report) -> pl.Series:
 def _convert_zone_to_utc(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Series:
     """Return milliseconds of UTC of those on a zone's clocks, and report what these skip or repeat."""
     second = bare // 1000
-    skipped, repeated = zones.count_unclear_times(second, zone)
+    skipped, repeated = time.count_unclear_times(second, zone)
     for count, fate, code in (
         (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
         (repeated, "show twice, and are read as the first", "repeated-hour"),
@@ -105,7 +105,7 @@ def _convert_zone_to_utc(bare: pl.Series, zone: str, column: str, report: Report
         if count:
             problem = f"some times are in an hour that the clocks of {zone} {fate}"
             report.notice_fault(Fault(None, column, None, problem, code), count)
-    return zones.zone_to_utc(second, zone) * 1000 + bare % 1000
+    return time.zone_to_utc(second, zone) * 1000 + bare % 1000
 
 
 def _report_order(

@@ -17,7 +17,7 @@ from tracearena.io import places as place_table
 from tracearena.io import points, pwscup, recognition
 from tracearena.io.dataframes import FRAME, select_event_rows
 from tracearena.io.discretisation import regrid_traces, report_oddities
-from tracearena.io.formats import checkins, geolife, gpx, peopleflow, released_table
+from tracearena.io.formats import checkins, geolife, gpx, released_table
 from tracearena.io.options import Choices, Layout
 from tracearena.io.places import read_places, read_places_beside
 from tracearena.io.points import build_gps_traces, convert_points_to_events
@@ -334,7 +334,7 @@ def _read_events(path: Path, format: str, request: Request) -> Reading[Traces]:
     if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
         return _read_prepared(path, format, places, choices, times)
     if format == "peopleflow":
-        return peopleflow.read(path, choices=choices)
+        return checkins.read(path, choices=choices)
     if format == "foursquare":
         if places is not None and not isinstance(places, (str, PathLike)):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
@@ -377,7 +377,7 @@ def _read_prepared(
     elif not choices.times_are_as_in_file:
         raise ParameterError(f"a {format} file has instants and no times: no interval, slot or time zone")
     elif format == "peopleflow":
-        traces = peopleflow.read(path, places=known).traces
+        traces = checkins.read(path, places=known).traces
     else:
         named = times or pwscup.find_times_file(path, places)
         traces = pwscup.read_traces(path, known, None if named is None else pwscup.read_times(named))

@@ -27,8 +27,8 @@ from tracearena.io.fields.columns import (
     simplify_name,
 )
 from tracearena.io.fields.times import LARGEST_INSTANT
-from tracearena.io.formats import geo_tables, geojson, geolife, gpx, phones, released_table, trips
-from tracearena.io.formats.json_text import Piece, parse_json_line, parse_json_start
+from tracearena.io.formats import geo_tables, geolife, gpx, json_files, phones, released_table, trips
+from tracearena.io.formats.json_files import Piece, parse_json_line, parse_json_start
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.tables import (
     decode_start,
@@ -341,7 +341,7 @@ def _guess_row_format(row: Mapping[str, Any], more: bool, layout: Layout) -> For
     """Look at the object of a first line."""
     if isinstance(row.get("_type"), str):
         return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
-    if row.get("type") in geojson.TYPES[1:] and more:
+    if row.get("type") in json_files.TYPES[1:] and more:
         return FormatGuess(
             ("jsonl",),
             "GeoJSON, one feature a line",
@@ -376,7 +376,7 @@ def _guess_document_format(kind: str, pieces: Sequence[Piece], layout: Layout) -
     data = members.get("data")
     if isinstance(data, dict) and "_type" in data:
         return FormatGuess(("owntracks",), "messages of OwnTracks")
-    if members.get("type") in geojson.TYPES or "features" in keys or "temporalGeometry" in keys:
+    if members.get("type") in json_files.TYPES or "features" in keys or "temporalGeometry" in keys:
         feature = members.get("features")
         names = _list_properties(feature if isinstance(feature, dict) else members)
         return FormatGuess(("geojson",), "GeoJSON", of_points=_has_point_columns(names, layout))

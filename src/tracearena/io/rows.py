@@ -33,7 +33,8 @@ from tracearena.io.fields.degrees import (
 )
 from tracearena.io.options import AS_NAMED, Choices, Layout
 from tracearena.io.report import DropRule, Report
-from tracearena.traces import Places, zones
+from tracearena.traces import Places
+from tracearena.traces import time as zones
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.time import (
     AS_WRITTEN,

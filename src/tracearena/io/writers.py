@@ -13,7 +13,7 @@ import numpy as np
 from tracearena.errors import ParameterError
 from tracearena.files.atomic import replacing_all
 from tracearena.io import points, pwscup
-from tracearena.io.formats import checkins, geolife, gpx, peopleflow, released_table
+from tracearena.io.formats import checkins, geolife, gpx, released_table
 from tracearena.io.id_mapping import UserKey
 from tracearena.io.places import write_places
 from tracearena.io.recognition import EITHER, FORMATS
@@ -27,7 +27,7 @@ _CHECK_INS: Mapping[str, Callable[[Traces, _File], None]] = {
     "partitions": checkins.write_partitions,
     "gowalla": checkins.write_gowalla,
     "tsmc": checkins.write_tsmc,
-    "peopleflow": peopleflow.write,
+    "peopleflow": checkins.write,
 }
 _GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
 _GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
@@ -167,10 +167,10 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
 
 
 def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
-    from tracearena.io.formats import geo_tables, geojson
+    from tracearena.io.formats import geo_tables, json_files
 
     if to == "geojson":
-        geojson.write(traces, path)
+        json_files.write(traces, path)
     elif to == "gpkg":
         geo_tables.write_geopackage(traces, path)
     else:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tracearena import __version__
 from tracearena.algorithms import GpsObfuscator, Obfuscator, validation
 from tracearena.algorithms.base import Algorithm, Defence
-from tracearena.arena.journal import digest_code
+from tracearena.arena.sweep import digest_code
 from tracearena.engine import block_ranges, current_progress, run_blocks, thread_count, use
 from tracearena.engine.blocks import run_in_order
 from tracearena.files.io import replacing

@@ -65,7 +65,7 @@ def geographic_similarity(
         return transport_similarity(a, b, chosen, order, distance)
 
     def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
-        from tracearena.metrics._similarity_kernels import geographic_first, geographic_zeroth
+        from tracearena.metrics._kernels import geographic_first, geographic_zeroth
 
         values = np.zeros(len(some))
         if order == 1:
@@ -177,7 +177,7 @@ def semantic_similarity(
     mine, theirs = _sort_descending(a), _sort_descending(b)
 
     def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
-        from tracearena.metrics._similarity_kernels import semantic_zeroth
+        from tracearena.metrics._kernels import semantic_zeroth
 
         values = np.zeros(len(some))
         semantic_zeroth(some, a.periods.shares, a.visit_offsets, mine, b.visit_offsets, theirs, values)
@@ -316,7 +316,7 @@ def first_order_mapping(
     """
     require_whole("steps", steps, at_least=0)
     require_number("temperature", temperature, above=0)
-    from tracearena.metrics._similarity_kernels import improve_mapping
+    from tracearena.metrics._kernels import improve_mapping
 
     rng = generator(seed)
     start = zeroth_order_mapping(a, b, u, v, seed=rng)

@@ -191,7 +191,7 @@ def moves_to_average(
     chance
         One random number an event: of a user's visits to a place those with the lowest move.
     """
-    from tracearena.obfuscation._cluster_kernels import choose_visit_moves, list_imbalances
+    from tracearena.obfuscation._kernels import choose_visit_moves, list_imbalances
 
     visits = original.visit_counts()
     wanted = _round_cluster_averages(original, visits, cluster_of)

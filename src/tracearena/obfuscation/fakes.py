@@ -210,7 +210,7 @@ def _make_aggregate_days(
 def _make_walk_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
-    from tracearena.obfuscation._fake_kernels import walk_aggregate
+    from tracearena.obfuscation._kernels import walk_aggregate
 
     mobility = _learn_mobility(training)
     start, steps = np.cumsum(mobility.visits[0]), np.cumsum(mobility.moves, axis=2)
@@ -227,7 +227,7 @@ def _make_walk_days(
 def _make_own_walk_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
-    from tracearena.obfuscation._fake_kernels import walk_own
+    from tracearena.obfuscation._kernels import walk_own
 
     own = MobilityProfiles.of(training)
     owner = np.repeat(users, fakes)

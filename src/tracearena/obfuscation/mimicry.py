@@ -296,7 +296,7 @@ def find_cheapest_moves(
     >>> visits.tolist(), where.tolist()
     ([0, 1, 2], [1, 1, 3])
     """
-    from tracearena.obfuscation._imitation_kernels import carry_rows, compare_rows
+    from tracearena.obfuscation._kernels import carry_rows, compare_rows
 
     n = len(rows[0])
     source_offsets, sink_offsets = np.empty((2, n + 1), np.int64)

@@ -248,7 +248,7 @@ class TrimEnds(GpsObfuscator):
 
 def _is_trip_end(traces: GpsTraces, distance_m: float) -> NDArray[np.bool_]:
     """Which points, ordered by trajectory and time, are in a stay or at an end of a trip."""
-    from tracearena.obfuscation._zone_kernels import cut_from
+    from tracearena.obfuscation._kernels import cut_from
     from tracearena.traces._kernels import find_stay_ranges
 
     order, offsets = traces.trajectory_order, traces.trajectory_offsets

@@ -19,28 +19,26 @@ from tracearena.pages import Page, place_map
 from tracearena.pages.contest_data import (
     DEFENCES,
     QUESTIONS,
+    SAMPLE,
+    UNKNOWN,
+    TeamStyle,
+    assign_team_styles,
     build_attack_table,
+    build_score_axis,
     count_noon_crowds,
     describe_attack_table,
     describe_costs,
     describe_privacies,
+    draw_dots,
+    escape_plotly,
     find_tied_teams,
+    format_badge,
+    join_names,
     select_challenge_rows,
     sum_losses_by_place,
 )
 from tracearena.pages.contest_days import show_days
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION
-from tracearena.pages.team_styles import (
-    SAMPLE,
-    UNKNOWN,
-    TeamStyle,
-    assign_team_styles,
-    build_score_axis,
-    draw_dots,
-    escape_plotly,
-    format_badge,
-    join_names,
-)
 
 _HEADER = [
     "defence", "utility", "s_T_min_contest", "strongest_T_contest", "s_T_min", "strongest_T",

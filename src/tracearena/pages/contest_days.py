@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.contest.report_data import DataSetView, ReportData
-from tracearena.pages import Page, map_layout, sensitive_marks
+from tracearena.pages import Page
 from tracearena.pages.contest_data import (
     BIN_KM,
+    TeamStyle,
     compute_box,
     compute_day_box,
+    escape_plotly,
     find_liveliest_day,
     measure_displacements,
 )
-from tracearena.pages.html import VERMILION
-from tracearena.pages.team_styles import TeamStyle, escape_plotly
-from tracearena.traces import ObfuscatedTraces, Places, Traces
+from tracearena.pages.html import GREY, VERMILION, choose_scale_length
+from tracearena.traces import Box, Grid, ObfuscatedTraces, Places, Traces
+from tracearena.traces.geodesy import KM_PER_DEGREE
 
 
 def show_days(
@@ -184,3 +187,190 @@ def _show_displacements(
         table=(["distance", *shares], rows),
         name="displacement",
     )
+
+
+# Maps that keep the shape of the ground.
+
+
+_LARGEST_MAP = 20_000
+_LARGEST_DRAWING = 5_000
+"""More points than this need WebGL, which paper and some browsers lack."""
+
+
+def place_map(
+    places: Places,
+    amounts: Any,
+    *,
+    what: str = "events",
+    height: int = 560,
+    share: bool = False,
+    largest: float | None = None,
+) -> dict[str, Any]:
+    """Draw an amount for every place, with colours on a logarithmic scale, or a share on a plain one.
+
+    Cells of a grid become tiles, other places points. Longitudes shrink by the cosine of the
+    latitude, north is up, a bar gives the scale, sensitive places carry a cross.
+
+    Parameters
+    ----------
+    amounts
+        One number at least 0 for every place; places with 0 are left out.
+    what
+        What is counted, for labels.
+    share
+        The amounts are shares, from 0 to 1; places with NaN are left out instead.
+    largest
+        The amount of the brightest colour, so that two maps can be compared; by default the
+        largest one drawn.
+
+    Returns
+    -------
+    dict
+        A Plotly figure.
+    """
+    amount = np.asarray(amounts, float)
+    with np.errstate(divide="ignore"):
+        colour = amount if share else np.where(amount > 0, np.log10(amount), np.nan)
+    trace = (
+        _draw_tiles(places.grid, amount, colour)
+        if places.grid is not None
+        else _draw_map_points(places, amount, colour)
+    )
+    scale, heat = _build_colours(amount, what, share, largest), trace["type"] == "heatmap"
+    number = "%{customdata:.0%} " if share else "%{customdata:,} "
+    trace["hovertemplate"] = number + what + "<extra></extra>"
+    trace.update(
+        _scale_limits("z", scale) if heat else {"marker": {**trace["marker"], **_scale_limits("c", scale)}}
+    )
+    return {"data": [trace, *sensitive_marks(places)], "layout": map_layout(places, height=height)}
+
+
+def map_layout(places: Places, *, height: int = 560, box: Box | None = None) -> dict[str, Any]:
+    """Return the layout of a map: its shape, its axes and a scale bar.
+
+    Parameters
+    ----------
+    box
+        What is shown; by default all places.
+    """
+    shown = box or compute_map_box(places)
+    south, west, north, east = shown
+    shrink = np.cos(np.radians(shown.middle[0]))
+    bar, label = _draw_scale_bar(shown, shrink)
+    return {
+        "height": height,
+        "showlegend": bool(places.sensitive.any()),
+        "legend": {"orientation": "h", "y": -0.15, "yanchor": "top"},
+        "xaxis": _build_axis("longitude, degrees", west, east),
+        "yaxis": _build_axis("latitude, degrees", south, north)
+        | {"scaleanchor": "x", "scaleratio": float(1 / shrink)},
+        "shapes": [bar],
+        "annotations": [label],
+    }
+
+
+def _build_axis(title: str, low: float, high: float) -> dict[str, Any]:
+    return {
+        "title": {"text": title},
+        "range": [low, high],
+        "showgrid": False,
+        "zeroline": False,
+        "constrain": "domain",
+    }
+
+
+def _draw_tiles(grid: Grid, amount: NDArray[np.float64], colour: NDArray[np.float64]) -> dict[str, Any]:
+    shape = (grid.rows, grid.columns)
+    return {
+        "type": "heatmap",
+        "x": grid.west + (np.arange(grid.columns) + 0.5) * grid.cell_width,
+        "y": grid.south + (np.arange(grid.rows) + 0.5) * grid.cell_height,
+        "z": colour.reshape(shape),
+        "customdata": amount.reshape(shape),
+    }
+
+
+def _draw_map_points(
+    places: Places, amount: NDArray[np.float64], colour: NDArray[np.float64]
+) -> dict[str, Any]:
+    """The busiest places are drawn last, so that they are seen; beyond a limit the quietest are left out."""
+    drawn = np.flatnonzero(~np.isnan(colour))
+    order = drawn[np.argsort(amount[drawn], kind="stable")][-_LARGEST_MAP:]
+    return {
+        "type": "scattergl" if len(order) > _LARGEST_DRAWING else "scatter",
+        "mode": "markers",
+        "x": places.longitude[order],
+        "y": places.latitude[order],
+        "customdata": amount[order],
+        "showlegend": False,
+        "marker": {
+            "color": colour[order],
+            "size": 6,
+            "opacity": 0.85,
+            "line": {"width": 0.5, "color": GREY},
+        },
+    }
+
+
+def _build_colours(
+    amount: NDArray[np.float64], what: str, share: bool, largest: float | None
+) -> dict[str, Any]:
+    top = max(float(amount.max(initial=1)), 1.0) if largest is None else largest
+    bar = {
+        "title": {"text": what, "side": "top"},
+        "orientation": "h",
+        "thickness": 10,
+        "len": 0.6,
+        "y": 1,
+        "yanchor": "bottom",
+    }
+    if share:
+        return {"colorscale": "Viridis", "colorbar": bar | {"tickformat": ".0%"}, "limits": (0.0, 1.0)}
+    decades = int(np.floor(np.log10(top)))
+    ticks = [0.0, np.log10(3)] if decades == 0 else [float(power) for power in range(decades + 1)]
+    bar |= {"tickvals": ticks, "ticktext": [f"{round(10**tick):,}" for tick in ticks]}
+    limits = None if largest is None else (0.0, float(np.log10(largest)))
+    return {"colorscale": "Viridis", "colorbar": bar, "limits": limits}
+
+
+def _scale_limits(letter: str, scale: dict[str, Any]) -> dict[str, Any]:
+    """Write the ends of the scale as a heat map (z) or markers (c) call them."""
+    limits = scale.pop("limits")
+    return (
+        scale if limits is None else scale | dict(zip((f"{letter}min", f"{letter}max"), limits, strict=True))
+    )
+
+
+def sensitive_marks(places: Places) -> list[dict[str, Any]]:
+    """Return a cross for every sensitive place."""
+    if not places.sensitive.any():
+        return []
+    return [{
+        "type": "scatter",
+        "mode": "markers",
+        "name": "sensitive places",
+        "x": places.longitude[places.sensitive],
+        "y": places.latitude[places.sensitive],
+        "hoverinfo": "skip",
+        "marker": {"symbol": "x-thin", "size": 7, "line": {"width": 1.5, "color": VERMILION}},
+    }]  # fmt: skip
+
+
+def compute_map_box(places: Places) -> Box:
+    """Return what a map of places shows: all of them, with a rim where they are no grid."""
+    box = Box.of(places)
+    rim = 0.03 * max(box.north - box.south, box.east - box.west, 0.01)
+    return box if places.grid is not None else box.with_margin(rim)
+
+
+def _draw_scale_bar(box: Box, shrink: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the bar and its label, in the south-west corner."""
+    south, west, north, east = box
+    length_km, words = choose_scale_length((east - west) * KM_PER_DEGREE * shrink)
+    x, y = west + 0.04 * (east - west), south + 0.04 * (north - south)
+    line = {"color": "var(--ink)", "width": 3}
+    bar = {"type": "line", "x0": x, "x1": x + length_km / (KM_PER_DEGREE * shrink), "y0": y, "y1": y,
+           "line": line}  # fmt: skip
+    label = {"x": x, "y": y, "text": words, "showarrow": False, "xanchor": "left",
+             "yanchor": "bottom", "bgcolor": "var(--paper)", "opacity": 0.85}  # fmt: skip
+    return bar, label

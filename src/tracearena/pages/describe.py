@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tracearena.io.fields.coordinates import find_local_time
 from tracearena.io.report import Report
+from tracearena.pages.contest_days import place_map
 from tracearena.pages.html import BLUE, GREY, ORANGE, SKY, Page, capitalise, format_value
-from tracearena.pages.maps import place_map
 from tracearena.traces import Box, Clock, GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.gridding import default_area, tessellation

@@ -28,7 +28,6 @@ from tracearena.metrics import (
 from tracearena.metrics.contest_scores import places_at
 from tracearena.metrics.transitions import BINS
 from tracearena.pages.html import COLOURS, MARKERS, VERMILION
-from tracearena.papers.bars import draw_bars
 from tracearena.papers.data import (
     DEFENCES,
     TITLES,
@@ -44,7 +43,14 @@ from tracearena.papers.data import (
     tabulate_halves,
     write_records,
 )
-from tracearena.papers.style import label_points, number_families, open_canvas, save_figure, write_head
+from tracearena.papers.style import (
+    draw_bars,
+    label_points,
+    number_families,
+    open_canvas,
+    save_figure,
+    write_head,
+)
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 

@@ -18,7 +18,7 @@ from tracearena.engine import child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.files import write_csv
 from tracearena.io import ppmtf, pwscup, read
-from tracearena.io.formats import peopleflow
+from tracearena.io.formats import checkins
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis import PPMTF
@@ -203,7 +203,7 @@ def load_points_of_interest(data: Path | None) -> Places | None:
     if data is None:
         return pois()
     found = sorted(data.glob("POI_*.csv"))
-    return peopleflow.read_pois(found[0]) if found else None
+    return checkins.read_pois(found[0]) if found else None
 
 
 # GPS

@@ -19,7 +19,7 @@ from tracearena.engine import report
 from tracearena.errors import DataError
 from tracearena.files import write_csv
 from tracearena.metrics.applications import bayesian_update, distance_error, gossip, hotspots
-from tracearena.metrics.applications.offloading import RANGE_M, count_released_points
+from tracearena.metrics.applications.networks import RANGE_M, count_released_points
 from tracearena.obfuscation import GeoInd
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers.data import NOISE_M, FigureSource, load_gps_data, round_to_six_digits

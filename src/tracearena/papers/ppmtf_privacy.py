@@ -17,7 +17,6 @@ from tracearena.attacks import MembershipInference, SyntheticIdentification, att
 from tracearena.engine import child_seed, seed_sequence, track_progress
 from tracearena.metrics import tm_emd, tp_tv
 from tracearena.pages.html import COLOURS, MARKERS
-from tracearena.papers.bars import draw_bars
 from tracearena.papers.data import (
     FigureSource,
     Size,
@@ -29,7 +28,7 @@ from tracearena.papers.data import (
     tabulate_halves,
     write_records,
 )
-from tracearena.papers.style import open_canvas, save_figure, write_head
+from tracearena.papers.style import draw_bars, open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.synthesis.ppmtf import measure_deniability, privacy_budget
 from tracearena.synthesis.ppmtf.tensors import Zeros

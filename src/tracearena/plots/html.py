@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from tracearena.arena.sweep import Sweep
 from tracearena.dataframes import Result, flatten
+from tracearena.pages.contest_days import compute_map_box
 from tracearena.pages.describe import format_instant
 from tracearena.pages.html import choose_scale_length, format_value, html_table
-from tracearena.pages.maps import compute_map_box
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 from tracearena.traces.gridding import default_area

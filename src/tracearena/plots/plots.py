@@ -14,8 +14,8 @@ from tracearena.pages.describe import RowTimes, compute_event_times, compute_poi
 from tracearena.pages.html import BLUE, MARKERS, ORANGE, SKY, VERMILION
 from tracearena.papers import style
 from tracearena.papers.style import NAMES, USEFULNESS, WHEREABOUTS, open_canvas
-from tracearena.plots import panels, person
-from tracearena.plots.panels import to_plotly_figure
+from tracearena.plots import person
+from tracearena.plots.person import to_plotly_figure
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.time import guess_local_time, require_zone
 
@@ -190,10 +190,10 @@ def traces_picture(
     if not len(subject):
         raise DataError("there is nothing to draw: the traces have no rows")
     if chosen == "places":
-        return panels.draw_place_map(subject, interactive=interactive)
+        return person.draw_place_map(subject, interactive=interactive)
     times = _compute_times(subject, timezone)
     if chosen == "hours":
-        return panels.draw_hours(_drop_deleted(subject, times), interactive=interactive)
+        return person.draw_hours(_drop_deleted(subject, times), interactive=interactive)
     return person.draw_person(subject, times, interactive=interactive)
 
 

@@ -38,6 +38,7 @@ from tracearena.contest.data import COMMITMENTS, SALTS
 from tracearena.contest.report_data import estimate_margin
 from tracearena.files import csv_text
 from tracearena.i18n import translate
+from tracearena.pages.contest_data import TeamStyle, assign_team_styles
 from tracearena.pages.svg import (
     Picture,
     margins_picture,
@@ -47,7 +48,6 @@ from tracearena.pages.svg import (
     usefulness_picture,
 )
 from tracearena.pages.svg.canvas import DECIMALS, replace_invisible
-from tracearena.pages.team_styles import TeamStyle, assign_team_styles
 from tracearena.server import clock, teams
 from tracearena.server.models import Contest, DataSet, Rescoring, Score, Snapshot, Team
 from tracearena.server.store import queue

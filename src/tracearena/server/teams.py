@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 
 from tracearena.contest import ContestFile, Role, Roster, Rules
 from tracearena.errors import DataError, ParameterError
-from tracearena.pages.team_styles import TeamStyle, assign_team_styles
+from tracearena.pages.contest_data import TeamStyle, assign_team_styles
 from tracearena.server import accounts, clock, errors
 from tracearena.server.models import Link, Member, Team, Token, fold_name
 from tracearena.server.store.audit_log import log_act

@@ -128,7 +128,7 @@ class ShortSteps:
 
     def _count_expected_steps(self, pairs: _LongSteps) -> tuple[NDArray[np.float64], float]:
         def work(_block: int, first: int, stop: int) -> tuple[NDArray[np.float64], float]:
-            from tracearena.synthesis._interpolation_kernels import add_expected_steps
+            from tracearena.synthesis._kernels import add_expected_steps
 
             out = np.zeros(len(self.chances))
             likelihood = add_expected_steps(
@@ -148,7 +148,7 @@ class ShortSteps:
         root = seed_sequence(seed)
 
         def work(block: int, first: int, stop: int) -> NDArray[np.int32]:
-            from tracearena.synthesis._interpolation_kernels import draw_bridges
+            from tracearena.synthesis._kernels import draw_bridges
 
             mine = order[slice(*np.searchsorted(place_of, (first, stop)))]
             out = np.empty((len(mine), self.steps - 1), np.int32)

@@ -15,9 +15,8 @@ from tracearena.traces.gps import GpsTraces
 from tracearena.traces.obfuscated import DELETED, IdTable, ObfuscatedTraces
 from tracearena.traces.places import Places
 from tracearena.traces.row_table import EventTable
-from tracearena.traces.time import exact_local_seconds, offset_minutes, utc_seconds
+from tracearena.traces.time import exact_local_seconds, offset_minutes, utc_seconds, utc_to_zone, zone_to_utc
 from tracearena.traces.traces import Traces
-from tracearena.traces.zones import utc_to_zone, zone_to_utc
 
 
 def build_event_frame(traces: Traces) -> pl.DataFrame:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
@@ -18,10 +20,6 @@ from tracearena.errors import ParameterError, shorten
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.gps import GpsTraces
 from tracearena.traces.row_table import EventTable, unique_inverse
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 EPOCH = date(1970, 1, 1)
 # A day within the first and the last that have a date in every zone.
@@ -205,8 +203,6 @@ def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
     if traces.clock.timezone is not None and traces.timestamps is not None:
         import polars as pl
 
-        from tracearena.traces.zones import utc_to_zone
-
         known = (
             utc_to_zone(pl.Series(traces.timestamps), traces.clock.timezone).to_numpy() - traces.timestamps
         )
@@ -316,3 +312,71 @@ def build_guessed_local_time(guess: ZoneGuess | None, what: str = "points") -> L
     share = "" if guess.share == 1 else f", where {int(guess.share * 1000) / 10:g} % of the {what} lie"
     reason = "guessed from the coordinates; --timezone says otherwise"
     return LocalTime(guess.name, f"times are local to {guess.name}{share}, {reason}")
+
+
+# From UTC to the clocks of a zone and back, in seconds since 1970, a column at a time.
+
+
+def utc_to_zone(second: pl.Series, zone: str) -> pl.Series:
+    """Return local seconds of UTC seconds.
+
+    >>> utc_to_zone(pl.Series([1333476006]), "America/New_York").to_list()
+    [1333461606]
+    """
+    moments = _to_datetimes(second).dt.replace_time_zone("UTC")
+    return (
+        _convert_checking_zone(lambda: moments.dt.convert_time_zone(zone), zone)
+        .dt.replace_time_zone(None)
+        .dt.epoch("s")
+    )
+
+
+def zone_to_utc(second: pl.Series, zone: str) -> pl.Series:
+    """Return UTC seconds of local seconds.
+
+    Of an hour that a clock shows twice the first is meant; an hour or a day that it skips is read as
+    if the clock had not been set yet.
+    """
+    local = _to_datetimes(second)
+    exact = _convert_checking_zone(lambda: _convert_local_to_utc(local, zone), zone)
+    for hours in (1, 24):
+        if exact.null_count() > second.null_count():
+            exact = exact.fill_null(
+                _convert_local_to_utc(local.dt.offset_by(f"-{hours}h"), zone) + hours * 3600
+            )
+    return exact
+
+
+def are_local(second: pl.Series, utc: pl.Series, zone: str) -> bool:
+    """Whether local seconds are those of a zone at the given seconds of UTC.
+
+    >>> are_local(pl.Series([1333461606]), pl.Series([1333476006]), "America/New_York")
+    True
+    """
+    return bool(((utc_to_zone(utc, zone) == second) | (zone_to_utc(second, zone) == utc)).all())
+
+
+def count_unclear_times(second: pl.Series, zone: str) -> tuple[int, int]:
+    """Return how many local seconds the clocks of a zone skip, and how many they show twice."""
+    local = _to_datetimes(second)
+    early, late = (
+        local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
+        for which in ("earliest", "latest")
+    )
+    return early.null_count() - second.null_count(), int((early != late).sum())
+
+
+def _convert_local_to_utc(local: pl.Series, zone: str) -> pl.Series:
+    return local.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null").dt.epoch("s")
+
+
+def _convert_checking_zone(convert: Callable[[], pl.Series], zone: str) -> pl.Series:
+    try:
+        return convert()
+    except pl.exceptions.PolarsError:
+        require_zone(zone)
+        raise ParameterError.of("timezone", zone, "a name such as America/New_York or Asia/Tokyo") from None
+
+
+def _to_datetimes(second: pl.Series) -> pl.Series:
+    return (second * 1_000_000).cast(pl.Datetime("us"))

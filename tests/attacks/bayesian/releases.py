@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian.emission import Channel
+from tracearena.attacks.bayesian.channel import Channel
 from tracearena.traces import ObfuscatedTraces, Traces
 
 DEFENCES = ["No", "PL(4,1)", "RR(3)", "MRLH(1,1,0.3)"]

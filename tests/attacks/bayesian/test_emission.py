@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.attacks.bayesian.releases import spelled_out
 
-from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
+from tracearena.attacks.bayesian import channel as emissions
+from tracearena.attacks.bayesian.channel import NOTHING, ObservationAlphabet
 from tracearena.obfuscation import GeoInd, NoObfuscation, PlanarLaplace, RandomizedResponse
 from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
 

@@ -7,10 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.attacks.bayesian.releases import in_another_order, released, spelled_out
 
-from tracearena.attacks.bayesian.estimation import estimate_mechanism
-from tracearena.attacks.bayesian.habits import TimeProfiles
-from tracearena.attacks.bayesian.rehearsal import SimulatedRelease
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
+from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
+from tracearena.attacks.bayesian.simulated_release import SimulatedRelease
 from tracearena.cities import simulate
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 

@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 from tests.attacks.bayesian.releases import released
 
 from tracearena.attacks.bayesian import HabitsInference
-from tracearena.attacks.bayesian.habits import NEARBY, NEARBY_KM, OTHERS, TimeProfiles
-from tracearena.attacks.bayesian.rhythm import (
+from tracearena.attacks.bayesian.profiles import (
     CLEARLY,
+    NEARBY,
+    NEARBY_KM,
+    OTHERS,
     TEMPORAL_KERNELS,
+    Neighbourhoods,
+    TimeProfiles,
     build_temporal_kernel,
     fit_temporal_kernel,
 )
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
 from tracearena.metrics.contest_scores import trace_inference_score
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 

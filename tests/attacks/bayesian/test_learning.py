@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.attacks.bayesian.assignment import compute_posteriors
-from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs
-from tracearena.attacks.bayesian.learning import double_centre, estimate_length_scale, learn_weights
+from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
+from tracearena.attacks.bayesian.weights import (
+    compute_posteriors,
+    double_centre,
+    estimate_length_scale,
+    learn_weights,
+)
 
 
 def a_lesson(n: int = 40, noise: int = 2, seed: int = 0) -> tuple[CandidatePairs, np.ndarray, np.ndarray]:

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from tests.attacks.bayesian.releases import DEFENCES, in_another_order, released
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian import rehearsal
-from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.habits import TimeProfiles
-from tracearena.attacks.bayesian.markov import SHARE, WEIGHT, ObservationSteps
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
-from tracearena.attacks.bayesian.symbols import ObservationAlphabet
+from tracearena.attacks.bayesian import simulated_release
+from tracearena.attacks.bayesian.channel import ObservationAlphabet
+from tracearena.attacks.bayesian.likelihoods import SHARE, WEIGHT, ObservationSteps
+from tracearena.attacks.bayesian.pair_evidence import Evidence
+from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
 from tracearena.traces import ObfuscatedTraces, Traces
 
 Step = tuple[int, int, int]
@@ -72,7 +71,7 @@ def test_steps_speak_for_a_user_in_both_directions(make_walks: Callable[..., Tra
     reference, original = make_walks(users=5, days=4, side=4, missing=0.15).split_days(2)
     anonymized, _ = in_another_order(released(original, defence))
     anonymized = anonymized.take_users(np.arange(4))
-    made = rehearsal.simulate_mechanism(catalogue.create(defence), reference, anonymized, 1)
+    made = simulated_release.simulate_mechanism(catalogue.create(defence), reference, anonymized, 1)
     around = Neighbourhoods.of(reference.places, 2.0)
     habits = TimeProfiles.of(reference, around)
     evidence = Evidence(reference, anonymized, made, around, habits)

@@ -12,10 +12,16 @@ from tests.attacks.bayesian.releases import DEFENCES, released, spelled_out
 from tests.threads import on_threads
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs, find_best_pairs
-from tracearena.attacks.bayesian.polya import ALPHA, ObservationCounts, PolyaModel
-from tracearena.attacks.bayesian.symbols import ObservationAlphabet
+from tracearena.attacks.bayesian import channel as emissions
+from tracearena.attacks.bayesian.channel import ObservationAlphabet
+from tracearena.attacks.bayesian.likelihoods import (
+    ALPHA,
+    CandidatePairs,
+    ObservationCounts,
+    PolyaModel,
+    build_all_pairs,
+    find_best_pairs,
+)
 from tracearena.traces import ObfuscatedTraces, Traces
 
 Floats = NDArray[np.float64]

@@ -9,9 +9,14 @@ import pytest
 from tests.attacks.bayesian.releases import released
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.rehearsal import RUNS, build_release, draw_observations, simulate_mechanism
-from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
+from tracearena.attacks.bayesian import channel as emissions
+from tracearena.attacks.bayesian.channel import NOTHING, ObservationAlphabet
+from tracearena.attacks.bayesian.simulated_release import (
+    RUNS,
+    build_release,
+    draw_observations,
+    simulate_mechanism,
+)
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
 

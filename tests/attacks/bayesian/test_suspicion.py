@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from tests.attacks.bayesian.releases import in_another_order, released
 
-from tracearena.attacks.bayesian.estimation import estimate_mechanism
-from tracearena.attacks.bayesian.habits import TimeProfiles
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
-from tracearena.attacks.bayesian.suspicion import (
+from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
+from tracearena.attacks.bayesian.detection import (
     FEWEST_USERS,
     compute_signature,
     detect_mechanism,
     measure_difference,
 )
+from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
 from tracearena.cities import simulate
 from tracearena.traces import ObfuscatedTraces, Traces
 

@@ -12,14 +12,12 @@ from tests.attacks.bayesian.releases import DEFENCES, in_another_order, released
 from tests.threads import on_threads
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian import emission as emissions
+from tracearena.attacks.bayesian import channel as emissions
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE, _backward, _forward
-from tracearena.attacks.bayesian.candidates import build_all_pairs
-from tracearena.attacks.bayesian.emission import Channel
-from tracearena.attacks.bayesian.habits import TimeProfiles
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
-from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
+from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
+from tracearena.attacks.bayesian.likelihoods import build_all_pairs
+from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
 from tracearena.attacks.bayesian.tracking import REST, CandidateTraces, PopulationMovement
 from tracearena.traces import ObfuscatedTraces, Traces
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from tracearena.attacks.linking.calibration import learn_weights
 from tracearena.attacks.linking.linker import DRAWS_OF_EVENTS, LinkMatcher
+from tracearena.attacks.linking.scoring import learn_weights
 from tracearena.cities import simulate
 from tracearena.engine import SeedLike
 from tracearena.obfuscation import RandomizedResponse

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from scipy.stats import multivariate_normal, norm, rankdata
 from tests.attacks.linking.cases import halved
 
-from tracearena.attacks.bayesian.candidates import build_all_pairs
+from tracearena.attacks.bayesian.likelihoods import build_all_pairs
 from tracearena.attacks.linking import EVIDENCE, Histogram, Observations, Scalar
 from tracearena.attacks.linking.scoring import (
     PRIOR,

@@ -13,7 +13,7 @@ from tests.io.formats.json_layouts import LAYOUTS
 from tracearena.errors import FileError, TracearenaError
 from tracearena.io import FORMATS as ALL_FORMATS
 from tracearena.io import pwscup, read, write_places
-from tracearena.io.formats import peopleflow
+from tracearena.io.formats import checkins
 from tracearena.io.recognition import EITHER
 
 TEXT_OF_ROWS = {layout.format: layout.content for layout in LAYOUTS if layout.users and not layout.options}
@@ -83,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "raw_POIs.txt").write_text("v\t40.7\t-74.0\tBar\tUS\n")
     (folder / "POI_x.csv").write_text("poi_id,y,x,category,count\na,40,-74,-,1\nb,41,-74,-,1\n")
-    write_places(peopleflow.tokyo_regions(), folder / "info_region.csv", to="pwscup")
+    write_places(checkins.tokyo_regions(), folder / "info_region.csv", to="pwscup")
     pwscup.write_times(pwscup.ContestTimes(pwscup.PWS_CLOCK, 0, 1), folder / "info_time.csv")
     return folder
 

@@ -16,7 +16,7 @@ from tests.io.formats.json_layouts import LAYOUTS, Layout
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
 from tracearena.io import recognise
-from tracearena.io.formats.json_text import TWICE, parse_json_line
+from tracearena.io.formats.json_files import TWICE, parse_json_line
 
 
 def written(folder: Path, name: str, content: Any) -> Path:

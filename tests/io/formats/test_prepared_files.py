@@ -10,7 +10,7 @@ import pytest
 
 from tracearena.errors import FileError, ParameterError
 from tracearena.io import fit_to_format, read, read_places, recognise, write
-from tracearena.io.formats import peopleflow
+from tracearena.io.formats import checkins
 from tracearena.traces import Traces
 
 
@@ -77,13 +77,13 @@ def test_people_flow_round_trip(tokyo: Path, tmp_path: Path) -> None:
 
 
 def test_the_pois_of_tokyo_have_categories(tokyo: Path) -> None:
-    pois = peopleflow.read_pois(tokyo / "POI_TK.csv")
+    pois = checkins.read_pois(tokyo / "POI_TK.csv")
     assert len(pois) == 17_820
     assert pois.categories is not None
     assert pois.categories[0] == "arts_entertainment/Art Gallery/4"
     regions = read_places(tokyo / "regions_TK.csv")
     assert len(regions) == 1024
-    assert regions.grid == peopleflow.tokyo_regions().grid
+    assert regions.grid == checkins.tokyo_regions().grid
 
 
 def test_ppmtf_files_are_read_with_the_places_beside_them(shared_data: Path) -> None:

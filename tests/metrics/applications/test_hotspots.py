@@ -14,7 +14,7 @@ from tests.examples import examples
 from tracearena.errors import DataError, ParameterError
 from tracearena.io.formats import geolife
 from tracearena.metrics.applications import bayesian_update, hotspots
-from tracearena.metrics.applications.offloading import count_released_points, share_served
+from tracearena.metrics.applications.networks import count_released_points, share_served
 from tracearena.obfuscation import GeoInd, Thinning
 from tracearena.traces import Box, GpsTraces, default_area, tessellation
 

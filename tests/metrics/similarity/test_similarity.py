@@ -150,7 +150,7 @@ def test_the_first_order_search_finds_the_best_of_all_permutations(table, seed):
 
 
 def test_the_first_order_search_finds_the_best_of_seven_places():
-    from tracearena.metrics._similarity_kernels import first_order_value
+    from tracearena.metrics._kernels import first_order_value
     from tracearena.metrics.similarity import _build_tables
 
     rng = np.random.default_rng(3)

@@ -23,8 +23,7 @@ from tracearena.contest import (
     simulate_contest,
 )
 from tracearena.pages.contest import contest_report
-from tracearena.pages.contest_data import find_tied_teams
-from tracearena.pages.team_styles import assign_team_styles
+from tracearena.pages.contest_data import assign_team_styles, find_tied_teams
 
 SECTIONS = [
     "Who won",

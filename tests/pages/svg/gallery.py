@@ -28,8 +28,8 @@ from tracearena.contest import (
 from tracearena.contest.report_data import estimate_margin
 from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.pages import svg
+from tracearena.pages.contest_data import assign_team_styles
 from tracearena.pages.svg import Picture
-from tracearena.pages.team_styles import assign_team_styles
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
 SVG = "{http://www.w3.org/2000/svg}"

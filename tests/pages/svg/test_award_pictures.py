@@ -7,8 +7,8 @@ from tests.pages.svg.gallery import SVG, board, numbers, of_class, tree
 
 from tracearena.contest import Award, Standing, make_awards
 from tracearena.contest.report_data import estimate_margin
+from tracearena.pages.contest_data import TeamStyle, assign_team_styles
 from tracearena.pages.svg import margins_picture, podium_picture
-from tracearena.pages.team_styles import TeamStyle, assign_team_styles
 
 LOOKS = {name: TeamStyle("#0072B2", "circle") for name in "abcdefgh"}
 

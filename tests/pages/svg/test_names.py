@@ -8,8 +8,8 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracearena.pages.contest_data import TeamStyle, format_badge
 from tracearena.pages.svg.canvas import Canvas, element, isolate_name, replace_invisible, shorten_name
-from tracearena.pages.team_styles import TeamStyle, format_badge
 
 ALLOWED = {"aria-hidden", "class", "cx", "cy", "fill", "height", "r", "title", "viewBox", "width"}
 ANYTHING = st.text(alphabet=st.characters(), max_size=60)

@@ -6,11 +6,11 @@ import pytest
 from tests.pages.svg.gallery import PLAIN, SAMPLES, SVG, board, of_class, tree
 
 from tracearena.contest import Roster, Rules, make_board, select_compared_rows
+from tracearena.pages.contest_data import assign_team_styles
 from tracearena.pages.html import MARKERS
 from tracearena.pages.svg import privacy_picture, usefulness_picture
 from tracearena.pages.svg.canvas import SHAPES, draw_marker
 from tracearena.pages.svg.contest import _AREA
-from tracearena.pages.team_styles import assign_team_styles
 
 MANY = tuple(f"team {number}" for number in range(50))
 

@@ -14,7 +14,7 @@ from tracearena.metrics.similarity import semantic_similarity
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis import SGLT
 from tracearena.synthesis.sglt import DaySeeds, LegacyFakeMaker, LocationClasses, bisect_graph, legacy_graph
-from tracearena.synthesis.sglt._legacy_kernels import _list_allowed
+from tracearena.synthesis.sglt._kernels import _list_allowed
 from tracearena.traces import Clock, Places, Traces
 
 

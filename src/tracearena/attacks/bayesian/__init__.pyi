@@ -8,7 +8,7 @@ from .attacks import (
     TrackingInference,
 )
 from .matcher import BayesMatcher
-from .weighing import BayesMatch
+from .weights import BayesMatch
 
 __all__ = [
     "BayesIdentification",

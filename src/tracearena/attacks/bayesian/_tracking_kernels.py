@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian._matching_kernels import (
+from tracearena.attacks.bayesian._profile_kernels import (
     choose_best_answers,
     compute_profile_gains,
     fill_profile,

@@ -18,11 +18,16 @@ from tracearena.attacks.base import (
     check_places,
 )
 from tracearena.attacks.bayesian import tracking
-from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.habits import OTHERS, TimeProfiles, check_same_clock, weigh_sensitive_places
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher, parse_mechanism
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
-from tracearena.attacks.bayesian.weighing import BayesMatch, check_weights
+from tracearena.attacks.bayesian.pair_evidence import Evidence
+from tracearena.attacks.bayesian.profiles import (
+    OTHERS,
+    Neighbourhoods,
+    TimeProfiles,
+    check_same_clock,
+    weigh_sensitive_places,
+)
+from tracearena.attacks.bayesian.weights import BayesMatch, check_weights
 from tracearena.checks import HEAVIEST, LARGEST_KM, require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
@@ -326,7 +331,7 @@ def choose_profile_answers(
     habits: TimeProfiles, around: Neighbourhoods, limit_km: float, sensitive: NDArray[np.float64]
 ) -> NDArray[np.int32]:
     """Return users × times of day: the answer with the least expected score."""
-    from tracearena.attacks.bayesian._matching_kernels import choose_best_answers, compute_profile_gains
+    from tracearena.attacks.bayesian._profile_kernels import choose_best_answers, compute_profile_gains
 
     length = habits.clock.instants_per_day
     answers = np.empty((habits.n_users, length), np.int32)

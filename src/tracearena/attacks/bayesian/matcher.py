@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, Defence, Obfuscator, kinds_of
 from tracearena.attacks.base import Matcher, check_places
-from tracearena.attacks.bayesian import emission, rehearsal
-from tracearena.attacks.bayesian.estimation import estimate_mechanism
-from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.habits import TimeProfiles, check_same_clock
-from tracearena.attacks.bayesian.rehearsal import SimulatedRelease
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
-from tracearena.attacks.bayesian.suspicion import detect_mechanism
-from tracearena.attacks.bayesian.weighing import BayesMatch
+from tracearena.attacks.bayesian import channel, simulated_release
+from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
+from tracearena.attacks.bayesian.detection import detect_mechanism
+from tracearena.attacks.bayesian.pair_evidence import Evidence
+from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles, check_same_clock
+from tracearena.attacks.bayesian.simulated_release import SimulatedRelease
+from tracearena.attacks.bayesian.weights import BayesMatch
 from tracearena.checks import require_fitted
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.errors import DataError, ParameterError
@@ -112,7 +111,7 @@ class BayesMatcher(Matcher):
         check_same_clock(self.reference_, anonymized)
         treatment, made = self._place_mechanism, self.estimate_
         if treatment is not None:
-            made = rehearsal.simulate_mechanism(
+            made = simulated_release.simulate_mechanism(
                 treatment, self.reference_, anonymized, child_seed(seed_sequence(seed), 0)
             )
         assert made is not None
@@ -142,8 +141,10 @@ class BayesMatcher(Matcher):
         if isinstance(treatment, Obfuscator):
             released = treatment.transform(after, seed=child_seed(seed, 1))
         else:
-            symbols = rehearsal.draw_observations(after, made.emission, made.said, child_seed(seed, 1))
-            released = rehearsal.build_release(after, symbols, made.symbols)
+            symbols = simulated_release.draw_observations(
+                after, made.emission, made.said, child_seed(seed, 1)
+            )
+            released = simulated_release.build_release(after, symbols, made.symbols)
         pupils = _choose_calibration_users(before, after, generator(child_seed(seed, 0)))
         if len(pupils) < FEWEST_CALIBRATION_USERS:
             return None
@@ -170,11 +171,11 @@ class BayesMatcher(Matcher):
         """
         treatment = self._place_mechanism
         if isinstance(treatment, Obfuscator):
-            made = rehearsal.simulate_mechanism(treatment, before, released, seed)
+            made = simulated_release.simulate_mechanism(treatment, before, released, seed)
         else:
             assert estimate is not None
             said = np.where(released.is_set, len(released.places) + released.set_index, released.codes)
-            mine = rehearsal.draw_observations(before, estimate.emission, estimate.said, seed)
+            mine = simulated_release.draw_observations(before, estimate.emission, estimate.said, seed)
             made = SimulatedRelease(estimate.symbols, said.astype(np.int32), (mine,), estimate.emission)
         made = made.take_events(np.isin(released.user_index, users), np.isin(before.user_index, users))
         taught, tested = before.take_users(users), released.take_users(users)
@@ -224,7 +225,7 @@ def parse_mechanism(name: str) -> Algorithm | None:
 
     made: Defence[Any, Any] = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
     part = place_part(made)
-    if part is not None and "obfuscator" not in kinds_of(part) and not emission.has_closed_form(part):
+    if part is not None and "obfuscator" not in kinds_of(part) and not channel.has_closed_form(part):
         raise ParameterError(
             f"{made} works on GPS traces, and what it makes of places is not known; "
             "name a defence of places, or GeoInd"

@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.candidates import CandidatePairs
-from tracearena.attacks.bayesian.emission import Channel
-from tracearena.attacks.bayesian.habits import OTHERS, TimeProfiles
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
-from tracearena.attacks.bayesian.symbols import NOTHING
+from tracearena.attacks.bayesian.channel import NOTHING, Channel
+from tracearena.attacks.bayesian.likelihoods import CandidatePairs
+from tracearena.attacks.bayesian.profiles import OTHERS, Neighbourhoods, TimeProfiles
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.mobility.transitions import departures
 from tracearena.traces import ObfuscatedTraces, Traces

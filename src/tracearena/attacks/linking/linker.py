@@ -14,20 +14,11 @@ from numpy.typing import NDArray
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, setting
 from tracearena.attacks.base import Match, Matcher, MatchingIdentification
-from tracearena.attacks.bayesian import rehearsal
-from tracearena.attacks.bayesian.assignment import assign_users, compute_posteriors, rank_users
+from tracearena.attacks.bayesian import simulated_release
 from tracearena.attacks.bayesian.attacks import InformedAttack
-from tracearena.attacks.bayesian.candidates import CandidatePairs, build_all_pairs
+from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher
-from tracearena.attacks.linking.calibration import (
-    PENALTY_OF_EVENTS,
-    PENALTY_OF_POINTS,
-    CalibratedEvidence,
-    Tables,
-    calibrate,
-    learn_weights,
-    prepare_uncalibrated,
-)
+from tracearena.attacks.bayesian.weights import assign_users, compute_posteriors, rank_users
 from tracearena.attacks.linking.evidence import Likelihood, kinds_for
 from tracearena.attacks.linking.observations import (
     Floats,
@@ -36,7 +27,17 @@ from tracearena.attacks.linking.observations import (
     find_common_cut,
     thin_points,
 )
-from tracearena.attacks.linking.scoring import Comparison, ComparisonSide
+from tracearena.attacks.linking.scoring import (
+    PENALTY_OF_EVENTS,
+    PENALTY_OF_POINTS,
+    CalibratedEvidence,
+    Comparison,
+    ComparisonSide,
+    Tables,
+    calibrate,
+    learn_weights,
+    prepare_uncalibrated,
+)
 from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.errors import DataError
@@ -291,8 +292,8 @@ class LinkMatcher(Matcher):
         assert self.bayes_ is not None
         estimate = self.bayes_.estimate_
         assert estimate is not None
-        said = rehearsal.draw_observations(traces, estimate.emission, estimate.said, seed)
-        return rehearsal.build_release(traces, said, estimate.symbols)
+        said = simulated_release.draw_observations(traces, estimate.emission, estimate.said, seed)
+        return simulated_release.build_release(traces, said, estimate.symbols)
 
     def _observe(self, traces: Released, root: np.random.SeedSequence) -> Observations:
         if isinstance(traces, GpsTraces):

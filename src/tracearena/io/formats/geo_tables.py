@@ -32,8 +32,7 @@ from tracearena.io.fields.columns import (
     simplify_name,
 )
 from tracearena.io.fields.coordinates import convert_to_degrees
-from tracearena.io.formats import geojson, phones, trips
-from tracearena.io.formats import geojson as jsonl
+from tracearena.io.formats import json_files, phones, trips
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.report import SHOWN_EXAMPLES, Report
 from tracearena.io.tables import ROW, check_column_type, read_parquet_schema, strip_endings
@@ -259,8 +258,8 @@ _ONE_PERSON: Mapping[str, Callable[[_File, Report, str], pl.DataFrame]] = {
     "owntracks": phones.read_owntracks,
 }
 _NAMED: Mapping[str, Callable[[_File, Report, str | None], pl.DataFrame]] = {
-    "geojson": geojson.read_geojson_rows,
-    "jsonl": jsonl.read_jsonl_rows,
+    "geojson": json_files.read_geojson_rows,
+    "jsonl": json_files.read_jsonl_rows,
     "gpkg": lambda path, report, _: rows_of_geopackage(path, report),
 }
 

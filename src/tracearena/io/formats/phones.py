@@ -17,8 +17,8 @@ from typing import Any
 import polars as pl
 
 from tracearena.errors import Fault
-from tracearena.io.formats import geojson
-from tracearena.io.formats.json_text import (
+from tracearena.io.formats import json_files
+from tracearena.io.formats.json_files import (
     TWICE,
     JsonRows,
     build_json_column,
@@ -206,7 +206,7 @@ def _iterate_messages(path: str | PathLike[str], report: Report) -> Iterator[tup
         report.header_lines = 0
         yield from _parse_recorder_lines(text, report)
     elif _is_message_line(first):
-        yield from geojson.iterate_json_objects(path, report)
+        yield from json_files.iterate_json_objects(path, report)
     else:
         for _, index, value in iterate_json_pieces(path, text):
             if index is None:

@@ -54,8 +54,7 @@ from tracearena.io.tables import (
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.row_table import arrange_rows
-from tracearena.traces.time import EPOCH, guess_zone
-from tracearena.traces.zones import are_local
+from tracearena.traces.time import EPOCH, are_local, guess_zone
 
 FORMAT = "released"
 """What a report calls this format."""

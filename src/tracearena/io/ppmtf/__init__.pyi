@@ -20,15 +20,18 @@ from .model_files import (
     write_transition_tensor,
     write_visit_tensor,
 )
-from .poi_files import read_place_index, read_places, write_place_index, write_places
 from .trace_files import (
     SyntheticTraces,
     check_in_clock,
     is_people_flow,
     people_flow_clock,
+    read_place_index,
+    read_places,
     read_synthetic,
     read_traces,
     read_user_index,
+    write_place_index,
+    write_places,
     write_synthetic,
     write_traces,
     write_user_index,

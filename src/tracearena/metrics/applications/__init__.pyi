@@ -1,8 +1,7 @@
 from .error import BayesianUpdate, DistanceError, bayesian_update, distance_error
 from .homes import HomesComparison, KeyPlaces, compare_homes, key_places
-from .offloading import Hotspots, hotspots
+from .networks import Gossip, Hotspots, gossip, hotspots
 from .paired import IdTable, with_true_ids
-from .spreading import Gossip, gossip
 
 __all__ = [
     "BayesianUpdate",

@@ -15,12 +15,18 @@ from tracearena.i18n import join_sentences, mark_for_translation, translate, tra
 from tracearena.pages.contest_data import (
     DEFENCES,
     QUESTIONS,
+    SAMPLE,
     AttackTable,
+    TeamStyle,
+    assign_team_styles,
     build_attack_table,
     describe_attack_table,
     describe_costs,
     describe_privacies,
     find_tied_teams,
+    format_badge,
+    join_names,
+    list_names,
     select_challenge_rows,
 )
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, YELLOW
@@ -44,14 +50,6 @@ from tracearena.pages.svg.canvas import (
     replace_invisible,
     shorten_name,
     viridis,
-)
-from tracearena.pages.team_styles import (
-    SAMPLE,
-    TeamStyle,
-    assign_team_styles,
-    format_badge,
-    join_names,
-    list_names,
 )
 
 _ROOM = 16

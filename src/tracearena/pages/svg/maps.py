@@ -16,8 +16,8 @@ from tracearena.pages.contest_data import (
     find_liveliest_day,
     sum_losses_by_place,
 )
+from tracearena.pages.contest_days import compute_map_box
 from tracearena.pages.html import BLUE, VERMILION, choose_scale_length
-from tracearena.pages.maps import compute_map_box
 from tracearena.pages.svg.canvas import WIDTH, Canvas, Picture, Ticks, viridis
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE

@@ -20,9 +20,8 @@ from tracearena.contest.commitments import refresh_at
 from tracearena.errors import ParameterError
 from tracearena.i18n import mark_for_translation
 from tracearena.server import clock, results, submissions
-from tracearena.server.judge import export, publish, rescore, scoring
-from tracearena.server.judge.rescore import compare_when_done
-from tracearena.server.judge.scoring import JudgeFiles
+from tracearena.server.judge import export, publish, scoring
+from tracearena.server.judge.scoring import JudgeFiles, compare_when_done
 from tracearena.server.models import (
     Contest,
     DataSet,
@@ -60,7 +59,7 @@ JOB_FUNCTIONS: dict[str, Callable[[queue.JobLease, JudgeFiles], None]] = {
     "final": scoring.freeze_final_result,
     "open": publish.reveal_tables,
     "rewrap": publish.rewrap_team_key,
-    "rescore": rescore.recompute_score,
+    "rescore": scoring.recompute_score,
     "export": export.make_export_archive,
 }
 

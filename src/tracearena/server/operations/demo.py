@@ -23,7 +23,7 @@ from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.contest import Role, Schedule, SimulatedTeam
 from tracearena.contest.data import REGIONS, TIMES, official_file_name
-from tracearena.contest.sample_teams import SIMULATED_TEAMS
+from tracearena.contest.report_data import SIMULATED_TEAMS
 from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.io import pwscup

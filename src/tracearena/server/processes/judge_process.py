@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tracearena.server.sandbox import process_control
-from tracearena.server.sandbox.process_control import exit_with_parent
+from tracearena.server.sandbox import confinement
+from tracearena.server.sandbox.confinement import exit_with_parent
 from tracearena.server.settings import configure
 from tracearena.server.store.crypto import SealError, derive_public_key
 from tracearena.server.store.folder import Folder
@@ -34,7 +34,7 @@ def run_judge(arguments: Sequence[str] | None = None, *, grace_s: float = 10.0) 
     parser.add_argument("--name", required=True, help="unique among all judges of the contest")
     parser.add_argument("--lifeline", action="store_true")
     given = parser.parse_args(arguments)
-    process_control.hide_process_memory()
+    confinement.hide_process_memory()
     folder = Folder(given.folder)
     private_key = _read_key_from_stdin(folder)
     configure(folder)

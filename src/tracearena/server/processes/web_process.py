@@ -15,9 +15,9 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
-from tracearena.server.processes.connections import HEADER_S, MOST_CONNECTIONS, LimitingGeventWorker
-from tracearena.server.sandbox import process_control
-from tracearena.server.sandbox.process_control import exit_with_parent
+from tracearena.server.processes.wsgi import HEADER_S, MOST_CONNECTIONS, LimitingGeventWorker
+from tracearena.server.sandbox import confinement
+from tracearena.server.sandbox.confinement import exit_with_parent
 from tracearena.server.settings import Address, configure
 from tracearena.server.store.folder import Folder
 
@@ -100,7 +100,7 @@ def run_web(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--lifeline", action="store_true", help="end when standard input does")
     given = parser.parse_args(arguments)
-    process_control.hide_process_memory()
+    confinement.hide_process_memory()
     _allow_connections()
     _share_memory()
     if given.lifeline:

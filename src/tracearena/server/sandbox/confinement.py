@@ -11,11 +11,14 @@ import ctypes
 import errno
 import os
 import platform
+import resource
+import signal
 import struct
+import sys
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-
-from tracearena.server.sandbox import process_control
+from typing import Any
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _PATH_BENEATH = 1, 1
@@ -37,10 +40,10 @@ class _Beneath(ctypes.Structure):
 
 def find_landlock_version() -> int:
     """Return the kernel's version of Landlock; 0 where there is none."""
-    if not process_control.is_linux():
+    if not is_linux():
         return 0
     try:
-        return process_control.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
+        return syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)
     except OSError:
         return 0
 
@@ -55,7 +58,7 @@ def allow_reading_only(places: Iterable[Path]) -> None:
     asked = _Ruleset(files, _TCP, _ABSTRACT_SOCKETS_AND_SIGNALS)
     # A kernel refuses bits that it does not know, and a structure that is longer than its own.
     size = 24 if known >= 6 else 16 if known >= 4 else 8
-    ruleset = process_control.syscall(_CREATE_RULESET, ctypes.byref(asked), size, 0)
+    ruleset = syscall(_CREATE_RULESET, ctypes.byref(asked), size, 0)
     for place in places:
         try:
             opened = os.open(place, os.O_PATH | os.O_CLOEXEC)
@@ -63,9 +66,9 @@ def allow_reading_only(places: Iterable[Path]) -> None:
             continue
         rights = _READ_FILE | (_READ_FOLDER if place.is_dir() else 0)
         rule = _Beneath(rights, opened)
-        process_control.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
+        syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
         os.close(opened)
-    process_control.syscall(_RESTRICT_SELF, ruleset, 0)
+    syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
 
 
@@ -116,11 +119,11 @@ _Step = tuple[int, int, int, int]
 
 def can_limit_calls() -> bool:
     """Whether the kernel takes a list of calls, and this module has the numbers of its architecture."""
-    if not process_control.is_linux() or platform.machine() not in _ARCHITECTURES:
+    if not is_linux() or platform.machine() not in _ARCHITECTURES:
         return False
     try:
         # There is no such filter, which only a kernel that knows filters can tell.
-        process_control.prctl(process_control.PR_SET_SECCOMP, _FILTER_MODE, 0)
+        prctl(PR_SET_SECCOMP, _FILTER_MODE, 0)
     except OSError as error:
         return error.errno == errno.EFAULT
     return True
@@ -135,7 +138,7 @@ def allow_known_calls_only() -> None:
     code = b"".join(struct.pack("<HBBI", *step) for step in steps)
     kept = ctypes.create_string_buffer(code, len(code))
     program = ctypes.create_string_buffer(struct.pack("@HP", len(steps), ctypes.addressof(kept)))
-    process_control.prctl(process_control.PR_SET_SECCOMP, _FILTER_MODE, ctypes.addressof(program))
+    prctl(PR_SET_SECCOMP, _FILTER_MODE, ctypes.addressof(program))
 
 
 def _build_filter(column: int, architecture: int, process: int) -> list[_Step]:
@@ -196,3 +199,73 @@ def _allow() -> _Step:
 
 def _refuse(error: int = errno.EPERM) -> _Step:
     return (_RETURN, 0, 0, _REFUSE | error)
+
+
+# Calls of the system that Python has no name for.
+
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def prctl(option: int, *values: Any) -> int:
+    """Change something about this process, or raise `OSError`."""
+    given = [value if isinstance(value, ctypes._SimpleCData) else ctypes.c_ulong(value) for value in values]
+    padding = [ctypes.c_ulong(0)] * (4 - len(given))
+    return _check_result(_libc.prctl(option, *given, *padding))
+
+
+def syscall(number: int, *values: Any) -> int:
+    """Make a call of the system by its number, or raise `OSError`."""
+    _libc.syscall.restype = ctypes.c_long
+    given = [ctypes.c_long(value) if isinstance(value, int) else value for value in values]
+    return _check_result(_libc.syscall(ctypes.c_long(number), *given))
+
+
+def unshare(namespaces: int) -> None:
+    """Leave the namespaces that the flags name for new ones, or raise `OSError`."""
+    _check_result(_libc.unshare(namespaces))
+
+
+def is_linux() -> bool:
+    """Whether these calls are there at all."""
+    return sys.platform == "linux"
+
+
+def _check_result(result: int) -> int:
+    if result < 0:
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
+    return result
+
+
+# The memory of a process that holds a secret: not on the disk after a crash, not open to its
+# neighbours.
+
+
+def hide_process_memory() -> None:
+    """Let this process write no core file, and no other process of its user look into its memory.
+
+    What it starts writes no core file either, but must hide itself: a new program begins visible.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if is_linux():
+        prctl(PR_SET_DUMPABLE, 0)
+
+
+# A process that ends when its parent does, even if the parent is killed and can tell nobody.
+
+
+_STDIN = 0
+
+
+def exit_with_parent() -> None:
+    """Send this process SIGTERM when the other end of its standard input is closed."""
+    threading.Thread(target=_watch_parent, name="lifeline", daemon=True).start()
+
+
+def _watch_parent() -> None:
+    while os.read(_STDIN, 64):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)

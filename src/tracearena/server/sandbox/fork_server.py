@@ -20,7 +20,7 @@ from typing import Any
 
 from numba.core import caching, dispatcher
 
-from tracearena.server.sandbox import process_control
+from tracearena.server.sandbox import confinement
 from tracearena.server.sandbox.messages import KILL, LONGEST_MESSAGE, Work, answer_request
 
 _NEW_NETWORK = 0x40000000
@@ -39,12 +39,12 @@ def serve(prepare: Mapping[str, Callable[..., Work]]) -> None:
         For each kind of work a function that loads and compiles what it needs, and returns it. It is
         called once, before the first child, with what the work is about.
     """
-    process_control.hide_process_memory()
+    confinement.hide_process_memory()
     # Whoever stops a whole service signals every process of it; the judge says when its child ends.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if process_control.is_linux():
+    if confinement.is_linux():
         with suppress(PermissionError):
-            process_control.unshare(_NEW_NETWORK)
+            confinement.unshare(_NEW_NETWORK)
     control = socket.socket(fileno=os.dup(0))
     ready: dict[tuple[str, ...], Work] = {}
     while True:

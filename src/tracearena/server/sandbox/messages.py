@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tracearena.checks import require_whole
 from tracearena.contest.submissions import escape_unprintable
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.server.sandbox import confinement, process_control
+from tracearena.server.sandbox import confinement
 from tracearena.traces import Clock, Grid, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces._arrays import to_id_array
 from tracearena.traces.row_table import EventTable
@@ -457,8 +457,8 @@ def drop_rights() -> None:
 
     What the kernel lacks is left out; `describe_missing_guards` says what that is.
     """
-    if process_control.is_linux():
-        process_control.prctl(process_control.PR_SET_NO_NEW_PRIVS, 1)
+    if confinement.is_linux():
+        confinement.prctl(confinement.PR_SET_NO_NEW_PRIVS, 1)
     if confinement.find_landlock_version():
         confinement.allow_reading_only(map(Path, [*sys.path, *_LIBRARIES]))
     if confinement.can_limit_calls():
@@ -480,9 +480,9 @@ def describe_missing_guards() -> str:
 
 def _die_with_parent() -> None:
     """Let the kernel kill this process when its parent ends, however that happens."""
-    if process_control.is_linux():
+    if confinement.is_linux():
         parent = os.getppid()
-        process_control.prctl(process_control.PR_SET_PDEATHSIG, signal.SIGKILL)
+        confinement.prctl(confinement.PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent or parent == 1:
             os._exit(1)
 

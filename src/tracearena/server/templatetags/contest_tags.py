@@ -10,10 +10,10 @@ from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
 from tracearena.pages import html
+from tracearena.pages.contest_data import UNKNOWN, TeamStyle
+from tracearena.pages.contest_data import format_badge as team_badge
 from tracearena.pages.svg import Picture
 from tracearena.pages.svg.canvas import replace_invisible
-from tracearena.pages.team_styles import UNKNOWN, TeamStyle
-from tracearena.pages.team_styles import format_badge as team_badge
 from tracearena.server import errors
 from tracearena.server.models import Team
 from tracearena.server.teams import label_party

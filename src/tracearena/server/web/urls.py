@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from tracearena.server.api import api
-from tracearena.server.web import views_organiser, views_public, views_team, views_upload
+from tracearena.server.web import views_organiser, views_public, views_team
 
 urlpatterns = [
     path("", views_public.show_home),
@@ -34,13 +34,13 @@ urlpatterns = [
     path("team/submissions/<int:number>", views_team.show_submission),
     path("team/submissions/<int:number>/state", views_team.send_submission_state),
     path("team/targets", views_team.show_targets),
-    path("team/targets/archive", views_upload.submit_archive),
+    path("team/targets/archive", views_team.submit_archive),
     path("team/traces/<int:number>", views_team.show_traces),
     path("team/traces/<int:number>/events", views_team.send_trace_events),
     path("team/released/<int:number>", views_team.show_release),
     path("team/self-test", views_team.show_self_test),
-    path("team/uploads/obfuscated/<int:number>", views_upload.submit_obfuscated_form),
-    path("team/uploads/attack/<str:team>/<int:number>/<str:kind>", views_upload.submit_attack_form),
+    path("team/uploads/obfuscated/<int:number>", views_team.submit_obfuscated_form),
+    path("team/uploads/attack/<str:team>/<int:number>/<str:kind>", views_team.submit_attack_form),
     path("team/tokens", views_team.show_tokens),
     path("team/tokens/<int:number>/revoke", views_team.handle_revoke),
     path("team/members", views_team.show_members),

@@ -25,7 +25,7 @@ from tracearena.server import accounts, clock, errors, results, teams
 from tracearena.server import teams as naming
 from tracearena.server import teams as parties
 from tracearena.server.errors import RequestRefused, not_found
-from tracearena.server.judge import export, rescore, worker
+from tracearena.server.judge import export, scoring, worker
 from tracearena.server.judge.export import require_exportable
 from tracearena.server.models import (
     AuditEntry,
@@ -271,14 +271,14 @@ def show_rescoring(request: Any, number: int) -> Any:
 @for_organiser
 def handle_apply(request: Any, number: int) -> Any:
     """Let the new scores count."""
-    return _decide_rescoring(request, number, rescore.apply_rescoring)
+    return _decide_rescoring(request, number, scoring.apply_rescoring)
 
 
 @require_POST
 @for_organiser
 def handle_cancel(request: Any, number: int) -> Any:
     """Leave all as it was."""
-    return _decide_rescoring(request, number, rescore.cancel_rescoring)
+    return _decide_rescoring(request, number, scoring.cancel_rescoring)
 
 
 def _start_from_form(request: Any) -> Rescoring:
@@ -289,7 +289,7 @@ def _start_from_form(request: Any) -> Rescoring:
             400, "reason", message % {"shortest": _SHORTEST_JOB_REASON, "longest": _LONGEST_JOB_REASON}
         )
     try:
-        return rescore.start_rescoring(request.user.username, reason)
+        return scoring.start_rescoring(request.user.username, reason)
     except TracearenaError as error:
         raise RequestRefused(409, "rescoring", str(error)) from None
 
@@ -306,7 +306,7 @@ def _decide_rescoring(request: Any, number: int, act: Callable[[Rescoring, str],
 
 
 def _render_rescoring(request: Any, found: Rescoring, refused: RequestRefused | None = None) -> Any:
-    changed = rescore.compare_scores(found)
+    changed = scoring.compare_scores(found)
     own = f"rescore/{found.pk}/"
     about = {
         "rescoring": found,
@@ -317,7 +317,7 @@ def _render_rescoring(request: Any, found: Rescoring, refused: RequestRefused | 
         "more": max(0, len(changed) - _MOST_DIFFERENCES),
         "failed": sum(one.after is None for one in changed),
         "left": queue.find_open_jobs("rescore").filter(key__startswith=own).count(),
-        "result": [] if found.state == "running" else rescore.compare_results(found),
+        "result": [] if found.state == "running" else scoring.compare_results(found),
         "refused": refused,
     }
     return render(request, "organiser/rescoring.html", about, status=refused.status if refused else 200)

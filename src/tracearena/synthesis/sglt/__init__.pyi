@@ -1,9 +1,17 @@
-from .fakes import FakeMaker, Fakes, draw_by_likelihood
+from .fakes import FakeMaker, Fakes, PassRates, PrivacyTests, Verdicts, draw_by_likelihood
 from .legacy import LegacyFakeMaker, legacy_graph, legacy_mobility
 from .model import SGLT
-from .preparation import DaySeeds, MergedPlaces, fill_gaps, merge_places
-from .privacy import PassRates, PrivacyTests, Verdicts
-from .semantics import LocationClasses, bisect_graph, find_classes, semantic_graph, separation
+from .semantics import (
+    DaySeeds,
+    LocationClasses,
+    MergedPlaces,
+    bisect_graph,
+    fill_gaps,
+    find_classes,
+    merge_places,
+    semantic_graph,
+    separation,
+)
 
 __all__ = [
     "SGLT",

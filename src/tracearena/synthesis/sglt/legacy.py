@@ -13,8 +13,7 @@ from tracearena.checks import require_switch
 from tracearena.metrics.similarity import RankedPlaces
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis.sglt.fakes import FakeMaker
-from tracearena.synthesis.sglt.preparation import DaySeeds
-from tracearena.synthesis.sglt.semantics import sum_pairs
+from tracearena.synthesis.sglt.semantics import DaySeeds, sum_pairs
 from tracearena.traces import Places
 
 
@@ -42,7 +41,7 @@ class LegacyFakeMaker(FakeMaker):
         require_switch("decoder_failure", self.decoder_failure)
 
     def _select_kernel(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
-        from tracearena.synthesis.sglt._legacy_kernels import make_legacy_fakes
+        from tracearena.synthesis.sglt._kernels import make_legacy_fakes
 
         mobility = self.mobility
         moves = np.log(mobility.starts()), mobility.step_numbers, np.log(mobility.moves)

@@ -14,11 +14,22 @@ from tracearena.engine import SeedLike, child_seed, report, seed_sequence, strea
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.mobility.profiles import parse_period_hours
 from tracearena.synthesis.baselines import build_day_traces, check_trainable
-from tracearena.synthesis.sglt.fakes import LARGEST_FACTOR, FakeMaker, Fakes
+from tracearena.synthesis.sglt.fakes import (
+    LARGEST_FACTOR,
+    FakeMaker,
+    Fakes,
+    PassRates,
+    PrivacyTests,
+    Verdicts,
+)
 from tracearena.synthesis.sglt.legacy import LegacyFakeMaker, legacy_graph, legacy_mobility
-from tracearena.synthesis.sglt.preparation import DaySeeds
-from tracearena.synthesis.sglt.privacy import PassRates, PrivacyTests, Verdicts
-from tracearena.synthesis.sglt.semantics import LocationClasses, bisect_graph, find_classes, semantic_graph
+from tracearena.synthesis.sglt.semantics import (
+    DaySeeds,
+    LocationClasses,
+    bisect_graph,
+    find_classes,
+    semantic_graph,
+)
 from tracearena.traces import Clock, Places, Traces
 from tracearena.traces.clock import DAY_S
 

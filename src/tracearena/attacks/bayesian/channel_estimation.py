@@ -11,15 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.assignment import assign_users, compute_posteriors
-from tracearena.attacks.bayesian.emission import Channel
-from tracearena.attacks.bayesian.evidence import Evidence
-from tracearena.attacks.bayesian.habits import TimeProfiles
-from tracearena.attacks.bayesian.learning import double_centre
-from tracearena.attacks.bayesian.rehearsal import SimulatedRelease, draw_observations
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
-from tracearena.attacks.bayesian.symbols import ObservationAlphabet
+from tracearena.attacks.bayesian import channel as emissions
+from tracearena.attacks.bayesian.channel import Channel, ObservationAlphabet
+from tracearena.attacks.bayesian.pair_evidence import Evidence
+from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
+from tracearena.attacks.bayesian.simulated_release import SimulatedRelease, draw_observations
+from tracearena.attacks.bayesian.weights import assign_users, compute_posteriors, double_centre
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 ROUNDS = 3
@@ -151,7 +148,7 @@ class DistanceRings:
         places: Places,
     ) -> Floats:
         """Return the law that explains some traces, whose users are known, best."""
-        from tracearena.attacks.bayesian._matching_kernels import compute_ring_shares
+        from tracearena.attacks.bayesian._profile_kernels import compute_ring_shares
 
         single = (said >= 0) & (said < len(places))
         time = anonymized.clock.time_of_day(anonymized.instants)

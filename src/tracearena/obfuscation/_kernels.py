@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -246,3 +247,196 @@ def _choose_leaving_events(
         if source < len(sources) and sources[source] == places[event] and free[source] < full[source]:
             leaving[free[source]] = begin + event
             free[source] += 1
+
+
+# Random walks of whole days.
+
+
+Places = NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def walk_aggregate(start: Floats, steps: Floats, step_of: Ints, draws: Floats, out: Places) -> None:
+    """Walk on cumulative transition rows; `draws` are uniform, one an instant."""
+    last = len(start) - 1
+    for f in range(len(out)):
+        at = min(np.searchsorted(start, draws[f, 0], side="right"), last)
+        out[f, 0] = at
+        for t in range(1, out.shape[1]):
+            at = min(np.searchsorted(steps[step_of[t - 1], at], draws[f, t], side="right"), last)
+            out[f, t] = at
+
+
+@njit(cache=True, nogil=True)
+def _draw_index(low: int, high: int, probabilities: Floats, draw: float) -> int:
+    total = 0.0
+    for k in range(low, high):
+        total += probabilities[k]
+        if draw < total:
+            return k
+    return high - 1
+
+
+@njit(cache=True, nogil=True)
+def walk_own(
+    users: Ints,
+    period_of: Ints,
+    n_periods: int,
+    visit_offsets: Ints,
+    visit_places: Places,
+    visit_probabilities: Floats,
+    move_offsets: Ints,
+    move_places: Places,
+    move_probabilities: Floats,
+    draws: Floats,
+    out: Places,
+) -> None:
+    """Walk on the profile of each row's user; -1 in a period in which she was never seen.
+
+    Where a period begins with a place that she never visits in it, her visits of the period draw
+    the next place.
+    """
+    for f in range(len(out)):
+        entry = -1
+        for t in range(out.shape[1]):
+            row = users[f] * n_periods + period_of[t]
+            low, high = visit_offsets[row], visit_offsets[row + 1]
+            place = -1
+            if entry >= 0:
+                move = entry * n_periods + period_of[t]
+                k = _draw_index(move_offsets[move], move_offsets[move + 1], move_probabilities, draws[f, t])
+                place = move_places[k]
+            at = low + np.searchsorted(visit_places[low:high], place) if place >= 0 else high
+            if low == high:
+                entry = -1
+                out[f, t] = -1
+                continue
+            if at == high or visit_places[at] != place:
+                at = _draw_index(low, high, visit_probabilities, draws[f, t])
+            entry = at
+            out[f, t] = visit_places[at]
+
+
+# Inner loops of imitation: what each user has too much and too little of, and the moves that mend
+# it.
+
+
+@njit(cache=True, nogil=True)
+def compare_rows(
+    begins: Array,
+    ends: Array,
+    model_begins: Array,
+    model_ends: Array,
+    places: Array,
+    source_offsets: Array,
+    sources: Array,
+    sink_offsets: Array,
+    sinks: Array,
+) -> None:
+    """Write what each row has too much of, and too little.
+
+    Row r visits ``places[begins[r]:ends[r]]``, in ascending order, and should visit places in proportion to
+    ``places[model_begins[r]:model_ends[r]]``. ``sources`` has columns for where the visits to a place begin,
+    the place, and how many are too many; ``sinks`` for the place and how many are missing. Both have as much
+    room as there can be rows.
+    """
+    n_sources, n_sinks = 0, 0
+    source_offsets[0], sink_offsets[0] = 0, 0
+    for r in range(begins.shape[0]):
+        own = places[begins[r] : ends[r]]
+        wanted, shares = _apportion_visits(np.sort(places[model_begins[r] : model_ends[r]]), own.shape[0])
+        at, k = 0, 0
+        while at < own.shape[0] or k < wanted.shape[0]:
+            if at == own.shape[0] or (k < wanted.shape[0] and wanted[k] < own[at]):
+                place, lacking, begin = wanted[k], shares[k], at
+                k += 1
+            else:
+                place, begin = own[at], at
+                while at < own.shape[0] and own[at] == place:
+                    at += 1
+                lacking = begin - at
+                if k < wanted.shape[0] and wanted[k] == place:
+                    lacking += shares[k]
+                    k += 1
+            if lacking < 0:
+                sources[n_sources, 0], sources[n_sources, 1] = begin, place
+                sources[n_sources, 2] = -lacking
+                n_sources += 1
+            elif lacking > 0:
+                sinks[n_sinks, 0], sinks[n_sinks, 1] = place, lacking
+                n_sinks += 1
+        source_offsets[r + 1], sink_offsets[r + 1] = n_sources, n_sinks
+
+
+@njit(cache=True, nogil=True)
+def _apportion_visits(visits: Array, total: int) -> tuple[Array, Array]:
+    """Share out a total in proportion to how often each place is visited (sorted), as `rounded` does."""
+    visited = np.empty(visits.shape[0], np.int64)
+    counts = np.zeros(visits.shape[0], np.int64)
+    n = 0
+    for k in range(visits.shape[0]):
+        if k == 0 or visits[k] != visits[k - 1]:
+            visited[n] = visits[k]
+            n += 1
+        counts[n - 1] += 1
+    shares = np.empty(n, np.int64)
+    over = np.empty(n)
+    missing = total
+    for k in range(n):
+        exact = counts[k] * (total / visits.shape[0])
+        shares[k] = math.floor(exact)
+        over[k] = shares[k] - exact
+        missing -= shares[k]
+    order = np.argsort(over, kind="mergesort")
+    for k in range(missing):
+        shares[order[k]] += 1
+    return visited[:n], shares
+
+
+@njit(cache=True, nogil=True)
+def carry_rows(
+    source_offsets: Array,
+    sources: Array,
+    sink_offsets: Array,
+    sinks: Array,
+    costs: Array,
+    begins: Array,
+    visits: Array,
+    places: Array,
+) -> None:
+    """Write the visits that move, and where: the cheapest way from sources to sinks, row by row.
+
+    `costs` holds sources × sinks of one row after the other.
+    """
+    done, cell = 0, 0
+    for r in range(source_offsets.shape[0] - 1):
+        own = sources[source_offsets[r] : source_offsets[r + 1]]
+        other = sinks[sink_offsets[r] : sink_offsets[r + 1]]
+        n, m = own.shape[0], other.shape[0]
+        cost = costs[cell : cell + n * m].reshape(n, m)
+        cell += n * m
+        flow = solve_transport(own[:, 2].copy(), other[:, 1].copy(), cost)
+        for i in range(n):
+            visit = begins[r] + own[i, 0]
+            for j in range(m):
+                for _ in range(flow[i, j]):
+                    visits[done], places[done] = visit, other[j, 0]
+                    visit += 1
+                    done += 1
+
+
+# Loops along trips.
+
+
+@njit(cache=True, nogil=True)
+def cut_from(xyz: Any, piece: Any, ends: Any, step: int, distance_m: float, cut: Any) -> None:
+    """Set `cut` from each end on, in steps of 1 or -1, while points are near it and of its piece."""
+    limit = distance_m * distance_m
+    for end in ends:
+        i = end
+        while 0 <= i < len(piece) and piece[i] == piece[end]:
+            x, y, z = xyz[i, 0] - xyz[end, 0], xyz[i, 1] - xyz[end, 1], xyz[i, 2] - xyz[end, 2]
+            if x * x + y * y + z * z > limit:
+                break
+            cut[i] = True
+            i += step

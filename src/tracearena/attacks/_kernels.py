@@ -464,3 +464,209 @@ def _pick_from_list(found: Candidates, p: int, tie: float, free: Array) -> int:
     # Somebody who is not listed may come before her. Who it is was found out for the highest score.
     best = found.best[p]
     return best if free[best] and limit == scores[0] - tie else NOT_LISTED
+
+
+# Loops over trajectories.
+
+
+@njit(cache=True, nogil=True)
+def smooth_symmetrically(values: Any, offsets: Any, k: int) -> NDArray[np.float64]:
+    """Mean of each row with its neighbours in a window of k rows, symmetric at the ends."""
+    means = np.empty(values.shape)
+    for trajectory in range(len(offsets) - 1):
+        begin, end = offsets[trajectory], offsets[trajectory + 1]
+        for i in range(begin, end):
+            before = min(k // 2, i - begin, end - 1 - i + (1 if k % 2 == 0 else 0))
+            after = min((k - 1) // 2, before, end - 1 - i)
+            for axis in range(values.shape[1]):
+                total = 0.0
+                for j in range(i - before, i + after + 1):
+                    total += values[j, axis]
+                means[i, axis] = total / (before + after + 1)
+    return means
+
+
+@njit(cache=True, nogil=True)
+def smooth_with_feedback(values: Any, offsets: Any, k: int) -> NDArray[np.float64]:
+    """Mean of each row and the k - 1 results before it; the first k - 1 rows use what there is."""
+    means = np.empty(values.shape)
+    for trajectory in range(len(offsets) - 1):
+        begin = offsets[trajectory]
+        for i in range(begin, offsets[trajectory + 1]):
+            first = max(begin, i - k + 1)
+            for axis in range(values.shape[1]):
+                total = values[i, axis]
+                for j in range(first, i):
+                    total += means[j, axis]
+                means[i, axis] = total / (i - first + 1)
+    return means
+
+
+# Inner loops of the Markov attacks: sparse sums over the users who made a transition.
+
+
+@njit(cache=True, nogil=True)
+def find_likeliest_users(
+    first: int,
+    stop: int,
+    chain_offsets: Array,
+    steps: Array,
+    owner_offsets: Array,
+    owners: Array,
+    gains: Array,
+    n_users: int,
+    tolerance: float,
+    best: Array,
+) -> None:
+    """Write for chains first..stop, from ``best[0]`` on, the user under whom each is most likely.
+
+    A user's log-likelihood is a constant plus the gains of the steps she made herself, none below
+    0; within the tolerance the first user wins.
+    """
+    scores = np.zeros(n_users)
+    touched = np.empty(n_users, np.int64)
+    is_touched = np.zeros(n_users, np.bool_)
+    for chain in range(first, stop):
+        n_touched = _add_gains(
+            chain, chain_offsets, steps, owner_offsets, owners, gains, scores, touched, is_touched
+        )
+        top = 0.0
+        for k in range(n_touched):
+            top = max(top, scores[touched[k]])
+        winner = 0 if top <= tolerance else n_users
+        for k in range(n_touched):
+            user = touched[k]
+            if scores[user] >= top - tolerance and user < winner:
+                winner = user
+            scores[user] = 0.0
+            is_touched[user] = False
+        best[chain - first] = winner
+
+
+@njit(cache=True, nogil=True)
+def raise_largest_ratios(
+    first: int,
+    stop: int,
+    chain_offsets: Array,
+    steps: Array,
+    bases: Array,
+    owner_offsets: Array,
+    owners: Array,
+    gains: Array,
+    largest: Array,
+) -> None:
+    """Raise ``largest[n]`` to the largest log-likelihood ratio of user n over chains first..stop.
+
+    The ratio of a chain is the sum of its steps' bases plus the gains, none below 0, of the steps
+    that n made herself. So a chain without any such step counts for n with its base alone, and the
+    largest base bounds everybody from below.
+    """
+    n_users = len(largest)
+    scores = np.zeros(n_users)
+    touched = np.empty(n_users, np.int64)
+    is_touched = np.zeros(n_users, np.bool_)
+    floor = -np.inf
+    for chain in range(first, stop):
+        base = 0.0
+        for at in range(chain_offsets[chain], chain_offsets[chain + 1]):
+            if steps[at] >= 0:
+                base += bases[steps[at]]
+        floor = max(floor, base)
+        n_touched = _add_gains(
+            chain, chain_offsets, steps, owner_offsets, owners, gains, scores, touched, is_touched
+        )
+        for k in range(n_touched):
+            user = touched[k]
+            largest[user] = max(largest[user], base + scores[user])
+            scores[user] = 0.0
+            is_touched[user] = False
+    for user in range(n_users):
+        largest[user] = max(largest[user], floor)
+
+
+@njit(cache=True, nogil=True)
+def _add_gains(
+    chain: int,
+    chain_offsets: Array,
+    steps: Array,
+    owner_offsets: Array,
+    owners: Array,
+    gains: Array,
+    scores: Array,
+    touched: Array,
+    is_touched: Array,
+) -> int:
+    """Add a chain's gains to the scores, and list the users that had any."""
+    n_touched = 0
+    for at in range(chain_offsets[chain], chain_offsets[chain + 1]):
+        step = steps[at]
+        if step < 0:
+            continue
+        for k in range(owner_offsets[step], owner_offsets[step + 1]):
+            user = owners[k]
+            if not is_touched[user]:
+                is_touched[user] = True
+                touched[n_touched] = user
+                n_touched += 1
+            scores[user] += gains[k]
+    return n_touched
+
+
+# Viterbi decoding of the sets that a person sent.
+
+
+Places = NDArray[np.int32]
+Ints = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def decode_chains(
+    first: int,
+    stop: int,
+    chain_offsets: Ints,
+    gaps: Ints,
+    set_offsets: Ints,
+    members: Places,
+    visits: NDArray[np.float64],
+    powers: NDArray[np.float32],
+    guess: Places,
+) -> None:
+    """Write the most probable place of each event of the chains first..stop.
+
+    ``gaps[e]`` instants lie between event e and the one before; ``powers[g - 1]`` is the transition
+    matrix of g steps. After more steps than there are powers a person may be anywhere (`visits`).
+    """
+    for chain in range(first, stop):
+        low, high = chain_offsets[chain], chain_offsets[chain + 1]
+        if low == high:
+            continue
+        total = set_offsets[high] - set_offsets[low]
+        back = np.zeros(total, np.int64)
+        base = set_offsets[low]
+        score = np.empty(total)
+        for k in range(set_offsets[low], set_offsets[low + 1]):
+            score[k - base] = visits[members[k]]
+        for e in range(low + 1, high):
+            top = 1e-300
+            for i in range(set_offsets[e - 1], set_offsets[e]):
+                top = max(top, score[i - base])
+            for i in range(set_offsets[e - 1], set_offsets[e]):
+                score[i - base] /= top
+            for j in range(set_offsets[e], set_offsets[e + 1]):
+                best, at = -1.0, set_offsets[e - 1]
+                for i in range(set_offsets[e - 1], set_offsets[e]):
+                    if gaps[e] <= len(powers):
+                        value = score[i - base] * powers[gaps[e] - 1, members[i], members[j]]
+                    else:
+                        value = score[i - base] * visits[members[j]]
+                    if value > best:
+                        best, at = value, i
+                score[j - base] = best
+                back[j - base] = at
+        best_at = set_offsets[high - 1]
+        for k in range(set_offsets[high - 1], set_offsets[high]):
+            if score[k - base] > score[best_at - base]:
+                best_at = k
+        for e in range(high - 1, low - 1, -1):
+            guess[e] = members[best_at]
+            best_at = back[best_at - base]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Obfuscator
-from tracearena.attacks.bayesian.polya import ObservationCounts
-from tracearena.attacks.bayesian.rehearsal import SimulatedRelease, build_release
+from tracearena.attacks.bayesian.likelihoods import ObservationCounts
+from tracearena.attacks.bayesian.simulated_release import SimulatedRelease, build_release
 from tracearena.engine import SeedLike, generator, one_library_thread
 from tracearena.traces import ObfuscatedTraces, Traces
 

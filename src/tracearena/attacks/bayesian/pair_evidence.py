@@ -8,19 +8,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian.candidates import CandidatePairs, Table, find_best_pairs
-from tracearena.attacks.bayesian.emission import Channel
-from tracearena.attacks.bayesian.habits import TimeProfiles
-from tracearena.attacks.bayesian.markov import (
+from tracearena.attacks.bayesian.channel import Channel
+from tracearena.attacks.bayesian.likelihoods import (
+    CandidatePairs,
+    ObservationCounts,
     ObservationSteps,
+    PolyaModel,
     PopulationTransitions,
+    ProfileLikelihood,
+    Table,
     TransitionCounts,
     compute_markov_scores,
+    find_best_pairs,
 )
-from tracearena.attacks.bayesian.polya import ObservationCounts, PolyaModel
-from tracearena.attacks.bayesian.profile_match import ProfileLikelihood
-from tracearena.attacks.bayesian.rehearsal import SimulatedRelease
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods
+from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
+from tracearena.attacks.bayesian.simulated_release import SimulatedRelease
 from tracearena.traces import Clock, ObfuscatedTraces, Traces
 
 HOME_HOURS = 1.0

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import validation
 from tracearena.algorithms.base import Algorithm, Obfuscator
-from tracearena.attacks.bayesian import emission as emissions
-from tracearena.attacks.bayesian.emission import Channel
-from tracearena.attacks.bayesian.symbols import NOTHING, ObservationAlphabet
+from tracearena.attacks.bayesian import channel as emissions
+from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
 from tracearena.engine import SeedLike, block_ranges, child_seed, generator, run_blocks, seed_sequence
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 

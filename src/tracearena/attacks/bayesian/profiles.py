@@ -8,11 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian import rhythm
-from tracearena.attacks.bayesian.rhythm import TEMPORAL_KERNELS
-from tracearena.attacks.bayesian.surroundings import Neighbourhoods, NeighbourWeights
 from tracearena.errors import DataError
-from tracearena.traces import Clock, ObfuscatedTraces, Traces
+from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 NEARBY = 0.3
 """Share of a visit that counts for the places around, …"""
@@ -90,7 +87,7 @@ class TimeProfiles:
         spread = np.where(around.distance_km > 0, NEARBY * np.exp(-around.distance_km / NEARBY_KM), 0.0)
         in_space = _add_own_place(around, spread)
         if in_time is None:
-            in_time = rhythm.build_temporal_kernel(clock, *TEMPORAL_KERNELS[0])
+            in_time = build_temporal_kernel(clock, *TEMPORAL_KERNELS[0])
         table = np.zeros((m, length))
         np.add.at(table, (places, times), counts)
         population = _smooth_population(table, in_time, in_space)
@@ -111,7 +108,7 @@ class TimeProfiles:
     def with_fitted_kernel(cls, reference: Traces, around: Neighbourhoods) -> TimeProfiles:
         """Count the visits of every user, and find how far these people keep to times of day."""
         usual = cls.of(reference, around)
-        found = rhythm.fit_temporal_kernel(reference, usual.population, OTHERS)
+        found = fit_temporal_kernel(reference, usual.population, OTHERS)
         return usual if np.array_equal(found, usual.in_time) else cls.of(reference, around, found)
 
     @property
@@ -130,7 +127,7 @@ class TimeProfiles:
 
     def user_profile(self, user: int, profile: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return places × times of day: where the user tends to be."""
-        from tracearena.attacks.bayesian._matching_kernels import fill_profile
+        from tracearena.attacks.bayesian._profile_kernels import fill_profile
 
         if profile is None:
             profile = np.empty((self.n_places, self.clock.instants_per_day))
@@ -153,7 +150,7 @@ class TimeProfiles:
         self, around: Neighbourhoods, worth: NDArray[np.float64], sensitive: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return places × times of day: what each answer is worth by the population's habits."""
-        from tracearena.attacks.bayesian._matching_kernels import compute_profile_gains
+        from tracearena.attacks.bayesian._profile_kernels import compute_profile_gains
 
         gains, nothing = np.empty_like(self.population), np.zeros_like(self.population)
         near = around.offsets, around.members, worth
@@ -205,3 +202,124 @@ def check_same_clock(reference: Traces, anonymized: ObfuscatedTraces) -> None:
     known, asked = reference.clock.instants_per_day, anonymized.clock.instants_per_day
     if known != asked:
         raise DataError(f"the reference traces have {known} instants a day, the anonymized ones {asked}")
+
+
+# Rhythm: how much a visit says of other times of day, found on days that are held out of the
+# reference.
+
+
+TEMPORAL_KERNELS = ((1.0, 0.5), (1.0, 0.3), (1.0, 0.2), (0.5, 0.3), (0.5, 0.2), (2.0, 0.5))
+"""A visit counts for other times of day by e^(-hours apart / the first), but for the second, which is the
+share of it that counts for the whole day alike."""
+CLEARLY = 0.01
+"""The first is kept unless another makes a visit likelier by so much, in the mean of its logarithm."""
+
+_MOST_COMPARED = 2e7
+
+
+def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> NDArray[np.float64]:
+    """Return in row s how a visit at time s counts for every time of day."""
+    hour = np.arange(clock.instants_per_day) * clock.interval_s / 3600
+    near = np.exp(-np.abs(hour[:, None] - hour[None, :]) / hours)
+    near /= near.sum(axis=0)
+    return np.asarray(any_time / len(hour) + (1 - any_time) * near)
+
+
+def fit_temporal_kernel(
+    reference: Traces, population: NDArray[np.float64], others: float
+) -> NDArray[np.float64]:
+    """Return how a visit counts for every time of day where people are as regular as these.
+
+    Every visit of some users is foretold from their other days and from what everybody does. People
+    whose days are alike are foretold best by visits at that very time of day; where days differ, or are
+    few, visits at other times say as much.
+
+    Parameters
+    ----------
+    population
+        Places × times of day: where everybody tends to be.
+    others
+        Weight of the population beside the user's own visits of 1.
+    """
+    from tracearena.attacks.bayesian._profile_kernels import score_held_out_visits
+
+    tables = np.stack([build_temporal_kernel(reference.clock, *one) for one in TEMPORAL_KERNELS], axis=2)
+    some = _sample_users(reference)
+    times, days = some.clock.time_of_day(some.instants), some.clock.day_of(some.instants)
+    likely = np.zeros(len(TEMPORAL_KERNELS))
+    told = score_held_out_visits(
+        some.offsets, some.place_index, times, days, tables, population, others, likely
+    )
+    if not told:
+        return tables[:, :, 0].copy()
+    likely /= told
+    best = int(likely.argmax()) if likely.max() - likely[0] > CLEARLY else 0
+    return tables[:, :, best].copy()
+
+
+def _sample_users(reference: Traces) -> Traces:
+    """Return users all over the list, as many as can be looked at with every two of their visits."""
+    compared = np.diff(reference.offsets).astype(np.float64) ** 2
+    every = max(int(np.ceil(compared.sum() / _MOST_COMPARED)), 1)
+    return reference.take_users(np.arange(0, reference.n_users, every))
+
+
+# The places around each place, as far as an answer there would still be worth something.
+
+
+MOST = 128
+"""Of more places around one only the nearest so many are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """For each place those within a limit, itself included, the nearest first.
+
+    Attributes
+    ----------
+    offsets, members, distance_km
+        Place ``x`` has ``members[offsets[x]:offsets[x + 1]]`` around it, so far away.
+    """
+
+    offsets: NDArray[np.int64]
+    members: NDArray[np.int32]
+    distance_km: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, places: Places, limit_km: float, most: int = MOST) -> Neighbourhoods:
+        """Find the places within `limit_km` of each place, at most `most` of them.
+
+        >>> places = Places([0, 0, 0], [0, 0.01, 0.5], km_per_degree=(100, 100))
+        >>> Neighbourhoods.of(places, 2.0).members.tolist()
+        [0, 1, 1, 0, 2]
+        """
+        from scipy.spatial import KDTree
+
+        points = places.points_km
+        count = min(most, len(places))
+        if not count:
+            return cls(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
+        distance, near = KDTree(points).query(points, k=count, distance_upper_bound=limit_km)
+        distance, near = distance.reshape(len(places), count), near.reshape(len(places), count)
+        found = np.isfinite(distance)
+        # Where several places share a point, the tree may name another one in the place's own stead.
+        own = near == np.arange(len(places))[:, None]
+        lost = ~own.any(axis=1)
+        near[lost, 0], distance[lost, 0] = np.flatnonzero(lost), 0.0
+        offsets = np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int64)
+        return cls(offsets, near[found].astype(np.int32), distance[found])
+
+    def build_weights(self, weight: NDArray[np.float64]) -> NeighbourWeights:
+        """Put weights on the surroundings, which sum to 1 for each place."""
+        rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        total = np.bincount(rows, weight, len(self.offsets) - 1)
+        return NeighbourWeights(self.offsets, self.members, weight / total[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourWeights:
+    """Rows of places with a weight each."""
+
+    offsets: NDArray[np.int64]
+    members: NDArray[np.int32]
+    weights: NDArray[np.float64]

@@ -1,0 +1,575 @@
+"""Candidates: which users are worth a closer look for each trace, found without keeping the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
+from tracearena.attacks.bayesian.profiles import OTHERS, TimeProfiles
+from tracearena.engine import block_ranges, run_blocks
+from tracearena.traces import Clock
+from tracearena.traces._arrays import unique_values
+
+Table = Callable[[int, int], NDArray[np.float64]]
+"""Scores of all traces for the users from one number up to another: traces × users."""
+
+_USERS_PER_BLOCK = 64
+_MOST_KEPT = 8_000_000
+
+
+class CandidatePairs(NamedTuple):
+    """Pairs of a trace and a user who may be behind it, by trace, users ascending.
+
+    Attributes
+    ----------
+    offsets, users
+        Trace ``p`` may be ``users[offsets[p]:offsets[p + 1]]``.
+    n_users
+        Number of users in all.
+    """
+
+    offsets: NDArray[np.int64]
+    users: NDArray[np.int32]
+    n_users: int
+
+    @property
+    def traces(self) -> NDArray[np.int64]:
+        """The trace of each pair."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def by_user(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the pairs of each user begin, and their numbers, traces ascending."""
+        order = np.argsort(self.users, kind="stable")
+        offsets = np.searchsorted(self.users[order], np.arange(self.n_users + 1))
+        return offsets.astype(np.int64), order.astype(np.int64)
+
+    @classmethod
+    def of(
+        cls, traces: NDArray[np.int64], users: NDArray[np.int64], n_traces: int, n_users: int
+    ) -> CandidatePairs:
+        """Put pairs in order, each once."""
+        keys = unique_values(traces * np.int64(n_users) + users)
+        trace, user = np.divmod(keys, max(n_users, 1))
+        offsets = np.searchsorted(trace, np.arange(n_traces + 1))
+        return cls(offsets.astype(np.int64), user.astype(np.int32), n_users)
+
+
+def build_all_pairs(n_traces: int, n_users: int) -> CandidatePairs:
+    """Return all pairs."""
+    users = np.tile(np.arange(n_users, dtype=np.int32), n_traces)
+    return CandidatePairs(np.arange(n_traces + 1, dtype=np.int64) * n_users, users, n_users)
+
+
+def find_best_pairs(
+    tables: Sequence[Table], n_traces: int, n_users: int, keep: int
+) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
+    """Return the `keep` best users of each trace and the best traces of each user, by the sum of tables.
+
+    Exact: every pair is scored, a block of users at a time. Where all scores can be kept meanwhile, those of
+    the pairs are returned too, by table.
+    """
+    from tracearena.attacks.bayesian._profile_kernels import keep_best
+
+    is_kept = n_traces * n_users <= _MOST_KEPT
+    chooses = keep < n_users and n_traces > 0
+    if not chooses and not is_kept:
+        return build_all_pairs(n_traces, n_users), None
+    kept = [np.empty((n_users, n_traces)) for _ in tables] if is_kept else None
+    size = keep if chooses else 0
+    best_scores = np.full((n_traces, size), -np.inf)
+    best_users = np.full((n_traces, size), np.iinfo(np.int64).max, np.int64)
+    of_user = min(size, n_traces)
+    lock = Lock()
+
+    def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
+        scores = np.zeros((n_traces, stop - first))
+        for number, table in enumerate(tables):
+            of_kind = table(first, stop)
+            scores += of_kind
+            if kept is not None:
+                kept[number][first:stop] = of_kind.T
+        own_traces = np.full((stop - first, of_user), np.iinfo(np.int64).max, np.int64)
+        if chooses:
+            with lock:
+                keep_best(scores, first, best_scores, best_users)
+            own_scores = np.full((stop - first, of_user), -np.inf)
+            keep_best(scores.T, 0, own_scores, own_traces)
+        return own_traces
+
+    found = run_blocks(work, block_ranges(n_users, _USERS_PER_BLOCK))
+    if chooses:
+        traces = np.concatenate([np.repeat(np.arange(n_traces), keep), *(one.ravel() for one in found)])
+        users = np.concatenate([best_users.ravel(), np.repeat(np.arange(n_users), of_user)])
+        pairs = CandidatePairs.of(traces, users, n_traces, n_users)
+    else:
+        pairs = build_all_pairs(n_traces, n_users)
+    return pairs, None if kept is None else [one[pairs.users, pairs.traces] for one in kept]
+
+
+# Polya-R: visits are drawn with reinforcement, so the tenth to a place surprises less than the
+# first.
+
+
+ALPHA = 3.0
+"""Visits that every user is believed to have made as the population does, before her own are counted."""
+
+_PAIRED_USERS_PER_BLOCK = 64
+
+
+class ObservationCounts(NamedTuple):
+    """How often each trace says each symbol: trace ``p`` has rows ``offsets[p]:offsets[p + 1]``."""
+
+    offsets: NDArray[np.int64]
+    symbols: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, owner: NDArray[np.int32], symbols: NDArray[np.int32], n_traces: int, n_symbols: int
+    ) -> ObservationCounts:
+        """Count the symbols of every trace; an event that says nothing does not count."""
+        told = symbols != NOTHING
+        keys = owner[told].astype(np.int64) * n_symbols + symbols[told]
+        distinct, counts = np.unique(keys, return_counts=True)
+        traces, said = np.divmod(distinct, max(n_symbols, 1))
+        offsets = np.searchsorted(traces, np.arange(n_traces + 1))
+        return cls(offsets.astype(np.int64), said.astype(np.int32), counts.astype(np.int64))
+
+    @property
+    def totals(self) -> NDArray[np.int64]:
+        """Number of events of each trace."""
+        summed = np.concatenate([[0], np.cumsum(self.counts)])
+        return np.asarray(summed[self.offsets[1:]] - summed[self.offsets[:-1]])
+
+
+@dataclass(frozen=True, eq=False)
+class PolyaModel:
+    """a_u(y): how often each user is expected to be released as each symbol.
+
+    Attributes
+    ----------
+    offsets, symbols, values
+        Expected counts of user ``u``: rows ``offsets[u]:offsets[u + 1]``.
+    totals
+        Number of events of each user; each adds the `floor` to every symbol.
+    floor, alpha
+        By symbol: probability from anywhere, and what everybody is believed to have done before.
+    """
+
+    offsets: NDArray[np.int64]
+    symbols: NDArray[np.int32]
+    values: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    floor: NDArray[np.float64]
+    alpha: NDArray[np.float64]
+
+    @classmethod
+    def from_visits(cls, visits: ObservationCounts, emission: Channel, n_places: int) -> PolyaModel:
+        """Send the visits of every user through the mechanism: a_u(y) = Σ_x c_u(x) E(y|x)."""
+        from scipy.sparse import csr_array
+
+        n_symbols = len(emission.floor)
+        by_symbol = csr_array(
+            (emission.values, emission.places, emission.offsets), shape=(n_symbols, n_places)
+        )
+        made = csr_array(
+            (visits.counts.astype(np.float64), visits.symbols, visits.offsets),
+            shape=(len(visits.offsets) - 1, n_places),
+        )
+        expected = (made @ by_symbol.T.tocsr()).tocsr()
+        expected.sort_indices()
+        return cls._with_prior(
+            expected.indptr.astype(np.int64),
+            expected.indices.astype(np.int32),
+            expected.data,
+            visits.totals.astype(np.float64),
+            emission.floor,
+        )
+
+    @classmethod
+    def from_counts(cls, bags: ObservationCounts, n_symbols: int) -> PolyaModel:
+        """Take the counts of released traces as they are."""
+        floor = np.full(n_symbols, 1e-6)
+        return cls._with_prior(
+            bags.offsets, bags.symbols, bags.counts.astype(np.float64), bags.totals.astype(np.float64), floor
+        )
+
+    @classmethod
+    def _with_prior(
+        cls,
+        offsets: NDArray[np.int64],
+        symbols: NDArray[np.int32],
+        values: NDArray[np.float64],
+        totals: NDArray[np.float64],
+        floor: NDArray[np.float64],
+    ) -> PolyaModel:
+        population = np.bincount(symbols, values, len(floor)) + floor * totals.sum() + 1e-9
+        return cls(offsets, symbols, values, totals, floor, ALPHA * population / population.sum())
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self.offsets) - 1
+
+    def baseline(self, bags: ObservationCounts) -> NDArray[np.float64]:
+        """Return the score that somebody with the habits of all would have for each trace."""
+        from tracearena.attacks.bayesian._profile_kernels import score_polya_pairs
+
+        scores = np.empty(len(bags.offsets) - 1)
+        mean = float(self.totals.mean()) if self.n_users else 0.0
+        nobody = np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0)
+        alpha = self.alpha * (1 + mean / ALPHA)
+        pairs = np.array([0, len(scores)], np.int64), np.arange(len(scores))
+        zeros = np.zeros(len(scores))
+        score_polya_pairs(
+            0, 1, *pairs, *bags, *nobody, np.zeros(1), self.floor, alpha, ALPHA + mean, zeros, scores
+        )
+        return scores
+
+    def table(self, bags: ObservationCounts) -> Callable[[int, int], NDArray[np.float64]]:
+        """Return what scores all traces for some users: traces × users ``first`` to ``stop``."""
+        from tracearena.attacks.bayesian._profile_kernels import score_polya_block
+
+        n_traces = len(bags.offsets) - 1
+        used, compact = np.unique(bags.symbols, return_inverse=True)
+        order = np.lexsort((bags.counts, compact))
+        rows = np.repeat(np.arange(n_traces), np.diff(bags.offsets))[order]
+        occurrences = np.searchsorted(compact[order], np.arange(len(used) + 1)), rows, bags.counts[order]
+        place_of = np.full(len(self.alpha), -1, np.int64)
+        place_of[used] = np.arange(len(used))
+        baseline, said = self.baseline(bags), bags.totals.astype(np.float64)
+
+        def block(first: int, stop: int) -> NDArray[np.float64]:
+            expected = self._compute_expectation(first, stop, used, place_of)
+            scores = np.empty((n_traces, stop - first))
+            score_polya_block(expected, self.totals[first:stop] + ALPHA, *occurrences, said, baseline, scores)
+            return scores
+
+        return block
+
+    def _compute_expectation(
+        self, first: int, stop: int, used: NDArray[np.int32], place_of: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        expected = self.alpha[used][:, None] + self.floor[used][:, None] * self.totals[None, first:stop]
+        own = slice(self.offsets[first], self.offsets[stop])
+        user = np.repeat(np.arange(stop - first), np.diff(self.offsets[first : stop + 1]))
+        at = place_of[self.symbols[own]]
+        known = at >= 0
+        expected[at[known], user[known]] += self.values[own][known]
+        return expected
+
+    def scores(self, bags: ObservationCounts, pairs: CandidatePairs) -> NDArray[np.float64]:
+        """Return the log-likelihood ratio of each pair, to somebody with the habits of all."""
+        from tracearena.attacks.bayesian._profile_kernels import score_polya_pairs
+
+        offsets, order = pairs.by_user()
+        rows = pairs.traces[order]
+        ordered = np.empty(len(order))
+        baseline = self.baseline(bags)
+
+        def work(block: int, first: int, stop: int) -> None:
+            score_polya_pairs(
+                first,
+                stop,
+                offsets,
+                rows,
+                *bags,
+                self.offsets,
+                self.symbols,
+                self.values,
+                self.totals,
+                self.floor,
+                self.alpha,
+                ALPHA,
+                baseline,
+                ordered,
+            )
+
+        run_blocks(work, block_ranges(self.n_users, _PAIRED_USERS_PER_BLOCK))
+        scores = np.empty(len(order))
+        scores[order] = ordered
+        return scores
+
+
+# Markov-R: where one goes from here, in both directions; it helps where there are few days.
+
+
+SHARE = 0.6
+"""γ: share of what is expected of a user's next step that all others' steps from there say."""
+WEIGHT = 15.0
+"""β: steps that the expectation is worth, beside the user's own from that place."""
+
+_MARKOV_USERS_PER_BLOCK = 16
+
+
+class ObservationSteps(NamedTuple):
+    """The events of every trace that say something, each with the one an instant before it, if any.
+
+    Attributes
+    ----------
+    offsets
+        Trace ``p`` has steps ``offsets[p]:offsets[p + 1]``.
+    origins, targets, times
+        Symbol before (-1 where there is none), symbol now, time of day now.
+    """
+
+    offsets: NDArray[np.int64]
+    origins: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    times: NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls,
+        owner: NDArray[np.int32],
+        instants: NDArray[np.int32],
+        symbols: NDArray[np.int32],
+        clock: Clock,
+        n_traces: int,
+    ) -> ObservationSteps:
+        """Join successive events of a day."""
+        told = np.flatnonzero(symbols != NOTHING)
+        owner, instants, said = owner[told], instants[told], symbols[told]
+        follows = np.zeros(len(told), bool)
+        follows[1:] = (
+            (np.diff(owner) == 0) & (np.diff(instants) == 1) & (np.diff(clock.day_of(instants)) == 0)
+        )
+        origins = np.where(follows, np.concatenate([[-1], said[:-1]])[: len(said)], -1)
+        offsets = np.searchsorted(owner, np.arange(n_traces + 1))
+        times = clock.time_of_day(instants)
+        return cls(
+            offsets.astype(np.int64), origins.astype(np.int32), said.astype(np.int32), times.astype(np.int32)
+        )
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """The trace of each step."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+class TransitionCounts(NamedTuple):
+    """How often each user went from one symbol to another, sorted by user, origin and target."""
+
+    offsets: NDArray[np.int64]
+    origins: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    counts: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, steps: ObservationSteps, n_symbols: int) -> TransitionCounts:
+        """Count the steps that have an origin."""
+        led = steps.origins >= 0
+        n = np.int64(n_symbols)
+        keys = (steps.owner[led] * n + steps.origins[led]) * n + steps.targets[led]
+        distinct, counts = np.unique(keys, return_counts=True)
+        rest, targets = np.divmod(distinct, n)
+        users, origins = np.divmod(rest, n)
+        offsets = np.searchsorted(users, np.arange(len(steps.offsets)))
+        return cls(
+            offsets.astype(np.int64),
+            origins.astype(np.int32),
+            targets.astype(np.int32),
+            counts.astype(np.float64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationTransitions:
+    """Q(y|x): where everybody goes from a symbol, as sorted keys with their probabilities."""
+
+    n_symbols: int
+    keys: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, moves: TransitionCounts, n_symbols: int) -> PopulationTransitions:
+        """Sum the moves of all users."""
+        keys = moves.origins.astype(np.int64) * n_symbols + moves.targets
+        distinct, inverse = np.unique(keys, return_inverse=True)
+        counts = np.bincount(inverse, moves.counts, len(distinct))
+        origin = distinct // max(n_symbols, 1)
+        leaving = np.bincount(origin, counts, n_symbols)
+        return cls(n_symbols, distinct, counts / leaving[origin])
+
+    def __call__(self, origins: NDArray[np.int32], targets: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return Q of each step; 0 for what nobody did, and without an origin."""
+        wanted = origins.astype(np.int64) * self.n_symbols + targets
+        at = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
+        if not len(self.keys):
+            return np.zeros(len(wanted))
+        return np.where((self.keys[at] == wanted) & (origins >= 0), self.values[at], 0.0)
+
+
+def compute_markov_scores(
+    pairs: CandidatePairs,
+    symbols: ObservationAlphabet,
+    steps: ObservationSteps,
+    model: ObservationSteps,
+    habits: TimeProfiles,
+    population: PopulationTransitions,
+) -> NDArray[np.float64]:
+    """Return for each pair how much likelier its trace's steps are for its user than for anybody.
+
+    Parameters
+    ----------
+    steps, model
+        Steps of the traces (rows of the pairs) and of the users.
+    habits
+        Of the users.
+    """
+    from tracearena.attacks.bayesian._profile_kernels import score_markov_pairs
+
+    offsets, order = pairs.by_user()
+    rows = pairs.traces[order]
+    ordered = np.empty(len(order))
+    n = len(symbols)
+    begins = steps.origins < 0
+    origins = np.where(begins, n, steps.origins)
+    keys = origins * np.int64(n) + steps.targets
+    usual = SHARE * population(steps.origins, steps.targets)
+    ends, end_of = _list_step_ends(steps, symbols, habits.clock.instants_per_day)
+    anybody = _compute_population_likelihood(ends, habits)[end_of]
+    # Where a chain begins nothing is known of steps: habits alone are compared.
+    ordinary = (1 - SHARE) * anybody + np.where(begins, 0.0, usual)
+    moves = TransitionCounts.of(model, n)
+    own = moves.offsets, moves.origins, moves.origins * np.int64(n) + moves.targets, moves.counts
+
+    def work(block: int, first: int, stop: int) -> None:
+        score_markov_pairs(
+            first,
+            stop,
+            offsets,
+            rows,
+            steps.offsets,
+            origins,
+            keys,
+            end_of,
+            WEIGHT * usual,
+            1 / ordinary,
+            *ends,
+            *own,
+            n,
+            *habits.arrays,
+            OTHERS,
+            SHARE,
+            WEIGHT,
+            ordered,
+        )
+
+    run_blocks(work, block_ranges(pairs.n_users, _MARKOV_USERS_PER_BLOCK))
+    scores = np.empty(len(order))
+    scores[order] = ordered
+    return scores
+
+
+class StepEnds(NamedTuple):
+    """Where and when steps end, each symbol at each time of day once: the places it names, and the time."""
+
+    offsets: NDArray[np.int64]
+    places: NDArray[np.int32]
+    times: NDArray[np.int32]
+
+
+def _list_step_ends(
+    steps: ObservationSteps, symbols: ObservationAlphabet, length: int
+) -> tuple[StepEnds, NDArray[np.int64]]:
+    """Return where steps end, and which of these is the end of each step."""
+    distinct, end_of = np.unique(steps.targets * np.int64(length) + steps.times, return_inverse=True)
+    said, times = np.divmod(distinct, length)
+    sizes = np.diff(symbols.offsets)[said]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    member = np.repeat(symbols.offsets[said] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return StepEnds(offsets, symbols.members[member], times.astype(np.int32)), end_of
+
+
+def _compute_population_likelihood(ends: StepEnds, habits: TimeProfiles) -> NDArray[np.float64]:
+    """Return how likely anybody is at each end."""
+    times = np.repeat(ends.times, np.diff(ends.offsets))
+    owner = np.repeat(np.arange(len(ends.times)), np.diff(ends.offsets))
+    return np.asarray(np.bincount(owner, habits.population[ends.places, times], len(ends.times)), np.float64)
+
+
+# A match by time of day: how likely is the trace, event by event, under the user's habits.
+
+
+_PROFILE_USERS_PER_BLOCK = 16
+
+
+class ProfileLikelihood:
+    """Σ log Σ_x P_{u,t}(x) E(y|x) over the events of a trace, as a ratio to anybody's."""
+
+    def __init__(self, steps: ObservationSteps, habits: TimeProfiles, emission: Channel) -> None:
+        from tracearena.attacks.bayesian._profile_kernels import fill_release_profile
+
+        length = habits.clock.instants_per_day
+        used, compact = np.unique(steps.targets, return_inverse=True)
+        width = np.int64(len(used) * length)
+        distinct, counts = np.unique(steps.owner * width + compact * length + steps.times, return_counts=True)
+        owner, said = np.divmod(distinct, max(int(width), 1))
+        self.through = emission.offsets, emission.places, emission.values, emission.floor
+        ordinary = np.empty((len(used), length))
+        fill_release_profile(habits.population, used, *self.through, ordinary)
+        self.n_traces = len(steps.offsets) - 1
+        self.said = np.searchsorted(owner, np.arange(self.n_traces + 1)), said, counts.astype(np.float64)
+        self.habits = habits.arrays
+        self.used = used
+        self.ordinary = np.log(ordinary).ravel()
+
+    def table(self) -> Table:
+        """Return what scores all traces for some users."""
+        every = np.arange(self.n_traces)
+
+        def block(first: int, stop: int) -> NDArray[np.float64]:
+            scores = np.empty((stop - first, self.n_traces))
+            offsets = np.array([0, self.n_traces], np.int64)
+            for user in range(first, stop):
+                self._fill(user, user + 1, offsets, user, every, scores[user - first])
+            return scores.T
+
+        return block
+
+    def scores(self, pairs: CandidatePairs) -> NDArray[np.float64]:
+        """Return the log-likelihood ratio of each pair."""
+        offsets, order = pairs.by_user()
+        rows = pairs.traces[order]
+        ordered = np.empty(len(order))
+
+        def work(block: int, first: int, stop: int) -> None:
+            self._fill(first, stop, offsets, 0, rows, ordered)
+
+        run_blocks(work, block_ranges(pairs.n_users, _PROFILE_USERS_PER_BLOCK))
+        scores = np.empty(len(order))
+        scores[order] = ordered
+        return scores
+
+    def _fill(
+        self,
+        first: int,
+        stop: int,
+        offsets: NDArray[np.int64],
+        first_listed: int,
+        rows: NDArray[np.int64],
+        scores: NDArray[np.float64],
+    ) -> None:
+        from tracearena.attacks.bayesian._profile_kernels import score_profile_pairs
+
+        score_profile_pairs(
+            first,
+            stop,
+            offsets,
+            first_listed,
+            rows,
+            *self.said,
+            *self.habits,
+            OTHERS,
+            self.used,
+            *self.through,
+            self.ordinary,
+            scores,
+        )
