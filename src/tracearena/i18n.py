@@ -46,9 +46,8 @@ def translate(words: str, /, **values: Any) -> str:
 def translate_count(one: str, many: str, count: int, /, **values: Any) -> str:
     """Return a sentence about a number of things, which is its value ``count``.
 
-    >>> translate_count("{count} team", "{count} teams", 1), translate_count("{count} team", "{count}
-    teams", 1200)
-    ('1 team', '1,200 teams')
+    >>> [translate_count("{count} team", "{count} teams", count) for count in (1, 1200)]
+    ['1 team', '1,200 teams']
     """
     return _translators[1](one, many, count).format(count=f"{count:,}", **values)
 

@@ -108,7 +108,7 @@ def people(table: Any) -> Traces:
 
 def test_halves_of_people_who_are_all_alike_are_equal() -> None:
     alike = people(np.tile([0, 1, 2, 3, 4, 5], (9, 1)))
-    halves = ta.arena.halves(alike, alike)
+    halves = ta.arena.compare_halves(alike, alike)
     assert halves is not None
     assert halves.users == (4, 5)
     assert halves.mean.tp_tv == halves.spread.tp_tv == halves.mean.tm_emd_x == 0
@@ -117,7 +117,7 @@ def test_halves_of_people_who_are_all_alike_are_equal() -> None:
 def test_halves_grow_nearer_with_more_users() -> None:
     rng = np.random.default_rng(3)
     few, many = (people(rng.integers(0, 20, (users, 6))) for users in (20, 2000))
-    near, far = ta.arena.halves(many, many), ta.arena.halves(few, few)
+    near, far = ta.arena.compare_halves(many, many), ta.arena.compare_halves(few, few)
     assert near is not None
     assert far is not None
     assert near.mean.tp_tv < far.mean.tp_tv / 4
@@ -125,9 +125,9 @@ def test_halves_grow_nearer_with_more_users() -> None:
 
 def test_one_user_has_no_halves() -> None:
     alone = people([[0, 1, 2, 3, 4, 5]])
-    assert ta.arena.halves(alone, alone) is None
+    assert ta.arena.compare_halves(alone, alone) is None
     with pytest.raises(ParameterError, match="halvings"):
-        ta.arena.halves(alone, alone, halvings=0)
+        ta.arena.compare_halves(alone, alone, halvings=0)
 
 
 def test_advantage_does_not_depend_on_how_many_there_are_of_each_kind() -> None:

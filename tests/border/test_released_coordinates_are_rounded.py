@@ -29,7 +29,7 @@ class Shift(GpsObfuscator):
     name: ClassVar[str] = "Shift"
 
     def transform(self, original, *, seed=None):
-        return original.moved(original.latitude + 0.1 / 3, original.longitude + 0.1 / 7)
+        return original.with_positions(original.latitude + 0.1 / 3, original.longitude + 0.1 / 7)
 """
 
 

@@ -22,7 +22,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     def rehearse(**options: Any) -> contest.SimulatedContest:
         return whole(users=25, days=4, maker=Residents(), **options)
 
-    monkeypatch.setattr(contest, "rehearse", rehearse)
+    monkeypatch.setattr(contest, "simulate_contest", rehearse)
 
 
 @pytest.mark.usefixtures("small")
@@ -85,6 +85,6 @@ def test_a_long_stage_says_how_far_it_is_where_there_is_no_bar(
         raise DataError("over")
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(contest, "rehearse", rehearse)
+    monkeypatch.setattr(contest, "simulate_contest", rehearse)
     done = run("demo", "--out", tmp_path / "demo", "--seed", "1")
     assert done.err.splitlines() == ["defend", "defend: 2 of 7", "attack", "over"]

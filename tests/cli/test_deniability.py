@@ -63,7 +63,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
             if len(kept) == rounds:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(DeniabilityCheckpoint, "keep", keep_and_stop)
+        monkeypatch.setattr(DeniabilityCheckpoint, "save_counts", keep_and_stop)
 
     return stop_after
 

@@ -255,14 +255,14 @@ def test_a_full_disk_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatc
     assert {path.name for path in owner.iterdir()} == {"in.csv"}
 
 
-@pytest.mark.parametrize("step", ["attack_candidate", "stages"])
+@pytest.mark.parametrize("step", ["attack_candidate", "assess_in_stages"])
 def test_a_stopped_search_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     from tracearena.audit import protection
 
     def stop(*arguments: object, **options: object) -> None:
         # When the release is proved it has been written.
         drafts = [path.name for path in owner.iterdir() if path.name.startswith(".")]
-        assert drafts == ([".unproved-safer.csv"] if step == "stages" else [])
+        assert drafts == ([".unproved-safer.csv"] if step == "assess_in_stages" else [])
         raise KeyboardInterrupt
 
     monkeypatch.setattr(protection, step, stop)

@@ -60,7 +60,7 @@ def test_places_without_categories_are_refused(
         instants=given.instants,
         place_index=given.place_index,
     )
-    monkeypatch.setattr(ppmtf_11, "check_ins", lambda *_: (bare, bare))
+    monkeypatch.setattr(ppmtf_11, "load_check_ins", lambda *_: (bare, bare))
     with pytest.raises(DataError, match="no categories"):
         figure("ppmtf-11")(tmp_path, seed=1)
 

@@ -165,7 +165,7 @@ def test_every_score_is_a_table() -> None:
 
 def test_numbers_within_numbers_have_both_names() -> None:
     city = ta.simulate(8, 2, seed=1)
-    halves = ta.arena.halves(city, city, halvings=2)
+    halves = ta.arena.compare_halves(city, city, halvings=2)
     assert halves is not None
     frame = halves.to_frame()
     assert frame["mean_tp_tv"].to_list() == [halves.mean.tp_tv]

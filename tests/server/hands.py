@@ -146,4 +146,4 @@ def without_children(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(scoring, "run_attacks", attack)
     monkeypatch.setattr(scoring, "check_upload", check)
-    monkeypatch.setattr(scoring, "score_checked", score)
+    monkeypatch.setattr(scoring, "score_upload", score)

@@ -161,7 +161,7 @@ def test_a_team_whose_token_was_revoked_is_left_to_whoever_did_it(monkeypatch: p
     played = Demonstration(SimpleNamespace())  # type: ignore[arg-type]
     lines = {"001": _Line(401), "002": _Line(200)}
     played.playing = {number: SimpleNamespace(client=line) for number, line in lines.items()}  # type: ignore[misc]
-    monkeypatch.setattr(played, "_defend", lambda: None)
+    monkeypatch.setattr(played, "_play_defences", lambda: None)
     played.play_next()
     assert list(played.playing) == ["002"]
     assert lines["001"].is_closed

@@ -29,7 +29,7 @@ def test_a_failed_job_is_listed_and_tried_again(
     folder = str(held.folder.path)
     assert _said("list", folder) == (0, "nothing has failed\n")
     with monkeypatch.context() as broken:
-        broken.setattr(scoring, "score_checked", lambda *given: 1 / 0)
+        broken.setattr(scoring, "score_upload", lambda *given: 1 / 0)
         submission = hands.defend(held, "001", tmp_path)
         hands.judged(held)
     key = f"check/{submission.pk}"

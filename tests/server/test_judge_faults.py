@@ -44,7 +44,7 @@ def test_a_scorer_that_crashes_makes_no_score(
         raise ChildDied("exit", "secret words of the child")
 
     held.anonymization()
-    monkeypatch.setattr(scoring, "score_checked", crash)
+    monkeypatch.setattr(scoring, "score_upload", crash)
     submission = hands.defend(held, "001", tmp_path)
     assert submissions.count_used(submission.team, submission.quota) == 1
     assert hands.judged(held) == 3
@@ -64,7 +64,7 @@ def test_a_judge_error_can_be_tried_again(
     """When the cause is out of the way the same file is scored; what has not failed is not tried again."""
     held.anonymization()
     with monkeypatch.context() as broken:
-        broken.setattr(scoring, "score_checked", lambda *given: 1 / 0)
+        broken.setattr(scoring, "score_upload", lambda *given: 1 / 0)
         submission = hands.defend(held, "001", tmp_path)
         hands.judged(held)
     job = Job.objects.get()
@@ -83,7 +83,7 @@ def test_a_judge_error_gives_its_quota_back_once(
     held.anonymization()
     other = hands.defend(held, "001", tmp_path)
     hands.judged(held)
-    monkeypatch.setattr(scoring, "score_checked", lambda *given: 1 / 0)
+    monkeypatch.setattr(scoring, "score_upload", lambda *given: 1 / 0)
     failing = hands.defend(held, "001", tmp_path)
     hands.judged(held)
     for _ in range(2):
@@ -125,7 +125,7 @@ def test_publication_does_not_wait_for_a_judge_error(
     submission = hands.defend(held, "001", tmp_path)
     held.attack()
     with monkeypatch.context() as broken:
-        broken.setattr(scoring, "score_checked", lambda *given: 1 / 0)
+        broken.setattr(scoring, "score_upload", lambda *given: 1 / 0)
         hands.judged(held)
     submission.refresh_from_db()
     assert submission.state == State.ERROR

@@ -177,7 +177,7 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
     from tracearena.server.operations.schedule import collect_status
 
     assert dict(_format_status(collect_status(held.folder)))["guards"] == "unknown while no judge works"
-    monkeypatch.setattr(working.JudgeWorker, "_beat", lambda judge: None)
+    monkeypatch.setattr(working.JudgeWorker, "_send_heartbeats", lambda judge: None)
     told = []
 
     def look(judge: working.JudgeWorker) -> None:

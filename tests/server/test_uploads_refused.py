@@ -203,7 +203,7 @@ def test_t09_a_file_size_limit_of_the_system_is_507_too(held: Held) -> None:
     file = uploads.open_upload_stream(64)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
-        with pytest.raises(uploads.Refused) as refused:
+        with pytest.raises(uploads.RequestRefused) as refused:
             file.write(100 * 65_536 * b"x")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -118,11 +118,11 @@ def test_joined_parts_hold_all_rows_of_each_user(make: Callable, given: list[Row
     first = [row for row, here in zip(given, mask, strict=False) if here]
     second = [row for row, here in zip(given, mask, strict=False) if not here]
     parts = [make(second).take_users(slice(None, None, -1)), make(first)]
-    whole = type(parts[0]).joined(parts)
+    whole = type(parts[0]).concat(parts)
     assert whole == make(given)
-    assert type(whole).joined([whole]) == whole
+    assert type(whole).concat([whole]) == whole
     with pytest.raises(DataError, match="no traces to join"):
-        type(whole).joined([])
+        type(whole).concat([])
 
 
 @each_kind

@@ -109,9 +109,10 @@ def is_bare_name(name: object) -> bool:
 def format_parameter(value: Any, unit: str | None = None) -> str:
     """Write a value so that `parse` reads it back: with its unit where a bare number is refused.
 
-    >>> format_parameter(0.1), format_parameter(0.5, "m"), format_parameter(100.0, "m"),
-    format_parameter(None)
-    ('0.1', '0.5m', '100', 'None')
+    >>> format_parameter(0.1), format_parameter(0.5, "m")
+    ('0.1', '0.5m')
+    >>> format_parameter(100.0, "m"), format_parameter(None)
+    ('100', 'None')
     """
     if unit is not None and _is_small(value, unit):
         return format_parameter(value) + unit

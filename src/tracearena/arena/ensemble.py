@@ -407,7 +407,7 @@ def _inform_attack(attack: Any, defence: Obfuscator | None) -> Any:
     if defence is None:
         raise ParameterError(f"{attack} waits to be told the defence, and nobody says which it is")
     with validation.attribute_errors(attack, "with_mechanism"):
-        return attack.against(defence)
+        return attack.with_mechanism(defence)
 
 
 def _detect_mechanism(

@@ -146,8 +146,8 @@ def find_best_candidates(
 
     Examples
     --------
-    >>> index = CandidateIndex.of(np.zeros(3), np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([1.0,
-    2.0, 4.0]))
+    >>> weights = np.array([1.0, 2.0, 4.0])
+    >>> index = CandidateIndex.of(np.zeros(3), np.array([0, 2, 3]), np.array([0, 2, 1]), weights)
     >>> two_traces = TraceKeys(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1.0, 3.0, 1.0]))
     >>> find_best_candidates(index, two_traces).users[:, :4].tolist()
     [[2, 0, 1, -1], [2, 1, 0, -1]]

@@ -382,7 +382,7 @@ def _attack_points(
     try:
         fitted: Any = validation.run_fit(attack, known)  # type: ignore[arg-type]
         if getattr(fitted, "is_adaptive", False) and defence is not None:
-            fitted = fitted.against(defence)
+            fitted = fitted.with_mechanism(defence)
         table = validation.run_identify(fitted, seen, known, seed=seed)  # type: ignore[arg-type]
     except TracearenaError as error:
         return error

@@ -153,12 +153,10 @@ def _format_as_typed(value: Any) -> str:
 def format_for_people(value: Any) -> str:
     """Return a value for people: four digits that count, thousands apart, lists and switches in words.
 
-    >>> format_for_people(1234567), format_for_people(0.0925335), format_for_people(98765.4),
-    format_for_people(2.0)
-    ('1,234,567', '0.09253', '98,765', '2')
-    >>> format_for_people([0.123456, "a.csv"]), format_for_people({"k": 0.5, "valid": True}),
-    format_for_people(None)
-    ('0.1235, a.csv', 'k: 0.5, valid: yes', 'none')
+    >>> [format_for_people(number) for number in (1234567, 0.0925335, 98765.4, 2.0)]
+    ['1,234,567', '0.09253', '98,765', '2']
+    >>> [format_for_people(value) for value in ([0.123456, "a.csv"], {"k": 0.5, "valid": True}, None)]
+    ['0.1235, a.csv', 'k: 0.5, valid: yes', 'none']
     """
     if value is None or (isinstance(value, (list, tuple, dict)) and not value):
         return "none"

@@ -353,7 +353,7 @@ NameArgument = Annotated[
 ]
 
 
-def register_accounts(group: typer.Typer) -> None:
+def register_account(group: typer.Typer) -> None:
     """Add both groups of commands."""
     organisers = typer.Typer(
         help="Let organisers in, list them, give them new passwords, shut them out.",

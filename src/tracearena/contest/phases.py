@@ -104,7 +104,7 @@ class Schedule:
         A phase that begins in the moment when the one before it ends begins with its new end.
 
         >>> begin = datetime(2026, 5, 4, tzinfo=UTC)
-        >>> later = Schedule.weeks(begin).moved("anonymization_end", begin + timedelta(days=8))
+        >>> later = Schedule.weeks(begin).with_time("anonymization_end", begin + timedelta(days=8))
         >>> later.attack_begin.isoformat()
         '2026-05-12T00:00:00+00:00'
         """
@@ -131,7 +131,7 @@ class Schedule:
         Examples
         --------
         >>> begin = datetime(2026, 5, 4, tzinfo=UTC)
-        >>> schedule = Schedule.weeks(begin).moved("results_begin", begin + timedelta(days=20))
+        >>> schedule = Schedule.weeks(begin).with_time("results_begin", begin + timedelta(days=20))
         >>> schedule.with_extra_time({"attack_end": "2026-05-19T12:00Z"}).attack_end.isoformat()
         '2026-05-19T12:00:00+00:00'
         """

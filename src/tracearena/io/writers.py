@@ -115,8 +115,8 @@ def guess_format_by_name(
 
     Examples
     --------
-    >>> guess_format_by_name("out.parquet"), guess_format_by_name("out.csv", like="pwscup"),
-    guess_format_by_name("out.geojson")
+    >>> guess = guess_format_by_name
+    >>> guess("out.parquet"), guess("out.csv", like="pwscup"), guess("out.geojson")
     ('table', 'pwscup', 'geojson')
     >>> [guess_format_by_name(name, "points") for name in ("out.csv", "out.gpx", "out")]
     ['points', 'gpx', 'geolife']

@@ -310,9 +310,8 @@ def format_moment(at: datetime) -> str:
 def format_duration(time: timedelta) -> str:
     """Write a stretch of time in its two largest units.
 
-    >>> format_duration(timedelta(days=3, hours=1)), format_duration(timedelta(minutes=61)),
-    format_duration(timedelta(seconds=5))
-    ('3 days 1 hour', '1 hour 1 minute', 'less than a minute')
+    >>> [format_duration(timedelta(seconds=seconds)) for seconds in (262_800, 3_660, 5)]
+    ['3 days 1 hour', '1 hour 1 minute', 'less than a minute']
     """
     minutes = int(time.total_seconds()) // 60
     days, hours, rest = minutes // 1440, minutes // 60 % 24, minutes % 60

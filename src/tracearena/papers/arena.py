@@ -196,8 +196,8 @@ def find_pareto_front(rows: Sequence[SweepRow]) -> set[str]:
     >>> from tracearena.arena import AttackScores
     >>> def row(name, utility, s_R, s_T):
     ...     return SweepRow(name, utility, True, AttackScores({"r": s_R}, {"t": s_T}))
-    >>> sorted(find_pareto_front([row("a", 1.0, 0.0, 0.0), row("b", 0.8, 0.5, 0.1), row("c", 0.8, 0.5,
-    0.05)]))
+    >>> rows = [row("a", 1.0, 0.0, 0.0), row("b", 0.8, 0.5, 0.1), row("c", 0.8, 0.5, 0.05)]
+    >>> sorted(find_pareto_front(rows))
     ['a', 'b']
     """
     points = {row.defence: (row.utility or 0.0, *row.scores.minima) for row in rows}

@@ -122,9 +122,10 @@ def _require_new_name(name: str, team: Team) -> None:
 def format_label(number: str, name: str, role: str) -> str:
     """Return how a party is called: by its number, which nobody else has, and its name if it has one.
 
-    >>> format_label("001", "Fog Bank", "team"), format_label("002", "002", "team"), format_label("000",
-    "000", "pseudonymised")
-    ('001 Fog Bank', '002', '000 pseudonymised')
+    >>> format_label("001", "Fog Bank", "team"), format_label("002", "002", "team")
+    ('001 Fog Bank', '002')
+    >>> format_label("000", "000", "pseudonymised")
+    '000 pseudonymised'
     """
     known = errors.translate_role(role) if role != Role.TEAM and name == number else name
     return number if known == number else f"{number} {known}"

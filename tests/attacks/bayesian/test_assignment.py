@@ -33,7 +33,7 @@ def largest_sum(pairs: CandidatePairs, scores: Floats) -> tuple[int, float]:
     return best
 
 
-@pytest.mark.parametrize("solve", ["_on_table", "_on_pairs"])
+@pytest.mark.parametrize("solve", ["_assign_on_table", "_assign_on_pairs"])
 @pytest.mark.parametrize(("n_traces", "n_users"), [(4, 4), (3, 5), (4, 3), (1, 1), (4, 1)])
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.0])
 def test_the_sum_is_the_largest(n_traces: int, n_users: int, share: float, solve: str) -> None:

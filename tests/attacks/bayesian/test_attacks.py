@@ -163,7 +163,7 @@ def test_an_adaptive_attack_waits_to_be_told(make_walks: Callable[..., Traces], 
     with pytest.raises(ParameterError, match="adaptive: there is no defence"):
         ask(anonymized, seed=1)
     defence = catalogue.create("PL(4,1)", "obfuscator")
-    told = attack.against(defence)
+    told = attack.with_mechanism(defence)
     found = (told.identify if told.kind == "reidentification" else told.infer)(anonymized, seed=1)
     named = answered(catalogue.create(f"{name}(PL(4,1))"), reference, anonymized)
     assert found == named

@@ -133,7 +133,7 @@ def test_the_zeroth_mapping_pairs_visited_places_once(table, periods):
     profiles = profiles_of(table, periods)
     mapping = zeroth_order_mapping(profiles, profiles, 0, 1, seed=1)
     for tau, pairs in enumerate(mapping.pairs):
-        assert len(pairs) == profiles.visited[:, tau].min()
+        assert len(pairs) == profiles.place_counts[:, tau].min()
         assert all(len(set(column)) == len(column) for column in pairs.T.tolist())
 
 

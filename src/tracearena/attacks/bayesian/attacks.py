@@ -68,7 +68,7 @@ class InformedAttack(MatchingAttack):
         """Return the same attack, fitted to the same users, told the defence that it meets."""
         require_fitted(self, "matcher_")
         matcher: Any = self.matcher_
-        return copy.copy(self).use(matcher.against(defence))
+        return copy.copy(self).use(matcher.with_mechanism(defence))
 
     def _check_informed(self) -> None:
         """Refuse an attack that was never told its defence."""

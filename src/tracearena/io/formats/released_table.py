@@ -78,9 +78,10 @@ _BYTES_A_VALUE = 8
 def has_released_columns(columns: Sequence[str]) -> bool:
     """Whether a table has the columns of this format and no others.
 
-    >>> has_released_columns(["user_id", "time", "places", "lat", "lng"]), has_released_columns(["user_id",
-    "time", "lat", "lng"])
-    (True, False)
+    >>> has_released_columns(["user_id", "time", "places", "lat", "lng"])
+    True
+    >>> has_released_columns(["user_id", "time", "lat", "lng"])
+    False
     """
     own = sorted(name for name in columns if name != _CATEGORY)
     times = (("time",), ("time_id",), ("time", _OFFSET))

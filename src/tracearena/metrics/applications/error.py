@@ -49,7 +49,7 @@ def distance_error(
     Users are matched by id, or by the `id_table` (pseudonym → user) of a release with other ids.
 
     >>> traces = GpsTraces.from_points([1, 1], [0, 1000], [0.0, 0.0], [0.0, 1.0])
-    >>> round(distance_error(traces, traces.moved([0.0, 0.0], [0.0, 0.0])).max_m)
+    >>> round(distance_error(traces, traces.with_positions([0.0, 0.0], [0.0, 0.0])).max_m)
     111319
     """
     return measure_error_in_chunks(WholeComparison(original, with_true_ids(original, released, id_table)))

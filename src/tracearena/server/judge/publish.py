@@ -233,7 +233,7 @@ def _close_phase(phase: str) -> None:
 
 def _is_due_to_close(contest: Contest, phase: str) -> bool:
     is_closed = getattr(contest, f"{phase}_closed_at") is not None
-    return not is_closed and clock.is_over(contest.last(f"{phase}_end"))
+    return not is_closed and clock.is_over(contest.find_latest(f"{phase}_end"))
 
 
 # When a phase is closed, the judge publishes a signed list of its receipts.

@@ -239,7 +239,7 @@ def _freeze_due_live_board(contest: Contest) -> None:
     if contest.rules.mode != "live":
         return
     at = refresh_at(contest.rules, clock.now())
-    within = contest.schedule.attack_begin <= at <= contest.last("attack_end")
+    within = contest.schedule.attack_begin <= at <= contest.find_latest("attack_end")
     if within and not Snapshot.objects.filter(name=results.name_live_snapshot(at)).exists():
         results.freeze_live_board(at)
 

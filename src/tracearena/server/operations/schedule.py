@@ -63,7 +63,7 @@ def move_point(point: str, to: datetime, *, reason: str, actor: str) -> Schedule
         before = contest.schedule
         # First what can be moved at all: an order that does not fit would only hide that.
         _require_movable(contest, point)
-        after = before.moved(point, to)
+        after = before.with_time(point, to)
         _require_future(point, getattr(after, point))
         for ends in contest.extra_time.values():
             after.with_extra_time(ends)
