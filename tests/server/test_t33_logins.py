@@ -17,6 +17,8 @@ from tracearena.server.people.passwords import Argon2
 from tracearena.server.store import keys
 
 ELSEWHERE = "192.0.2.7"
+AN_ADDRESS = pytest.mark.parametrize("tries", [20, pytest.param(300, marks=pytest.mark.long)])
+"""Tries from one address: fewer than there are, and in a long test as many."""
 
 
 def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
@@ -30,12 +32,21 @@ def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
     assert tried("ann", PASSWORD).status_code == 302
 
 
-def test_t33_one_address_has_a_limit_of_its_own(held: Held) -> None:
+def test_t33_a_class_of_thirty_has_300_tries_from_one_address() -> None:
+    """Ten each."""
+    assert (throttling.TRIES_A_NAME, throttling.TRIES_AN_ADDRESS) == (10, 300)
+
+
+@AN_ADDRESS
+def test_t33_one_address_has_a_limit_of_its_own(
+    held: Held, monkeypatch: pytest.MonkeyPatch, tries: int
+) -> None:
     """However many names are tried; other addresses are not touched."""
+    monkeypatch.setattr(throttling, "TRIES_AN_ADDRESS", tries)
     joined(held, "001", "ann")
     there = {"REMOTE_ADDR": "192.0.2.8"}
-    statuses = [tried(f"name {number}", **there).status_code for number in range(302)]
-    assert statuses == 300 * [403] + 2 * [429]
+    statuses = [tried(f"name {number}", **there).status_code for number in range(tries + 2)]
+    assert statuses == tries * [403] + 2 * [429]
     assert tried("ann", PASSWORD, **there).status_code == 429
     assert tried("ann", PASSWORD, REMOTE_ADDR=ELSEWHERE).status_code == 302
 
@@ -136,8 +147,12 @@ def test_t33_nobody_locks_an_owner_out(held: Held) -> None:
     assert tried("ann", PASSWORD).status_code == 429, "who has not come for a month is a stranger"
 
 
-def test_t33_all_addresses_of_one_ipv6_network_are_one(held: Held) -> None:
+@AN_ADDRESS
+def test_t33_all_addresses_of_one_ipv6_network_are_one(
+    held: Held, monkeypatch: pytest.MonkeyPatch, tries: int
+) -> None:
     """A customer has 2^64 of them; the neighbour's are others."""
-    statuses = [tried(f"name {n}", REMOTE_ADDR=f"2001:db8::{n:x}").status_code for n in range(301)]
-    assert statuses == 300 * [403] + [429]
+    monkeypatch.setattr(throttling, "TRIES_AN_ADDRESS", tries)
+    statuses = [tried(f"name {n}", REMOTE_ADDR=f"2001:db8::{n:x}").status_code for n in range(tries + 1)]
+    assert statuses == tries * [403] + [429]
     assert tried("somebody", REMOTE_ADDR="2001:db8:0:1::1").status_code == 403
