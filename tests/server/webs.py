@@ -32,7 +32,16 @@ _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(["__main__", __name__])
 
 
-def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
+def _hurried(times: int) -> None:
+    """Let this web process wait so many times shorter for those who are slow."""
+    from tracearena.server import connections, web, wsgi
+
+    web.HEADER_S //= times
+    connections.SEND_S //= times
+    wsgi.GRACE_S /= times
+
+
+def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str], times: int) -> None:
     from tracearena.server.web import main
 
     os.setsid()
@@ -41,6 +50,7 @@ def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) 
         os.dup2(file.fileno(), 2)
     os.environ.clear()
     os.environ.update(environment)
+    _hurried(times)
     main(arguments)
 
 
@@ -53,10 +63,13 @@ class Web:
         Folder and options.
     log
         Where all that it says is added.
+    times
+        How many times shorter than others it waits for those who are slow.
     """
 
-    def __init__(self, arguments: Sequence[str], log: Path) -> None:
-        self._process = _FORKING.Process(target=_serve, args=(arguments, log, dict(os.environ)), daemon=True)
+    def __init__(self, arguments: Sequence[str], log: Path, times: int = 1) -> None:
+        given = (arguments, log, dict(os.environ), times)
+        self._process = _FORKING.Process(target=_serve, args=given, daemon=True)
         self._process.start()
         self.pid = self._process.pid or 0
 
