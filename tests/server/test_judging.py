@@ -17,6 +17,10 @@ from tracearena.server.models import AuditEntry, Contest, DataSet, Job, Score, S
 from tracearena.server.results import boards
 from tracearena.server.store import jobs
 
+ON_ONE = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
+
 
 def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file comes to its final state, and the awards follow from the scores."""
@@ -25,7 +29,7 @@ def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database", [None], ids=["sqlite"])
+@ON_ONE
 def test_a_whole_contest_by_children(held: Held, tmp_path: Path) -> None:
     """The same, every file read and scored by processes of their own."""
     _hold(held, tmp_path)
