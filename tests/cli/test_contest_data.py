@@ -172,6 +172,7 @@ def test_sensitive_regions_come_from_a_file_of_pois(run, team: Path) -> None:
     assert "no categories" in made(run, team, "none", "--sensitive", "category=clinic", status=2).err
 
 
+@pytest.mark.slow
 def test_sensitive_regions_come_from_the_places_of_check_ins(run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     venues = [(35 + k / 100, 139 + k / 100, "Hospital" if k == 2 else "Bar") for k in range(6)]
@@ -192,6 +193,7 @@ def test_sensitive_regions_come_from_the_places_of_check_ins(run, tmp_path: Path
     assert done.json["sensitive_regions"] == 1
 
 
+@pytest.mark.slow
 def test_minutes_are_walked_in_minutes_and_gps_points_have_no_categories(run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     rows = [

@@ -102,6 +102,7 @@ def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
     assert all(float(row["s_U"]) < 0.1 for row in uniform)
 
 
+@pytest.mark.slow
 def test_transitions_of_releases_are_compared_region_by_region() -> None:
     (team,) = teams(Source(size=SMALL))
     (ours,) = (row for row in contest_13.usefulness([team], None, 1) if row.defence == "PL(1,1)")

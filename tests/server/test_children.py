@@ -195,6 +195,7 @@ def test_what_tells_the_judge_to_end_leaves_its_child_at_work() -> None:
     assert probe(b"end myself") == b"end myself"
 
 
+@pytest.mark.slow
 def test_after_the_death_of_its_server_there_is_another() -> None:
     server = int(probe(b"number").split()[1])
     os.kill(server, signal.SIGKILL)
@@ -378,6 +379,7 @@ def test_the_judges_attacks_answer_in_a_child_as_they_do_outside(
         assert answer == outside[attack]
 
 
+@pytest.mark.slow
 def test_the_judges_attacks_have_limits(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(users=2_000, days=4).split_days(2)
     released, tight = ObfuscatedTraces.unchanged(original), Limits(memory_mb=10)

@@ -109,6 +109,7 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
     move("results_begin", LATER, **WHY)
 
 
+@pytest.mark.slow
 def test_no_time_is_given_once_the_judge_has_closed_the_phase(held: Held) -> None:
     """Everybody has seen what was published by then."""
     held.at(SCHEDULE.anonymization_end)

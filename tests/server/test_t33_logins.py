@@ -21,6 +21,7 @@ AN_ADDRESS = pytest.mark.parametrize("tries", [20, pytest.param(300, marks=pytes
 """Tries from one address: fewer than there are, and in a long test as many."""
 
 
+@pytest.mark.slow
 def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
     """Not even the right password; after a quarter of an hour again. Unknown names get the same answers."""
     joined(held, "001", "ann")
@@ -37,6 +38,7 @@ def test_t33_a_class_of_thirty_has_300_tries_from_one_address() -> None:
     assert (throttling.TRIES_A_NAME, throttling.TRIES_AN_ADDRESS) == (10, 300)
 
 
+@pytest.mark.slow
 @AN_ADDRESS
 def test_t33_one_address_has_a_limit_of_its_own(
     held: Held, monkeypatch: pytest.MonkeyPatch, tries: int
@@ -51,6 +53,7 @@ def test_t33_one_address_has_a_limit_of_its_own(
     assert tried("ann", PASSWORD, REMOTE_ADDR=ELSEWHERE).status_code == 302
 
 
+@pytest.mark.slow
 def test_t33_nobody_locks_a_class_out_behind_one_address(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has come in from there before has ten tries of their own, however many others have used up."""
     monkeypatch.setattr(throttling, "TRIES_AN_ADDRESS", 20)
@@ -135,6 +138,7 @@ def _count(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> None:
     monkeypatch.setattr(keys, "hash_secret_raw", counted(keys.hash_secret_raw, "raw"))
 
 
+@pytest.mark.slow
 def test_t33_nobody_locks_an_owner_out(held: Held) -> None:
     """Strangers use up the tries of a name; where its owner has come in before, it has its own."""
     joined(held, "001", "ann")

@@ -47,6 +47,7 @@ def _attacked(held: Held, tmp_path: Path) -> None:
     hands.judged(held)
 
 
+@pytest.mark.slow
 def test_a_clock_that_goes_back_reopens_nothing(held: Held, tmp_path: Path) -> None:
     """The opened ID table, handed in as an attack, is late on form and API, and changes no result."""
     member = joined(held, "003")

@@ -106,6 +106,7 @@ def test_ids_that_are_other_peoples_are_refused_in_large_tables_too(
     assert "under another user's id" in said
 
 
+@pytest.mark.slow
 def test_a_city_is_chosen_among_far_ones_alike(
     tmp_path: Path, run: Callable[..., str], both_ways: Callable[..., dict[str, object]]
 ) -> None:

@@ -108,6 +108,7 @@ def test_the_exact_distance_is_that_of_the_whole(tmp_path: Path, run: Callable[.
     assert found == at_once(run, *UTILITY, *words)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 def test_folders_that_name_a_column_are_tables_too(tmp_path: Path, run: Callable[..., str]) -> None:
     (tmp_path / "hive").mkdir()

@@ -81,6 +81,7 @@ def test_one_word_among_numbers_makes_all_of_them_text(tmp_path: Path) -> None:
     assert [one["value"] for one in values] == ["95", "north"]
 
 
+@pytest.mark.slow
 def test_a_file_of_windows_and_one_with_a_few_broken_letters(tmp_path: Path) -> None:
     rows = [f"Müller {row}" for row in lines()]
     report = require_same(written(tmp_path, rows, encoding="cp1252"), tmp_path)

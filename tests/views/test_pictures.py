@@ -113,6 +113,7 @@ def test_a_small_share_is_no_share_of_nothing() -> None:
     assert "place 2, <b> (<1%)" in words(traces.plot(user=1))
 
 
+@pytest.mark.slow
 def test_a_persons_release_shows_sets_and_what_was_deleted() -> None:
     said = words(RELEASED.plot(user="ann"))
     assert "a set of places (25%)" in said

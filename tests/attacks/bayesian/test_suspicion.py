@@ -29,6 +29,7 @@ def suspect(people: tuple[Traces, Traces], release: ObfuscatedTraces) -> str:
     return str(suspected(reference, anonymized, made, 1))
 
 
+@pytest.mark.slow
 def test_a_defence_of_whole_traces_is_found_out(people: tuple[Traces, Traces]) -> None:
     assert suspect(people, released(people[1], "ClusterAveraging(0.7,blur_km=0.5)")).startswith(
         "ClusterAveraging"
