@@ -139,6 +139,7 @@ def test_a_notebook_shows_the_lights(audit: Audit) -> None:
     assert "<script" not in html
 
 
+@pytest.mark.slow
 def test_gps_points_become_events_with_a_reason() -> None:
     rng = np.random.default_rng(1)
     users, days, points = 12, 4, 48

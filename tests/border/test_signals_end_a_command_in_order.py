@@ -107,6 +107,7 @@ def FOREVER(n):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "number"),
     [
@@ -158,6 +159,7 @@ cities.simulate = work
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ONE_AND_LONG)
 def test_a_signal_inside_the_garbage_collector_is_not_swallowed(tmp_path, number):
     script = COLLECTING.replace("FOLDER", repr(str(tmp_path)))

@@ -245,6 +245,7 @@ def test_the_first_line_of_an_audit_is_that_of_its_page(owner: Path) -> None:
     assert " ".join(done.out.split()).startswith(f"verdict {numbers['verdict']}: {numbers['headline']}")
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(released: object, path: Path, form: object) -> None:
         path.write_text("user")

@@ -171,6 +171,7 @@ def test_children_are_one_after_the_other_of_one_process() -> None:
     assert first[1] == second[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["the process that it is forked from", "the judge"])
 def test_a_child_ends_with(who: str) -> None:
     """Whoever is killed, the child does not go on."""
@@ -205,6 +206,7 @@ def test_after_the_death_of_its_server_there_is_another() -> None:
     assert probe(b"print") == b"print"
 
 
+@pytest.mark.slow
 def test_an_answer_without_end_is_cut_off() -> None:
     server = ForkServer(PROBE_COMMAND, most_bytes=1_000_000)
     with closing(server), pytest.raises(ChildDied) as caught:
@@ -212,6 +214,7 @@ def test_an_answer_without_end_is_cut_off() -> None:
     assert caught.value.reason == "memory"
 
 
+@pytest.mark.slow
 def test_work_that_is_not_there_is_a_death() -> None:
     with pytest.raises(ChildDied) as caught:
         PROBE.run("nobody", [b""], limits=ROOMY)

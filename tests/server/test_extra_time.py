@@ -47,6 +47,7 @@ def test_the_end_of_a_team_with_extra_time_is_its_own(held: Held) -> None:
     assert hand_in(end + DAY / 2) == ["late", "late", "late"]
 
 
+@pytest.mark.slow
 def test_the_judge_waits_for_the_last_team_and_the_export_verifies(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ ON_ONE = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file comes to its final state, and the awards follow from the scores."""
     hands.without_children(monkeypatch)
@@ -66,6 +67,7 @@ def test_an_earlier_upload_that_is_checked_later_does_not_count(
     assert DataSet.objects.get(team__number="001").counts == second
 
 
+@pytest.mark.slow
 def test_two_data_sets_a_team(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,7 @@ def test_t33_a_forwarded_address_is_not_believed(held: Held) -> None:
     assert LoginTry.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_t33_tries_at_once_are_all_counted(held: Held) -> None:
     """Thirty at the same time are ten tries and twenty refusals."""
     from django.db import connection
@@ -91,6 +92,7 @@ def test_t33_tries_at_once_are_all_counted(held: Held) -> None:
     assert statuses == 10 * [403] + 20 * [429]
 
 
+@pytest.mark.slow
 def test_t33_a_login_that_succeeds_costs_nothing(held: Held) -> None:
     """People log in as often as they like."""
     joined(held, "001", "ann")
@@ -151,6 +153,7 @@ def test_t33_nobody_locks_an_owner_out(held: Held) -> None:
     assert tried("ann", PASSWORD).status_code == 429, "who has not come for a month is a stranger"
 
 
+@pytest.mark.slow
 @AN_ADDRESS
 def test_t33_all_addresses_of_one_ipv6_network_are_one(
     held: Held, monkeypatch: pytest.MonkeyPatch, tries: int

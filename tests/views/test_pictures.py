@@ -99,6 +99,7 @@ def test_deleted_events_have_no_hour() -> None:
         nothing.plot("hours")
 
 
+@pytest.mark.slow
 def test_a_persons_days_name_her_places_as_they_are_called() -> None:
     # Names are no formulas, and no markup.
     said = words(CITY.plot(user="$b$"))
