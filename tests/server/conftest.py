@@ -39,7 +39,7 @@ TEMPLATE = "contest_template"
 
 
 ON_BOTH = {
-    "test_backup", "test_broken_databases", "test_creation", "test_jobs", "test_judging", "test_t15_boards",
+    "test_backup", "test_broken_databases", "test_creation", "test_jobs", "test_judging",
     "test_t40_moving", "test_upgrading", "test_uploads_at_once", "test_wrong_clock",
 }  # fmt: skip
 """Tests that are about what a database does. All others run on PostgreSQL in `make test-long`."""
