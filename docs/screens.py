@@ -209,7 +209,7 @@ def shots(folder: Path) -> None:
         camera = Camera(browser, show, folder)
         for number, screens in enumerate(SCREENS.values()):
             if number:
-                show.play_next(is_last=number == len(SCREENS) - 1)
+                show.go_on(is_last=number == len(SCREENS) - 1)
             for screen in screens:
                 camera.take(screen)
         browser.close()

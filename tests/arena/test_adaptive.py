@@ -166,6 +166,7 @@ def test_losses_are_the_score_and_its_users(make_walks: Walks) -> None:
         assert losses.missed[user] / losses.weight[user] == pytest.approx(one.trace_inference, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_an_interval_holds_as_often_as_it_says() -> None:
     rng = np.random.default_rng(1)
     truth, held = 0.3, 0

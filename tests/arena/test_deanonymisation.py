@@ -36,6 +36,7 @@ def test_windows_do_not_cross_trajectories() -> None:
     assert np.ptp(padded.values[0, 14:, 0]) == 0
 
 
+@pytest.mark.slow
 def test_the_forest_knows_neighbours_apart_even_under_noise() -> None:
     released = GeoInd(expected_noise=100).transform(neighbours(), seed=1)
     result = deanonymise(released, WindowForest(trees=50), targets=4, length=20, seed=1)

@@ -55,6 +55,7 @@ def test_a_sweep_does_not_depend_on_threads_or_on_the_other_rows(
     assert run_sweep(*walks, defences=["PL(4,1)"], seed=5) == [many[2]]
 
 
+@pytest.mark.slow
 def test_the_strongest_of_all_attacks_is_the_minimum_over_each_alone(
     make_walks: Callable[..., Traces],
 ) -> None:

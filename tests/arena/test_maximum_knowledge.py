@@ -16,6 +16,7 @@ def people() -> tuple[Traces, Traces]:
     return reference, original
 
 
+@pytest.mark.slow
 def test_who_knows_the_originals_identifies_at_least_as_many(people: tuple[Traces, Traces]) -> None:
     chosen = {"defences": ["PL(1,1)", "MRLH(3,3,0.5)"], "attacks": ["samples"], "seed": 1}
     partial, maximum = (run_sweep(*people, knowledge=known, **chosen) for known in ("partial", "maximum"))  # type: ignore[arg-type]

@@ -38,6 +38,7 @@ def trace_of(traces: ObfuscatedTraces, user: object) -> list[list[int]]:
     return [traces.cell(event) for event in range(traces.offsets[at], traces.offsets[at + 1])]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 12), st.sampled_from([None, 0, 7]), st.integers(0, 5))
 def test_every_pseudonym_has_the_trace_of_its_user(users: int, seed: int | None, data: int) -> None:
     obfuscated = some_obfuscated(users, seed=data)

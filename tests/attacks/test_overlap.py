@@ -110,6 +110,7 @@ def test_a_trace_whose_candidates_are_taken_gets_others_among_the_free() -> None
     assert match.exclusive.tolist() == [*range(users - 1, -1, -1), -1, -1, -1]
 
 
+@pytest.mark.slow
 def test_traces_that_crowd_around_the_same_users_are_served_in_turn() -> None:
     rng = np.random.default_rng(3)
     users = 40 * CANDIDATES

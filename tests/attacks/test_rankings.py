@@ -39,6 +39,7 @@ def test_who_was_given_stands_first_and_the_others_by_score() -> None:
     assert rank_users(few, np.array([1.0]), np.array([0, 1]))[:, :3].tolist() == [[0, 2, -1], [1, -1, -1]]
 
 
+@pytest.mark.slow
 def test_every_attack_answers_what_it_ranks_first() -> None:
     reference, original = simulate(users=15, days=4, seed=1).split_days(2)
     release = pseudonymise(ObfuscatedTraces.from_traces(original), seed=1)

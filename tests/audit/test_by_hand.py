@@ -145,6 +145,7 @@ def test_whereabouts_cost_the_distance_up_to_two_kilometres(attacked: Attacked, 
     assert there.gain.value == pytest.approx(np.mean(usual_missed) - np.mean(missed))
 
 
+@pytest.mark.slow
 def test_home_and_work_alone_find_the_nearest_pair(people: Traces) -> None:
     material = AuditData.of(people, FEW)
     cut = build_linkage_task(material, material.release_unchanged(), FEW, ROOT)
@@ -168,6 +169,7 @@ def test_home_and_work_alone_find_the_nearest_pair(people: Traces) -> None:
     assert found.home_and_work.top[1].value == pytest.approx(np.mean(credit))
 
 
+@pytest.mark.slow
 def test_fewer_days_of_reference_are_the_last_ones(people: Traces) -> None:
     material = AuditData.of(people, FEW)
     cut = build_linkage_task(material, material.release_unchanged(), FEW, ROOT)

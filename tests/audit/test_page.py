@@ -92,6 +92,7 @@ def test_it_names_nobody_and_no_place_of_few_people(folder: Path, people: Traces
         assert not shown or at in crowded
 
 
+@pytest.mark.slow
 def test_a_larger_smallest_group_empties_the_map(people: Traces) -> None:
     audit = assess(people, seed=1, draws=2, smallest_group=41)
     assert audit.crowd.people == ()
@@ -138,6 +139,7 @@ def test_a_notebook_shows_the_lights(audit: Audit) -> None:
     assert "<script" not in html
 
 
+@pytest.mark.slow
 def test_gps_points_become_events_with_a_reason() -> None:
     rng = np.random.default_rng(1)
     users, days, points = 12, 4, 48
@@ -162,12 +164,14 @@ def test_gps_points_become_events_with_a_reason() -> None:
     assert audit.after.linkability.headline.low <= audit.after.linkability.headline.chance
 
 
+@pytest.mark.slow
 def test_quick_says_so_and_tries_fewer(people: Traces) -> None:
     audit = assess(people, seed=1, quick=True)
     assert audit.settings.people == 200
     assert "A quick audit" in audit_page(audit).html()
 
 
+@pytest.mark.slow
 def test_many_venues_are_put_into_the_most_visited_cells(people: Traces) -> None:
     released = PlanarLaplace(l=1, r=1).transform(people, seed=1)
     audit = assess(people, released, seed=1, draws=2, most_places=30)
@@ -183,6 +187,7 @@ def test_many_venues_are_put_into_the_most_visited_cells(people: Traces) -> None
     assert coarse.value > coarse.chance
 
 
+@pytest.mark.slow
 def test_three_weeks_are_drawn_only_when_asked_for(people: Traces, audit: Audit) -> None:
     assert audit.weeks == ()
     shown = assess(people, seed=1, draws=2, show_people=True)

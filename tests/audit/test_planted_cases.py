@@ -52,6 +52,7 @@ def test_more_points_never_tell_less(as_it_is: Audit) -> None:
         assert values == sorted(values)
 
 
+@pytest.mark.slow
 def test_one_place_for_all_is_within_the_limits(city: Traces) -> None:
     """It is green but for attackers who know how it was made, who were not tried."""
     everywhere = ObfuscatedTraces.like(city, np.full(city.n_events, 5))
@@ -121,6 +122,7 @@ def test_a_tourist_in_a_crowd_stands_out_alone(people_at: Make) -> None:
     assert audit.lights[1].colour in ("green", "amber")
 
 
+@pytest.mark.slow
 def test_a_release_is_compared_with_the_file_as_it_is(city: Traces, as_it_is: Audit) -> None:
     audit = assess(city, MRLH(mu_x=2, mu_y=2, deletion=0.5).transform(city, seed=1), seed=1, draws=4)
     assert audit.before == as_it_is.before
@@ -133,6 +135,7 @@ def test_a_release_is_compared_with_the_file_as_it_is(city: Traces, as_it_is: Au
     assert after.headline.value <= before.headline.value
 
 
+@pytest.mark.slow
 def test_pseudonyms_need_their_table(city: Traces) -> None:
     release = pseudonymise(ObfuscatedTraces.from_traces(city), seed=1)
     with pytest.raises(Exception, match="--id-table"):
@@ -153,6 +156,7 @@ def test_pseudonyms_need_their_table(city: Traces) -> None:
     assert audit.after.singling_out.found == audit.before.singling_out.found
 
 
+@pytest.mark.slow
 def test_people_who_are_not_released_are_not_tried(city: Traces) -> None:
     half = ObfuscatedTraces.from_traces(city).take_users(np.arange(20))
     audit = assess(city, half, seed=1, draws=2)
@@ -164,6 +168,7 @@ def test_people_who_are_not_released_are_not_tried(city: Traces) -> None:
     assert audit.after.singling_out.found[4].value == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_audit(city: Traces, as_it_is: Audit) -> None:
     assert assess(city, seed=1, draws=4) == as_it_is
     assert replace(as_it_is, seed=2) != as_it_is

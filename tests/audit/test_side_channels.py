@@ -277,6 +277,7 @@ class Fails(ByName):
 '''
 
 
+@pytest.mark.slow
 def test_an_attack_of_ones_own_gets_points_and_no_true_ids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

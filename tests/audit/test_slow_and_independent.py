@@ -73,6 +73,7 @@ def test_who_is_found_by_sightings_shares_with_equals(city: Traces) -> None:
     assert found.found[2].value == pytest.approx(np.mean(credit))
 
 
+@pytest.mark.slow
 def test_top_answers_are_those_of_the_scores(city: Traces) -> None:
     few = city.take_users(np.arange(15))
     material, root = AuditData.of(few, FEW), seed_sequence(3)

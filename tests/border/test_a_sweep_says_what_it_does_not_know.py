@@ -133,6 +133,7 @@ def test_ties_are_called_ties(team: Path) -> None:
     assert (told["best"], told["tie"]) == (["No", "Counted", "MRLH(0,0,0)"], True)
 
 
+@pytest.mark.slow
 def test_a_defence_that_fails_is_a_row_that_says_why(team: Path) -> None:
     done = sweep(team, "--seed", "1", "--plot", "p.svg", defences=("own:Broken", "No", "PL(4,1)"))
     assert done.status == 0, done.err
@@ -216,6 +217,7 @@ def test_a_row_is_taken_over_only_if_all_it_depends_on_is_the_same(team: Path, c
     assert (team / "calls").read_text() == ("x" if changed == "none" else "xx")
 
 
+@pytest.mark.slow
 def test_a_sweep_without_a_seed_goes_on_with_the_one_it_was_begun_with(team: Path) -> None:
     (team / "armed").touch()
     assert is_killed(team, defences=("own:Counted", "own:Deadly"))

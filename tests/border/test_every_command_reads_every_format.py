@@ -56,6 +56,7 @@ def _inside(name: str, command: Any) -> dict[str, Any]:
     return {f"{name} {sub}": one for sub, one in getattr(command, "commands", {}).items()}
 
 
+@pytest.mark.slow
 def test_every_command_that_reads_traces_has_the_same_options() -> None:
     declared = options()
     for command in READERS | OF_POINTS | {"pseudonymise", "deniability"}:

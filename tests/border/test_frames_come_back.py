@@ -128,6 +128,7 @@ def test_a_release_has_a_list_of_places_in_every_row() -> None:
         released.to_frame("geopandas")
 
 
+@pytest.mark.slow
 def test_a_release_of_a_million_events_is_one_lookup() -> None:
     places = Places(np.linspace(0, 1, 1000), np.zeros(1000))
     n = 1_000_000

@@ -24,6 +24,7 @@ def events(folder: Path, *rows: str, header: str = HEADER) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_check_ins_of_new_york_are_in_the_time_of_new_york(shared_data: Path) -> None:
     """In UTC the busiest hour is 23:00; in New York it is 19:00."""
     by_hour = {}

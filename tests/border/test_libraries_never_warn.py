@@ -161,6 +161,7 @@ def check(entry: str, names: list[str], events: list[Traces], points: list[GpsTr
     assert worked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "defence",
     [
@@ -212,6 +213,7 @@ class Careless(NoObfuscation):
 '''
 
 
+@pytest.mark.slow
 def test_a_warning_of_ones_own_is_a_sentence_without_a_path(tmp_path, make_walks):
     walks = make_walks(users=4)
     pwscup.write_places(walks.places, tmp_path / "places.csv")

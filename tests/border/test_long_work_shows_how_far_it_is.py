@@ -74,6 +74,7 @@ formats.read = hang
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_ctrl_c_says_how_to_go_on(gps: Path, tmp_path: Path, command: str) -> None:
     ready = tmp_path / "ready"

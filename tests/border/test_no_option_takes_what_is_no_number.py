@@ -173,6 +173,7 @@ def test_a_bare_noise_below_a_metre_is_refused(folder: Path) -> None:
     assert "0.02m" in done.err
 
 
+@pytest.mark.slow
 def test_a_tls_cluster_without_certificates_is_a_sentence(folder: Path) -> None:
     pytest.importorskip("distributed")
     words = ["sweep", "out.csv", *PLACES, "--reference", "org.csv", "--original", "org.csv"]

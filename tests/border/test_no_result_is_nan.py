@@ -99,6 +99,7 @@ def test_homes_that_nobody_has_are_not_found_with_none(result):
     assert None in (found["home_error_m"], found["work_error_m"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "synthetic", [n if n == "move" else pytest.param(n, marks=pytest.mark.long) for n in EVENTS]
 )

@@ -259,6 +259,7 @@ def test_gps_points_become_a_track_again_under_a_seed_only(tmp_path: Path) -> No
     assert tracks_found(read(out).traces, said) == []
 
 
+@pytest.mark.slow
 def test_zones_are_drawn_again_under_a_seed_only(tmp_path: Path) -> None:
     """Whoever has a guess at some homes sees whether a seed puts the zones where trips end.
 

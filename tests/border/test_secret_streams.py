@@ -119,6 +119,7 @@ def test_threads_that_share_a_stream_share_its_words(root: SecretRoot) -> None:
     assert (np.sort(np.concatenate(parts)) == np.sort(stream(root).random(160_000))).all()
 
 
+@pytest.mark.slow
 def test_a_generator_outlives_everything_it_was_made_of(root: SecretRoot) -> None:
     kept = [stream(SecretRoot.of(bytes([n]) * 32)) for n in range(50)]
     gc.collect()

@@ -107,6 +107,7 @@ def FOREVER(n):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("work", "number"),
     [
@@ -158,6 +159,7 @@ cities.simulate = work
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ONE_AND_LONG)
 def test_a_signal_inside_the_garbage_collector_is_not_swallowed(tmp_path, number):
     script = COLLECTING.replace("FOLDER", repr(str(tmp_path)))
@@ -196,6 +198,7 @@ PPMTF.fit = fit
 """
 
 
+@pytest.mark.slow
 def test_training_that_is_stopped_without_a_model_file_says_what_would_have_kept_it(team):
     began = team / "began"
     arguments = ["synthesize", "PPMTF", team / "org.csv", team / "made.csv", "--places", team / "places.csv"]
@@ -217,6 +220,7 @@ audit.link = link
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ONE_AND_LONG)
 def test_an_audit_that_is_stopped_says_once_what_is_there(team, number):
     began, out = team / "began", team / "audit"

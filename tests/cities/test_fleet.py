@@ -66,6 +66,7 @@ def test_reports_come_at_whole_seconds_and_in_order(fleet: GpsTraces) -> None:
     assert min(gaps(fleet, vehicle).min() for vehicle in range(60)) > SHORTEST_INTERVAL_S - 5
 
 
+@pytest.mark.slow
 def test_some_vehicles_have_a_fixed_day_off() -> None:
     fleet = simulate_fleet(vehicles=40, days=70, seed=4)
     begins = np.flatnonzero(np.diff(fleet.trajectory, prepend=-1))

@@ -123,6 +123,7 @@ def test_most_people_can_be_told_apart_by_where_they_go() -> None:
     assert (score.argmax(axis=1) == np.arange(400)).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_one_day_does_not_give_everybody_away() -> None:
     team = cities.simulate(users=2000, days=2, seed=3, clock=PWS_CLOCK)
     counts = [

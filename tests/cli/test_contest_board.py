@@ -111,6 +111,7 @@ def test_the_board_of_a_folder_names_what_does_not_count(run: Run, folder: Path)
     assert bad.name in (folder / "results" / "board.html").read_text()
 
 
+@pytest.mark.slow
 def test_judge_runs_the_sample_attacks_and_a_second_run_changes_no_byte(run: Run, folder: Path) -> None:
     done = run("contest", "judge", folder, "--json")
     assert done.status == 0, done.err

@@ -17,6 +17,7 @@ from tracearena.traces import Traces
 QUICK = ("--factors", 2, "--iterations", 3)
 
 
+@pytest.mark.slow
 def test_a_contest_is_made_of_one_teams_traces(run, team: Path) -> None:
     done = run(
         "contest", "data", team / "org.csv", team / "contest", "--places", team / "places.csv",
@@ -40,6 +41,7 @@ def test_a_contest_is_made_of_one_teams_traces(run, team: Path) -> None:
     assert json.loads((team / "again" / "judge" / "manifest.json").read_text()) == manifest
 
 
+@pytest.mark.slow
 def test_the_contests_file_says_how_much_data_there_is(run, team: Path) -> None:
     rules = team / "contest.toml"
     rules.write_text(
@@ -129,6 +131,7 @@ def test_a_walk_that_does_not_fit_is_refused(run, team: Path, walk: str) -> None
     assert not (team / "new").exists()
 
 
+@pytest.mark.slow
 def test_zero_cells_are_sampled_on_request(run, team: Path) -> None:
     made(run, team, "sampled", "--zeros", "sampled")
     parameters = json.loads((team / "sampled" / "judge" / "manifest.json").read_text())["model"]["parameters"]
@@ -136,6 +139,7 @@ def test_zero_cells_are_sampled_on_request(run, team: Path) -> None:
     assert "zeros" in made(run, team, "none", "--zeros", "some", status=2).err
 
 
+@pytest.mark.slow
 def test_users_with_few_events_are_not_learned_from(run, team: Path) -> None:
     table = (team / "org.csv").read_text().splitlines()
     header, rows = table[0], [line.split(",") for line in table[1:]]
@@ -152,6 +156,7 @@ def test_users_with_few_events_are_not_learned_from(run, team: Path) -> None:
     assert "no user has so many" in made(run, team, "no", "--min-events", 100_000, status=2).err
 
 
+@pytest.mark.slow
 def test_sensitive_regions_come_from_a_file_of_pois(run, team: Path) -> None:
     grid = pwscup.read_places(team / "places.csv")
     points = [
@@ -172,6 +177,7 @@ def test_sensitive_regions_come_from_a_file_of_pois(run, team: Path) -> None:
     assert "no categories" in made(run, team, "none", "--sensitive", "category=clinic", status=2).err
 
 
+@pytest.mark.slow
 def test_sensitive_regions_come_from_the_places_of_check_ins(run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     venues = [(35 + k / 100, 139 + k / 100, "Hospital" if k == 2 else "Bar") for k in range(6)]
@@ -192,6 +198,7 @@ def test_sensitive_regions_come_from_the_places_of_check_ins(run, tmp_path: Path
     assert done.json["sensitive_regions"] == 1
 
 
+@pytest.mark.slow
 def test_minutes_are_walked_in_minutes_and_gps_points_have_no_categories(run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     rows = [

@@ -35,6 +35,7 @@ def other_table(folder: Path) -> None:
     path.write_text("\n".join([header, f"{a},{d}", f"{c},{b}", *rest, ""]))
 
 
+@pytest.mark.slow
 def test_it_says_what_was_checked(run: Run, archive: Path) -> None:
     done = run("contest", "verify", archive)
     assert done.status == 0

@@ -25,6 +25,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contest, "simulate_contest", rehearse)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_page_and_the_files_of_a_team_are_written(run: Callable[..., Any], tmp_path: Path) -> None:
     done = run("demo", "--out", tmp_path / "demo", "--teams", 3, "--seed", 4)
@@ -41,6 +42,7 @@ def test_a_page_and_the_files_of_a_team_are_written(run: Callable[..., Any], tmp
     assert "info_time.csv" not in scored.err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_json_is_one_object_and_the_seed_makes_it_again(run: Callable[..., Any], tmp_path: Path) -> None:
     first = run("demo", "--out", tmp_path / "a", "--teams", 2, "--seed", 4, "--json").json

@@ -76,6 +76,7 @@ def test_what_makes_no_sense_is_refused(run, tokyo, name, word):
     assert not (tokyo / "syntraces.csv").exists()
 
 
+@pytest.mark.slow
 def test_traces_are_alike_to_themselves_and_fakes_in_kind_only(run, tokyo):
     made(run, tokyo, name="SGLT(6,privacy_tests=false)")
     train, places = tokyo / "traintraces_TK.csv", ("--places", tokyo / "POI_TK.csv", "--json")

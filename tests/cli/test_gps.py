@@ -57,6 +57,7 @@ def test_smoothing_brings_points_back(tree: Path, released: Path, tmp_path: Path
     assert after["mean_m"] < 50
 
 
+@pytest.mark.slow
 def test_held_positions_are_interpolated(tree: Path, tmp_path: Path) -> None:
     run("obfuscate", "GeoInd(expected_noise=100m, window=5min)", tree, tmp_path / "w.csv", "--seed", 1)
     errors = []
@@ -71,6 +72,7 @@ def test_held_positions_are_interpolated(tree: Path, tmp_path: Path) -> None:
     assert max(errors) < raw
 
 
+@pytest.mark.slow
 def test_every_application_answers(tree: Path, released: Path) -> None:
     both = ("--original", tree, "--released", released)
     spots = run("applications", "hotspots", *both)
@@ -144,6 +146,7 @@ def test_mistakes_are_told_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_deanonymise_sets_both_guesses_beside_the_answers(released: Path) -> None:
     found = run("applications", "deanonymise", "--released", released, "--targets", 2, "--seed", 1)
     assert found["method"] == "forest"

@@ -222,6 +222,7 @@ def test_an_attack_of_ones_own_is_run(owner: Path) -> None:
     assert "--attack my_module:MyLinker" in done.json["command"]
 
 
+@pytest.mark.slow
 def test_an_attack_of_ones_own_is_audited(owner: Path) -> None:
     (owner / "my_module.py").write_text(OWN)
     words = ("--out", "audit", "--seed", 1, "--draws", 2, "--attack", "my_module:MyLinker", "--json")
@@ -235,6 +236,7 @@ def test_an_attack_of_ones_own_is_audited(owner: Path) -> None:
     assert "MyLinker" in text_of(owner)
 
 
+@pytest.mark.slow
 def test_the_first_line_of_an_audit_is_that_of_its_page(owner: Path) -> None:
     done = tracearena("audit", "in.csv", "--out", "audit", "--seed", 1, "--draws", 2, folder=owner)
     assert done.status == 0, done.err
@@ -243,6 +245,7 @@ def test_the_first_line_of_an_audit_is_that_of_its_page(owner: Path) -> None:
     assert " ".join(done.out.split()).startswith(f"verdict {numbers['verdict']}: {numbers['headline']}")
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(released: object, path: Path, form: object) -> None:
         path.write_text("user")

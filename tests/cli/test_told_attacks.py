@@ -71,6 +71,7 @@ def test_bounds_are_printed_and_written(run: Callable[..., Done], team: Path) ->
         assert [line["defence"] for line in csv.DictReader(file)] == ["No", "PL(0.1,1)"]
 
 
+@pytest.mark.slow
 def test_a_sweep_draws_the_band(run: Callable[..., Done], team: Path) -> None:
     files = ("--places", team / "places.csv", "--reference", team / "ref.csv", "--original", team / "org.csv")
     chosen = ("--defences", "No", "--defences", "PL(4,1)", "--attacks", "strongest", "--seed", 1)

@@ -51,6 +51,7 @@ def test_the_digest_of_the_organisers_table_is_that_of_their_file(osaka: Path) -
     )
 
 
+@pytest.mark.slow
 @given(st.permutations(range(1, 6)), st.permutations(range(1, 6)))
 def test_it_opens_to_its_own_table_only(kept: list[int], shown: list[int]) -> None:
     pseudonyms = range(6, 11)

@@ -65,6 +65,7 @@ def _helps(group: Any, *path: str) -> Iterator[str]:
         yield from _helps(command, *here)
 
 
+@pytest.mark.slow
 def test_the_page_of_commands_is_what_help_says() -> None:
     held_to(COMMANDS_PAGE, commands_page())
 

@@ -25,7 +25,8 @@ NOT_RUN = 23
 
 
 def marked(page: Page) -> object:
-    marks = [getattr(pytest.mark, name) for name in ("slow", "long") if name in page.remarks]
+    """Leave pages out of an everyday run: what they say changes more seldom than the code does."""
+    marks = [pytest.mark.slow, *([pytest.mark.long] if "long" in page.remarks else [])]
     return pytest.param(page, marks=marks, id=page.name)
 
 

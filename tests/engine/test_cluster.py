@@ -157,6 +157,7 @@ def test_a_cluster_of_another_version_is_refused(cluster):
         cluster._check_versions("0.0.1")
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_named(monkeypatch):
     from distributed import LocalCluster
 

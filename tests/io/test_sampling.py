@@ -101,6 +101,7 @@ def test_of_other_formats_people_are_drawn_after_reading(
     assert (traces.n_users, report.sampled) == (25, (25, 60))
 
 
+@pytest.mark.slow
 def test_a_quick_audit_says_how_many_people_it_read(tmp_path: Path) -> None:
     path = file_of(tmp_path, "parquet", table(people=2100).with_columns(place=pl.col("lat").cast(pl.String)))
     done = tracearena("audit", path, "--quick", "--seed", 1, "--out", tmp_path / "audit")

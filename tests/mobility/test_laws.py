@@ -121,6 +121,7 @@ def test_laws_need_something_to_measure() -> None:
         statistics.entropies(Traces.from_dense([[0]], places, Clock(instants_per_day=1)))
 
 
+@pytest.mark.slow
 def test_the_city_obeys_the_published_laws(city: Traces) -> None:
     hourly = city.keep(city.instants % 2 == 0)
     found = statistics.measure(hourly)

@@ -188,6 +188,7 @@ def test_what_it_does_to_places_are_the_stages_that_keep_times() -> None:
     assert place_part(ta.Pipeline([rounding, PerDay(n=1)])) is None
 
 
+@pytest.mark.slow
 def test_an_attacker_can_be_told_of_it(check_ins: Traces) -> None:
     first, second = check_ins.take_users(np.arange(12)).split_days(15)
     released = catalogue.create("PL(1,1)+SwapTimes(1km,month)").transform(second, seed=1)

@@ -391,6 +391,7 @@ def test_days_move_within_their_month_and_keep_weekday_and_hours(
         assert all(first <= day <= last for one, day in after if one == user)
 
 
+@pytest.mark.slow
 def test_every_date_of_a_month_is_as_likely() -> None:
     # Mondays 1, 8, 15, 22 and 29 April, of which 8 and 22 have no events.
     traces = Traces.from_events(

@@ -71,6 +71,7 @@ def test_a_zone_is_the_same_for_everybody_and_whoever_else_is_in_the_file(people
     assert np.array_equal(together.take_users([2]).time_ms, alone.time_ms)
 
 
+@pytest.mark.slow
 def test_centres_are_uniform_in_the_disc() -> None:
     rng = np.random.default_rng(1)
     latitude, longitude = rng.uniform(34.6, 34.9, 2000), rng.uniform(135.3, 135.6, 2000)

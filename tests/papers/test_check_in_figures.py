@@ -86,6 +86,7 @@ def test_two_clusters_on_a_map_and_by_the_hour(tmp_path: Path) -> None:
     assert sum(float(row["training"]) for row in slots[:12]) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_regions_without_categories_have_clusters_too(tmp_path: Path, shared_data: Path) -> None:
     published = shared_data / "ppmtf-tokyo"
     _, numbers, hours = figure("ppmtf-12")(

@@ -11,6 +11,7 @@ from tracearena.papers import figure
 from tracearena.papers.data import Size
 
 
+@pytest.mark.slow
 def test_the_map_shows_everybody(tmp_path: Path) -> None:
     picture, table = figure("city-map")(tmp_path, seed=1)
     assert picture.read_bytes().startswith(b"\x89PNG")

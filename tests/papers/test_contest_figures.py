@@ -54,6 +54,7 @@ def test_teams_are_read_from_contest_files(tmp_path: Path) -> None:
     assert load_points_of_interest(tmp_path) is None
 
 
+@pytest.mark.slow
 def test_contest_9_has_a_point_for_every_defence(tmp_path: Path) -> None:
     picture, numbers = figure("contest-9")(tmp_path, seed=1, size=SMALL, iterations=3)
     rows = table(numbers)
@@ -72,6 +73,7 @@ def test_the_correlation_is_over_valid_releases_only() -> None:
     assert correlate_privacies([row(0.1, 0.2, True)]) == 0
 
 
+@pytest.mark.slow
 def test_contest_12_has_every_attack_and_every_weight(tmp_path: Path) -> None:
     picture, points, weights = figure("contest-12")(tmp_path, seed=1, size=SMALL)
     assert picture.stat().st_size > 10_000
@@ -110,6 +112,7 @@ def test_contest_13_measures_every_use_for_every_group(tmp_path: Path) -> None:
     assert all(float(row["s_U"]) < 0.1 for row in uniform)
 
 
+@pytest.mark.slow
 def test_transitions_of_releases_are_compared_region_by_region() -> None:
     (team,) = load_teams(FigureSource(size=SMALL))
     (ours,) = (row for row in contest_13.measure_releases([team], None, 1) if row.defence == "PL(1,1)")
@@ -138,6 +141,7 @@ def test_virtual_teams_are_people_of_their_own_of_the_size_asked_for() -> None:
     assert not np.array_equal(one.original.place_index, two.original.place_index)
 
 
+@pytest.mark.slow
 def test_contest_spread_has_a_row_for_every_size_and_defence(tmp_path: Path) -> None:
     _, numbers = figure("contest-spread")(tmp_path, size=SMALL, users=(10, 20), count=2, days=2, iterations=2)
     assert [row["users"] for row in table(numbers)] == ["10"] * 4 + ["20"] * 4

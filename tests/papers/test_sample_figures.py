@@ -10,6 +10,7 @@ from tracearena.papers import FIGURES, figure
 from tracearena.papers.data import Size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), [("samples-4", {}), ("contest-8", {"iterations": 3})])
 def test_a_figure_is_a_picture_and_its_numbers(name: str, options: dict[str, int], tmp_path: Path) -> None:
     picture, numbers = figure(name)(tmp_path, seed=1, size=Size(60, 2), **options)

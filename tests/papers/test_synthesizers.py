@@ -65,6 +65,7 @@ def tokyo_results(shared_data):
     return shared_data / "ppmtf-tokyo"
 
 
+@pytest.mark.slow
 def test_clusters_on_the_map(tmp_path):
     _, numbers = figure("ppmtf-8")(tmp_path, seed=1, **QUICK)
     table = rows(numbers)

@@ -42,6 +42,7 @@ def test_a_figure_is_a_picture_and_its_numbers(
     assert len(rows_of(numbers)) >= rows
 
 
+@pytest.mark.slow
 def test_noon_and_homes_come_together(tmp_path: Path) -> None:
     files = figure("contest-19")(tmp_path, seed=1, size=GENERATOR, iterations=5)
     assert [path.name for path in files] == [

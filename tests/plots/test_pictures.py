@@ -99,6 +99,7 @@ def test_deleted_events_have_no_hour() -> None:
         nothing.plot("hours")
 
 
+@pytest.mark.slow
 def test_a_persons_days_name_her_places_as_they_are_called() -> None:
     # Names are no formulas, and no markup.
     said = words(CITY.plot(user="$b$"))
@@ -113,6 +114,7 @@ def test_a_small_share_is_no_share_of_nothing() -> None:
     assert "place 2, <b> (<1%)" in words(traces.plot(user=1))
 
 
+@pytest.mark.slow
 def test_a_persons_release_shows_sets_and_what_was_deleted() -> None:
     said = words(RELEASED.plot(user="ann"))
     assert "a set of places (25%)" in said

@@ -17,6 +17,7 @@ from tracearena.cli import build
 TRANSCRIPTS = sorted(Path(__file__).with_name("record").glob("*.txt"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_commands_do_what_they_did(
     transcript: Path,

@@ -39,7 +39,7 @@ TEMPLATE = "contest_template"
 
 
 ON_BOTH = {
-    "test_backup", "test_broken_databases", "test_creation", "test_jobs", "test_judging", "test_t15_boards",
+    "test_backup", "test_broken_databases", "test_creation", "test_jobs", "test_judging",
     "test_t40_moving", "test_upgrading", "test_uploads_at_once", "test_wrong_clock",
 }  # fmt: skip
 """Tests that are about what a database does. All others run on PostgreSQL in `make test-long`."""
@@ -50,8 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Hold contests on SQLite in everyday tests, and on PostgreSQL where the database is what is tested."""
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if parameters.get("database") == "postgresql" and item.path.stem not in ON_BOTH:
-            item.add_marker(pytest.mark.long)
+        if parameters.get("database") == "postgresql":
+            item.add_marker(pytest.mark.slow if item.path.stem in ON_BOTH else pytest.mark.long)
 
 
 @dataclass

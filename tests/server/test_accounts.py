@@ -165,6 +165,7 @@ def test_t36_nothing_but_a_good_token_counts_in_the_api(held: Held) -> None:
         assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthorized")
 
 
+@pytest.mark.slow
 def test_t37_there_is_no_default_account(held: Held) -> None:
     """A new contest has links and nobody in it."""
     from tracearena.server.models import Member, Token

@@ -191,6 +191,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_made_to_do_harm_is_refused(attacking: Any, held: Held) -> None:
     """With a sentence; nothing is handed in, nothing is left."""
     for what, (make, sentence) in HOSTILE.items():

@@ -25,8 +25,10 @@ from tracearena.server.operations.backup import restore_backup, write_backup
 from tracearena.server.settings import configure
 from tracearena.server.store.folder import Folder
 
-ON_SQLITE = pytest.mark.parametrize("database", [None], ids=["sqlite"])
-"""What is read is a file, and what is made of it lies in SQLite."""
+ON_ONE = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
+"""What is read is a file, and what is made of it lies in SQLite, wherever the contest was."""
 
 
 @pytest.fixture
@@ -111,7 +113,7 @@ FOREIGN["a link"].type, FOREIGN["a link"].linkname = tarfile.SYMTYPE, ".."
 FOREIGN["a device"].type = tarfile.CHRTYPE
 
 
-@ON_SQLITE
+@ON_ONE
 @pytest.mark.parametrize("fault", ["cut", "changed", *FOREIGN, "another program's", "a bomb"])
 def test_a_backup_that_is_not_whole_makes_nothing(held: Held, tmp_path: Path, fault: str) -> None:
     """It is read as hostile input: nothing is made of it, inside the folder or outside."""
@@ -133,7 +135,7 @@ def _odd_row(row: list[Any], odd: str) -> Any:
     )
 
 
-@ON_SQLITE
+@ON_ONE
 @pytest.mark.parametrize(
     "odd", ["time", "nothing", "column", "no row", "no table", "twice", "folder as file"]
 )

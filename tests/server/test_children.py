@@ -183,6 +183,7 @@ def test_children_are_one_after_the_other_of_one_process() -> None:
     assert first[1] == second[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["the process that it is forked from", "the judge"])
 def test_a_child_ends_with(who: str) -> None:
     """Whoever is killed, the child does not go on."""
@@ -207,6 +208,7 @@ def test_what_tells_the_judge_to_end_leaves_its_child_at_work() -> None:
     assert probe(b"end myself") == b"end myself"
 
 
+@pytest.mark.slow
 def test_after_the_death_of_its_server_there_is_another() -> None:
     server = int(probe(b"number").split()[1])
     os.kill(server, signal.SIGKILL)
@@ -216,6 +218,7 @@ def test_after_the_death_of_its_server_there_is_another() -> None:
     assert probe(b"print") == b"print"
 
 
+@pytest.mark.slow
 def test_an_answer_without_end_is_cut_off() -> None:
     server = ForkServer(PROBE_COMMAND, most_bytes=1_000_000)
     with closing(server), pytest.raises(ChildDied) as caught:
@@ -223,6 +226,7 @@ def test_an_answer_without_end_is_cut_off() -> None:
     assert caught.value.reason == "memory"
 
 
+@pytest.mark.slow
 def test_work_that_is_not_there_is_a_death() -> None:
     with pytest.raises(ChildDied) as caught:
         PROBE.run("nobody", [b""], limits=ROOMY)
@@ -392,6 +396,7 @@ def test_the_judges_attacks_answer_in_a_child_as_they_do_outside(
         assert answer == outside[attack]
 
 
+@pytest.mark.slow
 def test_the_judges_attacks_have_limits(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(users=2_000, days=4).split_days(2)
     released, tight = ObfuscatedTraces.from_traces(original), Limits(memory_mb=10)

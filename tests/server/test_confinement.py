@@ -292,6 +292,7 @@ def test_compiled_code_comes_from_the_fork_server_alone(cache: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("*")} == before
 
 
+@pytest.mark.slow
 def test_a_child_has_nothing_to_compile() -> None:
     server = ForkServer(PROBE)
     values, arrays = FRAME.to_parts()

@@ -35,6 +35,7 @@ def test_before_the_anonymization_phase_it_names_who_has_not_come(held: Held) ->
     }
 
 
+@pytest.mark.slow
 def test_it_tells_what_would_be_published_invalid_missing_or_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

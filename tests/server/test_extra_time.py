@@ -47,6 +47,7 @@ def test_the_end_of_a_team_with_extra_time_is_its_own(held: Held) -> None:
     assert hand_in(end + DAY / 2) == ["late", "late", "late"]
 
 
+@pytest.mark.slow
 def test_the_judge_waits_for_the_last_team_and_the_export_verifies(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +110,7 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
     move_point("results_begin", LATER, **WHY)
 
 
+@pytest.mark.slow
 def test_no_time_is_given_once_the_judge_has_closed_the_phase(held: Held) -> None:
     """Everybody has seen what was published by then."""
     held.at(SCHEDULE.anonymization_end)

@@ -16,7 +16,12 @@ from tracearena.server import clock, results
 from tracearena.server.models import AuditEntry, Contest, DataSet, Job, Score, State, Submission
 from tracearena.server.store import queue
 
+ON_ONE = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
 
+
+@pytest.mark.slow
 def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file comes to its final state, and the awards follow from the scores."""
     hands.without_children(monkeypatch)
@@ -24,7 +29,7 @@ def test_a_whole_contest_in_sealed_mode(held: Held, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database", [None], ids=["sqlite"])
+@ON_ONE
 def test_a_whole_contest_by_children(held: Held, tmp_path: Path) -> None:
     """The same, every file read and scored by processes of their own."""
     _hold(held, tmp_path)
@@ -61,6 +66,7 @@ def test_an_earlier_upload_that_is_checked_later_does_not_count(
     assert DataSet.objects.get(team__number="001").counts == second
 
 
+@pytest.mark.slow
 def test_two_data_sets_a_team(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ def test_a_new_password_ends_the_tokens_of_its_owner(held: Held) -> None:
     assert AuditEntry.objects.filter(actor="ann", act="password changed").exists()
 
 
+@pytest.mark.slow
 def test_one_member_is_shut_out_and_let_in_again(held: Held) -> None:
     """Login, password, token and the team's open links end; a new password opens the same bundle."""
     boss, client, mate = organiser(held), joined(held, "001", "ann"), joined(held, "001", "bob")

@@ -75,6 +75,7 @@ def test_people_of_the_organisers_own_traces_are_never_given_away(
     assert Contest.get_current().people == "real"
 
 
+@pytest.mark.slow
 def test_official_files_that_are_ready_are_taken(tmp_path: Path, prepared: Callable[..., Path]) -> None:
     """With the contest's file that lies beside them; one that is missing is named."""
     files = prepared()

@@ -98,6 +98,7 @@ def test_a_failed_job_is_tried_again_or_left_out_with_a_reason(held: Held, tmp_p
     assert address not in page("/organiser", boss)
 
 
+@pytest.mark.slow
 def test_the_checklist_turns_as_things_become_true(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

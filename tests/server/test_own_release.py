@@ -17,6 +17,7 @@ def database() -> None:
     """SQLite: what is published does not depend on the database."""
 
 
+@pytest.mark.slow
 def test_crowds_are_shown_once_published_and_losses_with_the_results(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def test_files_come_whole_in_parts_and_not_again(held: Held) -> None:
     assert (other.status_code, _text(other)) == (200, content)
 
 
+@pytest.mark.slow
 def test_a_bundle_is_in_memory_once_for_all_who_read_it(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many slow readers a team has; it is gone when the last one has it."""
     opened: list[bytes] = []

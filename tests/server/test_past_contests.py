@@ -127,6 +127,7 @@ HOSTILE: dict[str, dict[str, Callable[[bytes], bytes]]] = {
 }
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_no_past_contest(boss: Any, member: Any, over: Held) -> None:
     """It is not shown, nothing breaks, and the organiser is told which file and why."""
     path = _archived(boss, over)

@@ -137,6 +137,7 @@ def test_names_are_neutral_before_anything_is_played(held: Held) -> None:
         assert text.count('<svg class="badge"') >= 3
 
 
+@pytest.mark.slow
 def test_a_sealed_board_shows_names_and_no_number(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

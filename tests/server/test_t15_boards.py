@@ -103,6 +103,7 @@ def _check_boards(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, e
     assert Score.objects.filter(key__startswith="final/").exists()
 
 
+@pytest.mark.slow
 def test_t24_what_is_frozen_is_byte_equal_for_good(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

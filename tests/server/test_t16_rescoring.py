@@ -68,6 +68,7 @@ def test_what_is_scored_after_the_start_is_no_part_of_a_rescoring(
     assert _values() == before
 
 
+@pytest.mark.slow
 def test_t13_scored_twice_is_scored_the_same(scored: Held) -> None:
     """Bit by bit, and every row says by which scorer."""
     before = _values()

@@ -92,6 +92,7 @@ def test_an_archive_is_signed_and_every_receipt_is_accounted_for(over: Held, tmp
     assert other == {"signature"}
 
 
+@pytest.mark.slow
 def test_every_edit_of_an_archive_is_a_finding(over: Held, tmp_path: Path) -> None:
     """Also one that changes no score, with hashes that fit."""
 

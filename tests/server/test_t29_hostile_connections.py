@@ -32,6 +32,8 @@ from tracearena.server.operations.demo import wait_for
 from tracearena.server.processes.wsgi import HEADER_S, MOST_FROM_ONE_ADDRESS
 
 MB = 2**20
+TIMES = pytest.mark.parametrize("times", [5, pytest.param(1, marks=pytest.mark.long)])
+"""All waits are so many times shorter, those of the server and those of the test."""
 
 
 @pytest.fixture
@@ -42,12 +44,13 @@ def secret(held: Held) -> str:
 
 
 @pytest.mark.slow
-def test_pages_and_uploads_come_through(held: Held, secret: str) -> None:
+@TIMES
+def test_pages_and_uploads_come_through(held: Held, secret: str, times: int) -> None:
     """However many connections of all kinds are hostile."""
-    with served(held) as site, ExitStack() as hostilities:
+    with served(held, times=times) as site, ExitStack() as hostilities:
         for kind in hostile.KINDS.values():
             hostilities.enter_context(hostile.attack(site.url, kind(site.url)))
-        time.sleep(hostile.BITE_S)
+        time.sleep(hostile.BITE_S / times)
         page_times(site.url, 12)
         upload_time(site.url, secret, "upload")
 
@@ -99,9 +102,10 @@ def test_the_header_decides(held: Held, secret: str) -> None:
 
 
 @pytest.mark.slow
-def test_who_is_too_slow_is_given_up(held: Held, secret: str) -> None:
+@TIMES
+def test_who_is_too_slow_is_given_up(held: Held, secret: str, times: int) -> None:
     """Bodies, small and large, are answered 408 and leave nothing; an answer is not offered for ever."""
-    with served(held) as site:
+    with served(held, times=times) as site:
         unread = _begin(site, "/nothing HTTP/1.1", length=0)
         unread.sendall(5_000 * b"GET /static/style.css HTTP/1.1\r\nHost: localhost\r\n\r\n")
         small, large = _begin(site, "/login HTTP/1.1", length=500), _begin(site, _upload_head(secret, "k"))

@@ -126,6 +126,7 @@ def test_ten_thousand_letters_are_refused_or_cut_wherever_somebody_gives_a_name(
     assert max(longest) <= 120
 
 
+@pytest.mark.slow
 def test_a_file_name_is_no_formula_in_the_list_of_what_was_refused(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

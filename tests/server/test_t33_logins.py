@@ -17,8 +17,11 @@ from tracearena.server.accounts import Argon2
 from tracearena.server.store import crypto
 
 ELSEWHERE = "192.0.2.7"
+AN_ADDRESS = pytest.mark.parametrize("tries", [20, pytest.param(300, marks=pytest.mark.long)])
+"""Tries from one address: fewer than there are, and in a long test as many."""
 
 
+@pytest.mark.slow
 def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
     """Not even the right password; after a quarter of an hour again. Unknown names get the same answers."""
     joined(held, "001", "ann")
@@ -30,16 +33,27 @@ def test_t33_ten_tries_a_name_then_none_for_a_while(held: Held) -> None:
     assert tried("ann", PASSWORD).status_code == 302
 
 
-def test_t33_one_address_has_a_limit_of_its_own(held: Held) -> None:
+def test_t33_a_class_of_thirty_has_300_tries_from_one_address() -> None:
+    """Ten each."""
+    assert (accounts.TRIES_A_NAME, accounts.TRIES_AN_ADDRESS) == (10, 300)
+
+
+@pytest.mark.slow
+@AN_ADDRESS
+def test_t33_one_address_has_a_limit_of_its_own(
+    held: Held, monkeypatch: pytest.MonkeyPatch, tries: int
+) -> None:
     """However many names are tried; other addresses are not touched."""
+    monkeypatch.setattr(accounts, "TRIES_AN_ADDRESS", tries)
     joined(held, "001", "ann")
     there = {"REMOTE_ADDR": "192.0.2.8"}
-    statuses = [tried(f"name {number}", **there).status_code for number in range(302)]
-    assert statuses == 300 * [403] + 2 * [429]
+    statuses = [tried(f"name {number}", **there).status_code for number in range(tries + 2)]
+    assert statuses == tries * [403] + 2 * [429]
     assert tried("ann", PASSWORD, **there).status_code == 429
     assert tried("ann", PASSWORD, REMOTE_ADDR=ELSEWHERE).status_code == 302
 
 
+@pytest.mark.slow
 def test_t33_nobody_locks_a_class_out_behind_one_address(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has come in from there before has ten tries of their own, however many others have used up."""
     monkeypatch.setattr(accounts, "TRIES_AN_ADDRESS", 20)
@@ -62,6 +76,7 @@ def test_t33_a_forwarded_address_is_not_believed(held: Held) -> None:
     assert LoginTry.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_t33_tries_at_once_are_all_counted(held: Held) -> None:
     """Thirty at the same time are ten tries and twenty refusals."""
     from django.db import connection
@@ -77,6 +92,7 @@ def test_t33_tries_at_once_are_all_counted(held: Held) -> None:
     assert statuses == 10 * [403] + 20 * [429]
 
 
+@pytest.mark.slow
 def test_t33_a_login_that_succeeds_costs_nothing(held: Held) -> None:
     """People log in as often as they like."""
     joined(held, "001", "ann")
@@ -124,6 +140,7 @@ def _count(monkeypatch: pytest.MonkeyPatch, done: list[str]) -> None:
     monkeypatch.setattr(crypto, "hash_secret_raw", counted(crypto.hash_secret_raw, "raw"))
 
 
+@pytest.mark.slow
 def test_t33_nobody_locks_an_owner_out(held: Held) -> None:
     """Strangers use up the tries of a name; where its owner has come in before, it has its own."""
     joined(held, "001", "ann")
@@ -136,8 +153,13 @@ def test_t33_nobody_locks_an_owner_out(held: Held) -> None:
     assert tried("ann", PASSWORD).status_code == 429, "who has not come for a month is a stranger"
 
 
-def test_t33_all_addresses_of_one_ipv6_network_are_one(held: Held) -> None:
+@pytest.mark.slow
+@AN_ADDRESS
+def test_t33_all_addresses_of_one_ipv6_network_are_one(
+    held: Held, monkeypatch: pytest.MonkeyPatch, tries: int
+) -> None:
     """A customer has 2^64 of them; the neighbour's are others."""
-    statuses = [tried(f"name {n}", REMOTE_ADDR=f"2001:db8::{n:x}").status_code for n in range(301)]
-    assert statuses == 300 * [403] + [429]
+    monkeypatch.setattr(accounts, "TRIES_AN_ADDRESS", tries)
+    statuses = [tried(f"name {n}", REMOTE_ADDR=f"2001:db8::{n:x}").status_code for n in range(tries + 1)]
+    assert statuses == tries * [403] + [429]
     assert tried("somebody", REMOTE_ADDR="2001:db8:0:1::1").status_code == 403

@@ -40,6 +40,7 @@ def _other_database(request: pytest.FixtureRequest, held: Held) -> str | None:
     return f"{base}moved"
 
 
+@pytest.mark.slow
 def test_t40_there_and_back_everything_is_equal(played: Held, request: pytest.FixtureRequest) -> None:
     """Every table has the same rows; only the log has one entry more for each move."""
     before = backup.hash_tables()

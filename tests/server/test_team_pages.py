@@ -48,6 +48,7 @@ def _release(held: Held, *teams: str, tmp_path: Path) -> None:
     held.attack()
 
 
+@pytest.mark.slow
 def test_the_start_page_says_what_to_do_next(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +176,7 @@ def test_receipts_are_on_both_pages(held: Held) -> None:
         assert (SCHEDULE.anonymization_begin + timedelta(days=1)).isoformat() in page
 
 
+@pytest.mark.slow
 def test_all_files_come_as_one_archive(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The very files, and the targets among them from the attack phase on and not a moment before."""
     hands.without_children(monkeypatch)
@@ -246,6 +248,7 @@ def _unpacked(client: Any) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.slow
 def test_targets_show_which_attacks_are_handed_in(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,6 +336,7 @@ def test_the_commands_of_the_self_test_do_what_they_say(
     assert {"etable_team001-004_data01_IDP.csv", "etraces_team001-004_data01_IDP.csv"} <= made
 
 
+@pytest.mark.slow
 def test_nasty_names_of_teams_members_and_tokens_are_neutral(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,23 +26,25 @@ from tracearena.server.processes.supervisor import find_free_port
 pytestmark = pytest.mark.slow
 
 TEAMS = {
-    "001": ("PL(4,1)", "VisitProb-R"),
-    "002": ("MRLH(1,1,0.1)", "HomeProb-T"),
+    "001": ("PL(4,1)", "VisitProb-R", "VisitProb-T"),
+    "002": ("MRLH(1,1,0.1)", "HomeProb-T", "HomeProb-R"),
     "003": ("RR(8)", "FuzzyCount-R"),
 }
-"""How each team defends and attacks."""
+"""How each team defends and attacks; in a long test by all of its attacks, every day by the first."""
+PLAYED = pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.long)],
+                                 ids=["one judge", "two judges and all attacks"])  # fmt: skip
 MINUTE = timedelta(minutes=1)
 
 
 class Server:
     """`contest serve` as a process of its own, on a clock that the test drives."""
 
-    def __init__(self, folder: Path, clock_file: Path) -> None:
+    def __init__(self, folder: Path, clock_file: Path, judges: int) -> None:
         self.clock_file, port = clock_file, find_free_port()
         self.url = f"http://127.0.0.1:{port}"
         command = [
             sys.executable, "-m", "tracearena", "contest", "serve", folder.name, "--port", str(port),
-            "--workers", "1",
+            "--workers", str(judges),
         ]  # fmt: skip
         self.log = (folder.parent / "log").open("wb")
         self.process = subprocess.Popen(
@@ -107,9 +109,9 @@ class Person:
         assert len(self.done("status")["submissions"]) == 1
         return dict(receipt)
 
-    def attack(self, target: dict[str, Any]) -> None:
+    def attack(self, target: dict[str, Any], name: str) -> None:
         made = tracearena(
-            "attack", TEAMS[self.number][1], "answer.csv",
+            "attack", name, "answer.csv",
             "--reference", f"contest-data/{target['reference']}",
             "--anonymized", f"contest-data/{target['anonymized']}", "--seed", 1, folder=self.folder,
         )  # fmt: skip
@@ -124,8 +126,8 @@ def driven(tmp_path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def running(folder: Path, clock_file: Path) -> Iterator[Server]:
-    server = Server(folder, clock_file)
+def running(folder: Path, clock_file: Path, judges: int) -> Iterator[Server]:
+    server = Server(folder, clock_file, judges)
     try:
         yield server
     finally:
@@ -133,8 +135,9 @@ def running(folder: Path, clock_file: Path) -> Iterator[Server]:
     assert status == 0, "SIGTERM ends it cleanly"
 
 
+@PLAYED
 def test_a_whole_contest_with_the_client_only(
-    tmp_path: Path, driven: Path, database: str | None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, driven: Path, database: str | None, monkeypatch: pytest.MonkeyPatch, is_whole: bool
 ) -> None:
     """New, serve, join, defend, release, attack, awards, export, verify."""
     where = [] if database is None else ["--database", database]
@@ -146,7 +149,7 @@ def test_a_whole_contest_with_the_client_only(
     points = {name: datetime.fromisoformat(at) for name, at in made.json["schedule"].items()}
     clock.set_driven(driven, points["anonymization_begin"] + MINUTE)
     monkeypatch.setenv(clock.VARIABLE, str(driven))
-    with running(tmp_path / "friday", driven) as server:
+    with running(tmp_path / "friday", driven, 2 if is_whole else 1) as server:
         people = [Person(tmp_path / f"team{number}", number, monkeypatch) for number in TEAMS]
         for person in people:
             person.log_in(server.url, made.json["invitations"][person.number].rpartition("#")[2])
@@ -162,8 +165,10 @@ def test_a_whole_contest_with_the_client_only(
         targets = _targets(people, receipts)
         for person in people:
             person.done("data")
-            for target in targets[person.number]:
-                person.attack(target)
+            attacks = TEAMS[person.number][1:] if is_whole else TEAMS[person.number][1:2]
+            for target in targets[person.number][: None if is_whole or person is people[0] else 1]:
+                for name in attacks:
+                    person.attack(target, name)
             assert person.client("watch", "--every", "0.2").status == 0
         assert people[0].done("board")["snapshot"] is None
         refused = tracearena("contest", "export", "friday", "early.zip", folder=tmp_path)

@@ -46,6 +46,7 @@ def _attacked(held: Held, tmp_path: Path) -> None:
     hands.judged(held)
 
 
+@pytest.mark.slow
 def test_a_clock_that_goes_back_reopens_nothing(held: Held, tmp_path: Path) -> None:
     """The opened ID table, handed in as an attack, is late on form and API, and changes no result."""
     member = joined(held, "003")
@@ -79,6 +80,7 @@ def test_a_clock_that_goes_back_reopens_nothing(held: Held, tmp_path: Path) -> N
     assert verify_archive(tmp_path / "friday.zip").findings == ()
 
 
+@pytest.mark.slow
 def test_attacks_are_late_once_the_phase_is_closed_whatever_the_clock_says(
     held: Held, tmp_path: Path
 ) -> None:
@@ -143,6 +145,7 @@ def test_the_judge_waits_for_an_upload_that_is_being_written_down(held: Held, tm
     assert Contest.get_current().attack_closed_at == SCHEDULE.attack_end
 
 
+@pytest.mark.slow
 def test_the_last_upload_is_that_of_the_largest_receipt(held: Held, tmp_path: Path) -> None:
     """For the server and for who verifies, though the clock went back between the two."""
     _attacked(held, tmp_path)

@@ -127,17 +127,20 @@ class Site:
 
 
 @contextmanager
-def served(held: Held, *options: str, before: Sequence[str] | None = None) -> Iterator[Site]:
+def served(held: Held, *options: str, before: Sequence[str] | None = None, times: int = 1) -> Iterator[Site]:
     """Serve a contest, and wait until it answers.
 
-    With `before`, what starts the process such as unshare or nothing, Python itself is started for it.
+    With `before`, what starts the process such as unshare or nothing, Python itself is started for it;
+    without, it can wait so many `times` shorter for those who are slow.
     """
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     log_path = held.folder.path.parent / "web.log"
     arguments = [str(held.folder.path), "--bind", f"127.0.0.1:{port}", *options]
     site = Site(
-        url, Web(arguments, log_path) if before is None else _exec(before, arguments, log_path), log_path
+        url,
+        Web(arguments, log_path, times) if before is None else _exec(before, arguments, log_path),
+        log_path,
     )
     process = site.process
     try:

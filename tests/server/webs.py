@@ -31,7 +31,16 @@ _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(["__main__", __name__])
 
 
-def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
+def _shorten_waits(times: int) -> None:
+    """Let this web process wait this many times shorter for slow clients."""
+    from tracearena.server.processes import web_process, wsgi
+
+    web_process.HEADER_S //= times
+    wsgi.SEND_S //= times
+    wsgi.GRACE_S /= times
+
+
+def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str], times: int) -> None:
     from tracearena.server.processes.web_process import run_web
 
     os.setsid()
@@ -40,6 +49,7 @@ def _serve(arguments: Sequence[str], log: Path, environment: Mapping[str, str]) 
         os.dup2(file.fileno(), 2)
     os.environ.clear()
     os.environ.update(environment)
+    _shorten_waits(times)
     run_web(arguments)
 
 
@@ -52,10 +62,13 @@ class Web:
         Folder and options.
     log
         Where all that it says is added.
+    times
+        How many times shorter than others it waits for those who are slow.
     """
 
-    def __init__(self, arguments: Sequence[str], log: Path) -> None:
-        self._process = _FORKING.Process(target=_serve, args=(arguments, log, dict(os.environ)), daemon=True)
+    def __init__(self, arguments: Sequence[str], log: Path, times: int = 1) -> None:
+        given = (arguments, log, dict(os.environ), times)
+        self._process = _FORKING.Process(target=_serve, args=given, daemon=True)
         self._process.start()
         self.pid = self._process.pid or 0
 

@@ -138,6 +138,7 @@ def test_a_seed_and_nothing_else_fixes_the_answer(
         assert one == three
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", ["unknown", "PL(4,1)"])
 def test_they_are_stronger_than_counting_visits(told: str) -> None:
     reference, original = simulate(25, 4, seed=4).split_days(2)

@@ -56,6 +56,7 @@ def test_what_is_released_as_it_is_stays(people: tuple[Traces, Traces]) -> None:
     assert stays(believed(people, "No")) > 0.9
 
 
+@pytest.mark.slow
 def test_noise_is_as_wide_as_it_is(people: tuple[Traces, Traces]) -> None:
     _, original = people
     moved = released(original, "PL(4,1)")
@@ -63,6 +64,7 @@ def test_noise_is_as_wide_as_it_is(people: tuple[Traces, Traces]) -> None:
     assert displacement_km(people, believed(people, "PL(4,1)")) == pytest.approx(truth, rel=0.25)
 
 
+@pytest.mark.slow
 def test_what_is_answered_at_random_is_noticed(people: tuple[Traces, Traces]) -> None:
     _, original = people
     kept = (released(original, "RR(8)").codes == original.place_index).mean()

@@ -35,12 +35,14 @@ def suspect(people: tuple[Traces, Traces], release: ObfuscatedTraces) -> str:
     return str(detect_mechanism(reference, anonymized, made, 1))
 
 
+@pytest.mark.slow
 def test_a_defence_of_whole_traces_is_found_out(people: tuple[Traces, Traces]) -> None:
     assert suspect(people, released(people[1], "ClusterAveraging(0.7,blur_km=0.5)")).startswith(
         "ClusterAveraging"
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defence", ["No", "PL(4,1)", "MRLH(1,1,0.3)"])
 def test_where_events_are_treated_singly_nobody_is_suspected(
     people: tuple[Traces, Traces], defence: str
@@ -48,6 +50,7 @@ def test_where_events_are_treated_singly_nobody_is_suspected(
     assert suspect(people, released(people[1], defence)) == "None"
 
 
+@pytest.mark.slow
 def test_few_people_look_like_anybody(people: tuple[Traces, Traces]) -> None:
     few = people[0].take_users(np.arange(FEWEST_USERS - 1)), people[1].take_users(np.arange(FEWEST_USERS - 1))
     assert suspect(few, released(few[1], "ClusterAveraging(0.7,blur_km=0.5)")) == "None"

@@ -61,6 +61,7 @@ def test_the_slope_of_the_loss_at_the_weights_is_nothing() -> None:
         assert abs(slope) < 0.3
 
 
+@pytest.mark.slow
 def test_there_is_one_minimum() -> None:
     tables = tables_of([1.0, -0.5, 0.5], seed=5)
     rng = np.random.default_rng(1)

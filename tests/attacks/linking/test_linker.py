@@ -88,6 +88,7 @@ def test_it_finds_about_as_many_as_every_other_attack(city: tuple[Traces, Traces
         assert share > other - 0.08, name
 
 
+@pytest.mark.slow
 def test_adaptive_is_told_the_defence(small_city: tuple[Traces, Traces]) -> None:
     case = released(*small_city, catalogue.create("RR(2)", "obfuscator"))
     told = Linker(mechanism="RR(2)").fit(case.known).identify(case.seen, seed=1)
@@ -98,6 +99,7 @@ def test_adaptive_is_told_the_defence(small_city: tuple[Traces, Traces]) -> None
     assert waiting.with_mechanism(defence).identify(case.seen, seed=1) == told
 
 
+@pytest.mark.slow
 def test_an_unknown_defence_is_estimated(small_city: tuple[Traces, Traces]) -> None:
     assert str(Linker()) == "Link-R"
     assert found(Linker(), released(*small_city)) > 0.3

@@ -205,6 +205,7 @@ def test_the_clock_of_a_zone_is_set_in_spring(tmp_path: Path) -> None:
 
 
 class TestRealGowalla:
+    @pytest.mark.slow
     def test_every_line_of_new_york_is_read(self, shared_data: Path) -> None:
         traces, report = read(shared_data / "gowalla-nyc.txt.gz")
         assert (report.format, report.rows, traces.n_events, report.dropped) == (
@@ -243,6 +244,7 @@ class TestRealGowalla:
         assert traces.clock.slots_per_day == 12
         assert traces.n_events + report.dropped_rows == 138_957
 
+    @pytest.mark.slow
     def test_gowalla_round_trip(self, shared_data: Path, tmp_path: Path) -> None:
         traces, _ = read(shared_data / "gowalla-nyc.txt.gz", timezone="America/New_York")
         checkins.write_gowalla(traces, tmp_path / "again.txt.gz")

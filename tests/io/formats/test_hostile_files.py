@@ -94,6 +94,7 @@ def attempt_both_ways(folder: Path, format: str, changes: list[tuple[int, int, b
     attempt(folder / "file_x.csv", data, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 @given(changes=edits)
 @examples(8, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -178,6 +178,7 @@ def test_a_parquet_table_of_another_kind_is_refused(
     assert told in str(refused.value)
 
 
+@pytest.mark.slow
 def test_lists_that_unpack_to_far_more_than_the_file_are_refused(tmp_path: Path) -> None:
     lists = pl.Series([["a"] * 3_000_000]), pl.Series([[0.0] * 3_000_000])
     frame = pl.DataFrame(

@@ -66,6 +66,7 @@ def test_a_large_release_is_worth_what_a_small_one_is(
     both_ways(*application, "--original", path, "--released", released(run, path, defence))
 
 
+@pytest.mark.slow
 def test_homes_behind_zones_are_found_alike(
     tmp_path: Path, run: Callable[..., str], both_ways: Callable[..., dict[str, object]]
 ) -> None:
@@ -75,6 +76,7 @@ def test_homes_behind_zones_are_found_alike(
     assert result["points_hidden"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("application", [ERROR, HOMES, HOTSPOTS], ids=lambda one: one[0])
 def test_pseudonyms_are_told_by_their_table_and_strangers_come_last(
     application: tuple[str, ...],
@@ -106,6 +108,7 @@ def test_ids_that_are_other_peoples_are_refused_in_large_tables_too(
     assert "under another user's id" in said
 
 
+@pytest.mark.slow
 def test_a_city_is_chosen_among_far_ones_alike(
     tmp_path: Path, run: Callable[..., str], both_ways: Callable[..., dict[str, object]]
 ) -> None:

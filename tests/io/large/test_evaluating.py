@@ -56,6 +56,7 @@ def at_once(run: Callable[..., str], *words: object) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize(
     ("layout", "more"),
@@ -80,6 +81,7 @@ def test_large_tables_are_as_useful_as_small_ones(
     assert not PRIVACY & set(found)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 def test_complete_traces_have_no_visit_fractions(tmp_path: Path, run: Callable[..., str]) -> None:
     words = tables(tmp_path, "file", kept=1)
@@ -108,6 +110,7 @@ def test_the_exact_distance_is_that_of_the_whole(tmp_path: Path, run: Callable[.
     assert found == at_once(run, *UTILITY, *words)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 def test_folders_that_name_a_column_are_tables_too(tmp_path: Path, run: Callable[..., str]) -> None:
     (tmp_path / "hive").mkdir()

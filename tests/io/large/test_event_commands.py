@@ -183,6 +183,7 @@ def test_a_wrong_row_of_text_is_named_and_left_out(tmp_path: Path, run: Callable
     assert told == json.loads(as_a_whole(run, *command))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 def test_released_parts_are_read_as_one_table(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(tmp_path, "file")

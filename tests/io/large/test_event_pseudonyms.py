@@ -113,6 +113,7 @@ def test_a_run_that_was_killed_at_its_very_end_goes_on_with_its_id_table(
     assert len(parts_of(tmp_path / "out")) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["release"], indirect=True)
 def test_a_release_does_not_go_on_with_other_places(
     table: Path, tmp_path: Path, run: Callable[..., str], stop: Callable[..., dict[str, int]]

@@ -52,6 +52,7 @@ def test_a_large_release_is_scored_as_a_small_one(
     assert (found["utility"] == 1) == (defence == "No")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 def test_a_release_in_any_order_is_scored_beside_its_original(
     tmp_path: Path, run: Callable[..., str], score: Score

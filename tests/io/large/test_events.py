@@ -92,6 +92,7 @@ def test_a_description_by_portions_is_that_of_the_whole(laid: Laid) -> None:
     assert {**summary, "examples": {}} == {**expected, "examples": {}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "layout"),
     [

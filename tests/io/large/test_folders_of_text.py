@@ -41,14 +41,17 @@ def require_same(path: Path, scratch: Path) -> dict[str, object]:
     return found.report.to_dict()
 
 
+@pytest.mark.slow
 def test_files_are_one_table(tmp_path: Path) -> None:
     require_same(folder_of(city().to_frame(), tmp_path), tmp_path)
 
 
+@pytest.mark.slow
 def test_a_user_without_names_of_trajectories_has_one_through_all_files(tmp_path: Path) -> None:
     require_same(folder_of(city().to_frame().drop("traj"), tmp_path), tmp_path)
 
 
+@pytest.mark.slow
 def test_each_file_has_its_own_columns_and_bad_rows_are_named_with_theirs(tmp_path: Path) -> None:
     path = folder_of(city().to_frame(), tmp_path)
     file = path / "at-0" / "part-2.csv"
@@ -76,6 +79,7 @@ def test_folders_may_say_whose_points_they_hold(tmp_path: Path) -> None:
         assert table.traces(one.number) == own
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
 def test_commands_take_a_folder_as_they_take_a_file(tmp_path: Path, run: Callable[..., str]) -> None:
     path = folder_of(city().to_frame(), tmp_path)

@@ -81,6 +81,7 @@ def test_a_description_by_portions_is_that_of_the_whole(laid: Streamed) -> None:
         assert {**summary, "examples": {}} == {**expected, "examples": {}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["GeoInd(100m)", "GeoInd(100m,5min)", "Snap(500m)", "Thin(60s)", "Zones(500m)", "TrimEnds(300m)"]
 )

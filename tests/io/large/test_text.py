@@ -51,6 +51,7 @@ def require_same(path: Path, scratch: Path, layout: Layout = AS_NAMED) -> dict[s
     return report.to_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "reason", "value"),
     [
@@ -72,6 +73,7 @@ def test_a_bad_row_in_the_middle_is_named_as_by_reading_all(
     assert example["value"] == value
 
 
+@pytest.mark.slow
 def test_one_word_among_numbers_makes_all_of_them_text(tmp_path: Path) -> None:
     rows = lines()
     rows[10] = "3,2024-05-01T00:00:00Z,95,139.5,1"
@@ -80,6 +82,7 @@ def test_one_word_among_numbers_makes_all_of_them_text(tmp_path: Path) -> None:
     assert [one["value"] for one in values] == ["95", "north"]
 
 
+@pytest.mark.slow
 def test_a_file_of_windows_and_one_with_a_few_broken_letters(tmp_path: Path) -> None:
     rows = [f"Müller {row}" for row in lines()]
     report = require_same(written(tmp_path, rows, encoding="cp1252"), tmp_path)

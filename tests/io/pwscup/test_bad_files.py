@@ -312,6 +312,7 @@ def test_the_scorer_of_old_files_may_accept_a_repeated_region(original: Traces, 
     assert cells[2] == [409, 409]
 
 
+@pytest.mark.slow
 def test_a_file_that_unpacks_to_more_than_the_limit_is_refused(original: Traces, tmp_path: Path) -> None:
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"reg_id\n" + b"5\n" * (40 * 2**20)))

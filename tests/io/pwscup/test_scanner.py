@@ -52,6 +52,7 @@ LINES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), CELLS), min_siz
 )
 
 
+@pytest.mark.slow
 @examples(200)
 @given(lines=LINES, end=st.sampled_from(["\n", "\r\n"]), last=st.booleans())
 def test_scanner_and_slow_parser_agree(

@@ -85,6 +85,7 @@ def test_every_team_every_rule_and_the_command_are_told(held: SimulatedContest, 
     assert "tracearena demo --teams 7 --seed 5" in html
 
 
+@pytest.mark.slow
 def test_teams_keep_their_own_looks() -> None:
     held = hold(21)
     given = assign_team_styles(held.board.roster)

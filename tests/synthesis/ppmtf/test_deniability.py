@@ -41,6 +41,7 @@ def slow_k_prime(model: PPMTF, synthetic: Traces, eta: float) -> np.ndarray:
     return (bucket == bucket[np.arange(len(table)), owner][:, None]).sum(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eta", [1.0, *(pytest.param(eta, marks=pytest.mark.long) for eta in (0.3, 5.0))])
 def test_k_prime_equals_a_count_over_whole_matrices(trained, eta):
     synthetic = trained.synthesize(2, seed=3)

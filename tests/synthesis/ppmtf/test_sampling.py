@@ -94,6 +94,7 @@ def test_one_place_is_always_visited():
     assert np.allclose(model.log_likelihoods(traces[0], np.zeros(2, np.int64)), 0)
 
 
+@pytest.mark.slow
 def test_published_log_likelihoods_follow_from_the_published_parameters(tokyo, tokyo_training):
     model = PPMTF.import_parameters(tokyo, tokyo_training, alpha=200)
     published = read_synthetic(

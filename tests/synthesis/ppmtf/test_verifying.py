@@ -73,6 +73,7 @@ def test_bounds_count_as_the_whole_sums_do(kind, eta):
     assert is_bounded(whole) == (kind not in ("huge", "tiny phi"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.long) for one in range(1, 6))])
 def test_likelihoods_on_the_border_of_a_bucket_fall_where_the_whole_sums_say(seed, monkeypatch):
     """η is chosen so that many verifiers' likelihoods lie on borders, to the last bits."""

@@ -63,9 +63,10 @@ def test_the_program_s_rules_give_the_published_population(tokyo, classes, par_l
 
 
 @pytest.mark.slow
-def test_much_of_the_published_loss_at_200_classes_is_a_failing_decoder(tokyo):
+@pytest.mark.parametrize("traces", [2, pytest.param(10, marks=pytest.mark.long)])
+def test_much_of_the_published_loss_at_200_classes_is_a_failing_decoder(tokyo, traces):
     training, testing = tokyo
     model = SGLT(classes=200, privacy_tests=False, legacy_sglt=True, decoder_failure=False)
-    made = model.fit(training, seed=2).synthesize(10, seed=2)
+    made = model.fit(training, seed=2).synthesize(traces, seed=2)
     assert evaluate(made, training, testing).to_dict()["tp_tv"] < 0.602 - 0.06
     assert (made.place_index == 0).mean() < 0.01
