@@ -80,7 +80,7 @@ def test_adaptive_attacks_of_one_defence_share_one_match(
         return infer(*arguments, share=share)
 
     monkeypatch.setattr(tracking, "infer_places", following)
-    monkeypatch.setattr("tracearena.attacks.bayesian.matcher.suspected", lambda *_: PL)
+    monkeypatch.setattr("tracearena.attacks.bayesian.matcher.detect_mechanism", lambda *_: PL)
     scores = ensemble.score(original, release, defence=PL, seed=3)
     assert asked == ["Bayes(PL(4,1))"]
     assert followed == [0.0, tracking.SHARE]

@@ -186,7 +186,7 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
 
     monkeypatch.setattr(working.JudgeWorker, "_look", look)
     for missing, said in (("", "all in place"), ("This kernel has no Landlock.", "judge 1: This kernel has")):
-        monkeypatch.setattr(working, "missing_guards", lambda missing=missing: missing)
+        monkeypatch.setattr(working, "describe_missing_guards", lambda missing=missing: missing)
         judge = working.JudgeWorker(JudgeFiles(held.folder, held.judge_private_key), "judge 1", grace_s=10)
         judge.run()
         found = told.pop()

@@ -165,7 +165,7 @@ def test_t16_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: 
         rescore.start_rescoring("organiser", "second")
     with pytest.raises(ParameterError, match="is running"):
         rescore.apply_rescoring(made, "organiser")
-    monkeypatch.setattr(rescore, "score_of", lambda *given: 1 / 0)
+    monkeypatch.setattr(rescore, "score_submission", lambda *given: 1 / 0)
     hands.judged(scored)
     made.refresh_from_db()
     failed = [one for one in rescore.compare_scores(made) if one.after is None]
