@@ -164,12 +164,7 @@ class Ensemble:
             yield attack, answer
 
     def score(
-        self,
-        original: Traces,
-        release: Release,
-        *,
-        defence: Obfuscator | None = None,
-        seed: SeedLike = None,
+        self, original: Traces, release: Release, *, defence: Obfuscator | None = None, seed: SeedLike = None
     ) -> AttackScores:
         """Attack a release and compare with the truth; an attack that fails leaves the others alone.
 

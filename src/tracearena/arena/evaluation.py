@@ -148,12 +148,7 @@ def baselines(
 
 
 def compare_halves(
-    training: Traces,
-    testing: Traces,
-    *,
-    bounds: Box | None = None,
-    halvings: int = 10,
-    seed: SeedLike = 0,
+    training: Traces, testing: Traces, *, bounds: Box | None = None, halvings: int = 10, seed: SeedLike = 0
 ) -> HalvesComparison | None:
     """Compare half of the training users with the other half, several times.
 

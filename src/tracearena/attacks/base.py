@@ -22,6 +22,11 @@ from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, se
 from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
 NOBODY = -1
 LISTED = 10
 """How many users a match lists for each pseudonym."""
@@ -36,15 +41,15 @@ class Match(Protocol):
     """Who each pseudonym is taken for, as indices of reference users."""
 
     @property
-    def best(self) -> NDArray[np.int64]:
+    def best(self) -> Ints:
         """The user whom re-identification answers for each pseudonym; several may share one."""
 
     @property
-    def exclusive(self) -> NDArray[np.int64]:
+    def exclusive(self) -> Ints:
         """A user of its own for each pseudonym; `NOBODY` (-1) when all are taken."""
 
     @property
-    def ranked(self) -> NDArray[np.int64]:
+    def ranked(self) -> Ints:
         """Pseudonyms × `LISTED` users, the likeliest first; `NOBODY` (-1) where there are no more."""
 
 
@@ -62,9 +67,9 @@ class GreedyMatch:
         The best users of each pseudonym, `best` first.
     """
 
-    best: NDArray[np.int64]
-    exclusive: NDArray[np.int64]
-    ranked: NDArray[np.int64]
+    best: Ints
+    exclusive: Ints
+    ranked: Ints
 
 
 class Matcher(ABC):
@@ -124,7 +129,7 @@ class MatchingIdentification(MatchingAttack, ReidentificationAttack):
         """Return the inferred ID table for a match that is already there."""
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[match.best])
 
-    def rank_from(self, match: Match) -> NDArray[np.int64]:
+    def rank_from(self, match: Match) -> Ints:
         """Return whom the attack considers for each pseudonym, its answer first (as in `Match.ranked`)."""
         return match.ranked
 
@@ -150,11 +155,7 @@ class MatchingInference(MatchingAttack, TraceInferenceAttack):
 
 
 def choose_greedily(
-    n_pseudonyms: int,
-    n_users: int,
-    score: Callable[[int, NDArray[np.float64]], None],
-    *,
-    tie: float = TIE,
+    n_pseudonyms: int, n_users: int, score: Callable[[int, Floats], None], *, tie: float = TIE
 ) -> GreedyMatch:
     """Score every user for every pseudonym, a block of pseudonyms at a time, and choose.
 
@@ -184,19 +185,14 @@ def choose_greedily(
 
 
 def _score_rows(
-    score: Callable[[int, NDArray[np.float64]], None],
-    start: int,
-    scores: NDArray[np.float64],
-    block: int,
-    first: int,
-    stop: int,
+    score: Callable[[int, Floats], None], start: int, scores: Floats, block: int, first: int, stop: int
 ) -> None:
     score(start + first, scores[first:stop])
 
 
 def undo_obfuscation(
-    anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int, *, seed: SeedLike = None
-) -> NDArray[np.int32]:
+    anonymized: ObfuscatedTraces, user_of: Ints, n_users: int, *, seed: SeedLike = None
+) -> Ints32:
     """Guess the true place at every instant of every user from the trace given to her.
 
     A single place is taken as it is, a set answers one of its places at random, and a deleted or

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.base import LISTED, NOBODY, TIE, GreedyMatch
+from tracearena.attacks.base import LISTED, NOBODY, TIE, Floats, GreedyMatch, Ints, Ints32, Mask
 from tracearena.engine import block_ranges, current_progress, report, run_blocks, use
 
 CANDIDATES = 32
@@ -44,31 +44,25 @@ class CandidateIndex(NamedTuple):
         Keys of each user, ascending, one user after the other.
     """
 
-    base: NDArray[np.float64]
-    by_base: NDArray[np.int64]
-    group_ends: NDArray[np.int64]
+    base: Floats
+    by_base: Ints
+    group_ends: Ints
     n_keys: int
-    offsets: NDArray[np.int64]
+    offsets: Ints
     users: NDArray[np.uint16]
-    values: NDArray[np.float64]
-    row_offsets: NDArray[np.int64]
-    row_keys: NDArray[np.int32]
-    row_values: NDArray[np.float64]
+    values: Floats
+    row_offsets: Ints
+    row_keys: Ints32
+    row_values: Floats
 
     @classmethod
-    def of(
-        cls,
-        base: NDArray[np.float64],
-        offsets: NDArray[np.int64],
-        users: NDArray[np.int32],
-        values: NDArray[np.float64],
-    ) -> Self:
+    def of(cls, base: Floats, offsets: Ints, users: Ints32, values: Floats) -> Self:
         """Make an index from the users of each key, one key after the other."""
         from tracearena.attacks._kernels import group_by_user
 
         return cls._of_rows(base, len(offsets) - 1, *group_by_user(len(base), offsets, users, values))
 
-    def restrict_to(self, kept: NDArray[np.int64]) -> Self:
+    def restrict_to(self, kept: Ints) -> Self:
         """Return the index of some users alone, numbered anew in the order given."""
         from tracearena.attacks._kernels import select_users
 
@@ -76,14 +70,7 @@ class CandidateIndex(NamedTuple):
         return self._of_rows(self.base[kept], self.n_keys, *rows)
 
     @classmethod
-    def _of_rows(
-        cls,
-        base: NDArray[np.float64],
-        n_keys: int,
-        offsets: NDArray[np.int64],
-        keys: NDArray[np.int32],
-        values: NDArray[np.float64],
-    ) -> Self:
+    def _of_rows(cls, base: Floats, n_keys: int, offsets: Ints, keys: Ints32, values: Floats) -> Self:
         from tracearena.attacks._kernels import TILE, group_by_tile
 
         tile = np.arange(len(base)) // TILE
@@ -98,16 +85,16 @@ class CandidateIndex(NamedTuple):
 class TraceKeys(NamedTuple):
     """The keys of each trace, one trace after the other, and the weight of each; none is negative."""
 
-    offsets: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    offsets: Ints
+    keys: Ints
+    weights: Floats
 
     def part(self, first: int, stop: int) -> TraceKeys:
         """Return some traces alone."""
         own = slice(self.offsets[first], self.offsets[stop])
         return TraceKeys(self.offsets[first : stop + 1] - own.start, self.keys[own], self.weights[own])
 
-    def take(self, traces: NDArray[np.int64]) -> TraceKeys:
+    def take(self, traces: Ints) -> TraceKeys:
         """Return these traces alone, in the order given."""
         sizes = np.diff(self.offsets)[traces]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -128,14 +115,14 @@ class Candidates(NamedTuple):
         No user below, besides them, has a score that is at most the tie below the last of theirs.
     """
 
-    best: NDArray[np.int64]
-    users: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    beyond: NDArray[np.int64]
+    best: Ints
+    users: Ints32
+    scores: Floats
+    beyond: Ints
 
 
 def find_best_candidates(
-    index: CandidateIndex, items: TraceKeys, *, free: NDArray[np.bool_] | None = None, tie: float = TIE
+    index: CandidateIndex, items: TraceKeys, *, free: Mask | None = None, tie: float = TIE
 ) -> Candidates:
     """Return the best users of each trace, whatever other traces there are.
 
@@ -197,7 +184,7 @@ def _search_block(
     return find_best_candidates(index, items.part(first, stop), tie=tie)
 
 
-def _rank_candidates(found: Candidates) -> NDArray[np.int64]:
+def _rank_candidates(found: Candidates) -> Ints:
     """Return the best user of each trace, and after her the others by score."""
     ranked = np.full((len(found.best), LISTED), NOBODY, np.int64)
     ranked[:, 0] = found.best
@@ -221,8 +208,8 @@ _ROWS_PER_BLOCK = 32
 
 
 def assign_greedily(
-    index: CandidateIndex, items: TraceKeys, found: Candidates, free: NDArray[np.bool_], *, tie: float
-) -> NDArray[np.int64]:
+    index: CandidateIndex, items: TraceKeys, found: Candidates, free: Mask, *, tie: float
+) -> Ints:
     """Return the user whom each trace takes, -1 where nobody is left; they are not free any more.
 
     Parameters
@@ -254,12 +241,12 @@ def assign_greedily(
 
 def _refresh_candidates(
     index: CandidateIndex,
-    users: NDArray[np.int64],
+    users: Ints,
     items: TraceKeys,
-    free: NDArray[np.bool_],
+    free: Mask,
     tie: float,
     found: Candidates,
-    rows: NDArray[np.int64],
+    rows: Ints,
 ) -> None:
     """Replace the candidates of some traces by the best of the free users of an index."""
     names = np.append(users, [len(users) and users[-1] + 1, NOBODY])
@@ -272,12 +259,6 @@ def _refresh_candidates(
 
 
 def _search_free_block(
-    index: CandidateIndex,
-    items: TraceKeys,
-    free: NDArray[np.bool_],
-    tie: float,
-    block: int,
-    first: int,
-    stop: int,
+    index: CandidateIndex, items: TraceKeys, free: Mask, tie: float, block: int, first: int, stop: int
 ) -> Candidates:
     return find_best_candidates(index, items.part(first, stop), free=free, tie=tie)

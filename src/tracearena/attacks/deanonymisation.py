@@ -39,11 +39,7 @@ class WindowForest:
         from sklearn.ensemble import ExtraTreesClassifier
 
         self.model_ = ExtraTreesClassifier(
-            self.trees,
-            min_samples_leaf=2,
-            class_weight="balanced",
-            random_state=seed,
-            n_jobs=thread_count(),
+            self.trees, min_samples_leaf=2, class_weight="balanced", random_state=seed, n_jobs=thread_count()
         ).fit(_compute_features(windows), labels)
 
     def predict(self, windows: Windows) -> NDArray[np.int64]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints32
 from tracearena.checks import require_number
 from tracearena.engine import run_blocks
 from tracearena.traces import GpsTraces
@@ -14,9 +14,6 @@ from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.time import local_seconds, solar_seconds
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _SILENCE_MS = 1_200_000
 _DEEP_NIGHT_S = 3 * 3600
@@ -98,7 +95,7 @@ def find_night_ends(traces: GpsTraces, own: slice, xy: Floats, timezone: str | N
     )
 
 
-def _measure_end(xy: Floats, trajectory: NDArray[np.int32], at: int, side: int) -> tuple[Floats, float]:
+def _measure_end(xy: Floats, trajectory: Ints32, at: int, side: int) -> tuple[Floats, float]:
     """Return heading and step of an end whose trip goes on to the side of -1 or 1."""
     stop = at
     while (

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints
 from tracearena.checks import require_fitted, require_number, require_switch, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, fold_blocks, run_blocks
@@ -32,10 +33,10 @@ class Chains(NamedTuple):
         Transitions of chain ``y`` are ``cells[offsets[y]:offsets[y + 1]]``, as from × places + to.
     """
 
-    users: NDArray[np.int64]
-    days: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    users: Ints
+    days: Ints
+    offsets: Ints
+    cells: Ints
 
     @classmethod
     def of(cls, synthetic: Traces, *, joined: bool = False) -> Self:
@@ -85,9 +86,9 @@ class TraceGuesses(NamedTuple):
         The training user (index) she is taken for.
     """
 
-    users: NDArray[np.int64]
-    days: NDArray[np.int64]
-    answers: NDArray[np.int64]
+    users: Ints
+    days: Ints
+    answers: Ints
 
 
 @dataclass(kw_only=True)
@@ -138,22 +139,19 @@ class SyntheticIdentification:
         self.transitions_ = UserTransitions.of(training)
         return self
 
-    def identify(
-        self,
-        synthetic: Traces,
-    ) -> TraceGuesses:
+    def identify(self, synthetic: Traces) -> TraceGuesses:
         """Guess the training user of each synthetic trace, here or in a cluster."""
         require_fitted(self, "transitions_")
         chains = Chains.of(synthetic)
         return TraceGuesses(chains.users, chains.days, self._find_best_users(chains))
 
-    def _find_best_users(self, chains: Chains) -> NDArray[np.int64]:
+    def _find_best_users(self, chains: Chains) -> Ints:
         known = self.transitions_
         gains = np.log(np.maximum(known.probabilities, self.unseen) / self.unseen)
         steps = known.find(chains.cells)
         offsets = chains.offsets
 
-        def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
+        def work(block: int, first: int, stop: int) -> Ints:
             from tracearena.attacks._kernels import find_likeliest_users
 
             best = np.zeros(stop - first, np.int64)
@@ -165,10 +163,7 @@ class SyntheticIdentification:
         found = run_blocks(work, block_ranges(chains.n_chains, _CHAINS_PER_BLOCK), anywhere=True)
         return np.concatenate([np.zeros(0, np.int64), *found])
 
-    def rate(
-        self,
-        synthetic: Traces,
-    ) -> float:
+    def rate(self, synthetic: Traces) -> float:
         """Return the share of synthetic traces whose training user was found.
 
         The ids of the synthetic users must be those of the training users they were made from.
@@ -228,7 +223,7 @@ class MembershipResult(Result):
 class _DailyMaxima:
     """Values of each candidate by day, of which the larger ones are kept when two are put together."""
 
-    values: dict[int, NDArray[np.float64]]
+    values: dict[int, Floats]
 
     def __add__(self, other: _DailyMaxima) -> _DailyMaxima:
         both = dict(self.values)
@@ -294,10 +289,7 @@ class MembershipInference:
         self.transitions_ = UserTransitions.of(training, testing)
         return self
 
-    def statistics(
-        self,
-        synthetic: Traces,
-    ) -> NDArray[np.float64]:
+    def statistics(self, synthetic: Traces) -> Floats:
         """Return the largest sum of each candidate over the synthetic users, days × candidates.
 
         Only days with a synthetic trace are listed; members come first.
@@ -317,7 +309,7 @@ class MembershipInference:
         found = fold_blocks(self._compute_ratios(chains, steps, starts), ranges, anywhere=True)
         return np.array([found.values[day] for day in range(len(starts))])
 
-    def _compute_ratios(self, chains: Chains, steps: NDArray[np.int64], starts: NDArray[np.int64]) -> Any:
+    def _compute_ratios(self, chains: Chains, steps: Ints, starts: Ints) -> Any:
         known, offsets = self.transitions_, chains.offsets
         bases, gains = self._bases_and_gains()
 
@@ -332,7 +324,7 @@ class MembershipInference:
 
         return work
 
-    def _bases_and_gains(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _bases_and_gains(self) -> tuple[Floats, Floats]:
         """Return ln W_n − ln W_0 of who never made a transition, and what who made it has more."""
         known = self.transitions_
         sums, owners = known.sums(), known.user_counts()
@@ -344,10 +336,7 @@ class MembershipInference:
         own = np.log(np.maximum(known.probabilities, self.unseen))
         return bases, own - np.log(np.maximum(rest, self.unseen)) - bases[cell]
 
-    def evaluate(
-        self,
-        synthetic: Traces,
-    ) -> MembershipResult:
+    def evaluate(self, synthetic: Traces) -> MembershipResult:
         """Attack the synthetic traces, here or in a cluster, and say how well it went."""
         statistics = self.statistics(synthetic)
         thresholds = self._thresholds(statistics)
@@ -364,7 +353,7 @@ class MembershipInference:
             non_members=len(others),
         )
 
-    def _thresholds(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _thresholds(self, statistics: Floats) -> Floats:
         count = _LEGACY_THRESHOLDS if self.legacy_ppmtf and self.thresholds is None else self.thresholds
         if count is None:
             return np.append(np.unique(statistics), np.inf)

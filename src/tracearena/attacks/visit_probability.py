@@ -9,10 +9,13 @@ from itertools import pairwise
 from typing import ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms.base import setting
 from tracearena.attacks.base import (
+    Floats,
+    Ints,
+    Ints32,
+    Mask,
     Match,
     Matcher,
     MatchingAttack,
@@ -85,7 +88,7 @@ class VisitMatcher(Matcher):
             index_traces(self.visitors_, n_users, count_distinct_codes(seen), seen.sets), n_users
         )
 
-    def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: NDArray[np.float64]) -> None:
+    def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: Floats) -> None:
         from tracearena.attacks._kernels import add_visit_likelihoods_in_order
 
         add_visit_likelihoods_in_order(
@@ -114,9 +117,7 @@ class VisitMatcher(Matcher):
         return anonymized if self.largest_set is None else _shrink_sets(anonymized, self.largest_set, rng)
 
 
-def is_within_hours(
-    clock: Clock, instants: NDArray[np.int32], hours: tuple[float, float]
-) -> NDArray[np.bool_]:
+def is_within_hours(clock: Clock, instants: Ints32, hours: tuple[float, float]) -> Mask:
     """Return where the instants lie between two hours of the day, the second excluded."""
     second = clock.second_of_day(instants)
     return np.asarray((second >= hours[0] * 3600) & (second < hours[1] * 3600))
@@ -212,18 +213,18 @@ MOST_VISITORS = 1 << 24
 class Visitors(NamedTuple):
     """Who visited each place: an index from places to users."""
 
-    offsets: NDArray[np.int64]
-    users: NDArray[np.int32]
-    probabilities: NDArray[np.float64]
-    gains: NDArray[np.float64]
+    offsets: Ints
+    users: Ints32
+    probabilities: Floats
+    gains: Floats
 
 
 class Codes(NamedTuple):
     """The distinct codes of each pseudonym's trace, and how often each occurs."""
 
-    offsets: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    counts: NDArray[np.float64]
+    offsets: Ints
+    codes: Ints32
+    counts: Floats
 
 
 def index_visitors(reference: Traces) -> Visitors:

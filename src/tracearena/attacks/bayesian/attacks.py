@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms.base import Algorithm, Obfuscator, TraceInferenceAttack, setting
 from tracearena.attacks.base import (
+    Floats,
+    Ints,
+    Ints32,
     Match,
     MatchingAttack,
     MatchingIdentification,
@@ -122,7 +124,7 @@ class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
         chosen = match.assign_by(*self.kinds) if self.kinds else match.best
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[chosen])
 
-    def rank_from(self, match: Match) -> NDArray[np.int64]:
+    def rank_from(self, match: Match) -> Ints:
         """Return the likeliest users of each pseudonym by the evidence that the attack looks at."""
         assert isinstance(match, BayesMatch)
         return match.rank_by(*self.kinds) if self.kinds else match.ranked
@@ -328,8 +330,8 @@ class HabitsInference(TraceInferenceAttack):
 
 
 def choose_profile_answers(
-    habits: TimeProfiles, around: Neighbourhoods, limit_km: float, sensitive: NDArray[np.float64]
-) -> NDArray[np.int32]:
+    habits: TimeProfiles, around: Neighbourhoods, limit_km: float, sensitive: Floats
+) -> Ints32:
     """Return users × times of day: the answer with the least expected score."""
     from tracearena.attacks.bayesian._profile_kernels import choose_best_answers, compute_profile_gains
 

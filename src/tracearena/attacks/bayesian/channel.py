@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms.base import Algorithm
+from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.engine import block_ranges
 from tracearena.traces import ObfuscatedTraces, Places
 from tracearena.traces.geodesy import KM_PER_DEGREE
@@ -31,14 +31,14 @@ class ObservationAlphabet:
     """
 
     n_places: int
-    offsets: NDArray[np.int64]
-    members: NDArray[np.int32]
+    offsets: Ints
+    members: Ints32
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @classmethod
-    def of(cls, releases: Sequence[ObfuscatedTraces]) -> tuple[ObservationAlphabet, list[NDArray[np.int32]]]:
+    def of(cls, releases: Sequence[ObfuscatedTraces]) -> tuple[ObservationAlphabet, list[Ints32]]:
         """Number what the releases say; return also the symbol of each event of each.
 
         Sets of the same places are one symbol, in whichever order their places stand.
@@ -52,7 +52,7 @@ class ObservationAlphabet:
         """
         n_places = len(releases[0].places)
         known: dict[bytes, int] = {}
-        sets: list[NDArray[np.int32]] = []
+        sets: list[Ints32] = []
         of_events = []
         for release in releases:
             of_event = release.codes.astype(np.int32)
@@ -104,12 +104,12 @@ class Channel:
         … and at every place with this one beside.
     """
 
-    offsets: NDArray[np.int64]
-    places: NDArray[np.int32]
-    values: NDArray[np.float64]
-    floor: NDArray[np.float64]
+    offsets: Ints
+    places: Ints32
+    values: Floats
+    floor: Floats
 
-    def by_place(self, n_places: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    def by_place(self, n_places: int) -> tuple[Ints, Ints32, Floats]:
         """Return the same without the floor by place: offsets, symbols and probabilities."""
         symbols = np.repeat(np.arange(len(self.floor), dtype=np.int32), np.diff(self.offsets))
         order = np.argsort(self.places, kind="stable")
@@ -177,7 +177,7 @@ def build_truthful_channel(symbols: ObservationAlphabet) -> Channel:
 
 
 def build_distance_channel(
-    symbols: ObservationAlphabet, places: Places, edges_km: NDArray[np.float64], density: NDArray[np.float64]
+    symbols: ObservationAlphabet, places: Places, edges_km: Floats, density: Floats
 ) -> Channel:
     """Return an emission that depends on the distance from the true place alone.
 
@@ -202,12 +202,7 @@ def build_distance_channel(
 
 
 def _join_place_sets(
-    symbols: ObservationAlphabet,
-    places: Places,
-    symbol: NDArray[np.int64],
-    place: NDArray[np.int64],
-    value: NDArray[np.float64],
-    floor: float,
+    symbols: ObservationAlphabet, places: Places, symbol: Ints, place: Ints, value: Floats, floor: float
 ) -> Channel:
     """Put the probabilities of single places before the sets, which are taken at their word.
 
@@ -254,9 +249,7 @@ def _build_laplace_channel(epsilon: float, symbols: ObservationAlphabet, places:
     return _join_place_sets(symbols, places, key // n, key % n, value, FLOOR)
 
 
-def _compute_laplace_shifts(
-    epsilon: float, places: Places
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _compute_laplace_shifts(epsilon: float, places: Places) -> tuple[Ints, Ints, Floats]:
     """Return by how many rows and columns noise moves an event, and how likely each shift is.
 
     The probability of a cell is the density's mean over a fine net of its points; noise that is wide
@@ -288,7 +281,7 @@ def _compute_laplace_shifts(
     return keys // wide, keys % wide - grid.columns, np.asarray(kernel / kernel.sum())
 
 
-def _laplace_sample_points(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _laplace_sample_points(epsilon: float, count: int) -> tuple[Floats, Floats]:
     """Return points of planar Laplace noise, km to the east and north, each as probable as the others."""
     from scipy.special import gammaincinv
 
@@ -310,9 +303,7 @@ def _build_off_grid_channel(epsilon: float, symbols: ObservationAlphabet, places
     return _join_place_sets(symbols, places, keys // n, keys % n, counts / count, FLOOR)
 
 
-def count_channel(
-    symbols: ObservationAlphabet, n_places: int, true: NDArray[np.int32], answered: NDArray[np.int32]
-) -> Channel:
+def count_channel(symbols: ObservationAlphabet, n_places: int, true: Ints32, answered: Ints32) -> Channel:
     """Count an emission on pairs of a true place and the symbol that a mechanism answered there.
 
     Where a place was seen too rarely to tell, it is believed to be named as it is; a set that the

@@ -9,8 +9,8 @@ what is believed so far, the expected share of each ring is counted under their 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.attacks.bayesian import channel as emissions
 from tracearena.attacks.bayesian.channel import Channel, ObservationAlphabet
 from tracearena.attacks.bayesian.pair_evidence import Evidence
@@ -25,8 +25,6 @@ ESTIMATION_TRACES = 150
 """Traces, those of which the attacker is most certain, from which the law is estimated."""
 
 _MOST_PAIRS = 5e6
-
-Floats = NDArray[np.float64]
 
 
 def estimate_mechanism(
@@ -49,7 +47,7 @@ def _estimate_channel(
     reference: Traces,
     anonymized: ObfuscatedTraces,
     symbols: ObservationAlphabet,
-    said: NDArray[np.int32],
+    said: Ints32,
     around: Neighbourhoods,
     habits: TimeProfiles,
 ) -> Channel:
@@ -88,7 +86,7 @@ class DistanceRings:
     def __init__(self, edges_km: Floats, numbers: Floats) -> None:
         self.edges_km = edges_km
         self.numbers = numbers
-        self._near: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None = None
+        self._near: tuple[Ints, Ints32, Ints] | None = None
 
     @classmethod
     def of(cls, places: Places) -> DistanceRings:
@@ -124,7 +122,7 @@ class DistanceRings:
         """Return the emission of a law."""
         return emissions.build_distance_channel(symbols, places, self.edges_km, law / self.numbers)
 
-    def list_nearby(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    def list_nearby(self, places: Places) -> tuple[Ints, Ints32, Ints]:
         """Return the places in all rings of each place but the last: offsets, places and rings."""
         if self._near is None:
             from scipy.spatial import KDTree
@@ -141,9 +139,9 @@ class DistanceRings:
         self,
         law: Floats,
         anonymized: ObfuscatedTraces,
-        said: NDArray[np.int32],
-        traces: NDArray[np.int64],
-        users: NDArray[np.int64],
+        said: Ints32,
+        traces: Ints,
+        users: Ints,
         habits: TimeProfiles,
         places: Places,
     ) -> Floats:

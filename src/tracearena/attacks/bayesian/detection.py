@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Obfuscator
+from tracearena.attacks.base import Floats, Ints
 from tracearena.attacks.bayesian.likelihoods import ObservationCounts
 from tracearena.attacks.bayesian.simulated_release import SimulatedRelease, build_release
 from tracearena.engine import SeedLike, generator, one_library_thread
@@ -36,8 +36,6 @@ MOST_USERS = 400
 _STEPS_KM = (1e-6, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 _OVERLAPS = np.linspace(0, 1, 11)
 _MOST_OFTEN = 8
-
-Floats = NDArray[np.float64]
 
 
 def detect_mechanism(
@@ -75,7 +73,7 @@ def _find_most_similar(
     return found
 
 
-def _sample_rows(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _sample_rows(count: int, rng: np.random.Generator) -> Ints:
     return np.sort(rng.choice(count, min(count, MOST_USERS), replace=False))
 
 
@@ -104,11 +102,11 @@ def compute_signature(release: ObfuscatedTraces) -> list[Floats]:
     ]
 
 
-def _normalise_counts(counts: NDArray[np.int64] | Floats) -> Floats:
+def _normalise_counts(counts: Ints | Floats) -> Floats:
     return np.asarray(counts / max(counts.sum(), 1))
 
 
-def _count_step_lengths(release: ObfuscatedTraces) -> NDArray[np.int64]:
+def _count_step_lengths(release: ObfuscatedTraces) -> Ints:
     said, day = release.codes, release.clock.day_of(release.instants)
     joined = (np.diff(release.user_index) == 0) & (np.diff(day) == 0) & (said[1:] >= 0) & (said[:-1] >= 0)
     distance = release.places.distance_km(said[:-1][joined], said[1:][joined])

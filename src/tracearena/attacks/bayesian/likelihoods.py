@@ -8,15 +8,15 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
 from tracearena.attacks.bayesian.profiles import OTHERS, TimeProfiles
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.traces import Clock
 from tracearena.traces._arrays import unique_values
 
-Table = Callable[[int, int], NDArray[np.float64]]
+Table = Callable[[int, int], Floats]
 """Scores of all traces for the users from one number up to another: traces × users."""
 
 _USERS_PER_BLOCK = 64
@@ -34,25 +34,23 @@ class CandidatePairs(NamedTuple):
         Number of users in all.
     """
 
-    offsets: NDArray[np.int64]
-    users: NDArray[np.int32]
+    offsets: Ints
+    users: Ints32
     n_users: int
 
     @property
-    def traces(self) -> NDArray[np.int64]:
+    def traces(self) -> Ints:
         """The trace of each pair."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
-    def by_user(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def by_user(self) -> tuple[Ints, Ints]:
         """Return where the pairs of each user begin, and their numbers, traces ascending."""
         order = np.argsort(self.users, kind="stable")
         offsets = np.searchsorted(self.users[order], np.arange(self.n_users + 1))
         return offsets.astype(np.int64), order.astype(np.int64)
 
     @classmethod
-    def of(
-        cls, traces: NDArray[np.int64], users: NDArray[np.int64], n_traces: int, n_users: int
-    ) -> CandidatePairs:
+    def of(cls, traces: Ints, users: Ints, n_traces: int, n_users: int) -> CandidatePairs:
         """Put pairs in order, each once."""
         keys = unique_values(traces * np.int64(n_users) + users)
         trace, user = np.divmod(keys, max(n_users, 1))
@@ -68,7 +66,7 @@ def build_all_pairs(n_traces: int, n_users: int) -> CandidatePairs:
 
 def find_best_pairs(
     tables: Sequence[Table], n_traces: int, n_users: int, keep: int
-) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
+) -> tuple[CandidatePairs, list[Floats] | None]:
     """Return the `keep` best users of each trace and the best traces of each user, by the sum of tables.
 
     Exact: every pair is scored, a block of users at a time. Where all scores can be kept meanwhile, those of
@@ -87,7 +85,7 @@ def find_best_pairs(
     of_user = min(size, n_traces)
     lock = Lock()
 
-    def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
+    def work(block: int, first: int, stop: int) -> Ints:
         scores = np.zeros((n_traces, stop - first))
         for number, table in enumerate(tables):
             of_kind = table(first, stop)
@@ -125,14 +123,12 @@ _PAIRED_USERS_PER_BLOCK = 64
 class ObservationCounts(NamedTuple):
     """How often each trace says each symbol: trace ``p`` has rows ``offsets[p]:offsets[p + 1]``."""
 
-    offsets: NDArray[np.int64]
-    symbols: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    offsets: Ints
+    symbols: Ints32
+    counts: Ints
 
     @classmethod
-    def of(
-        cls, owner: NDArray[np.int32], symbols: NDArray[np.int32], n_traces: int, n_symbols: int
-    ) -> ObservationCounts:
+    def of(cls, owner: Ints32, symbols: Ints32, n_traces: int, n_symbols: int) -> ObservationCounts:
         """Count the symbols of every trace; an event that says nothing does not count."""
         told = symbols != NOTHING
         keys = owner[told].astype(np.int64) * n_symbols + symbols[told]
@@ -142,7 +138,7 @@ class ObservationCounts(NamedTuple):
         return cls(offsets.astype(np.int64), said.astype(np.int32), counts.astype(np.int64))
 
     @property
-    def totals(self) -> NDArray[np.int64]:
+    def totals(self) -> Ints:
         """Number of events of each trace."""
         summed = np.concatenate([[0], np.cumsum(self.counts)])
         return np.asarray(summed[self.offsets[1:]] - summed[self.offsets[:-1]])
@@ -162,12 +158,12 @@ class PolyaModel:
         By symbol: probability from anywhere, and what everybody is believed to have done before.
     """
 
-    offsets: NDArray[np.int64]
-    symbols: NDArray[np.int32]
-    values: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    floor: NDArray[np.float64]
-    alpha: NDArray[np.float64]
+    offsets: Ints
+    symbols: Ints32
+    values: Floats
+    totals: Floats
+    floor: Floats
+    alpha: Floats
 
     @classmethod
     def from_visits(cls, visits: ObservationCounts, emission: Channel, n_places: int) -> PolyaModel:
@@ -202,12 +198,7 @@ class PolyaModel:
 
     @classmethod
     def _with_prior(
-        cls,
-        offsets: NDArray[np.int64],
-        symbols: NDArray[np.int32],
-        values: NDArray[np.float64],
-        totals: NDArray[np.float64],
-        floor: NDArray[np.float64],
+        cls, offsets: Ints, symbols: Ints32, values: Floats, totals: Floats, floor: Floats
     ) -> PolyaModel:
         population = np.bincount(symbols, values, len(floor)) + floor * totals.sum() + 1e-9
         return cls(offsets, symbols, values, totals, floor, ALPHA * population / population.sum())
@@ -217,7 +208,7 @@ class PolyaModel:
         """Number of users."""
         return len(self.offsets) - 1
 
-    def baseline(self, bags: ObservationCounts) -> NDArray[np.float64]:
+    def baseline(self, bags: ObservationCounts) -> Floats:
         """Return the score that somebody with the habits of all would have for each trace."""
         from tracearena.attacks.bayesian._profile_kernels import score_polya_pairs
 
@@ -232,7 +223,7 @@ class PolyaModel:
         )
         return scores
 
-    def table(self, bags: ObservationCounts) -> Callable[[int, int], NDArray[np.float64]]:
+    def table(self, bags: ObservationCounts) -> Callable[[int, int], Floats]:
         """Return what scores all traces for some users: traces × users ``first`` to ``stop``."""
         from tracearena.attacks.bayesian._profile_kernels import score_polya_block
 
@@ -245,7 +236,7 @@ class PolyaModel:
         place_of[used] = np.arange(len(used))
         baseline, said = self.baseline(bags), bags.totals.astype(np.float64)
 
-        def block(first: int, stop: int) -> NDArray[np.float64]:
+        def block(first: int, stop: int) -> Floats:
             expected = self._compute_expectation(first, stop, used, place_of)
             scores = np.empty((n_traces, stop - first))
             score_polya_block(expected, self.totals[first:stop] + ALPHA, *occurrences, said, baseline, scores)
@@ -253,9 +244,7 @@ class PolyaModel:
 
         return block
 
-    def _compute_expectation(
-        self, first: int, stop: int, used: NDArray[np.int32], place_of: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _compute_expectation(self, first: int, stop: int, used: Ints32, place_of: Ints) -> Floats:
         expected = self.alpha[used][:, None] + self.floor[used][:, None] * self.totals[None, first:stop]
         own = slice(self.offsets[first], self.offsets[stop])
         user = np.repeat(np.arange(stop - first), np.diff(self.offsets[first : stop + 1]))
@@ -264,7 +253,7 @@ class PolyaModel:
         expected[at[known], user[known]] += self.values[own][known]
         return expected
 
-    def scores(self, bags: ObservationCounts, pairs: CandidatePairs) -> NDArray[np.float64]:
+    def scores(self, bags: ObservationCounts, pairs: CandidatePairs) -> Floats:
         """Return the log-likelihood ratio of each pair, to somebody with the habits of all."""
         from tracearena.attacks.bayesian._profile_kernels import score_polya_pairs
 
@@ -319,19 +308,14 @@ class ObservationSteps(NamedTuple):
         Symbol before (-1 where there is none), symbol now, time of day now.
     """
 
-    offsets: NDArray[np.int64]
-    origins: NDArray[np.int32]
-    targets: NDArray[np.int32]
-    times: NDArray[np.int32]
+    offsets: Ints
+    origins: Ints32
+    targets: Ints32
+    times: Ints32
 
     @classmethod
     def of(
-        cls,
-        owner: NDArray[np.int32],
-        instants: NDArray[np.int32],
-        symbols: NDArray[np.int32],
-        clock: Clock,
-        n_traces: int,
+        cls, owner: Ints32, instants: Ints32, symbols: Ints32, clock: Clock, n_traces: int
     ) -> ObservationSteps:
         """Join successive events of a day."""
         told = np.flatnonzero(symbols != NOTHING)
@@ -348,7 +332,7 @@ class ObservationSteps(NamedTuple):
         )
 
     @property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> Ints:
         """The trace of each step."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
@@ -356,10 +340,10 @@ class ObservationSteps(NamedTuple):
 class TransitionCounts(NamedTuple):
     """How often each user went from one symbol to another, sorted by user, origin and target."""
 
-    offsets: NDArray[np.int64]
-    origins: NDArray[np.int32]
-    targets: NDArray[np.int32]
-    counts: NDArray[np.float64]
+    offsets: Ints
+    origins: Ints32
+    targets: Ints32
+    counts: Floats
 
     @classmethod
     def of(cls, steps: ObservationSteps, n_symbols: int) -> TransitionCounts:
@@ -384,8 +368,8 @@ class PopulationTransitions:
     """Q(y|x): where everybody goes from a symbol, as sorted keys with their probabilities."""
 
     n_symbols: int
-    keys: NDArray[np.int64]
-    values: NDArray[np.float64]
+    keys: Ints
+    values: Floats
 
     @classmethod
     def of(cls, moves: TransitionCounts, n_symbols: int) -> PopulationTransitions:
@@ -397,7 +381,7 @@ class PopulationTransitions:
         leaving = np.bincount(origin, counts, n_symbols)
         return cls(n_symbols, distinct, counts / leaving[origin])
 
-    def __call__(self, origins: NDArray[np.int32], targets: NDArray[np.int32]) -> NDArray[np.float64]:
+    def __call__(self, origins: Ints32, targets: Ints32) -> Floats:
         """Return Q of each step; 0 for what nobody did, and without an origin."""
         wanted = origins.astype(np.int64) * self.n_symbols + targets
         at = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
@@ -413,7 +397,7 @@ def compute_markov_scores(
     model: ObservationSteps,
     habits: TimeProfiles,
     population: PopulationTransitions,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return for each pair how much likelier its trace's steps are for its user than for anybody.
 
     Parameters
@@ -471,14 +455,14 @@ def compute_markov_scores(
 class StepEnds(NamedTuple):
     """Where and when steps end, each symbol at each time of day once: the places it names, and the time."""
 
-    offsets: NDArray[np.int64]
-    places: NDArray[np.int32]
-    times: NDArray[np.int32]
+    offsets: Ints
+    places: Ints32
+    times: Ints32
 
 
 def _list_step_ends(
     steps: ObservationSteps, symbols: ObservationAlphabet, length: int
-) -> tuple[StepEnds, NDArray[np.int64]]:
+) -> tuple[StepEnds, Ints]:
     """Return where steps end, and which of these is the end of each step."""
     distinct, end_of = np.unique(steps.targets * np.int64(length) + steps.times, return_inverse=True)
     said, times = np.divmod(distinct, length)
@@ -488,7 +472,7 @@ def _list_step_ends(
     return StepEnds(offsets, symbols.members[member], times.astype(np.int32)), end_of
 
 
-def _compute_population_likelihood(ends: StepEnds, habits: TimeProfiles) -> NDArray[np.float64]:
+def _compute_population_likelihood(ends: StepEnds, habits: TimeProfiles) -> Floats:
     """Return how likely anybody is at each end."""
     times = np.repeat(ends.times, np.diff(ends.offsets))
     owner = np.repeat(np.arange(len(ends.times)), np.diff(ends.offsets))
@@ -525,7 +509,7 @@ class ProfileLikelihood:
         """Return what scores all traces for some users."""
         every = np.arange(self.n_traces)
 
-        def block(first: int, stop: int) -> NDArray[np.float64]:
+        def block(first: int, stop: int) -> Floats:
             scores = np.empty((stop - first, self.n_traces))
             offsets = np.array([0, self.n_traces], np.int64)
             for user in range(first, stop):
@@ -534,7 +518,7 @@ class ProfileLikelihood:
 
         return block
 
-    def scores(self, pairs: CandidatePairs) -> NDArray[np.float64]:
+    def scores(self, pairs: CandidatePairs) -> Floats:
         """Return the log-likelihood ratio of each pair."""
         offsets, order = pairs.by_user()
         rows = pairs.traces[order]
@@ -549,13 +533,7 @@ class ProfileLikelihood:
         return scores
 
     def _fill(
-        self,
-        first: int,
-        stop: int,
-        offsets: NDArray[np.int64],
-        first_listed: int,
-        rows: NDArray[np.int64],
-        scores: NDArray[np.float64],
+        self, first: int, stop: int, offsets: Ints, first_listed: int, rows: Ints, scores: Floats
     ) -> None:
         from tracearena.attacks.bayesian._profile_kernels import score_profile_pairs
 

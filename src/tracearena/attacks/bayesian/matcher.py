@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, Defence, Obfuscator, kinds_of
-from tracearena.attacks.base import Matcher, check_places
+from tracearena.attacks.base import Ints, Matcher, check_places
 from tracearena.attacks.bayesian import channel, simulated_release
 from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
 from tracearena.attacks.bayesian.detection import detect_mechanism
@@ -154,7 +153,7 @@ class BayesMatcher(Matcher):
         self,
         before: Traces,
         released: ObfuscatedTraces,
-        users: NDArray[np.int64],
+        users: Ints,
         estimate: SimulatedRelease | None,
         seed: Any,
     ) -> Evidence:
@@ -198,7 +197,7 @@ def split_by_time(reference: Traces) -> tuple[Traces, Traces] | None:
     return reference.keep(~later), reference.keep(later)
 
 
-def _choose_calibration_users(before: Traces, after: Traces, rng: np.random.Generator) -> NDArray[np.int64]:
+def _choose_calibration_users(before: Traces, after: Traces, rng: np.random.Generator) -> Ints:
     """Return users with events in both halves, all or as many as are enough."""
     both = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
     enough = max(CALIBRATION_USERS, int(CALIBRATION_EVENTS * max(len(both), 1) / max(after.n_events, 1)))

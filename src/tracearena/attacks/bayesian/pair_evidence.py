@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Ints32, Mask
 from tracearena.attacks.bayesian.channel import Channel
 from tracearena.attacks.bayesian.likelihoods import (
     CandidatePairs,
@@ -68,7 +68,7 @@ class Evidence:
         return self._candidate_pairs[0]
 
     @cached_property
-    def _candidate_pairs(self) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
+    def _candidate_pairs(self) -> tuple[CandidatePairs, list[Floats] | None]:
         """The pairs, and how often and when symbols are said of each, where that is kept."""
         if self.chosen is not None:
             return self.chosen, None
@@ -80,19 +80,19 @@ class Evidence:
             tables.append(self._profile_likelihood.table())
         return find_best_pairs(tables, n_traces, n_users, keep)
 
-    def __call__(self, name: str) -> NDArray[np.float64]:
+    def __call__(self, name: str) -> Floats:
         """Return one kind of evidence, a log-likelihood ratio for each pair."""
-        scores: NDArray[np.float64] = getattr(self, name)
+        scores: Floats = getattr(self, name)
         return scores
 
     @cached_property
-    def polya(self) -> NDArray[np.float64]:
+    def polya(self) -> Floats:
         """How often each symbol is said."""
         pairs, looked = self._candidate_pairs
         return self._polya_model.scores(self._release_counts, pairs) if looked is None else looked[0]
 
     @cached_property
-    def home(self) -> NDArray[np.float64]:
+    def home(self) -> Floats:
         """The same in the first and in the last hour of the day."""
         known = is_home_hour(self.reference.clock, self.reference.instants)
         seen = is_home_hour(self.anonymized.clock, self.anonymized.instants)
@@ -101,7 +101,7 @@ class Evidence:
         return self._build_polya_model(visits).scores(bags, self.pairs)
 
     @cached_property
-    def rehearsal(self) -> NDArray[np.float64]:
+    def rehearsal(self) -> Floats:
         """How often each symbol is said, beside how often the reference would in one run or another."""
         every = np.ones(self.reference.n_events, bool)
         n = len(self.made.symbols)
@@ -114,13 +114,13 @@ class Evidence:
         return np.asarray(np.logaddexp.reduce(runs) - np.log(len(runs)))
 
     @cached_property
-    def profile(self) -> NDArray[np.float64]:
+    def profile(self) -> Floats:
         """Where one is at each time of day."""
         pairs, looked = self._candidate_pairs
         return self._profile_likelihood.scores(pairs) if looked is None or self.quick else looked[1]
 
     @cached_property
-    def markov(self) -> NDArray[np.float64]:
+    def markov(self) -> Floats:
         """Where one goes next: the trace by the user's habits, and the user by the trace's."""
         known = self._build_steps(self.reference, self.made.rehearsed[0])
         seen = self._release_steps
@@ -160,24 +160,24 @@ class Evidence:
         made = self.made
         return made.emission.sharpen(made.symbols.n_places) if made.by_event else made.emission
 
-    def _count_visits(self, chosen: NDArray[np.bool_]) -> ObservationCounts:
+    def _count_visits(self, chosen: Mask) -> ObservationCounts:
         traces = self.reference
         return ObservationCounts.of(
             traces.user_index[chosen], traces.place_index[chosen], traces.n_users, self.made.symbols.n_places
         )
 
     def _count_observations(
-        self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32], chosen: NDArray[np.bool_]
+        self, traces: Traces | ObfuscatedTraces, symbols: Ints32, chosen: Mask
     ) -> ObservationCounts:
         return ObservationCounts.of(
             traces.user_index[chosen], symbols[chosen], traces.n_users, len(self.made.symbols)
         )
 
-    def _build_steps(self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32]) -> ObservationSteps:
+    def _build_steps(self, traces: Traces | ObfuscatedTraces, symbols: Ints32) -> ObservationSteps:
         return ObservationSteps.of(traces.user_index, traces.instants, symbols, traces.clock, traces.n_users)
 
 
-def is_home_hour(clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.bool_]:
+def is_home_hour(clock: Clock, instants: Ints32) -> Mask:
     """Return where the instants lie in the first or in the last hour of the clock's day."""
     span = max(round(HOME_HOURS * 3600 / clock.interval_s), 1)
     time = clock.time_of_day(instants)
@@ -194,7 +194,7 @@ def halve_evidence(evidence: Evidence) -> Evidence:
     return replace(evidence, anonymized=released.keep(kept), made=made)
 
 
-def transpose_pairs(pairs: CandidatePairs, n_traces: int) -> tuple[CandidatePairs, NDArray[np.int64]]:
+def transpose_pairs(pairs: CandidatePairs, n_traces: int) -> tuple[CandidatePairs, Ints]:
     """Return the pairs with users as rows and traces as columns, and the number of each before."""
     offsets, order = pairs.by_user()
     return CandidatePairs(offsets, pairs.traces[order].astype(np.int32), n_traces), order

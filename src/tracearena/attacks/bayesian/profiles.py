@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
@@ -22,15 +22,15 @@ OTHERS = 0.4
 class ProfileArrays(NamedTuple):
     """What the kernels need to work out the profile of a user, in their order."""
 
-    visit_offsets: NDArray[np.int64]
-    times: NDArray[np.int32]
-    places: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    in_time: NDArray[np.float64]
-    space_offsets: NDArray[np.int64]
-    space_members: NDArray[np.int32]
-    space_weights: NDArray[np.float64]
-    population: NDArray[np.float64]
+    visit_offsets: Ints
+    times: Ints32
+    places: Ints32
+    counts: Floats
+    in_time: Floats
+    space_offsets: Ints
+    space_members: Ints32
+    space_weights: Floats
+    population: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +53,17 @@ class TimeProfiles:
 
     n_places: int
     clock: Clock
-    offsets: NDArray[np.int64]
-    times: NDArray[np.int32]
-    places: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    in_time: NDArray[np.float64]
+    offsets: Ints
+    times: Ints32
+    places: Ints32
+    counts: Floats
+    in_time: Floats
     in_space: NeighbourWeights
-    population: NDArray[np.float64]
+    population: Floats
 
     @classmethod
     def of(
-        cls,
-        traces: Traces | ObfuscatedTraces,
-        around: Neighbourhoods,
-        in_time: NDArray[np.float64] | None = None,
+        cls, traces: Traces | ObfuscatedTraces, around: Neighbourhoods, in_time: Floats | None = None
     ) -> TimeProfiles:
         """Count the visits of every user; of a set of places each counts for a part of a visit.
 
@@ -125,7 +122,7 @@ class TimeProfiles:
             *visits, self.in_time, space.offsets, space.members, space.weights, self.population
         )
 
-    def user_profile(self, user: int, profile: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def user_profile(self, user: int, profile: Floats | None = None) -> Floats:
         """Return places × times of day: where the user tends to be."""
         from tracearena.attacks.bayesian._profile_kernels import fill_profile
 
@@ -146,9 +143,7 @@ class TimeProfiles:
         )
         return profile
 
-    def compute_population_gains(
-        self, around: Neighbourhoods, worth: NDArray[np.float64], sensitive: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def compute_population_gains(self, around: Neighbourhoods, worth: Floats, sensitive: Floats) -> Floats:
         """Return places × times of day: what each answer is worth by the population's habits."""
         from tracearena.attacks.bayesian._profile_kernels import compute_profile_gains
 
@@ -158,16 +153,14 @@ class TimeProfiles:
         return gains
 
 
-def _list_visits(
-    traces: Traces | ObfuscatedTraces,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+def _list_visits(traces: Traces | ObfuscatedTraces) -> tuple[Ints, Ints32, Floats]:
     """Return event, place and weight of every visit."""
     if isinstance(traces, ObfuscatedTraces):
         return traces.pairs()
     return np.arange(traces.n_events), traces.place_index, np.ones(traces.n_events)
 
 
-def _add_own_place(around: Neighbourhoods, spread: NDArray[np.float64]) -> NeighbourWeights:
+def _add_own_place(around: Neighbourhoods, spread: Floats) -> NeighbourWeights:
     """Give the places around a place their share, and the place itself the rest."""
     rows = np.repeat(np.arange(len(around.offsets) - 1), np.diff(around.offsets))
     own = around.members == rows
@@ -178,9 +171,7 @@ def _add_own_place(around: Neighbourhoods, spread: NDArray[np.float64]) -> Neigh
     return NeighbourWeights(around.offsets, around.members, weights)
 
 
-def _smooth_population(
-    table: NDArray[np.float64], in_time: NDArray[np.float64], in_space: NeighbourWeights
-) -> NDArray[np.float64]:
+def _smooth_population(table: Floats, in_time: Floats, in_space: NeighbourWeights) -> Floats:
     from scipy.sparse import csr_array
 
     m = len(table)
@@ -192,7 +183,7 @@ def _smooth_population(
     return np.ascontiguousarray(0.999 * known + 0.001 * uniform)
 
 
-def weigh_sensitive_places(reference: Traces, sensitive_weight: float) -> NDArray[np.float64]:
+def weigh_sensitive_places(reference: Traces, sensitive_weight: float) -> Floats:
     """Return what finding somebody at each place is worth."""
     return np.where(reference.places.sensitive, sensitive_weight, 1.0)
 
@@ -217,7 +208,7 @@ CLEARLY = 0.01
 _MOST_COMPARED = 2e7
 
 
-def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> NDArray[np.float64]:
+def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> Floats:
     """Return in row s how a visit at time s counts for every time of day."""
     hour = np.arange(clock.instants_per_day) * clock.interval_s / 3600
     near = np.exp(-np.abs(hour[:, None] - hour[None, :]) / hours)
@@ -225,9 +216,7 @@ def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> NDArra
     return np.asarray(any_time / len(hour) + (1 - any_time) * near)
 
 
-def fit_temporal_kernel(
-    reference: Traces, population: NDArray[np.float64], others: float
-) -> NDArray[np.float64]:
+def fit_temporal_kernel(reference: Traces, population: Floats, others: float) -> Floats:
     """Return how a visit counts for every time of day where people are as regular as these.
 
     Every visit of some users is foretold from their other days and from what everybody does. People
@@ -281,9 +270,9 @@ class Neighbourhoods:
         Place ``x`` has ``members[offsets[x]:offsets[x + 1]]`` around it, so far away.
     """
 
-    offsets: NDArray[np.int64]
-    members: NDArray[np.int32]
-    distance_km: NDArray[np.float64]
+    offsets: Ints
+    members: Ints32
+    distance_km: Floats
 
     @classmethod
     def of(cls, places: Places, limit_km: float, most: int = MOST) -> Neighbourhoods:
@@ -309,7 +298,7 @@ class Neighbourhoods:
         offsets = np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int64)
         return cls(offsets, near[found].astype(np.int32), distance[found])
 
-    def build_weights(self, weight: NDArray[np.float64]) -> NeighbourWeights:
+    def build_weights(self, weight: Floats) -> NeighbourWeights:
         """Put weights on the surroundings, which sum to 1 for each place."""
         rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         total = np.bincount(rows, weight, len(self.offsets) - 1)
@@ -320,6 +309,6 @@ class Neighbourhoods:
 class NeighbourWeights:
     """Rows of places with a weight each."""
 
-    offsets: NDArray[np.int64]
-    members: NDArray[np.int32]
-    weights: NDArray[np.float64]
+    offsets: Ints
+    members: Ints32
+    weights: Floats

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms import validation
 from tracearena.algorithms.base import Algorithm, Obfuscator
+from tracearena.attacks.base import Floats, Ints, Ints32, Mask
 from tracearena.attacks.bayesian import channel as emissions
 from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
 from tracearena.engine import SeedLike, block_ranges, child_seed, generator, run_blocks, seed_sequence
@@ -37,12 +37,12 @@ class SimulatedRelease:
     """
 
     symbols: ObservationAlphabet
-    said: NDArray[np.int32]
-    rehearsed: tuple[NDArray[np.int32], ...]
+    said: Ints32
+    rehearsed: tuple[Ints32, ...]
     emission: Channel
     by_event: bool = True
 
-    def take_events(self, seen: NDArray[np.bool_], known: NDArray[np.bool_]) -> SimulatedRelease:
+    def take_events(self, seen: Mask, known: Mask) -> SimulatedRelease:
         """Return what is said of some anonymized and of some reference events."""
         return replace(self, said=self.said[seen], rehearsed=tuple(one[known] for one in self.rehearsed))
 
@@ -88,9 +88,7 @@ def simulate_mechanism(
     return SimulatedRelease(symbols, said, tuple(all_runs), emission, by_event=False)
 
 
-def draw_observations(
-    reference: Traces, emission: Channel, said: NDArray[np.int32], seed: SeedLike
-) -> NDArray[np.int32]:
+def draw_observations(reference: Traces, emission: Channel, said: Ints32, seed: SeedLike) -> Ints32:
     """Draw a symbol for each reference event, and delete as many as the release does."""
     rng, m, n = generator(seed), len(reference.places), reference.n_events
     offsets, symbols, values, anywhere = _estimate_observation_rates(emission, said, m)
@@ -106,8 +104,8 @@ def draw_observations(
 
 
 def _estimate_observation_rates(
-    emission: Channel, said: NDArray[np.int32], n_places: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    emission: Channel, said: Ints32, n_places: int
+) -> tuple[Ints, Ints32, Floats, Floats]:
     """Return how often each symbol is said of each place, by place, and how often any place is.
 
     An emission leaves open how often its sets are said: as often as in the release, where they name a place.
@@ -125,7 +123,7 @@ def _estimate_observation_rates(
     return offsets, symbols, values * scale, floor * single
 
 
-def build_release(traces: Traces, symbols: NDArray[np.int32], known: ObservationAlphabet) -> ObfuscatedTraces:
+def build_release(traces: Traces, symbols: Ints32, known: ObservationAlphabet) -> ObfuscatedTraces:
     """Return the release that says these symbols."""
     single = symbols < known.n_places
     codes = np.where(single, symbols, -2 - (symbols - known.n_places))

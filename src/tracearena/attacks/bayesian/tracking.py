@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.attacks.bayesian.channel import NOTHING, Channel
 from tracearena.attacks.bayesian.likelihoods import CandidatePairs
 from tracearena.attacks.bayesian.profiles import OTHERS, Neighbourhoods, TimeProfiles
@@ -41,9 +41,9 @@ _USERS_PER_BLOCK = 8
 class CandidateTraces(NamedTuple):
     """The traces that may be each user's: user ``u`` has rows ``offsets[u]:offsets[u + 1]``."""
 
-    offsets: NDArray[np.int64]
-    traces: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    offsets: Ints
+    traces: Ints
+    weights: Floats
 
 
 class PopulationMovement(NamedTuple):
@@ -57,10 +57,10 @@ class PopulationMovement(NamedTuple):
         … and with this one to wherever anybody is at that time of day.
     """
 
-    offsets: NDArray[np.int64]
-    targets: NDArray[np.int32]
-    values: NDArray[np.float64]
-    rest: NDArray[np.float64]
+    offsets: Ints
+    targets: Ints32
+    values: Floats
+    rest: Floats
 
     @classmethod
     def of(cls, reference: Traces) -> PopulationMovement:
@@ -81,7 +81,7 @@ class PopulationMovement(NamedTuple):
 
 
 def keep_likeliest_traces(
-    pairs: CandidatePairs, weights: NDArray[np.float64], events: int, *, few: bool = False
+    pairs: CandidatePairs, weights: Floats, events: int, *, few: bool = False
 ) -> CandidateTraces:
     """Keep for each user her likeliest traces, up to nearly all of the certainty.
 
@@ -103,20 +103,20 @@ def keep_likeliest_traces(
 
 def infer_places(
     anonymized: ObfuscatedTraces,
-    said: NDArray[np.int32],
+    said: Ints32,
     emission: Channel,
     habits: TimeProfiles,
     around: Neighbourhoods,
     movement: PopulationMovement,
     followed: CandidateTraces,
-    sensitive: NDArray[np.float64],
+    sensitive: Floats,
     limit_km: float,
     *,
     share: float,
     beam: float = BEAM,
     doubt: float = DOUBT,
     ignored: float = IGNORED,
-) -> NDArray[np.int32]:
+) -> Ints32:
     """Return users × instants of answers."""
     from tracearena.attacks.bayesian._tracking_kernels import infer_users
 

@@ -8,16 +8,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tracearena.attacks.base import LISTED, NOBODY
+from tracearena.attacks.base import LISTED, NOBODY, Floats, Ints
 from tracearena.attacks.bayesian.likelihoods import CandidatePairs
 from tracearena.attacks.bayesian.pair_evidence import Evidence, halve_evidence
 from tracearena.checks import require_number
 from tracearena.errors import ParameterError
 from tracearena.traces import Traces
-
-Floats = NDArray[np.float64]
 
 KINDS = ("polya", "home", "profile", "markov", "rehearsal")
 _OF_EVENTS = 0.1 * np.array(
@@ -67,10 +64,10 @@ class BayesMatch:
         self.evidence = evidence
         self.lesson = lesson
         self._given = weights
-        self._by: dict[tuple[str, ...], NDArray[np.int64]] = {}
+        self._by: dict[tuple[str, ...], Ints] = {}
         self._answers: dict[tuple[float, ...], Traces] = {}
 
-    def assign_by(self, *kinds: str) -> NDArray[np.int64]:
+    def assign_by(self, *kinds: str) -> Ints:
         """Return the user of each pseudonym by the sum of some kinds of evidence, one to one."""
         if kinds not in self._by:
             scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
@@ -103,7 +100,7 @@ class BayesMatch:
         factor = estimate_length_scale(long, short, truth)
         return {kind: factor * weight for kind, weight in found.items()}
 
-    def learn_kind_weights(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
+    def learn_kind_weights(self, evidence: Evidence, truth: Ints) -> dict[str, float]:
         """Return how much each kind of evidence is worth where the user of each trace is known."""
         found = learn_weights(evidence.pairs, _stack_evidence(evidence, self._kinds), truth, self._mixtures)
         return dict(zip(self._kinds, found.tolist(), strict=True))
@@ -127,21 +124,21 @@ class BayesMatch:
         return compute_posteriors(self.evidence.pairs, self.scores)
 
     @cached_property
-    def best(self) -> NDArray[np.int64]:
+    def best(self) -> Ints:
         """The user of each pseudonym, one to one."""
         return assign_users(self.evidence.pairs, self.scores)
 
     @property
-    def exclusive(self) -> NDArray[np.int64]:
+    def exclusive(self) -> Ints:
         """The same: nobody is taken twice."""
         return self.best
 
     @cached_property
-    def ranked(self) -> NDArray[np.int64]:
+    def ranked(self) -> Ints:
         """The likeliest users of each pseudonym, the one whom it was given first."""
         return rank_users(self.evidence.pairs, self.scores, self.best)
 
-    def rank_by(self, *kinds: str) -> NDArray[np.int64]:
+    def rank_by(self, *kinds: str) -> Ints:
         """Return the same by the sum of some kinds of evidence."""
         scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
         return rank_users(self.evidence.pairs, scores, self.assign_by(*kinds))
@@ -193,7 +190,7 @@ ScoredPairs = tuple[CandidatePairs, Floats]
 """Pairs and the weighed evidence of each."""
 
 
-def learn_weights(pairs: CandidatePairs, table: Floats, truth: NDArray[np.int64], mixtures: Floats) -> Floats:
+def learn_weights(pairs: CandidatePairs, table: Floats, truth: Ints, mixtures: Floats) -> Floats:
     """Return the mixture, scaled, under which Sinkhorn makes the true pairs the most certain.
 
     Parameters
@@ -224,7 +221,7 @@ def learn_weights(pairs: CandidatePairs, table: Floats, truth: NDArray[np.int64]
     return best
 
 
-def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: NDArray[np.int64]) -> float:
+def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: Ints) -> float:
     """Return what weights are to be scaled by for traces twice as long as those they were learnt on.
 
     Parameters
@@ -248,9 +245,7 @@ def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: NDArray[
     return float(2.0 ** (power - max(growth, 0.0)))
 
 
-def compute_matching_loss(
-    pairs: CandidatePairs, scores: Floats, truth: NDArray[np.int64], rounds: int
-) -> float:
+def compute_matching_loss(pairs: CandidatePairs, scores: Floats, truth: Ints, rounds: int) -> float:
     """Return -log of how certain Sinkhorn makes the true pairs, in the mean of those there are."""
     right = pairs.users == truth[pairs.traces]
     sure = compute_posteriors(pairs, scores, rounds=rounds)[right]
@@ -278,7 +273,7 @@ _DECIMALS = 9
 """Scores are compared to this many decimals: the digits after them differ between processors."""
 
 
-def assign_users(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def assign_users(pairs: CandidatePairs, scores: Floats) -> Ints:
     """Return the user of each trace so that the sum of the scores is the largest, -1 for nobody.
 
     Where pairs were left out as unlikely, a trace may stay without a user; these take, one after the
@@ -295,7 +290,7 @@ def assign_users(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[
     return chosen
 
 
-def _assign_on_table(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def _assign_on_table(pairs: CandidatePairs, scores: Floats) -> Ints:
     from scipy.optimize import linear_sum_assignment
 
     n_traces, n_users = len(pairs.offsets) - 1, pairs.n_users
@@ -308,7 +303,7 @@ def _assign_on_table(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDAr
     return chosen
 
 
-def _assign_on_pairs(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def _assign_on_pairs(pairs: CandidatePairs, scores: Floats) -> Ints:
     """Solve on the pairs alone; every trace may also stay without a user, at a price above all others."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
@@ -326,9 +321,7 @@ def _assign_on_pairs(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDAr
     return chosen
 
 
-def rank_users(
-    pairs: CandidatePairs, scores: NDArray[np.float64], given: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def rank_users(pairs: CandidatePairs, scores: Floats, given: Ints) -> Ints:
     """Return traces × `LISTED` users, the one given to the trace first and then by score, -1 for no more."""
     n_traces = len(pairs.offsets) - 1
     is_given = pairs.users == given[pairs.traces]
@@ -346,8 +339,8 @@ def rank_users(
 
 
 def compute_posteriors(
-    pairs: CandidatePairs, scores: NDArray[np.float64], elsewhere: float = 7.0, rounds: int = 40
-) -> NDArray[np.float64]:
+    pairs: CandidatePairs, scores: Floats, elsewhere: float = 7.0, rounds: int = 40
+) -> Floats:
     """Return how sure it is that each pair belongs together: Sinkhorn's doubly stochastic weights.
 
     Parameters

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracearena.attacks.linking.observations import Floats, Ints, Observations
+from tracearena.attacks.base import Floats, Ints
+from tracearena.attacks.linking.observations import Observations
 from tracearena.errors import ParameterError
 
 TIME_GROUPS = ("hours", "intervals", "first and last of day", "day activity", "activity level")

@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, setting
-from tracearena.attacks.base import Match, Matcher, MatchingIdentification
+from tracearena.attacks.base import Floats, Ints, Match, Matcher, MatchingIdentification
 from tracearena.attacks.bayesian import simulated_release
 from tracearena.attacks.bayesian.attacks import InformedAttack
 from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
@@ -21,7 +20,6 @@ from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher
 from tracearena.attacks.bayesian.weights import assign_users, compute_posteriors, rank_users
 from tracearena.attacks.linking.evidence import Likelihood, kinds_for
 from tracearena.attacks.linking.observations import (
-    Floats,
     Observations,
     check_same_kind,
     find_common_cut,
@@ -98,17 +96,17 @@ class LinkMatch(Match):
         return compute_posteriors(self.pairs, self.scores, rounds=_ROUNDS)
 
     @cached_property
-    def best(self) -> NDArray[np.int64]:
+    def best(self) -> Ints:
         """The user of each pseudonym: the one-to-one assignment with the largest sum of posteriors."""
         return assign_users(self.pairs, self.certainty)
 
     @property
-    def exclusive(self) -> NDArray[np.int64]:
+    def exclusive(self) -> Ints:
         """The same: nobody is taken twice."""
         return self.best
 
     @cached_property
-    def ranked(self) -> NDArray[np.int64]:
+    def ranked(self) -> Ints:
         """The likeliest users of each pseudonym, the one whom it was given first."""
         return rank_users(self.pairs, self.scores, self.best)
 
@@ -125,7 +123,7 @@ class LinkMatch(Match):
         """The groups of evidence, in the order of the kinds."""
         return list(dict.fromkeys(one.kind.group for one in self.prepared))
 
-    def by_groups(self, groups: Iterable[str]) -> NDArray[np.int64]:
+    def by_groups(self, groups: Iterable[str]) -> Ints:
         """Return the user of each pseudonym by some groups of evidence alone, weighed for themselves.
 
         The assignment is that with the largest sum of scores.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Mask
 from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.clock import DAY_S
@@ -17,8 +18,6 @@ from tracearena.traces.geodesy import MIDDLE_DEGREE_M, cell_keys, metres_per_deg
 from tracearena.traces.time import exact_local_seconds, guess_zone
 from tracearena.traces.time import local_seconds as local_seconds_of
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 NO_PLACE = -1
 """The place of a row that has coordinates only, or nothing at all."""
 
@@ -148,7 +147,7 @@ class Observations:
         return (self.weekday >= 5).astype(np.int64)
 
     @cached_property
-    def is_first(self) -> NDArray[np.bool_]:
+    def is_first(self) -> Mask:
         """Whether a row is its user's first."""
         first = np.ones(len(self), bool)
         first[1:] = self.user[1:] != self.user[:-1]
@@ -175,14 +174,14 @@ class Observations:
         return step
 
     @cached_property
-    def begins_day(self) -> NDArray[np.bool_]:
+    def begins_day(self) -> Mask:
         """Whether a row is its user's first of a day."""
         begins = self.is_first.copy()
         begins[1:] |= self.day[1:] != self.day[:-1]
         return begins
 
     @cached_property
-    def ends_day(self) -> NDArray[np.bool_]:
+    def ends_day(self) -> Mask:
         """Whether a row is its user's last of a day."""
         ends = np.ones(len(self), bool)
         ends[:-1] = self.begins_day[1:]
@@ -255,10 +254,7 @@ def _observe_release(released: ObfuscatedTraces) -> Observations:
     event, place, weight = released.pairs()
     latitude, longitude = rows.latitude.copy(), rows.longitude.copy()
     several = released.is_set
-    for degrees, of_places in (
-        (latitude, released.places.latitude),
-        (longitude, released.places.longitude),
-    ):
+    for degrees, of_places in ((latitude, released.places.latitude), (longitude, released.places.longitude)):
         middle = np.bincount(event, weight * of_places[place], len(released))
         degrees[several] = middle[several]
     number = rows.place.copy()

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints
 from tracearena.attacks.bayesian.likelihoods import CandidatePairs
 from tracearena.attacks.bayesian.pair_evidence import Evidence
 from tracearena.attacks.bayesian.weights import double_centre
 from tracearena.attacks.linking.evidence import Histogram, Kind, Likelihood, Scalar
-from tracearena.attacks.linking.observations import Floats, Ints, Observations
+from tracearena.attacks.linking.observations import Observations
 from tracearena.engine import block_ranges, one_library_thread, run_blocks
 
 SATURATION = 200.0
