@@ -1,4 +1,8 @@
-"""Synthetic traces against attackers who know the training traces, and who know other days only."""
+"""Attackers with maximum and partial knowledge.
+
+`attack_synthetic` attacks synthetic traces with either; the other functions say what an attacker of a sweep
+knows and which attacks make sense for him.
+"""
 
 from __future__ import annotations
 
@@ -95,9 +99,7 @@ def attack_synthetic(
     )
 
 
-# What an attacker knows beside the release: other days of the same people, or the very days
-# released.
-
+# What an attacker knows besides the release.
 
 Knowledge = Literal["partial", "maximum"]
 """``partial``: the reference traces; ``maximum``: the original traces themselves ([contest] section 3.2)."""

@@ -1,4 +1,7 @@
-"""What a picture is said to show, and whether it does."""
+"""Claims of papers, tested on the data at hand.
+
+A `ClaimResult` says whether a statement holds here and the number behind it; figures print it as their title.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +85,7 @@ def report_findings(findings: Iterable[ClaimResult], tell: Tell | None) -> None:
             tell(finding)
 
 
-# What [contest] taught, tested on the releases at hand.
-
+# Claims of [contest], tested on the releases at hand.
 
 STRONG = 0.7
 """Correlation from which two scores are said to go together; [contest] Figure 9 has 0.895."""

@@ -1,4 +1,8 @@
-"""Many attacks on one release, sharing the work they have in common."""
+"""Many attacks on one release, sharing the work they have in common.
+
+Attacks whose matchers are equal are fitted once and answer from one match. `strongest` runs every attack of
+the catalogue.
+"""
 
 from __future__ import annotations
 
@@ -356,8 +360,7 @@ def _find_lowest(scores: dict[str, float]) -> str | None:
     return min(scores, key=scores.__getitem__, default=None)
 
 
-# Which attacks answer from one match: those whose matchers are equal, or turn out to be.
-
+# Groups of attacks that answer from one match.
 
 Attack = ReidentificationAttack | TraceInferenceAttack
 Sharing = list[tuple[Attack, Attack | TracearenaError]]

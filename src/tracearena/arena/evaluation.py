@@ -174,8 +174,7 @@ def compare_halves(
     return compare_user_halves(people, *counts, bounds=bounds, halvings=halvings, seed=seed)
 
 
-# How near traces are to real ones, by what was counted of both.
-
+# Utility, from counts of both data sets.
 
 Against = Literal["testing", "training"]
 """What utility is measured against."""
@@ -373,7 +372,6 @@ def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
 
 
 # Choosing a synthesizer and its settings by cross-validation over people.
-
 
 METRICS = tuple(field.name for field in fields(Utility))
 """What a synthesizer may be chosen by."""

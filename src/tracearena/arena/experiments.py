@@ -1,4 +1,8 @@
-"""How well fakes hide a person from a location-based service, and what they cost."""
+"""Experiments of the papers that need attacks and defences together.
+
+Fake traces against a location-based service [sglt], de-anonymisation of GPS trajectories [geo-ind], fairness
+over the teams of a contest [contest], and homes behind privacy zones.
+"""
 
 from __future__ import annotations
 
@@ -151,8 +155,7 @@ def _measure_overheads(sent: ObfuscatedTraces, classes: LocationClasses) -> tupl
     return len(event) / exposed, len(kinds) / exposed
 
 
-# De-anonymise released trajectories: who of the targets, or somebody else [geo-ind].
-
+# De-anonymisation of released trajectories [geo-ind].
 
 OTHERS = 0
 
@@ -285,8 +288,7 @@ def _choose_test_trajectories(windows: Windows, share: float, rng: np.random.Gen
     return np.isin(windows.trajectory, test)
 
 
-# Fairness: does it matter which team's data a defence has to protect?
-
+# Fairness over teams.
 
 DEFENCES = ("No", "MRLH(1,1,0.5)", "RR(1)", "PL(1,1)")
 
@@ -353,7 +355,7 @@ def measure_fairness(
     ]
 
 
-# How many homes behind privacy zones an attacker finds who knows the mechanism.
+# Homes behind privacy zones.
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Bounds: between which values the privacy of whereabouts must lie on the data at hand.
+"""Bounds: between which values the trace-inference score s_T of a defence must lie.
 
-The upper one holds for every defence: habits alone, the release not even read, leave so much. The lower
-one is an estimate for each defence: so much does an attacker leave who is told the defence and the table
-of who is who. Intervals come from drawing the users anew, with replacement.
+The upper bound holds for every defence: what time profiles alone leave, without the release. The lower one
+is an estimate per defence: what an attacker leaves who knows the defence and the ID table. Intervals are
+bootstrapped over users.
 """
 
 from __future__ import annotations
@@ -211,8 +211,7 @@ def _interval_values(one: Interval | None) -> tuple[float | None, float | None, 
     return (None, None, None) if one is None else (one.value, one.low, one.high)
 
 
-# The attacker who is told everything but the places: the defence, and the table of who is who.
-
+# The attacker who knows the defence and the ID table.
 
 CEILING = HabitsInference.name
 """The attack that every defence has to stand, whatever it releases."""
@@ -325,8 +324,7 @@ def infer_from_profiles(reference: Traces, original: Traces, scoring: Scoring) -
     return attack.infer(ObfuscatedTraces.from_traces(original))
 
 
-# What attackers missed of each user, so that users can be drawn anew.
-
+# Losses of each user, and bootstrap intervals over users.
 
 DRAWS = 1000
 """How often the users are drawn anew."""

@@ -1,4 +1,4 @@
-"""Pseudonymisation: shuffle whole traces and give them new ids in sequence."""
+"""Pseudonymisation: users are shuffled and get new ids in sequence."""
 
 from __future__ import annotations
 

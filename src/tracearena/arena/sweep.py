@@ -1,4 +1,8 @@
-"""Many defences against many attacks."""
+"""Many defences against many attacks: `run_sweep`.
+
+Each defence releases the original traces, every attack is made on the release, and a `SweepRow` holds
+utility and privacy. With a checkpoint file (`Journal`) an interrupted sweep resumes where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +41,6 @@ from tracearena.files.io import replacing
 from tracearena.metrics import utility_score
 from tracearena.metrics.contest_scores import UtilityRule
 from tracearena.traces import Traces
-
-# One row of a sweep: a defence, its utility, and its privacy against each attack.
 
 
 class Band(NamedTuple):
@@ -126,9 +128,6 @@ class SweepRow(Result):
 
 def _smaller_score(plain: float | None, tuned: float | None) -> float | None:
     return tuned if tuned is None or plain is None else min(plain, tuned)
-
-
-# How a release and the attacks on it are scored.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -428,7 +427,7 @@ def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
     write_csv(path, columns, ([row.get(column) for column in columns] for row in table))
 
 
-# One defence on one set of traces: what it leaves useful, and what is released.
+# One defence on one set of traces.
 
 
 class ReleaseTrial(NamedTuple):
@@ -478,8 +477,7 @@ def check_same_users(reference: Traces, original: Traces) -> None:
         )
 
 
-# The finished rows of a sweep that is still running, so that a killed one can go on.
-
+# Checkpoint: the finished rows of a running sweep.
 
 _FORMAT = "tracearena-sweep-3"
 _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")

@@ -1,4 +1,7 @@
-"""Tuning attacks on sample teams, whose truth everybody knows."""
+"""Tuning attacks on sample teams, whose original traces and ID table are public.
+
+`tune` searches the settings of fuzzy counting, `tune_weights` learns the weights of Bayes-R.
+"""
 
 from __future__ import annotations
 
@@ -202,8 +205,7 @@ def _mean_s_T(
     return float(np.mean(scores))
 
 
-# Attacks tuned on sample teams that were released under the very defence they will meet.
-
+# Attacks tuned on sample teams that were released under the defence they will meet.
 
 Sample = tuple[Traces, Traces]
 """Reference and original traces of people whom everybody knows all about."""

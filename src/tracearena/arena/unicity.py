@@ -1,4 +1,8 @@
-"""How few points single a person out, and how few find a person in a release."""
+"""Uniqueness: how few points single a person out, and how few find a person in a release.
+
+The attacker knows k points and names the released trace that makes them most likely under the noise of the
+release.
+"""
 
 from __future__ import annotations
 
@@ -311,8 +315,7 @@ def _average_shares(shares: list[Floats]) -> dict[int, float]:
     return {k: float(np.mean([each[k - 1] for each in shares])) for k in range(1, MOST_POINTS + 1)}
 
 
-# What an attacker believes a release did to each point: how far it went, in space and in time.
-
+# The noise of a release: how far each point was moved, in space and in time.
 
 DENOISERS = ("Smooth(9)", "Smooth(27)", "Interpolate", "Interpolate+Smooth(9)")
 """Attacks that may bring released points nearer to the truth before anybody is looked for."""

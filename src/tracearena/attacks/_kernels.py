@@ -1,4 +1,4 @@
-"""Inner loops of the matching attacks."""
+"""Compiled loops of the matching attacks, the Markov attacks, smoothing and Viterbi decoding."""
 
 from __future__ import annotations
 
@@ -193,8 +193,7 @@ def _find_first_best(row: Array, tolerance: float) -> int:
     return 0
 
 
-# Inner loops of matching by what traces and users share: the best few users of each trace.
-
+# Candidate search: the best few users of each trace.
 
 TILE = 1 << 13
 
@@ -406,8 +405,7 @@ def _sum_shared(index: CandidateIndex, weights: Array, user: int) -> float:
     return shared
 
 
-# Inner loops of a choice in turn: who of a trace's listed users is still free.
-
+# Greedy assignment from the lists of candidates.
 
 NOBODY = -1
 NOT_LISTED = -2
@@ -466,7 +464,7 @@ def _pick_from_list(found: Candidates, p: int, tie: float, free: Array) -> int:
     return best if free[best] and limit == scores[0] - tie else NOT_LISTED
 
 
-# Loops over trajectories.
+# Smoothing of trajectories.
 
 
 @njit(cache=True, nogil=True)
@@ -502,7 +500,7 @@ def smooth_with_feedback(values: Any, offsets: Any, k: int) -> NDArray[np.float6
     return means
 
 
-# Inner loops of the Markov attacks: sparse sums over the users who made a transition.
+# Markov attacks on synthetic traces: sparse sums over the users who made a transition.
 
 
 @njit(cache=True, nogil=True)
@@ -613,7 +611,6 @@ def _add_gains(
 
 
 # Viterbi decoding of the sets that a person sent.
-
 
 Places = NDArray[np.int32]
 Ints = NDArray[np.int64]

@@ -1,4 +1,8 @@
-"""Guessing: what an attack must beat."""
+"""Attacks that any other attack has to beat, and the attack with maximum knowledge.
+
+`Random-R` and `Random-T` guess, `Replay-T` repeats the reference days, and `Aligned-R` compares instant by
+instant for an attacker who knows the original traces.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +71,6 @@ class RandomInference(TraceInferenceAttack):
         )
 
 
-# Reference replay: people do tomorrow what they did yesterday.
-
-
 @dataclass(kw_only=True)
 class ReferenceReplay(TraceInferenceAttack):
     """Answer with the user's own reference trace, day after day, time of day by time of day.
@@ -129,8 +130,7 @@ def _fill_reference_days(reference: Traces) -> NDArray[np.int32]:
     return table
 
 
-# Alignment: the attack of whoever knows the very days that are released.
-
+# Maximum knowledge: the attacker knows the days that are released.
 
 _FARTHEST_KM = 1e9
 

@@ -196,8 +196,7 @@ def _rank_candidates(found: Candidates) -> Ints:
     return ranked
 
 
-# Traces take their users in turn: each the best one who is still free.
-
+# Greedy assignment: each trace takes its best user who is still free.
 
 _LONGEST_ROUND = 1 << 12
 _FEWEST = 2

@@ -1,4 +1,8 @@
-"""The strong non-neural baseline: a forest over a handful of numbers for each window."""
+"""Classifiers that tell whose a window of a GPS trajectory is [geo-ind].
+
+A forest of randomised trees over a few numbers of each window, a recurrent network, and the windows that
+both of them read.
+"""
 
 from __future__ import annotations
 
@@ -178,8 +182,7 @@ def _import_torch() -> Any:
     return torch
 
 
-# Trajectories cut into windows of equal length, as classifiers read them.
-
+# Trajectories cut into windows of equal length.
 
 CHANNELS = ("east_km", "north_km", "log_step_s", "sin_hour", "cos_hour", "weekend")
 SHORTEST = 10

@@ -1,4 +1,7 @@
-"""Undoing noise on GPS traces: people move along paths, noise does not [geo-ind]."""
+"""Attacks that remove noise from GPS traces by interpolation and smoothing [geo-ind].
+
+People move along paths, and noise that is independent from point to point averages out.
+"""
 
 from __future__ import annotations
 

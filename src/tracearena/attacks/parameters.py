@@ -1,4 +1,8 @@
-"""What the parameters of PPMTF tell about the people they were learned from."""
+"""Membership inference and re-identification from the parameters of a trained PPMTF model.
+
+The attacker reconstructs the counts of each candidate from the factor matrices; a small error speaks for a
+member.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Where trips vanish for the night, and which way they went there."""
+"""Finding homes behind privacy zones of GPS traces.
+
+First the ends of trips before and after each night with their headings, then a likelihood map of the circle
+that hides the home.
+"""
 
 from __future__ import annotations
 
@@ -113,8 +117,7 @@ def _measure_end(xy: Floats, trajectory: Ints32, at: int, side: int) -> tuple[Fl
     return (way / length if length >= _BASE_M / 2 else np.zeros(2)), min(step, _LONGEST_STEP_M)
 
 
-# Where somebody lives, from where the released trips stop.
-
+# Homes, from where the released trips stop.
 
 _PER_END = 1.5
 """Log likelihood of an end that lies on a circle against one that lies anywhere."""

@@ -1,4 +1,8 @@
-"""Synthetic traces as the transitions they are made of."""
+"""Markov-chain attacks on synthetic traces: re-identification and membership inference ([ppmtf] appendix D).
+
+Synthetic traces are cut into one-day chains of transitions, and each chain is scored under the transition
+matrix of every training user.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +72,7 @@ class Chains(NamedTuple):
         return len(self.users)
 
 
-# Whose trace was this synthetic trace made from?
-
+# Re-identification: whose training trace was a synthetic trace made from?
 
 _CHAINS_PER_BLOCK = 256
 _TIE = 1e-9
@@ -178,8 +181,7 @@ class SyntheticIdentification:
         return float(correct.mean())
 
 
-# Was this person's trace among those the model was trained on?
-
+# Membership inference: was a person in the training data?
 
 _LEGACY_THRESHOLDS = 1000
 

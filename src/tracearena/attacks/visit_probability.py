@@ -1,4 +1,8 @@
-"""VisitProb, and HomeProb for the first hour: who visits these places as often as this trace does?"""
+"""VisitProb and HomeProb: naive Bayes over visited places ([contest] section 4.1).
+
+A trace is scored by its likelihood under each user's visit probabilities; HomeProb uses the events from
+8:00 to 9:00 alone.
+"""
 
 from __future__ import annotations
 
@@ -200,8 +204,7 @@ class HomeProbabilityT(VisitProbabilityT):
     legacy_sampling: ClassVar[float] = 1.0
 
 
-# Who visits each place, and each set of places that a release names, as an index of likelihoods.
-
+# Visitors of each place and of each set of places, as an index of likelihoods.
 
 UNSEEN = 1e-8
 """Probability of a place that a user never visited; nothing is renormalised for it."""

@@ -1,4 +1,4 @@
-"""Inner loops of the matches by habits: time of day, and where one goes next."""
+"""Compiled loops of the likelihoods: time profiles, transitions, Pólya counts, Sinkhorn."""
 
 from __future__ import annotations
 
@@ -227,8 +227,7 @@ def score_markov_pairs(
             leaving[move_from[k]] = weight
 
 
-# Inner loops of the matches: Pólya counts, the best candidates of every row and column, Sinkhorn.
-
+# Pólya likelihoods, the best candidates of every row and column, Sinkhorn.
 
 FACTORS = 30
 """So many numbers up to the count of a symbol are multiplied before a logarithm is taken, …"""
@@ -398,7 +397,7 @@ def sinkhorn(
         weights[e] /= divisors[columns[e]]
 
 
-# Inner loops of what a user's habits say, and of the answer that costs least.
+# Profiles of users, and the answer with the least expected loss.
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,9 @@
-"""Bayes-R: everything that speaks for a trace being a user's, each kind for what it is worth."""
+"""The attacks by posteriors: argmax of Σ S[p,u] over one-to-one assignments (-R), least expected loss (-T).
+
+`Polya-R` (Dirichlet-multinomial), `Markov-R` and `Bayes-R` (all evidence, weighted) are linear assignments
+on different scores. `Bayes-T` and `Tracking-T` (hidden Markov model) infer whereabouts from the release,
+`Habits-T` from the reference alone.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +39,6 @@ from tracearena.checks import HEAVIEST, LARGEST_KM, require_fitted, require_kind
 from tracearena.engine import SeedLike, block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
-
-# What the strongest attacks share: a mechanism they know, suspect or estimate, and one matcher.
 
 
 @dataclass(kw_only=True)
@@ -103,9 +106,6 @@ class LikelihoodAttack(InformedAttack):
         return BayesMatcher(mechanism=mechanism, weights=self.weights)
 
 
-# Identification by evidence: each trace is one user's, so that what speaks for it sums to the most.
-
-
 @dataclass(kw_only=True)
 class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
     """An attack that says who is who by some kinds of evidence, or by all of them, weighed."""
@@ -139,10 +139,6 @@ class BayesIdentification(EvidenceIdentification):
     """
 
     name: ClassVar[str] = "Bayes-R"
-
-
-# Bayes-T: every trace that may be hers is believed in as far as it is certain, and habits are
-# beside.
 
 
 @dataclass(kw_only=True)
@@ -221,9 +217,6 @@ class BayesInference(LikelihoodAttack, MatchingInference):
         )
 
 
-# Markov-R: who goes from each place where the trace goes from there.
-
-
 @dataclass(kw_only=True)
 class MarkovIdentification(EvidenceIdentification):
     """Ask where one goes from here: the trace by the user's habits, and the user by the trace's.
@@ -234,9 +227,6 @@ class MarkovIdentification(EvidenceIdentification):
 
     name: ClassVar[str] = "Markov-R"
     kinds: ClassVar[tuple[str, ...]] = ("markov",)
-
-
-# Polya-R: who visits each place as often as the trace does, and is at home where it is.
 
 
 @dataclass(kw_only=True)
@@ -253,10 +243,6 @@ class PolyaIdentification(EvidenceIdentification):
     kinds: ClassVar[tuple[str, ...]] = ("polya", "home")
 
 
-# Tracking-T: follow every trace through its days, and answer the place that costs least if it is
-# wrong.
-
-
 @dataclass(kw_only=True)
 class TrackingInference(BayesInference):
     """Follow every trace through its days: what was said before and after tells of now as well.
@@ -269,9 +255,6 @@ class TrackingInference(BayesInference):
 
     name: ClassVar[str] = "Tracking-T"
     share: ClassVar[float] = tracking.SHARE
-
-
-# Habits-T: where people tend to be at that time of day, the release not even read.
 
 
 _USERS_PER_BLOCK = 16

@@ -1,4 +1,8 @@
-"""Symbols: what a release can say of an event, whichever way its sets are numbered."""
+"""The channel E(y|x): the probability that a mechanism releases observation y at true place x.
+
+y is a single place or a set of places (`ObservationAlphabet`). A `Channel` is derived from a known mechanism,
+from a law of distances, or counted on simulated releases.
+"""
 
 from __future__ import annotations
 
@@ -73,9 +77,6 @@ class ObservationAlphabet:
         sizes = np.concatenate([np.ones(n_places, np.int64), [len(one) for one in sets]]).astype(np.int64)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         return cls(n_places, offsets, np.concatenate([singles, *sets]).astype(np.int32)), of_events
-
-
-# Emission: how likely each symbol of a release is at each true place.
 
 
 FLOOR = 1e-9

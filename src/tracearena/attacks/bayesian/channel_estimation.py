@@ -1,9 +1,8 @@
-"""Estimation: what a mechanism does, found from what it released alone, by expectation maximisation.
+"""Expectation maximisation of an unknown channel: E(y|x) depends on the distance |x - y| alone.
 
-Single places are believed to be moved by a distance whose law is unknown; sets are taken at their
-word. The law is a density over rings of distance. Traces that can be told apart are matched under
-what is believed so far, the expected share of each ring is counted under their users' habits
-(expectation), and becomes the next belief (maximisation).
+The law is a density over rings of distance. E step: traces are matched under the current law, and the
+posterior share of each ring is computed under P_{u,t} of their users. M step: the mean of these shares is
+the next law. Sets of places are taken as truthful.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Suspicion: which defence of whole traces made a release, by what its traces look like, whoever is who.
+"""Model selection: which defence of whole traces made a release, by the total variation of signatures.
 
-An emission estimated from a release (`estimation`) believes that each event was treated on its own. Where a
-known defence of whole traces makes the reference look more like the release than that emission does,
-the attacker suspects this defence, and goes on as if he had been told.
+A signature is a list of histograms that do not depend on who is who. If a known defence makes the reference
+look more like the release than the estimated channel E(y|x) does, the attacker takes it for the mechanism.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Candidates: which users are worth a closer look for each trace, found without keeping the whole table."""
+"""Log-likelihood ratios S[p,u] of trace p for user u, by three models.
+
+Dirichlet-multinomial (Pólya): Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), a_u(y) = Σ_x c_u(x) E(y|x).
+Markov chain: P_u(y|x,t) = [c_u(xy) + β((1-γ)P_{u,t}(y) + γQ(y|x))] / (c_u(x) + β).
+Time profile: Σ log Σ_x P_{u,t}(x) E(y|x). Only `CandidatePairs` are scored by all of them.
+"""
 
 from __future__ import annotations
 
@@ -110,9 +115,7 @@ def find_best_pairs(
     return pairs, None if kept is None else [one[pairs.users, pairs.traces] for one in kept]
 
 
-# Polya-R: visits are drawn with reinforcement, so the tenth to a place surprises less than the
-# first.
-
+# Pólya evidence: counts of observations.
 
 ALPHA = 3.0
 """Visits that every user is believed to have made as the population does, before her own are counted."""
@@ -286,8 +289,7 @@ class PolyaModel:
         return scores
 
 
-# Markov-R: where one goes from here, in both directions; it helps where there are few days.
-
+# Markov evidence: transitions.
 
 SHARE = 0.6
 """γ: share of what is expected of a user's next step that all others' steps from there say."""
@@ -479,8 +481,7 @@ def _compute_population_likelihood(ends: StepEnds, habits: TimeProfiles) -> Floa
     return np.asarray(np.bincount(owner, habits.population[ends.places, times], len(ends.times)), np.float64)
 
 
-# A match by time of day: how likely is the trace, event by event, under the user's habits.
-
+# Profile evidence: times of day.
 
 _PROFILE_USERS_PER_BLOCK = 16
 

@@ -1,4 +1,8 @@
-"""The matcher behind the strongest attacks: all evidence, weighed, one user for each trace."""
+"""`BayesMatcher`: channel E → profiles P_{u,t} → evidence S_f[p,u] → weights w → one-to-one assignment.
+
+The mechanism is known, detected among known defences, or estimated. The calibration set for the weights is
+the reference cut in two by time, with the later half released by the same mechanism.
+"""
 
 from __future__ import annotations
 
@@ -204,8 +208,7 @@ def _choose_calibration_users(before: Traces, after: Traces, rng: np.random.Gene
     return both if len(both) <= enough else np.sort(rng.choice(both, enough, replace=False))
 
 
-# Mechanism: what an attacker was told of the defence, by its name.
-
+# The defence that the attacker knows, by its name.
 
 UNKNOWN = "unknown"
 ADAPTIVE = "adaptive"

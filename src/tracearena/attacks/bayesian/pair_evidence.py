@@ -1,4 +1,6 @@
-"""Evidence: everything that speaks for a trace being a user's, for every pair worth a look."""
+"""The evidence S_f[p,u] of every candidate pair of trace p and user u, for f = polya, home, profile, markov
+and rehearsal (Pólya counts of the simulated releases); each is computed when first used.
+"""
 
 from __future__ import annotations
 

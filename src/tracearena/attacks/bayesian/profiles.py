@@ -1,4 +1,8 @@
-"""Habits: where a user tends to be at each time of day."""
+"""Time profiles P_{u,t}(x): the probability that user u is at place x at time of day t.
+
+Visit counts are smoothed over times of day by e^(-|Δt|/h) and over places by e^(-d/0.5 km), plus 0.4 of
+the population's profile at t.
+"""
 
 from __future__ import annotations
 
@@ -195,9 +199,7 @@ def check_same_clock(reference: Traces, anonymized: ObfuscatedTraces) -> None:
         raise DataError(f"the reference traces have {known} instants a day, the anonymized ones {asked}")
 
 
-# Rhythm: how much a visit says of other times of day, found on days that are held out of the
-# reference.
-
+# Temporal kernel: how much a visit tells about other times of day, fitted on held-out days.
 
 TEMPORAL_KERNELS = ((1.0, 0.5), (1.0, 0.3), (1.0, 0.2), (0.5, 0.3), (0.5, 0.2), (2.0, 0.5))
 """A visit counts for other times of day by e^(-hours apart / the first), but for the second, which is the
@@ -253,8 +255,7 @@ def _sample_users(reference: Traces) -> Traces:
     return reference.take_users(np.arange(0, reference.n_users, every))
 
 
-# The places around each place, as far as an answer there would still be worth something.
-
+# Neighbourhoods: the places around each place.
 
 MOST = 128
 """Of more places around one only the nearest so many are looked at."""

@@ -1,4 +1,8 @@
-"""Rehearsal: what the suspected mechanism would have made of the reference traces."""
+"""Monte Carlo of the mechanism: the reference traces as it would have released them, y ~ E(·|x).
+
+A mechanism that treats events independently is described by its channel E; one that treats whole traces is
+run several times on the reference, and E is counted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Bayes-T and Tracking-T share this: what an attacker believes, instant by instant, and then answers."""
+"""A hidden Markov model of each user's day: states are places, emissions E(y|x), decoded forward-backward.
+
+Transitions are (1-γ)P_{u,t} + γQ, Q the population's. The posteriors of the candidate traces are mixed with
+their weights W[u,p], and the answer maximises Σ_x q(x) w(x) (1 - G(x, c)). With γ = 0 events are independent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Weighing: what all evidence together says of who is who, each kind for what it is worth."""
+"""S = Σ_f w_f S_f, then linear assignment: evidence combined with learned weights, one user per trace.
+
+The S_f are double-centred. The weights w maximise the Sinkhorn posterior of the true pairs on a calibration
+set, the reference cut in two. W = Sinkhorn(S) gives the posteriors.
+"""
 
 from __future__ import annotations
 
@@ -170,8 +174,7 @@ def check_weights(weights: Any) -> None:
         require_number(f"weight of {name}", weight, at_least=0)
 
 
-# Learned weights: how much each kind of evidence is worth, found where the truth is known.
-
+# Learning the weights.
 
 POWERS = (-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
 """Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
@@ -264,8 +267,7 @@ def double_centre(pairs: CandidatePairs, table: Floats) -> Floats:
     return table
 
 
-# One to one: each trace is one user's, and each user has one trace.
-
+# Linear assignment, ranking and posteriors.
 
 DENSE = 3000
 """Up to so many users and traces the assignment is solved on the full table."""

@@ -1,4 +1,8 @@
-"""Link-R: find people again by everything that a release leaves of them."""
+"""Link-R: people are linked by everything that a release leaves of them.
+
+`LinkMatcher` compares the release with what the defence makes of the known days by every kind of evidence,
+S(p,u) = Σ_f w_f S_f(p,u), and `LinkMatch` scales exp(S) to a doubly stochastic table and assigns one to one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a linker sees of traces: who, when and where, as flat columns, whatever kind of traces they are."""
+"""The rows that a linker compares: who, when and where, as flat columns for any kind of traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Scores: how well a person's known rows fit a released trace, by one kind of evidence."""
+"""Scores S_f(p,u) of one kind of evidence, and the weights w_f.
+
+Histograms are compared by a Pólya (Dirichlet-multinomial) likelihood, scalars by the correlation of their
+normal scores. Weights maximise the likelihood of the true pairs between two parts of the known days.
+"""
 
 from __future__ import annotations
 
@@ -244,8 +248,7 @@ def correlation_of(kind: Scalar, first: ComparisonSide, second: ComparisonSide) 
     return float(np.corrcoef(one[both], other[both])[0, 1])
 
 
-# What each kind of evidence is worth, learned on the attacker's own knowledge.
-
+# Calibration: weights learned on the known days cut in two.
 
 Tables = NDArray[np.float32]
 """Scores of kinds × traces × people."""
