@@ -7,7 +7,7 @@ release.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -76,16 +76,10 @@ class Uniqueness(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        shares = {
-            name: {str(k): value for k, value in getattr(self, name).items()}
-            for name in ("unique_in_original", "unique_in_release", "linked")
-        }
-        numbers = {
-            name: getattr(self, name)
-            for name in ("chance", "users", "not_released", "candidates", "strangers")
-        }
-        measured = {name: getattr(self, name) for name in ("draws", "side_m", "window_s")}
-        return shares | numbers | {"noise": self.noise.to_dict()} | measured
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("unique_in_original", "unique_in_release", "linked"):
+            values[name] = {str(k): share for k, share in values[name].items()}
+        return values | {"noise": self.noise.to_dict()}
 
 
 class _Codes(NamedTuple):
@@ -138,7 +132,7 @@ def uniqueness(
         A point is known to this precision: the cell of a world-wide grid and the window of time.
     draws
         Draws for each user. A draw is an order of the user's cells and windows, of which the first k are
-        known; whoever knows more points also knows the ones before. A user with fewer than k shows all.
+        known; k + 1 known points include the first k. A user with fewer than k shows all.
     mechanism
         The defence the release was made with, if the attacker knows it; otherwise the size of its noise is
         measured between the two files.
@@ -211,8 +205,7 @@ def _number_codes(original: GpsTraces, released: GpsTraces, side_m: float, windo
     cells = np.unique(row * columns + column, return_inverse=True)[1]
     window = time_ms // round(window_s * 1000)
     since = window - window.min()
-    pairs, first, code = np.unique(cells * (since.max() + 1) + since, return_index=True, return_inverse=True)
-    del pairs
+    _, first, code = np.unique(cells * (since.max() + 1) + since, return_index=True, return_inverse=True)
     return _Codes(
         of_original=code[: len(original)].astype(np.int64),
         of_released=code[len(original) :].astype(np.int64),
@@ -422,12 +415,12 @@ class NoiseTables(NamedTuple):
     with `per_step` knots a metre and `reach` knots a side.
     """
 
-    lag_ms: NDArray[np.int64]
-    first: NDArray[np.int64]
+    lag_ms: Ints
+    first: Ints
     share: Floats
     values: Floats
     per_step: Floats
-    reach: NDArray[np.int64]
+    reach: Ints
 
 
 def measure_release_noise(
@@ -479,7 +472,7 @@ class _PointPairs:
     """Original points and the released points nearest in time: how far apart, in which range of lags."""
 
     distance: Floats
-    which: NDArray[np.int64]
+    which: Ints
     window_s: float
 
     @classmethod
@@ -576,9 +569,8 @@ def _sharp_table(side_m: float, error_m: float) -> tuple[Floats, float]:
     """Do the same for noise much smaller than the cell: each side is crossed on its own."""
     step = side_m / _KNOTS / 4
     knots = np.arange(int((0.5 * side_m + _FARTHEST * error_m) / step) + 3) * step
-    spread = error_m * np.sqrt(
-        3 / 8
-    )  # Laplace noise along a line with the variance that planar noise has there
+    # Laplace noise along a line with the variance that planar noise has there.
+    spread = error_m * np.sqrt(3 / 8)
 
     def below(x: Any) -> Any:
         tail = 0.5 * np.exp(-np.abs(x) / spread)

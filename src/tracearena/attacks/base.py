@@ -75,14 +75,14 @@ class GreedyMatch:
 class Matcher(ABC):
     """Learns from reference traces and matches pseudonyms to their users.
 
-    Its `str` is the name that the papers give it, with its parameters: what it draws depends on it.
+    Its `str` is the name that the papers give it, with its parameters: its random draws depend on it.
     """
 
     user_ids_: NDArray[Any]
 
     @abstractmethod
     def fit(self, reference: Traces) -> Self:
-        """Learn the habits of every user."""
+        """Learn the profile of every user."""
 
     @abstractmethod
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
@@ -149,9 +149,13 @@ class MatchingInference(MatchingAttack, TraceInferenceAttack):
         """Return the inferred traces for a match that is already there."""
         user_ids = self.matcher_.user_ids_
         table = undo_obfuscation(anonymized, match.exclusive, len(user_ids), seed=seed)
-        return Traces.from_dense(
-            table, anonymized.places, anonymized.clock, user_ids=user_ids, first_instant=anonymized.span[0]
-        )
+        return build_answer(table, anonymized, user_ids)
+
+
+def build_answer(table: NDArray[Any], anonymized: ObfuscatedTraces, user_ids: NDArray[Any]) -> Traces:
+    """Return a users × instants table of places as traces over the instants of the release."""
+    places, clock, first = anonymized.places, anonymized.clock, anonymized.span[0]
+    return Traces.from_dense(table, places, clock, user_ids=user_ids, first_instant=first)
 
 
 def choose_greedily(

@@ -1,10 +1,9 @@
-"""Matching by what traces and users share: few candidates a trace, the same choice as from all scores.
+"""Candidate search: the best few users of each trace by an inverted index, then greedy assignment.
 
-A score is a user's base and the sum, over the keys of the trace, of weight × value. Most users share
-little with a trace and are never looked at: an `CandidateIndex` lists for each key who has it. Every block of
-traces finds its best users on its own (`find_best_candidates`, which can be done anywhere);
-`choose_by_candidates`
-lets the traces take their users in turn.
+A score is a user's base plus the sum, over the keys of the trace, of weight × value. Most users share
+little with a trace and are never looked at: a `CandidateIndex` lists the users of each key. Every block of
+traces finds its best users on its own (`find_best_candidates`), here or in a cluster; the choice is the same
+as from the scores of all users.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class CandidateIndex(NamedTuple):
         return cls._of_rows(base, len(offsets) - 1, *group_by_user(len(base), offsets, users, values))
 
     def restrict_to(self, kept: Ints) -> Self:
-        """Return the index of some users alone, numbered anew in the order given."""
+        """Return the index of some users alone, numbered again in the order given."""
         from tracearena.attacks._kernels import select_users
 
         rows = select_users(kept, self.row_offsets, self.row_keys, self.row_values)
@@ -112,7 +111,7 @@ class Candidates(NamedTuple):
     users, scores
         Traces × `CANDIDATES`, by falling score, of equals the first first; -1 where there are no more users.
     beyond
-        No user below, besides them, has a score that is at most the tie below the last of theirs.
+        No user below, except them, has a score that is at most the tie below the last of theirs.
     """
 
     best: Ints
@@ -151,37 +150,31 @@ def find_best_candidates(
 def choose_by_candidates(
     parts: Iterable[tuple[CandidateIndex, TraceKeys]], n_users: int, *, tie: float = TIE
 ) -> GreedyMatch:
-    """Choose for every trace as `matching.choose` does from the scores of all users.
+    """Choose for every trace as `choose_greedily` does from the scores of all users.
 
     Parameters
     ----------
     parts
         The traces in order, in one part or several, each with an index of the same users.
     """
-
-    free = np.ones(n_users, np.bool_)
-    matches = []
+    free, matches, progress = np.ones(n_users, np.bool_), [], current_progress()
     for index, items in parts:
-        found = _find_all_candidates(index, items, tie)
+        # Finding the best users of all traces is the first half of the work.
+        ranges = block_ranges(len(items.offsets) - 1, TRACES_PER_BLOCK)
+        with use(progress=lambda done, total: progress(done, 2 * total)):
+            search = partial(_search_block, index, items, None, tie)
+            blocks = run_blocks(search, ranges, anywhere=True, report=True)
+        blocks = blocks or [find_best_candidates(index, items)]
+        found = Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
         best, ranked = found.best.copy(), _rank_candidates(found)
         matches.append((best, assign_greedily(index, items, found, free, tie=tie), ranked))
     return GreedyMatch(*(np.concatenate(column) for column in zip(*matches, strict=True)))
 
 
-def _find_all_candidates(index: CandidateIndex, items: TraceKeys, tie: float) -> Candidates:
-    """Find the best users of all traces, wherever that is done; it is the first half of the work."""
-    ranges = block_ranges(len(items.offsets) - 1, TRACES_PER_BLOCK)
-    told = current_progress()
-    with use(progress=lambda done, total: told(done, 2 * total)):
-        blocks = run_blocks(partial(_search_block, index, items, tie), ranges, anywhere=True, report=True)
-    blocks = blocks or [find_best_candidates(index, items)]
-    return Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
-
-
 def _search_block(
-    index: CandidateIndex, items: TraceKeys, tie: float, block: int, first: int, stop: int
+    index: CandidateIndex, items: TraceKeys, free: Mask | None, tie: float, block: int, first: int, stop: int
 ) -> Candidates:
-    return find_best_candidates(index, items.part(first, stop), tie=tie)
+    return find_best_candidates(index, items.part(first, stop), free=free, tie=tie)
 
 
 def _rank_candidates(found: Candidates) -> Ints:
@@ -202,7 +195,7 @@ _LONGEST_ROUND = 1 << 12
 _FEWEST = 2
 """A trace gets new candidates when fewer of its own are free."""
 _SHRUNK = 0.9
-"""The index is made anew when no more than this share of its users is free."""
+"""The index is rebuilt when no more than this share of its users is free."""
 _ROWS_PER_BLOCK = 32
 
 
@@ -250,14 +243,8 @@ def _refresh_candidates(
     """Replace the candidates of some traces by the best of the free users of an index."""
     names = np.append(users, [len(users) and users[-1] + 1, NOBODY])
     ranges = block_ranges(len(rows), _ROWS_PER_BLOCK)
-    blocks = run_blocks(partial(_search_free_block, index, items, free, tie), ranges)
+    blocks = run_blocks(partial(_search_block, index, items, free, tie), ranges)
     for (first, stop), block in zip(ranges, blocks, strict=True):
         own = rows[first:stop]
         found.best[own], found.users[own] = names[block.best], names[block.users]
         found.scores[own], found.beyond[own] = block.scores, names[block.beyond]
-
-
-def _search_free_block(
-    index: CandidateIndex, items: TraceKeys, free: Mask, tie: float, block: int, first: int, stop: int
-) -> Candidates:
-    return find_best_candidates(index, items.part(first, stop), free=free, tie=tie)

@@ -18,6 +18,7 @@ from tracearena.attacks.base import (
     Matcher,
     MatchingIdentification,
     MatchingInference,
+    build_answer,
     check_places,
     undo_obfuscation,
 )
@@ -127,7 +128,13 @@ class FuzzyMatcher(Matcher):
         counts = count_place_visits(reference)
         visitors = np.bincount(counts.indices, minlength=len(reference.places))
         self._rarity = reference.n_users / np.maximum(visitors, 1)
-        eta, scale = self._scale_eta()
+        # Squares of an enormous η0 would overflow: where vectors are in proportion to it, a power of two is
+        # taken out of all scores alike.
+        (eta, power), scale = math.frexp(self.eta), 1.0
+        if power > _SAFE_POWER and (self.spread == "last" or self.weighting.startswith("count")):
+            scale = 2.0 ** min(power, _LARGEST_POWER)
+        else:
+            eta = self.eta
         spread = build_spreading_matrix(reference.places, eta, self.decay)
         first = self.spread == "first"
         vectors = self._weigh_counts(counts @ spread) if first else self._weigh_counts(counts) @ spread
@@ -145,17 +152,6 @@ class FuzzyMatcher(Matcher):
         traces = self._weigh_counts(count_place_visits(anonymized))
         items = TraceKeys(traces.indptr.astype(np.int64), traces.indices.astype(np.int64), 2 * traces.data)
         return choose_by_candidates([(self.index_, items)], len(self.user_ids_))
-
-    def _scale_eta(self) -> tuple[float, float]:
-        """Return η0 and 1; of an enormous one, whose squares would overflow, a power of two is taken out.
-
-        It is taken out of all scores alike, where vectors are in proportion to it.
-        """
-        eta, power = math.frexp(self.eta)
-        in_proportion = self.spread == "last" or self.weighting.startswith("count")
-        if power <= _SAFE_POWER or not in_proportion:
-            return self.eta, 1.0
-        return eta, 2.0 ** min(power, _LARGEST_POWER)
 
     def _weigh_counts(self, counts: csr_array) -> csr_array:
         weighed = counts.copy()
@@ -255,14 +251,12 @@ class FuzzyCountingT(MatchingInference):
         place, share = find_frequent_places(matcher.reference_)
         time = anonymized.clock.time_of_day(np.arange(*anonymized.span))
         usual, often = place[:, time], share[:, time] >= self.frequent
-        replaced = (usual >= 0) & (often | ~_is_observed(anonymized, match.exclusive, len(matcher.user_ids_)))
-        return Traces.from_dense(
-            np.where(replaced, usual, table),
-            anonymized.places,
-            anonymized.clock,
-            user_ids=matcher.user_ids_,
-            first_instant=anonymized.span[0],
-        )
+        owner = match.exclusive[anonymized.user_index]
+        known = (owner != NOBODY) & ~anonymized.is_deleted
+        is_observed = np.zeros((len(matcher.user_ids_), anonymized.n_instants), bool)
+        is_observed[owner[known], anonymized.instants[known] - anonymized.span[0]] = True
+        replaced = (usual >= 0) & (often | ~is_observed)
+        return build_answer(np.where(replaced, usual, table), anonymized, matcher.user_ids_)
 
 
 def find_frequent_places(reference: Traces) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -284,15 +278,6 @@ def find_frequent_places(reference: Traces) -> tuple[NDArray[np.int32], NDArray[
     share[moment[first]] = counts[first] / max(days, 1)
     shape = reference.n_users, clock.instants_per_day
     return usual.reshape(shape), share.reshape(shape)
-
-
-def _is_observed(anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int) -> NDArray[np.bool_]:
-    """Return users × instants: whether the trace matched to the user says anything."""
-    told = np.zeros((n_users, anonymized.n_instants), bool)
-    owner = user_of[anonymized.user_index]
-    known = (owner != NOBODY) & ~anonymized.is_deleted
-    told[owner[known], anonymized.instants[known] - anonymized.span[0]] = True
-    return told
 
 
 def _check_matcher(attack: FuzzyCounting | FuzzyCountingT) -> None:

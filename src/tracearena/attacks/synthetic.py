@@ -146,9 +146,6 @@ class SyntheticIdentification:
         """Guess the training user of each synthetic trace, here or in a cluster."""
         require_fitted(self, "transitions_")
         chains = Chains.of(synthetic)
-        return TraceGuesses(chains.users, chains.days, self._find_best_users(chains))
-
-    def _find_best_users(self, chains: Chains) -> Ints:
         known = self.transitions_
         gains = np.log(np.maximum(known.probabilities, self.unseen) / self.unseen)
         steps = known.find(chains.cells)
@@ -164,7 +161,8 @@ class SyntheticIdentification:
             return best
 
         found = run_blocks(work, block_ranges(chains.n_chains, _CHAINS_PER_BLOCK), anywhere=True)
-        return np.concatenate([np.zeros(0, np.int64), *found])
+        answers = np.concatenate([np.zeros(0, np.int64), *found])
+        return TraceGuesses(chains.users, chains.days, answers)
 
     def rate(self, synthetic: Traces) -> float:
         """Return the share of synthetic traces whose training user was found.
@@ -196,9 +194,9 @@ class MembershipResult(Result):
         Largest true positive rate minus false positive rate ([ppmtf] appendix D): what the attacker
         gains by looking. 0 is a guess, 1 is certainty, whatever the numbers of both kinds.
     accuracy
-        Largest share of right decisions. To be read beside `guess` only.
+        Largest share of right decisions. To be read next to `guess` only.
     members, non_members
-        Number of decisions about each: users × traces a user.
+        Number of decisions about each: users × traces per user.
     """
 
     advantage: float
@@ -251,7 +249,7 @@ class MembershipInference:
         the threshold, not on it; and 1,000 thresholds are tried. The published numbers need this.
     thresholds
         None finds the best threshold exactly: every sum is tried, and one above them all. A number
-        tries so many, evenly spaced from the largest of the daily minima up to, but not
+        tries this many, evenly spaced from the largest of the daily minima up to, but not
         including, the overall maximum of the sums: less than the best, and below 0 at times.
     unseen
         Probability of a transition never seen, in W_n and W_0, between 0 and 1.
@@ -308,10 +306,6 @@ class MembershipInference:
             for first, end in pairwise(limits)
             for start, stop in block_ranges(end - first, _CHAINS_PER_BLOCK)
         ]
-        found = fold_blocks(self._compute_ratios(chains, steps, starts), ranges, anywhere=True)
-        return np.array([found.values[day] for day in range(len(starts))])
-
-    def _compute_ratios(self, chains: Chains, steps: Ints, starts: Ints) -> Any:
         known, offsets = self.transitions_, chains.offsets
         bases, gains = self._bases_and_gains()
 
@@ -324,7 +318,8 @@ class MembershipInference:
             )
             return _DailyMaxima({int(np.searchsorted(starts, first, side="right")) - 1: largest})
 
-        return work
+        found = fold_blocks(work, ranges, anywhere=True)
+        return np.array([found.values[day] for day in range(len(starts))])
 
     def _bases_and_gains(self) -> tuple[Floats, Floats]:
         """Return ln W_n − ln W_0 of who never made a transition, and what who made it has more."""
@@ -341,7 +336,12 @@ class MembershipInference:
     def evaluate(self, synthetic: Traces) -> MembershipResult:
         """Attack the synthetic traces, here or in a cluster, and say how well it went."""
         statistics = self.statistics(synthetic)
-        thresholds = self._thresholds(statistics)
+        count = _LEGACY_THRESHOLDS if self.legacy_ppmtf and self.thresholds is None else self.thresholds
+        if count is None:
+            thresholds = np.append(np.unique(statistics), np.inf)
+        else:
+            low, high = float(statistics.min(axis=1).max()), float(statistics.max())
+            thresholds = low + (high - low) * np.arange(count) / count
         side: Literal["left", "right"] = "right" if self.legacy_ppmtf else "left"
         members = np.sort(statistics[:, : self.n_members_], axis=None)
         others = np.sort(statistics[:, self.n_members_ :], axis=None)
@@ -354,10 +354,3 @@ class MembershipInference:
             members=len(members),
             non_members=len(others),
         )
-
-    def _thresholds(self, statistics: Floats) -> Floats:
-        count = _LEGACY_THRESHOLDS if self.legacy_ppmtf and self.thresholds is None else self.thresholds
-        if count is None:
-            return np.append(np.unique(statistics), np.inf)
-        low, high = float(statistics.min(axis=1).max()), float(statistics.max())
-        return low + (high - low) * np.arange(count) / count

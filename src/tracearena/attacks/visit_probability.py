@@ -52,9 +52,9 @@ class VisitMatcher(Matcher):
     hours
         Use only events from the first hour up to but not including the second; None uses all.
     sampling
-        Share of the anonymized events that is used, drawn anew for each match.
+        Share of the anonymized events that is used, drawn again for each match.
     largest_set
-        Of a larger set only so many places, drawn at random, are looked at; None looks at all.
+        Of a larger set only this many places, drawn at random, are looked at; None looks at all.
     in_order
         Add the likelihoods one event after the other and let rounding break ties, as the programs
         of 2019 did.
@@ -108,9 +108,8 @@ class VisitMatcher(Matcher):
         )
 
     def _keep_hours(self, traces: AnyTraces) -> AnyTraces:
-        if self.hours is None:
-            return traces
-        return traces.keep(is_within_hours(traces.clock, traces.instants, self.hours))
+        hours = self.hours
+        return traces if hours is None else traces.keep(is_within_hours(traces.clock, traces.instants, hours))
 
     def _sample_events(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
         if self.sampling >= 1 and self.largest_set is None:
@@ -247,10 +246,10 @@ def index_visitors(reference: Traces) -> Visitors:
 
 def count_distinct_codes(traces: ObfuscatedTraces) -> Codes:
     """Count each distinct code of each pseudonym that says anything."""
-    told = ~traces.is_deleted
+    kept = ~traces.is_deleted
     lowest = -2 - len(traces.sets)
     width = len(traces.places) - lowest
-    keys = traces.user_index[told].astype(np.int64) * width + (traces.codes[told] - lowest)
+    keys = traces.user_index[kept].astype(np.int64) * width + (traces.codes[kept] - lowest)
     distinct, counts = np.unique(keys, return_counts=True)
     owner, shifted = np.divmod(distinct, width)
     offsets = np.searchsorted(owner, np.arange(traces.n_users + 1))
