@@ -22,6 +22,7 @@ from tracearena.attacks.base import (
     MatchingAttack,
     MatchingIdentification,
     MatchingInference,
+    build_answer,
     check_places,
 )
 from tracearena.attacks.bayesian import tracking
@@ -49,7 +50,7 @@ class InformedAttack(MatchingAttack):
     ----------
     mechanism
         The defence, such as ``PL(4,1)``; ``unknown`` estimates what it does from the release;
-        ``adaptive`` waits to be told (`against`), as a sweep does for each of its defences.
+        ``adaptive`` is given it later (`with_mechanism`), as a sweep does for each of its defences.
     """
 
     mechanism: str = UNKNOWN
@@ -66,17 +67,17 @@ class InformedAttack(MatchingAttack):
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether the attack has to be told its defence before it can be made."""
+        """Whether the attack has to be given its defence before it can be made."""
         return self.mechanism == ADAPTIVE
 
     def with_mechanism(self, defence: Obfuscator) -> Self:
-        """Return the same attack, fitted to the same users, told the defence that it meets."""
+        """Return the same attack, fitted to the same users, informed of the defence."""
         require_fitted(self, "matcher_")
         matcher: Any = self.matcher_
         return copy.copy(self).use(matcher.with_mechanism(defence))
 
     def _check_informed(self) -> None:
-        """Refuse an attack that was never told its defence."""
+        """Refuse an adaptive attack that was never given its defence."""
         require_fitted(self, "matcher_")
         matcher: Any = self.matcher_
         if self.is_adaptive and matcher.mechanism is None:
@@ -143,16 +144,16 @@ class BayesIdentification(EvidenceIdentification):
 
 @dataclass(kw_only=True)
 class BayesInference(LikelihoodAttack, MatchingInference):
-    """Believe in every trace that may be the user's, as far as it is certain, and answer what costs least.
+    """Mix the candidate traces of each user by their posteriors, and answer with the least expected loss.
 
-    q_{u,t}(x) = (1-ε) Σ_p W[u,p] E(y_{p,t}|x) P_{u,t}(x) / Z + ε P_{u,t}(x), where W says how sure it is
-    who is who (Sinkhorn) and P are the user's habits. The answer is
+    q_{u,t}(x) = (1-ε) Σ_p W[u,p] E(y_{p,t}|x) P_{u,t}(x) / Z + ε P_{u,t}(x), where W are the
+    posteriors of the pairs (Sinkhorn) and P the time profiles. The answer is
     argmax_c Σ_x q(x) w(x) (1 - G(x, c)), G the distance up to the limit, w the weight of sensitive places.
 
     Parameters
     ----------
     mechanism
-        As of every attack that can be told.
+        The defence, as for `InformedAttack`.
     sensitive_weight, limit_km
         How answers are scored.
     """
@@ -176,17 +177,15 @@ class BayesInference(LikelihoodAttack, MatchingInference):
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the answers for a match that is already there."""
         assert isinstance(match, BayesMatch)
-        return match.answer((self.share, self.sensitive_weight, self.limit_km), lambda: self._answer(match))
-
-    def _answer(self, match: BayesMatch) -> Traces:
         evidence = match.evidence
-        followed = tracking.keep_likeliest_traces(
-            evidence.pairs,
-            match.certainty,
-            evidence.anonymized.n_events,
-            few=self.share > 0 and not evidence.made.by_event,
-        )
-        return self.answer(evidence, followed)
+
+        def infer() -> Traces:
+            pairs, n_events = evidence.pairs, evidence.anonymized.n_events
+            few = self.share > 0 and not evidence.made.by_event
+            followed = tracking.keep_likeliest_traces(pairs, match.certainty, n_events, few=few)
+            return self.answer(evidence, followed)
+
+        return match.answer((self.share, self.sensitive_weight, self.limit_km), infer)
 
     def answer(self, evidence: Evidence, followed: tracking.CandidateTraces) -> Traces:
         """Return the answers to a release where the traces that may be each user's are given."""
@@ -208,18 +207,12 @@ class BayesInference(LikelihoodAttack, MatchingInference):
             self.limit_km,
             share=share,
         )
-        return Traces.from_dense(
-            np.asarray(table),
-            anonymized.places,
-            anonymized.clock,
-            user_ids=matcher.user_ids_,
-            first_instant=anonymized.span[0],
-        )
+        return build_answer(table, anonymized, matcher.user_ids_)
 
 
 @dataclass(kw_only=True)
 class MarkovIdentification(EvidenceIdentification):
-    """Ask where one goes from here: the trace by the user's habits, and the user by the trace's.
+    """Compare transitions: the trace under the user's Markov chain, and the user under the trace's.
 
     P_u(y|x,t) = [c_u(xy) + β((1-γ) P_{u,t}(y) + γ Q(y|x))] / (c_u(x) + β), as a ratio to what everybody
     does, in both directions. It helps where there are a few days only. Each user is taken once.
@@ -231,7 +224,7 @@ class MarkovIdentification(EvidenceIdentification):
 
 @dataclass(kw_only=True)
 class PolyaIdentification(EvidenceIdentification):
-    """Take visits as drawn with reinforcement: the tenth to a rare place surprises less than the first.
+    """Compare counts by a Pólya urn: the tenth visit to a rare place surprises less than the first.
 
     The score of user u for trace p is Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), less its normaliser:
     b_p(y) counts what the trace says, a_u(y) = Σ_x c_u(x) E(y|x) what the user's reference visits
@@ -245,12 +238,11 @@ class PolyaIdentification(EvidenceIdentification):
 
 @dataclass(kw_only=True)
 class TrackingInference(BayesInference):
-    """Follow every trace through its days: what was said before and after tells of now as well.
+    """Follow every trace through its days by a hidden Markov model, forward and backward.
 
-    A hidden Markov model: from one instant to the next people go where the population goes from
-    there (γ of the time) or where their own habits say; forward and backward through each day, then
-    the answer that costs least, as Bayes-T. What is less likely than a small share of the likeliest
-    place at an instant is left out (a beam).
+    From one instant to the next people go where the population goes from there (γ of the time) or by
+    their own time profile; then the answer with the least expected loss, as Bayes-T. Places less likely
+    than a small share of the likeliest one at an instant are left out (a beam).
     """
 
     name: ClassVar[str] = "Tracking-T"
@@ -262,10 +254,10 @@ _USERS_PER_BLOCK = 16
 
 @dataclass(kw_only=True)
 class HabitsInference(TraceInferenceAttack):
-    """Answer what the reference traces alone make the best answer, the release not even read.
+    """Answer with the least expected loss by the reference traces alone, without the release.
 
     So it is a ceiling of what any defence can be worth against an attacker with these reference
-    traces: whatever a release hides, habits are not in it. The answer at each time of day is the
+    traces: no release can hide them. The answer at each time of day is the
     place c with the least expected score, argmax_c Σ_x P_{u,t}(x) w(x) (1 - G(x, c)).
 
     Parameters
@@ -303,13 +295,7 @@ class HabitsInference(TraceInferenceAttack):
         check_same_clock(self.reference_, anonymized)
         instants = np.arange(*anonymized.span)
         table = self.answers_[:, anonymized.clock.time_of_day(instants)]
-        return Traces.from_dense(
-            table,
-            anonymized.places,
-            anonymized.clock,
-            user_ids=self.reference_.user_ids,
-            first_instant=anonymized.span[0],
-        )
+        return build_answer(table, anonymized, self.reference_.user_ids)
 
 
 def choose_profile_answers(

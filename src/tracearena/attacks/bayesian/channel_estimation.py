@@ -10,8 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from tracearena.attacks.base import Floats, Ints, Ints32
-from tracearena.attacks.bayesian import channel as emissions
-from tracearena.attacks.bayesian.channel import Channel, ObservationAlphabet
+from tracearena.attacks.bayesian.channel import (
+    Channel,
+    ObservationAlphabet,
+    build_distance_channel,
+    build_truthful_channel,
+)
 from tracearena.attacks.bayesian.pair_evidence import Evidence
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
 from tracearena.attacks.bayesian.simulated_release import SimulatedRelease, draw_observations
@@ -33,10 +37,10 @@ def estimate_mechanism(
     habits: TimeProfiles,
     seed: np.random.SeedSequence,
 ) -> SimulatedRelease:
-    """Estimate the mechanism behind a release, and rehearse it."""
+    """Estimate the mechanism behind a release, and simulate it on the reference."""
     symbols, (said,) = ObservationAlphabet.of([anonymized])
     if not (said >= 0).any() or (said >= symbols.n_places).all():
-        emission = emissions.build_truthful_channel(symbols)
+        emission = build_truthful_channel(symbols)
     else:
         emission = _estimate_channel(reference, anonymized, symbols, said, around, habits)
     return SimulatedRelease(symbols, said, (draw_observations(reference, emission, said, seed),), emission)
@@ -53,7 +57,6 @@ def _estimate_channel(
     """Match and estimate in turn, until the law changes no more."""
     rings = DistanceRings.of(reference.places)
     law = rings.initial_shares()
-    emission = emissions.build_truthful_channel(symbols)
     for _ in range(ROUNDS):
         emission = rings.build_channel(symbols, reference.places, law)
         made = SimulatedRelease(symbols, said, (), emission)
@@ -63,19 +66,16 @@ def _estimate_channel(
         weight = compute_posteriors(evidence.pairs, scores)
         user = assign_users(evidence.pairs, scores)
         sure = np.zeros(anonymized.n_users)
-        np.maximum.at(
-            sure,
-            evidence.pairs.traces,
-            np.where(evidence.pairs.users == user[evidence.pairs.traces], weight, 0),
-        )
+        trace = evidence.pairs.traces
+        np.maximum.at(sure, trace, np.where(evidence.pairs.users == user[trace], weight, 0))
         witnesses = np.argsort(-sure, kind="stable")[:ESTIMATION_TRACES]
         new = rings.maximise_likelihood(
             law, anonymized, said, witnesses, user[witnesses], habits, reference.places
         )
-        if np.abs(new - law).sum() < 0.01:
-            law = new
-            break
+        has_converged = np.abs(new - law).sum() < 0.01
         law = new
+        if has_converged:
+            break
     return rings.build_channel(symbols, reference.places, law)
 
 
@@ -94,9 +94,7 @@ class DistanceRings:
 
         points = places.points_km
         tree = KDTree(points)
-        step = (
-            float(np.median(tree.query(points, k=min(2, len(points)))[0][:, -1])) if len(points) > 1 else 1.0
-        )
+        step = float(np.median(tree.query(points, k=2)[0][:, -1])) if len(points) > 1 else 1.0
         step = min(max(step, 0.1), 2.0)
         edges = np.concatenate([[1e-6], step * (np.arange(12) + 1.25)])
         sample = points[:: max(len(points) // 500, 1)]
@@ -118,8 +116,8 @@ class DistanceRings:
         return np.asarray(law / law.sum())
 
     def build_channel(self, symbols: ObservationAlphabet, places: Places, law: Floats) -> Channel:
-        """Return the emission of a law."""
-        return emissions.build_distance_channel(symbols, places, self.edges_km, law / self.numbers)
+        """Return the channel of a law."""
+        return build_distance_channel(symbols, places, self.edges_km, law / self.numbers)
 
     def list_nearby(self, places: Places) -> tuple[Ints, Ints32, Ints]:
         """Return the places in all rings of each place but the last: offsets, places and rings."""

@@ -118,9 +118,7 @@ def find_best_pairs(
 # Pólya evidence: counts of observations.
 
 ALPHA = 3.0
-"""Visits that every user is believed to have made as the population does, before her own are counted."""
-
-_PAIRED_USERS_PER_BLOCK = 64
+"""Prior counts of every user, distributed as those of the population."""
 
 
 class ObservationCounts(NamedTuple):
@@ -212,7 +210,7 @@ class PolyaModel:
         return len(self.offsets) - 1
 
     def baseline(self, bags: ObservationCounts) -> Floats:
-        """Return the score that somebody with the habits of all would have for each trace."""
+        """Return the score that a user like the whole population would have for each trace."""
         from tracearena.attacks.bayesian._profile_kernels import score_polya_pairs
 
         scores = np.empty(len(bags.offsets) - 1)
@@ -240,63 +238,37 @@ class PolyaModel:
         baseline, said = self.baseline(bags), bags.totals.astype(np.float64)
 
         def block(first: int, stop: int) -> Floats:
-            expected = self._compute_expectation(first, stop, used, place_of)
+            expected = self.alpha[used][:, None] + self.floor[used][:, None] * self.totals[None, first:stop]
+            own = slice(self.offsets[first], self.offsets[stop])
+            user = np.repeat(np.arange(stop - first), np.diff(self.offsets[first : stop + 1]))
+            at = place_of[self.symbols[own]]
+            known = at >= 0
+            expected[at[known], user[known]] += self.values[own][known]
             scores = np.empty((n_traces, stop - first))
             score_polya_block(expected, self.totals[first:stop] + ALPHA, *occurrences, said, baseline, scores)
             return scores
 
         return block
 
-    def _compute_expectation(self, first: int, stop: int, used: Ints32, place_of: Ints) -> Floats:
-        expected = self.alpha[used][:, None] + self.floor[used][:, None] * self.totals[None, first:stop]
-        own = slice(self.offsets[first], self.offsets[stop])
-        user = np.repeat(np.arange(stop - first), np.diff(self.offsets[first : stop + 1]))
-        at = place_of[self.symbols[own]]
-        known = at >= 0
-        expected[at[known], user[known]] += self.values[own][known]
-        return expected
-
     def scores(self, bags: ObservationCounts, pairs: CandidatePairs) -> Floats:
-        """Return the log-likelihood ratio of each pair, to somebody with the habits of all."""
+        """Return the log-likelihood ratio of each pair to a user like the whole population."""
         from tracearena.attacks.bayesian._profile_kernels import score_polya_pairs
 
-        offsets, order = pairs.by_user()
-        rows = pairs.traces[order]
-        ordered = np.empty(len(order))
+        own = self.offsets, self.symbols, self.values, self.totals, self.floor, self.alpha
         baseline = self.baseline(bags)
 
-        def work(block: int, first: int, stop: int) -> None:
-            score_polya_pairs(
-                first,
-                stop,
-                offsets,
-                rows,
-                *bags,
-                self.offsets,
-                self.symbols,
-                self.values,
-                self.totals,
-                self.floor,
-                self.alpha,
-                ALPHA,
-                baseline,
-                ordered,
-            )
+        def score(first: int, stop: int, offsets: Ints, rows: Ints, scores: Floats) -> None:
+            score_polya_pairs(first, stop, offsets, rows, *bags, *own, ALPHA, baseline, scores)
 
-        run_blocks(work, block_ranges(self.n_users, _PAIRED_USERS_PER_BLOCK))
-        scores = np.empty(len(order))
-        scores[order] = ordered
-        return scores
+        return _score_by_user(pairs, score, 64)
 
 
 # Markov evidence: transitions.
 
 SHARE = 0.6
-"""γ: share of what is expected of a user's next step that all others' steps from there say."""
+"""γ: share of the population's transitions in the prior of a user's next place."""
 WEIGHT = 15.0
-"""β: steps that the expectation is worth, beside the user's own from that place."""
-
-_MARKOV_USERS_PER_BLOCK = 16
+"""β: transitions that the prior counts for, in addition to the user's own from that place."""
 
 
 class ObservationSteps(NamedTuple):
@@ -411,79 +383,36 @@ def compute_markov_scores(
     """
     from tracearena.attacks.bayesian._profile_kernels import score_markov_pairs
 
-    offsets, order = pairs.by_user()
-    rows = pairs.traces[order]
-    ordered = np.empty(len(order))
     n = len(symbols)
     begins = steps.origins < 0
     origins = np.where(begins, n, steps.origins)
     keys = origins * np.int64(n) + steps.targets
     usual = SHARE * population(steps.origins, steps.targets)
-    ends, end_of = _list_step_ends(steps, symbols, habits.clock.instants_per_day)
-    anybody = _compute_population_likelihood(ends, habits)[end_of]
-    # Where a chain begins nothing is known of steps: habits alone are compared.
-    ordinary = (1 - SHARE) * anybody + np.where(begins, 0.0, usual)
-    moves = TransitionCounts.of(model, n)
-    own = moves.offsets, moves.origins, moves.origins * np.int64(n) + moves.targets, moves.counts
-
-    def work(block: int, first: int, stop: int) -> None:
-        score_markov_pairs(
-            first,
-            stop,
-            offsets,
-            rows,
-            steps.offsets,
-            origins,
-            keys,
-            end_of,
-            WEIGHT * usual,
-            1 / ordinary,
-            *ends,
-            *own,
-            n,
-            *habits.arrays,
-            OTHERS,
-            SHARE,
-            WEIGHT,
-            ordered,
-        )
-
-    run_blocks(work, block_ranges(pairs.n_users, _MARKOV_USERS_PER_BLOCK))
-    scores = np.empty(len(order))
-    scores[order] = ordered
-    return scores
-
-
-class StepEnds(NamedTuple):
-    """Where and when steps end, each symbol at each time of day once: the places it names, and the time."""
-
-    offsets: Ints
-    places: Ints32
-    times: Ints32
-
-
-def _list_step_ends(
-    steps: ObservationSteps, symbols: ObservationAlphabet, length: int
-) -> tuple[StepEnds, Ints]:
-    """Return where steps end, and which of these is the end of each step."""
+    # Steps end at a symbol and a time of day; the places that it names are listed once for each such end.
+    length = habits.clock.instants_per_day
     distinct, end_of = np.unique(steps.targets * np.int64(length) + steps.times, return_inverse=True)
     said, times = np.divmod(distinct, length)
     sizes = np.diff(symbols.offsets)[said]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    member = np.repeat(symbols.offsets[said] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return StepEnds(offsets, symbols.members[member], times.astype(np.int32)), end_of
+    end_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    member = np.repeat(symbols.offsets[said] - end_offsets[:-1], sizes) + np.arange(end_offsets[-1])
+    ends = end_offsets, symbols.members[member], times.astype(np.int32)
+    at_place = habits.population[ends[1], np.repeat(ends[2], sizes)]
+    anybody = np.bincount(np.repeat(np.arange(len(said)), sizes), at_place, len(said))[end_of]
+    # Where a chain begins there is no transition: time profiles alone are compared.
+    ordinary = (1 - SHARE) * anybody + np.where(begins, 0.0, usual)
+    moves = TransitionCounts.of(model, n)
+    own = moves.offsets, moves.origins, moves.origins * np.int64(n) + moves.targets, moves.counts
+    chains = steps.offsets, origins, keys, end_of, WEIGHT * usual, 1 / ordinary
 
+    def score(first: int, stop: int, offsets: Ints, rows: Ints, scores: Floats) -> None:
+        score_markov_pairs(
+            first, stop, offsets, rows, *chains, *ends, *own, n, *habits.arrays, OTHERS, SHARE, WEIGHT, scores
+        )
 
-def _compute_population_likelihood(ends: StepEnds, habits: TimeProfiles) -> Floats:
-    """Return how likely anybody is at each end."""
-    times = np.repeat(ends.times, np.diff(ends.offsets))
-    owner = np.repeat(np.arange(len(ends.times)), np.diff(ends.offsets))
-    return np.asarray(np.bincount(owner, habits.population[ends.places, times], len(ends.times)), np.float64)
+    return _score_by_user(pairs, score, 16)
 
 
 # Profile evidence: times of day.
-
-_PROFILE_USERS_PER_BLOCK = 16
 
 
 class ProfileLikelihood:
@@ -497,14 +426,13 @@ class ProfileLikelihood:
         width = np.int64(len(used) * length)
         distinct, counts = np.unique(steps.owner * width + compact * length + steps.times, return_counts=True)
         owner, said = np.divmod(distinct, max(int(width), 1))
-        self.through = emission.offsets, emission.places, emission.values, emission.floor
+        through = used, emission.offsets, emission.places, emission.values, emission.floor
         ordinary = np.empty((len(used), length))
-        fill_release_profile(habits.population, used, *self.through, ordinary)
+        fill_release_profile(habits.population, *through, ordinary)
         self.n_traces = len(steps.offsets) - 1
         self.said = np.searchsorted(owner, np.arange(self.n_traces + 1)), said, counts.astype(np.float64)
         self.habits = habits.arrays
-        self.used = used
-        self.ordinary = np.log(ordinary).ravel()
+        self.through = *through, np.log(ordinary).ravel()
 
     def table(self) -> Table:
         """Return what scores all traces for some users."""
@@ -514,41 +442,37 @@ class ProfileLikelihood:
             scores = np.empty((stop - first, self.n_traces))
             offsets = np.array([0, self.n_traces], np.int64)
             for user in range(first, stop):
-                self._fill(user, user + 1, offsets, user, every, scores[user - first])
+                self._fill(user, user + 1, offsets, every, scores[user - first], user)
             return scores.T
 
         return block
 
     def scores(self, pairs: CandidatePairs) -> Floats:
         """Return the log-likelihood ratio of each pair."""
-        offsets, order = pairs.by_user()
-        rows = pairs.traces[order]
-        ordered = np.empty(len(order))
-
-        def work(block: int, first: int, stop: int) -> None:
-            self._fill(first, stop, offsets, 0, rows, ordered)
-
-        run_blocks(work, block_ranges(pairs.n_users, _PROFILE_USERS_PER_BLOCK))
-        scores = np.empty(len(order))
-        scores[order] = ordered
-        return scores
+        return _score_by_user(pairs, self._fill, 16)
 
     def _fill(
-        self, first: int, stop: int, offsets: Ints, first_listed: int, rows: Ints, scores: Floats
+        self, first: int, stop: int, offsets: Ints, rows: Ints, scores: Floats, first_listed: int = 0
     ) -> None:
         from tracearena.attacks.bayesian._profile_kernels import score_profile_pairs
 
         score_profile_pairs(
-            first,
-            stop,
-            offsets,
-            first_listed,
-            rows,
-            *self.said,
-            *self.habits,
-            OTHERS,
-            self.used,
-            *self.through,
-            self.ordinary,
-            scores,
+            first, stop, offsets, first_listed, rows, *self.said, *self.habits, OTHERS, *self.through, scores
         )
+
+
+PairScorer = Callable[[int, int, Ints, Ints, Floats], None]
+"""Writes the scores of some users' pairs: first and last user, where their pairs begin, traces, scores."""
+
+
+def _score_by_user(pairs: CandidatePairs, score: PairScorer, users_per_block: int) -> Floats:
+    """Return the score of each pair, worked out user by user."""
+    offsets, order = pairs.by_user()
+    rows, ordered, scores = pairs.traces[order], np.empty(len(order)), np.empty(len(order))
+
+    def work(block: int, first: int, stop: int) -> None:
+        score(first, stop, offsets, rows, ordered)
+
+    run_blocks(work, block_ranges(pairs.n_users, users_per_block))
+    scores[order] = ordered
+    return scores

@@ -20,7 +20,7 @@ NEARBY = 0.3
 NEARBY_KM = 0.5
 """… by e^(-distance / NEARBY_KM)."""
 OTHERS = 0.4
-"""Weight of the population's habits beside the user's own of 1."""
+"""Weight of the population's profile; the user's own has 1."""
 
 
 class ProfileArrays(NamedTuple):
@@ -76,7 +76,10 @@ class TimeProfiles:
         in_time
             How visits count for every time of day; None takes them for those of usual people.
         """
-        event, place, weight = _list_visits(traces)
+        if isinstance(traces, ObfuscatedTraces):
+            event, place, weight = traces.pairs()
+        else:
+            event, place, weight = np.arange(traces.n_events), traces.place_index, np.ones(traces.n_events)
         clock, m = traces.clock, len(traces.places)
         length = clock.instants_per_day
         time = clock.time_of_day(traces.instants[event])
@@ -133,35 +136,18 @@ class TimeProfiles:
         if profile is None:
             profile = np.empty((self.n_places, self.clock.instants_per_day))
         own = slice(self.offsets[user], self.offsets[user + 1])
-        fill_profile(
-            self.times[own],
-            self.places[own],
-            self.counts[own],
-            self.in_time,
-            self.in_space.offsets,
-            self.in_space.members,
-            self.in_space.weights,
-            self.population,
-            OTHERS,
-            profile,
-        )
+        visits = self.times[own], self.places[own], self.counts[own]
+        fill_profile(*visits, *self.arrays[4:], OTHERS, profile)
         return profile
 
     def compute_population_gains(self, around: Neighbourhoods, worth: Floats, sensitive: Floats) -> Floats:
-        """Return places × times of day: what each answer is worth by the population's habits."""
+        """Return places × times of day: what each answer is worth by the population's profile."""
         from tracearena.attacks.bayesian._profile_kernels import compute_profile_gains
 
         gains, nothing = np.empty_like(self.population), np.zeros_like(self.population)
         near = around.offsets, around.members, worth
         compute_profile_gains(self.population, nothing, nothing, 0.0, sensitive, *near, gains)
         return gains
-
-
-def _list_visits(traces: Traces | ObfuscatedTraces) -> tuple[Ints, Ints32, Floats]:
-    """Return event, place and weight of every visit."""
-    if isinstance(traces, ObfuscatedTraces):
-        return traces.pairs()
-    return np.arange(traces.n_events), traces.place_index, np.ones(traces.n_events)
 
 
 def _add_own_place(around: Neighbourhoods, spread: Floats) -> NeighbourWeights:
@@ -205,9 +191,7 @@ TEMPORAL_KERNELS = ((1.0, 0.5), (1.0, 0.3), (1.0, 0.2), (0.5, 0.3), (0.5, 0.2), 
 """A visit counts for other times of day by e^(-hours apart / the first), but for the second, which is the
 share of it that counts for the whole day alike."""
 CLEARLY = 0.01
-"""The first is kept unless another makes a visit likelier by so much, in the mean of its logarithm."""
-
-_MOST_COMPARED = 2e7
+"""The first is kept unless another raises the mean log-likelihood of a visit by more than this."""
 
 
 def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> Floats:
@@ -221,44 +205,39 @@ def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> Floats
 def fit_temporal_kernel(reference: Traces, population: Floats, others: float) -> Floats:
     """Return how a visit counts for every time of day where people are as regular as these.
 
-    Every visit of some users is foretold from their other days and from what everybody does. People
-    whose days are alike are foretold best by visits at that very time of day; where days differ, or are
-    few, visits at other times say as much.
+    Every visit of some users is predicted from their other days and from the population (leave one day
+    out). Regular people are predicted best by visits at the same time of day; where days differ, or are
+    few, visits at other times tell as much.
 
     Parameters
     ----------
     population
         Places × times of day: where everybody tends to be.
     others
-        Weight of the population beside the user's own visits of 1.
+        Weight of the population; the user's own visits have 1.
     """
     from tracearena.attacks.bayesian._profile_kernels import score_held_out_visits
 
     tables = np.stack([build_temporal_kernel(reference.clock, *one) for one in TEMPORAL_KERNELS], axis=2)
-    some = _sample_users(reference)
+    # Users all over the list, as many as can be compared by every two of their visits.
+    compared = np.diff(reference.offsets).astype(np.float64) ** 2
+    every = max(int(np.ceil(compared.sum() / 2e7)), 1)
+    some = reference.take_users(np.arange(0, reference.n_users, every))
     times, days = some.clock.time_of_day(some.instants), some.clock.day_of(some.instants)
     likely = np.zeros(len(TEMPORAL_KERNELS))
-    told = score_held_out_visits(
-        some.offsets, some.place_index, times, days, tables, population, others, likely
-    )
-    if not told:
+    visits = some.offsets, some.place_index, times, days
+    scored = score_held_out_visits(*visits, tables, population, others, likely)
+    if not scored:
         return tables[:, :, 0].copy()
-    likely /= told
+    likely /= scored
     best = int(likely.argmax()) if likely.max() - likely[0] > CLEARLY else 0
     return tables[:, :, best].copy()
-
-
-def _sample_users(reference: Traces) -> Traces:
-    """Return users all over the list, as many as can be looked at with every two of their visits."""
-    compared = np.diff(reference.offsets).astype(np.float64) ** 2
-    every = max(int(np.ceil(compared.sum() / _MOST_COMPARED)), 1)
-    return reference.take_users(np.arange(0, reference.n_users, every))
 
 
 # Neighbourhoods: the places around each place.
 
 MOST = 128
-"""Of more places around one only the nearest so many are looked at."""
+"""Only this many of the nearest places around a place are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +247,7 @@ class Neighbourhoods:
     Attributes
     ----------
     offsets, members, distance_km
-        Place ``x`` has ``members[offsets[x]:offsets[x + 1]]`` around it, so far away.
+        Place ``x`` has ``members[offsets[x]:offsets[x + 1]]`` around it, at these distances.
     """
 
     offsets: Ints
@@ -292,7 +271,7 @@ class Neighbourhoods:
         distance, near = KDTree(points).query(points, k=count, distance_upper_bound=limit_km)
         distance, near = distance.reshape(len(places), count), near.reshape(len(places), count)
         found = np.isfinite(distance)
-        # Where several places share a point, the tree may name another one in the place's own stead.
+        # Where several places share a point, the tree may name another one instead of the place itself.
         own = near == np.arange(len(places))[:, None]
         lost = ~own.any(axis=1)
         near[lost, 0], distance[lost, 0] = np.flatnonzero(lost), 0.0
@@ -300,7 +279,7 @@ class Neighbourhoods:
         return cls(offsets, near[found].astype(np.int32), distance[found])
 
     def build_weights(self, weight: Floats) -> NeighbourWeights:
-        """Put weights on the surroundings, which sum to 1 for each place."""
+        """Put weights on the neighbourhoods, which sum to 1 for each place."""
         rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         total = np.bincount(rows, weight, len(self.offsets) - 1)
         return NeighbourWeights(self.offsets, self.members, weight / total[rows])

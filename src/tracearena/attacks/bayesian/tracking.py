@@ -19,7 +19,7 @@ from tracearena.mobility.transitions import departures
 from tracearena.traces import ObfuscatedTraces, Traces
 
 SHARE = 0.85
-"""γ: share of the steps that go where the population goes from there; the others go by habit."""
+"""γ: share of the population's transitions; the rest is the user's time profile."""
 BEAM = 3e-3
 """Places less likely than this share of the likeliest one are left out at an instant; 0 keeps all."""
 IGNORED = 1e-2
@@ -27,16 +27,13 @@ IGNORED = 1e-2
 DOUBT = 0.02
 """ε: how likely it is that nothing of what was released is the user's."""
 REST = 5.0
-"""Steps from each place that are believed to lead wherever anybody is, beside those that were seen."""
+"""Prior transitions from each place, distributed as the population at that time of day."""
 FEWEST, MOST = 8, 32
-"""How many traces of a user are followed, at least and at most, …"""
+"""How many candidate traces of a user are followed, at least and at most."""
 ENOUGH = 0.95
-"""… until they are so certain to hold hers."""
-SLIGHT = 1e-3
-DISGUISED = 4
-"""How many are followed by steps at most where whole traces are disguised, …"""
-DISGUISED_SHARE = 0.6
-"""… and γ there at most: visits that were moved one by one are no steps of anybody's."""
+"""Traces are followed until their posteriors sum to this."""
+DISGUISED, DISGUISED_SHARE = 4, 0.6
+"""Most traces followed, and largest γ, where whole traces are disguised: moved visits are no transitions."""
 
 _WORK = 6.4e6
 _USERS_PER_BLOCK = 8
@@ -90,7 +87,7 @@ def keep_likeliest_traces(
     """Keep for each user her likeliest traces, up to nearly all of the certainty.
 
     With few `events` more traces can be followed. Only a `few` are where traces are disguised as a whole and
-    followed by steps: the others deceive more than they tell, and habits answer better in their stead.
+    followed by transitions: the others mislead, and time profiles answer better.
     """
     most = DISGUISED if few else int(np.clip(_WORK / max(events, 1), FEWEST, MOST))
     offsets, order = pairs.by_user()
@@ -100,7 +97,7 @@ def keep_likeliest_traces(
     before = np.cumsum(own) - own
     before -= before[offsets[user]]
     rank = np.arange(len(user)) - offsets[user]
-    kept = (rank < most) & (before < ENOUGH) & (own > SLIGHT)
+    kept = (rank < most) & (before < ENOUGH) & (own > 1e-3)
     bounds = np.searchsorted(user[kept], np.arange(pairs.n_users + 1))
     return CandidateTraces(bounds.astype(np.int64), trace[kept].astype(np.int64), own[kept])
 
@@ -125,8 +122,8 @@ def infer_places(
     from tracearena.attacks.bayesian._tracking_kernels import infer_users
 
     table = np.full((anonymized.n_users, anonymized.n_instants), NOTHING, np.int32)
-    told = said != NOTHING
-    table[anonymized.user_index[told], anonymized.instants[told] - anonymized.span[0]] = said[told]
+    kept = said != NOTHING
+    table[anonymized.user_index[kept], anonymized.instants[kept] - anonymized.span[0]] = said[kept]
     answers = np.empty((habits.n_users, anonymized.n_instants), np.int32)
     worth = np.maximum(1 - around.distance_km / limit_km, 0.0)
     common = habits.compute_population_gains(around, worth, sensitive)

@@ -33,9 +33,9 @@ _OF_EVENTS = 0.1 * np.array(
         [1.0, 1.0, 1.0, 1.0],
     ]
 )
-"""Weights of the kinds but rehearsal to choose from; picked on people of the city and on virtual users."""
+"""Weights to choose from, of all kinds but rehearsal; tuned on people of the city and on virtual users."""
 _BY_STEPS = 3
-"""The mixture that goes by steps most; half of long traces would praise it more than whole ones bear out."""
+"""The mixture with the most weight on transitions; calibration on half of long traces overrates it."""
 _OF_WHOLE_TRACES = 0.1 * np.array(
     [
         [0.1, 0.1, 1.0, 0.1, 0.1],
@@ -44,9 +44,9 @@ _OF_WHOLE_TRACES = 0.1 * np.array(
         [0.0, 0.0, 0.3, 0.0, 1.0],
     ]
 )
-"""The same against defences of whole traces, which leave times of day, or counts that rehearsals have too."""
+"""The same against defences of whole traces: times of day, and counts of simulated releases."""
 SHORT = 100
-"""Events of a user up to which she has a short trace."""
+"""Traces with up to this many events are short."""
 
 
 class BayesMatch:
@@ -57,9 +57,9 @@ class BayesMatch:
     evidence
         What speaks for each pair.
     lesson
-        The same on the reference cut in two, where the truth is known; None where it cannot be cut.
+        The calibration set: the same on the reference cut in two; None where it cannot be cut.
     weights
-        How much each kind of evidence is worth; None learns it from the lesson.
+        How much each kind of evidence is worth; None learns it on the calibration set.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class BayesMatch:
     def answer(self, settings: tuple[float, ...], infer: Callable[[], Traces]) -> Traces:
         """Return what a trace inference of these settings answers, worked out by the first who asks.
 
-        One who was told the defence and one who suspects it answer from one match, and the same.
+        An attack that knew the defence and one that detected it answer from one match, and the same.
         """
         if settings not in self._answers:
             self._answers[settings] = infer()
@@ -98,7 +98,7 @@ class BayesMatch:
         found = self.learn_kind_weights(self.lesson, truth)
         if self.lesson.made.by_event:
             return found
-        # A disguise is as wrong in a long trace as in a short one: scores grow, and are no truer for it.
+        # A disguise is as wrong in a long trace as in a short one: scores grow without being more certain.
         shorter = halve_evidence(self.lesson)
         long, short = ((one.pairs, self._weigh_evidence(one, found)) for one in (self.lesson, shorter))
         factor = estimate_length_scale(long, short, truth)
@@ -124,7 +124,7 @@ class BayesMatch:
 
     @cached_property
     def certainty(self) -> Floats:
-        """How sure it is that each pair belongs together."""
+        """The posterior of each pair."""
         return compute_posteriors(self.evidence.pairs, self.scores)
 
     @cached_property
@@ -152,7 +152,7 @@ class BayesMatch:
         return KINDS[:-1] if self.evidence.made.by_event else KINDS
 
     def _weigh_evidence(self, evidence: Evidence, weights: dict[str, float]) -> Floats:
-        # What is worth nothing need not be worked out.
+        # Evidence of weight 0 need not be computed.
         kinds = [kind for kind in self._kinds if weights[kind]] or list(self._kinds[:1])
         return np.asarray(_stack_evidence(evidence, kinds) @ np.array([weights[kind] for kind in kinds]))
 
@@ -177,17 +177,16 @@ def check_weights(weights: Any) -> None:
 # Learning the weights.
 
 POWERS = (-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
-"""Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
-FINER = (0.5,)
+"""Powers of two that a mixture is scaled by; the best one is then refined in half steps."""
 NEAR = (-1.0, -0.5, 0.0, 0.5)
 GROWTH = (-1.0, 0.0, 1.0)
 """Powers of two by which the weights of traces half as long may be larger."""
 
 CLEARLY = 0.05
-"""The first mixture is kept unless another makes the truth less surprising by so much."""
+"""The first mixture is kept unless another lowers the loss by more than this."""
 
 LEAST_CERTAIN = 0.002
-"""Traces that fit nobody's habits, whatever the weights, count as certain as this."""
+"""Lowest posterior in the loss: traces that fit nobody, whatever the weights."""
 
 ScoredPairs = tuple[CandidatePairs, Floats]
 """Pairs and the weighed evidence of each."""
@@ -208,20 +207,18 @@ def learn_weights(pairs: CandidatePairs, table: Floats, truth: Ints, mixtures: F
     if not (pairs.users == truth[pairs.traces]).any():
         return np.asarray(mixtures[0])
 
-    def scaled(mixture: Floats) -> tuple[float, Floats]:
+    def scale(mixture: Floats) -> tuple[float, Floats]:
         scores = table @ mixture
         tried = [(compute_matching_loss(pairs, 2.0**power * scores, truth, 8), power) for power in POWERS]
         least, power = min(tried, key=lambda pair: pair[0])
         return least, np.asarray(2.0**power * mixture)
 
-    first, *others = (scaled(mixture) for mixture in mixtures)
+    first, *others = (scale(mixture) for mixture in mixtures)
     least, best = min([first, *others], key=lambda pair: pair[0])
     if first[0] - least < CLEARLY:
         best = first[1]
-    for step in FINER:
-        near = [np.asarray(2.0**power * best) for power in (-step, 0.0, step)]
-        best = min(near, key=lambda weights: compute_matching_loss(pairs, table @ weights, truth, 40))
-    return best
+    near = [np.asarray(2.0**power * best) for power in (-0.5, 0.0, 0.5)]
+    return min(near, key=lambda weights: compute_matching_loss(pairs, table @ weights, truth, 40))
 
 
 def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: Ints) -> float:
@@ -237,14 +234,12 @@ def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: Ints) ->
     if not all((pairs.users == truth[pairs.traces]).any() for pairs, _ in (long, short)):
         return 1.0
 
-    def together(choice: tuple[float, float]) -> float:
+    def joint_loss(choice: tuple[float, float]) -> float:
         power, growth = choice
-        tried = ((long, 2.0**power), (short, 2.0 ** (power + growth)))
-        return sum(
-            compute_matching_loss(pairs, scale * scores, truth, 20) for (pairs, scores), scale in tried
-        )
+        tried = (*long, 2.0**power), (*short, 2.0 ** (power + growth))
+        return sum(compute_matching_loss(pairs, scale * scores, truth, 20) for pairs, scores, scale in tried)
 
-    power, growth = min(product(NEAR, GROWTH), key=together)
+    power, growth = min(product(NEAR, GROWTH), key=joint_loss)
     return float(2.0 ** (power - max(growth, 0.0)))
 
 
@@ -256,7 +251,7 @@ def compute_matching_loss(pairs: CandidatePairs, scores: Floats, truth: Ints, ro
 
 
 def double_centre(pairs: CandidatePairs, table: Floats) -> Floats:
-    """Take from every kind of evidence what speaks for a user whatever the trace, and the reverse."""
+    """Subtract row and column means from every kind of evidence, twice."""
     table = table.copy()
     traces, n_traces = pairs.traces, len(pairs.offsets) - 1
     for _ in range(2):
@@ -270,13 +265,13 @@ def double_centre(pairs: CandidatePairs, table: Floats) -> Floats:
 # Linear assignment, ranking and posteriors.
 
 DENSE = 3000
-"""Up to so many users and traces the assignment is solved on the full table."""
+"""Up to this many users and traces the assignment is solved on the full table."""
 _DECIMALS = 9
 """Scores are compared to this many decimals: the digits after them differ between processors."""
 
 
 def assign_users(pairs: CandidatePairs, scores: Floats) -> Ints:
-    """Return the user of each trace so that the sum of the scores is the largest, -1 for nobody.
+    """Return the user of each trace in the assignment with the largest sum of scores, -1 for nobody.
 
     Where pairs were left out as unlikely, a trace may stay without a user; these take, one after the
     other, what is still free.
@@ -331,7 +326,7 @@ def rank_users(pairs: CandidatePairs, scores: Floats, given: Ints) -> Ints:
     rank = np.arange(len(order)) - pairs.offsets[pairs.traces] + 1
     ranked = np.full((n_traces, LISTED + 1), NOBODY, np.int64)
     ranked[:, 0] = given
-    # Whoever was given without a pair of hers stands first all the same.
+    # A user who was assigned without a scored pair stands first all the same.
     alone = np.ones(n_traces, bool)
     alone[pairs.traces[is_given]] = False
     rank -= ~alone[pairs.traces]
@@ -343,12 +338,12 @@ def rank_users(pairs: CandidatePairs, scores: Floats, given: Ints) -> Ints:
 def compute_posteriors(
     pairs: CandidatePairs, scores: Floats, elsewhere: float = 7.0, rounds: int = 40
 ) -> Floats:
-    """Return how sure it is that each pair belongs together: Sinkhorn's doubly stochastic weights.
+    """Return the posterior of each pair: Sinkhorn's doubly stochastic weights.
 
     Parameters
     ----------
     elsewhere
-        How much less likely than the best pair it is that a trace is nobody's of those considered.
+        Log odds of the best pair of a trace against none of its candidates.
     rounds
         Sinkhorn rounds.
     """

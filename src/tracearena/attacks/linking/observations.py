@@ -15,8 +15,7 @@ from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, cell_keys, metres_per_degree
-from tracearena.traces.time import exact_local_seconds, guess_zone
-from tracearena.traces.time import local_seconds as local_seconds_of
+from tracearena.traces.time import exact_local_seconds, guess_zone, local_seconds
 
 NO_PLACE = -1
 """The place of a row that has coordinates only, or nothing at all."""
@@ -191,13 +190,10 @@ class Observations:
         """Return the number of the square that each row lies in, -1 where its place is missing."""
         cells: dict[float, Ints] = self.__dict__.setdefault("_cells", {})
         if side_m not in cells:
-            cells[side_m] = self._cell(side_m)
+            known = np.isfinite(self.latitude)
+            latitude, longitude = (np.where(known, one, 0.0) for one in (self.latitude, self.longitude))
+            cells[side_m] = np.where(known, cell_keys(latitude, longitude, side_m) + _ABOVE_ALL_KEYS, -1)
         return cells[side_m]
-
-    def _cell(self, side_m: float) -> Ints:
-        known = np.isfinite(self.latitude)
-        latitude, longitude = (np.where(known, one, 0.0) for one in (self.latitude, self.longitude))
-        return np.where(known, cell_keys(latitude, longitude, side_m) + _ABOVE_ALL_KEYS, -1)
 
     def per_user(self, values: Any) -> Floats:
         """Return the weighted mean of the rows' values of each user; NaN without rows that have one."""
@@ -218,7 +214,7 @@ def _observe_points(points: GpsTraces, zone: str | None) -> Observations:
     return Observations(
         n_users=points.n_users,
         user=points.user_index.astype(np.int64),
-        second=local_seconds_of(points.time_ms, zone),
+        second=local_seconds(points.time_ms, zone),
         millisecond=(points.time_ms % 1000).astype(np.int16),
         latitude=points.latitude,
         longitude=points.longitude,
