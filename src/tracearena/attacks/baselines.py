@@ -129,8 +129,6 @@ def _fill_reference_days(reference: Traces) -> Ints32:
 
 # Maximum knowledge: the attacker knows the days that are released.
 
-_FARTHEST_KM = 1e9
-
 
 @dataclass(kw_only=True)
 class AlignedMatcher(Matcher):
@@ -219,7 +217,7 @@ class AlignedIdentification(MatchingIdentification):
     limit_km: float = 2.0
 
     def __post_init__(self) -> None:
-        require_number("limit_km", self.limit_km, above=0, at_most=_FARTHEST_KM)
+        require_number("limit_km", self.limit_km, above=0, at_most=1e9)
 
     def matcher(self) -> AlignedMatcher:
         """Return the matcher by alignment."""

@@ -16,6 +16,7 @@ from tracearena.attacks.base import (
     NOBODY,
     Match,
     Matcher,
+    MatchingAttack,
     MatchingIdentification,
     MatchingInference,
     build_answer,
@@ -164,8 +165,27 @@ class FuzzyMatcher(Matcher):
         return weighed
 
 
+class FuzzyAttack(MatchingAttack):
+    """What FuzzyCount-R and FuzzyCount-T share: the matcher and its settings."""
+
+    weighting: Weighting
+    eta: float
+    decay: float
+    spread: Spread
+
+    def __post_init__(self) -> None:
+        require_choice("weighting", self.weighting, get_args(Weighting))
+        require_choice("spread", self.spread, get_args(Spread))
+        require_number("eta", self.eta, above=0, at_most=1e6)
+        require_number("decay", self.decay, at_least=0, at_most=1e6)
+
+    def matcher(self) -> FuzzyMatcher:
+        """Return the matcher by fuzzy counts."""
+        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
+
+
 @dataclass(kw_only=True)
-class FuzzyCounting(MatchingIdentification):
+class FuzzyCounting(FuzzyAttack, MatchingIdentification):
     """Answer the user whose fuzzily counted visits are nearest to the trace's ([contest] 5.3).
 
     Parameters
@@ -198,16 +218,9 @@ class FuzzyCounting(MatchingIdentification):
     decay: float = DECAY
     spread: Spread = "first"
 
-    def __post_init__(self) -> None:
-        _check_matcher(self)
-
-    def matcher(self) -> FuzzyMatcher:
-        """Return the matcher by fuzzy counts."""
-        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
-
 
 @dataclass(kw_only=True)
-class FuzzyCountingT(MatchingInference):
+class FuzzyCountingT(FuzzyAttack, MatchingInference):
     """Match by fuzzy counting, undo the obfuscation, put frequent places first ([contest] 5.3).
 
     Where a user was at one place at the same time of day on enough reference days, that place is
@@ -237,12 +250,8 @@ class FuzzyCountingT(MatchingInference):
     matcher_: FuzzyMatcher = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_matcher(self)
+        super().__post_init__()
         require_number("frequent", self.frequent, at_least=0, at_most=1)
-
-    def matcher(self) -> FuzzyMatcher:
-        """Return the matcher by fuzzy counts."""
-        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
 
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the inferred traces for a match that is already there."""
@@ -278,10 +287,3 @@ def find_frequent_places(reference: Traces) -> tuple[NDArray[np.int32], NDArray[
     share[moment[first]] = counts[first] / max(days, 1)
     shape = reference.n_users, clock.instants_per_day
     return usual.reshape(shape), share.reshape(shape)
-
-
-def _check_matcher(attack: FuzzyCounting | FuzzyCountingT) -> None:
-    require_choice("weighting", attack.weighting, get_args(Weighting))
-    require_choice("spread", attack.spread, get_args(Spread))
-    require_number("eta", attack.eta, above=0, at_most=1e6)
-    require_number("decay", attack.decay, at_least=0, at_most=1e6)

@@ -24,8 +24,6 @@ _DEEP_NIGHT_S = 3 * 3600
 _BASE_M = 60.0
 """Length of the way by which a heading is measured; half of it is the least."""
 _MOST_POINTS = 60
-_LONGEST_STEP_M = 150.0
-_UNKNOWN_STEP_M = 50.0
 
 
 @dataclass(frozen=True)
@@ -106,11 +104,11 @@ def _measure_end(xy: Floats, trajectory: Ints32, at: int, side: int) -> tuple[Fl
     ):
         stop += side
     if stop == at:
-        return np.zeros(2), _UNKNOWN_STEP_M
+        return np.zeros(2), 50.0
     way = xy[at] - xy[stop]
     length = float(np.hypot(*way))
     step = float(np.hypot(*(xy[at + side] - xy[at])))
-    return (way / length if length >= _BASE_M / 2 else np.zeros(2)), min(step, _LONGEST_STEP_M)
+    return (way / length if length >= _BASE_M / 2 else np.zeros(2)), min(step, 150.0)
 
 
 # Homes, from where the released trips stop.
@@ -118,13 +116,11 @@ def _measure_end(xy: Floats, trajectory: Ints32, at: int, side: int) -> tuple[Fl
 _PER_END = 1.5
 """Log likelihood of an end that lies on a circle against one that lies anywhere."""
 _TOLERANCE_M = 8.0
-_BEYOND_M = 15.0
 _STREET_M = 20.0
 """How far from the straight continuation of a trip a home is thought to be."""
 _BEND = 0.15
 """Likelihood of homes off the continuation, against those on it."""
 _SAME_EXIT_M = 40.0
-_MOST_EXITS = 3
 _CELLS = 40
 """Cells of the attacker's map a radius."""
 _FINEST_M = 10.0
@@ -229,7 +225,7 @@ class _HomeMap:
             ahead = (self.cells - at) @ heading
             aside = (self.cells - at) @ np.array([-heading[1], heading[0]])
             near = np.exp(-0.5 * (aside / _STREET_M) ** 2) * (ahead > 0)
-            along += np.log(_BEND + near) * np.sqrt(min(times, _MOST_EXITS))
+            along += np.log(_BEND + near) * np.sqrt(min(times, 3))
         home *= np.exp(along - along.max()).reshape(self.shape)
         found = fftconvolve(home, _build_disc(within_m, self.step_m), mode="same").ravel()
         best = self.cells[found >= 0.999 * found.max()]
@@ -241,7 +237,7 @@ class _HomeMap:
         for end, step in zip(self.ends.xy, self.ends.step_m, strict=True):
             apart = np.hypot(*(middles - end).T) - self.radius_m
             beyond = np.maximum(apart - step - _TOLERANCE_M, 0)
-            count += np.where(apart < -_TOLERANCE_M, 0, np.exp(-beyond / _BEYOND_M))
+            count += np.where(apart < -_TOLERANCE_M, 0, np.exp(-beyond / 15.0))
         nearest = self.tree.query(middles)[0]
         return np.asarray(count - np.clip((self.radius_m - 3 - nearest) / 5, 0, 10))
 

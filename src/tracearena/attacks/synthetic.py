@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.base import Floats, Ints
+from tracearena.attacks.base import TIE, Floats, Ints
 from tracearena.checks import require_fitted, require_number, require_switch, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, fold_blocks, run_blocks
@@ -75,7 +75,6 @@ class Chains(NamedTuple):
 # Re-identification: whose training trace was a synthetic trace made from?
 
 _CHAINS_PER_BLOCK = 256
-_TIE = 1e-9
 
 
 class TraceGuesses(NamedTuple):
@@ -156,7 +155,7 @@ class SyntheticIdentification:
 
             best = np.zeros(stop - first, np.int64)
             find_likeliest_users(
-                first, stop, offsets, steps, known.offsets, known.users, gains, known.n_users, _TIE, best
+                first, stop, offsets, steps, known.offsets, known.users, gains, known.n_users, TIE, best
             )
             return best
 
@@ -180,8 +179,6 @@ class SyntheticIdentification:
 
 
 # Membership inference: was a person in the training data?
-
-_LEGACY_THRESHOLDS = 1000
 
 
 @dataclass(frozen=True)
@@ -336,7 +333,7 @@ class MembershipInference:
     def evaluate(self, synthetic: Traces) -> MembershipResult:
         """Attack the synthetic traces, here or in a cluster, and say how well it went."""
         statistics = self.statistics(synthetic)
-        count = _LEGACY_THRESHOLDS if self.legacy_ppmtf and self.thresholds is None else self.thresholds
+        count = 1000 if self.legacy_ppmtf and self.thresholds is None else self.thresholds
         if count is None:
             thresholds = np.append(np.unique(statistics), np.inf)
         else:

@@ -95,17 +95,9 @@ class VisitMatcher(Matcher):
     def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: Floats) -> None:
         from tracearena.attacks._kernels import add_visit_likelihoods_in_order
 
-        add_visit_likelihoods_in_order(
-            first,
-            first + len(scores),
-            seen.offsets,
-            seen.codes,
-            *self.visitors_[:3],
-            seen.sets.offsets,
-            seen.sets.members,
-            UNSEEN,
-            scores,
-        )
+        events = first, first + len(scores), seen.offsets, seen.codes
+        sets = seen.sets.offsets, seen.sets.members
+        add_visit_likelihoods_in_order(*events, *self.visitors_[:3], *sets, UNSEEN, scores)
 
     def _keep_hours(self, traces: AnyTraces) -> AnyTraces:
         hours = self.hours

@@ -29,9 +29,6 @@ PRIOR = 30.0
 nearly the same share of people."""
 LARGEST_CORRELATION = 0.98
 
-_PEOPLE_PER_BLOCK = 64
-_DIRECT_BINS = 4_000_000
-
 
 @dataclass(frozen=True, eq=False)
 class ComparisonSide:
@@ -176,7 +173,7 @@ class BinCounts:
                 first, stop, pairs.offsets, pairs.traces, *seen, *known, without, *rows, alpha, PRIOR, ordered
             )
 
-        run_blocks(work, block_ranges(len(self.n_known), _PEOPLE_PER_BLOCK))
+        run_blocks(work, block_ranges(len(self.n_known), 64))
         scores = np.empty(len(ordered))
         scores[pairs.order] = ordered
         return scores
@@ -195,7 +192,7 @@ def _effective_counts(rows: Floats) -> Floats:
 def _number_shared_bins(seen: Ints, known: Ints) -> tuple[int, tuple[Ints, Ints]]:
     """Number the bins that occur on both sides; others get -1."""
     high = max(int(seen.max(initial=0)), int(known.max(initial=0)))
-    if high < _DIRECT_BINS:
+    if high < 4_000_000:
         present = np.zeros((2, high + 1), bool)
         present[0, seen], present[1, known] = True, True
         both = present.all(axis=0)
@@ -261,8 +258,6 @@ PENALTY_OF_EVENTS, PENALTY_OF_POINTS = 3.0, 100.0
 tell everybody apart, and weights would grow without end. Chosen on check-ins of the city and on the fleet
 (seeds 98 and 99)."""
 _ROUNDS = 60
-_TOLERANCE = 1e-5
-_SINKHORN_ROUNDS = 20
 _NOTHING = 1e-9
 
 
@@ -347,7 +342,7 @@ def learn_weights(tables: Tables, penalty: float) -> Floats:
     with one_library_thread():
         found = minimize(
             _MatchingLoss(tables, penalty), np.full(n_kinds, 1 / n_kinds), jac=True, method="L-BFGS-B",
-            bounds=[(0, None)] * n_kinds, options={"maxiter": _ROUNDS, "ftol": _TOLERANCE},
+            bounds=[(0, None)] * n_kinds, options={"maxiter": _ROUNDS, "ftol": 1e-5},
         )  # fmt: skip
     # Further digits are not what the tolerance allows to know, and differ between processors.
     return np.asarray(found.x).round(3)
@@ -376,7 +371,7 @@ class _MatchingLoss:
         self.of_trace = -(scores + self.of_person).max(axis=1)
         table = np.exp(scores + self.of_trace[:, None] + self.of_person)
         across = np.ones(n)
-        for _ in range(_SINKHORN_ROUNDS):
+        for _ in range(20):
             down = 1 / (table @ across)
             across = 1 / np.maximum(down @ table, 1e-200)
         table *= down[:, None] * across
