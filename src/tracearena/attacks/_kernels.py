@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 @njit(cache=True, nogil=True)
 def cut_by_sets(item_offsets: Array, item_codes: Array, bounds: Array, most: int) -> Array:
-    """Cut the traces into parts whose sets have together at most so many visitors, or of one trace each.
+    """Cut the traces into parts whose sets have together at most `most` visitors, or of one trace each.
 
     Codes from -2 on downwards are sets; ``bounds[s]`` is the number of visitors of set s. Returns where
     parts begin, and the number of traces.
@@ -104,7 +104,7 @@ def add_visit_likelihoods_in_order(
 ) -> None:
     """Add the log-likelihoods event by event, as the programs of 2019 did.
 
-    The sum is the same as that of `overlap.find_best_candidates` but for a constant and for rounding, which
+    The sum is the same as that of `find_best_candidates` but for a constant and for rounding, which
     decides between users who are equally likely.
     """
     n_users = scores.shape[1]
@@ -310,7 +310,7 @@ def _add_shared(
 ) -> int:
     """Add what the users of a tile share with a trace, note whom that touches, and return how many they are.
 
-    Nothing that is added may be negative, so whoever is touched is not at 0 any more.
+    Nothing that is added may be negative, so a user who is touched is not at 0 any more.
     """
     n_touched = 0
     for item in range(len(item_keys)):

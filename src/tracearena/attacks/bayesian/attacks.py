@@ -195,18 +195,10 @@ class BayesInference(LikelihoodAttack, MatchingInference):
         if self.limit_km != matcher.limit_km:
             around = Neighbourhoods.of(reference.places, self.limit_km)
         share = self.share if evidence.made.by_event else min(self.share, tracking.DISGUISED_SHARE)
-        table = tracking.infer_places(
-            anonymized,
-            evidence.made.said,
-            evidence.made.emission,
-            evidence.habits,
-            around,
-            tracking.PopulationMovement.of(reference),
-            followed,
-            weigh_sensitive_places(reference, self.sensitive_weight),
-            self.limit_km,
-            share=share,
-        )
+        made, movement = evidence.made, tracking.PopulationMovement.of(reference)
+        release, model = (anonymized, made.said, made.emission), (evidence.habits, around, movement)
+        worth = weigh_sensitive_places(reference, self.sensitive_weight)
+        table = tracking.infer_places(*release, *model, followed, worth, self.limit_km, share=share)
         return build_answer(table, anonymized, matcher.user_ids_)
 
 

@@ -260,7 +260,7 @@ def _compute_laplace_shifts(epsilon: float, places: Places) -> tuple[Ints, Ints,
     """Return by how many rows and columns noise moves an event, and how likely each shift is.
 
     The probability of a cell is the density's mean over a fine net of its points; noise that is wide
-    beside the cells is laid out on points of equal probability.
+    compared with the cells is laid out on points of equal probability.
     """
     grid = places.grid
     assert grid is not None

@@ -131,8 +131,8 @@ class ObservationCounts(NamedTuple):
     @classmethod
     def of(cls, owner: Ints32, symbols: Ints32, n_traces: int, n_symbols: int) -> ObservationCounts:
         """Count the symbols of every trace; an event that says nothing does not count."""
-        told = symbols != NOTHING
-        keys = owner[told].astype(np.int64) * n_symbols + symbols[told]
+        kept = symbols != NOTHING
+        keys = owner[kept].astype(np.int64) * n_symbols + symbols[kept]
         distinct, counts = np.unique(keys, return_counts=True)
         traces, said = np.divmod(distinct, max(n_symbols, 1))
         offsets = np.searchsorted(traces, np.arange(n_traces + 1))
@@ -172,21 +172,15 @@ class PolyaModel:
         from scipy.sparse import csr_array
 
         n_symbols = len(emission.floor)
-        by_symbol = csr_array(
-            (emission.values, emission.places, emission.offsets), shape=(n_symbols, n_places)
-        )
-        made = csr_array(
-            (visits.counts.astype(np.float64), visits.symbols, visits.offsets),
-            shape=(len(visits.offsets) - 1, n_places),
-        )
-        expected = (made @ by_symbol.T.tocsr()).tocsr()
+        through = emission.values, emission.places, emission.offsets
+        by_symbol = csr_array(through, shape=(n_symbols, n_places))
+        counts = visits.counts.astype(np.float64), visits.symbols, visits.offsets
+        by_user = csr_array(counts, shape=(len(visits.offsets) - 1, n_places))
+        expected = (by_user @ by_symbol.T.tocsr()).tocsr()
         expected.sort_indices()
+        offsets, symbols = expected.indptr.astype(np.int64), expected.indices.astype(np.int32)
         return cls._with_prior(
-            expected.indptr.astype(np.int64),
-            expected.indices.astype(np.int32),
-            expected.data,
-            visits.totals.astype(np.float64),
-            emission.floor,
+            offsets, symbols, expected.data, visits.totals.astype(np.float64), emission.floor
         )
 
     @classmethod
@@ -292,18 +286,14 @@ class ObservationSteps(NamedTuple):
         cls, owner: Ints32, instants: Ints32, symbols: Ints32, clock: Clock, n_traces: int
     ) -> ObservationSteps:
         """Join successive events of a day."""
-        told = np.flatnonzero(symbols != NOTHING)
-        owner, instants, said = owner[told], instants[told], symbols[told]
-        follows = np.zeros(len(told), bool)
-        follows[1:] = (
-            (np.diff(owner) == 0) & (np.diff(instants) == 1) & (np.diff(clock.day_of(instants)) == 0)
-        )
-        origins = np.where(follows, np.concatenate([[-1], said[:-1]])[: len(said)], -1)
-        offsets = np.searchsorted(owner, np.arange(n_traces + 1))
-        times = clock.time_of_day(instants)
-        return cls(
-            offsets.astype(np.int64), origins.astype(np.int32), said.astype(np.int32), times.astype(np.int32)
-        )
+        kept = np.flatnonzero(symbols != NOTHING)
+        owner, instants, said = owner[kept], instants[kept], symbols[kept]
+        follows = np.zeros(len(kept), bool)
+        day = clock.day_of(instants)
+        follows[1:] = (np.diff(owner) == 0) & (np.diff(instants) == 1) & (np.diff(day) == 0)
+        origins = np.where(follows, np.concatenate([[-1], said[:-1]])[: len(said)], -1).astype(np.int32)
+        offsets = np.searchsorted(owner, np.arange(n_traces + 1)).astype(np.int64)
+        return cls(offsets, origins, said.astype(np.int32), clock.time_of_day(instants).astype(np.int32))
 
     @property
     def owner(self) -> Ints:
@@ -328,13 +318,8 @@ class TransitionCounts(NamedTuple):
         distinct, counts = np.unique(keys, return_counts=True)
         rest, targets = np.divmod(distinct, n)
         users, origins = np.divmod(rest, n)
-        offsets = np.searchsorted(users, np.arange(len(steps.offsets)))
-        return cls(
-            offsets.astype(np.int64),
-            origins.astype(np.int32),
-            targets.astype(np.int32),
-            counts.astype(np.float64),
-        )
+        offsets = np.searchsorted(users, np.arange(len(steps.offsets))).astype(np.int64)
+        return cls(offsets, origins.astype(np.int32), targets.astype(np.int32), counts.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)

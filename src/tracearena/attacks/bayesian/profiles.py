@@ -96,17 +96,8 @@ class TimeProfiles:
         np.add.at(table, (places, times), counts)
         population = _smooth_population(table, in_time, in_space)
         offsets = np.searchsorted(users, np.arange(traces.n_users + 1)).astype(np.int64)
-        return cls(
-            m,
-            clock,
-            offsets,
-            times.astype(np.int32),
-            places.astype(np.int32),
-            counts.astype(np.float64),
-            in_time,
-            in_space,
-            population,
-        )
+        visits = offsets, times.astype(np.int32), places.astype(np.int32), counts.astype(np.float64)
+        return cls(m, clock, *visits, in_time, in_space, population)
 
     @classmethod
     def with_fitted_kernel(cls, reference: Traces, around: Neighbourhoods) -> TimeProfiles:

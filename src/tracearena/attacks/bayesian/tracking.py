@@ -72,13 +72,8 @@ class PopulationMovement(NamedTuple):
         distinct, counts = np.unique(keys, return_counts=True)
         origin, target = np.divmod(distinct, max(m, 1))
         total = np.bincount(origin, counts, m) + REST
-        offsets = np.searchsorted(origin, np.arange(m + 1))
-        return cls(
-            offsets.astype(np.int64),
-            target.astype(np.int32),
-            counts / total[origin],
-            np.asarray(REST / total),
-        )
+        offsets = np.searchsorted(origin, np.arange(m + 1)).astype(np.int64)
+        return cls(offsets, target.astype(np.int32), counts / total[origin], np.asarray(REST / total))
 
 
 def keep_likeliest_traces(
