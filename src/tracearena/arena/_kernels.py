@@ -1,4 +1,4 @@
-"""Compiled loops of the linker."""
+"""Compiled loops of uniqueness: draws of known points, and who explains them best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Synthetic traces against attackers who know the training traces, and who know other days only."""
+"""Attackers with maximum and partial knowledge.
+
+`attack_synthetic` attacks synthetic traces with either; the other functions say what an attacker of a sweep
+knows and which attacks make sense for him.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import to_comparable_ids
 
 ATTACKS = ("VisitProb-R", "Bayes-R")
-"""Attacks on all traces of a synthetic user together, beside the paper's on each trace."""
+"""Attacks on all traces of a synthetic user together, besides the paper's on each trace."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +99,7 @@ def attack_synthetic(
     )
 
 
-# What an attacker knows beside the release: other days of the same people, or the very days
-# released.
-
+# What an attacker knows besides the release.
 
 Knowledge = Literal["partial", "maximum"]
 """``partial``: the reference traces; ``maximum``: the original traces themselves ([contest] section 3.2)."""
@@ -110,9 +112,9 @@ def select_known_traces(knowledge: Knowledge, reference: Traces, original: Trace
 
 
 def select_attacks(knowledge: Knowledge, names: Sequence[str]) -> list[str]:
-    """Return the attacks that are made: whoever knows the originals can only be asked who is who.
+    """Return the attacks that are made: an attacker who knows the originals can only re-identify.
 
-    He is not held to the attacks named: `Aligned-R`, made for him, is always among them.
+    With maximum knowledge `Aligned-R`, made for it, is always among them.
 
     [contest] section 3.2, remark 3: "we cannot evaluate the attribute inference risk in the
     maximum-knowledge attacker model".

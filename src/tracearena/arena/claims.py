@@ -1,4 +1,7 @@
-"""What a picture is said to show, and whether it does."""
+"""Claims of papers, tested on the data at hand.
+
+A `ClaimResult` says whether a statement holds here and the number behind it; figures print it as their title.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +85,7 @@ def report_findings(findings: Iterable[ClaimResult], tell: Tell | None) -> None:
             tell(finding)
 
 
-# What [contest] taught, tested on the releases at hand.
-
+# Claims of [contest], tested on the releases at hand.
 
 STRONG = 0.7
 """Correlation from which two scores are said to go together; [contest] Figure 9 has 0.895."""
@@ -132,10 +134,10 @@ def check_shuffling_hides_names(rows: Sequence[SweepRow]) -> ClaimResult:
     row, of the release with the fewest traces shuffled).
     """
     statement = "shuffling whole traces hides who is who, and hides nothing else"
-    cheats = sorted(
-        (row for row in _keep_scored(rows) if row.defence.startswith("Cheat(")), key=_shuffle_share
-    )
-    plain = [row for row in _keep_scored(rows) if row.defence == "No"] or cheats[:1]
+    scored = _keep_scored(rows)
+    cheats = [row for row in scored if row.defence.startswith("Cheat(")]
+    cheats.sort(key=lambda row: float(row.defence.partition("(")[2].rstrip(")")))
+    plain = [row for row in scored if row.defence == "No"] or cheats[:1]
     if not cheats or plain[0] is cheats[-1]:
         return ClaimResult(statement, False, "no two releases to compare", None)
     (before_r, before_t), (after_r, after_t) = plain[0].scores.minima, cheats[-1].scores.minima
@@ -159,13 +161,8 @@ def check_privacy_costs_utility(rows: Sequence[SweepRow]) -> ClaimResult:
     statement = "the more the data is changed, the less it tells of people's whereabouts"
     if found is None:
         return ClaimResult(statement, False, "the correlation is not defined", None)
-    told = f"R of usefulness and privacy = {found:.2f}, it takes {-STRONG:g}"
-    return ClaimResult(statement, found <= -STRONG, told, found)
-
-
-def _shuffle_share(row: SweepRow) -> float:
-    """Return the share of traces that Cheat shuffles."""
-    return float(row.defence.partition("(")[2].rstrip(")"))
+    measured = f"R of usefulness and privacy = {found:.2f}, it takes {-STRONG:g}"
+    return ClaimResult(statement, found <= -STRONG, measured, found)
 
 
 def _keep_scored(rows: Sequence[SweepRow]) -> list[SweepRow]:

@@ -1,4 +1,8 @@
-"""Many attacks on one release, sharing the work they have in common."""
+"""Many attacks on one release, sharing the work they have in common.
+
+Attacks whose matchers are equal are fitted once and answer from one match. `strongest` runs every attack of
+the catalogue.
+"""
 
 from __future__ import annotations
 
@@ -40,16 +44,16 @@ ADAPTIVE_ATTACKS = (
     "Bayes-T(adaptive)",
     "Tracking-T(adaptive)",
 )
-"""Attackers who run the very defence that they meet on what they know."""
+"""Attackers who know the defence and run it on the reference traces."""
 
 UNINFORMED_ATTACKS = ("Polya-R", "Markov-R", "Bayes-R", "Link-R", "Bayes-T", "Tracking-T", "Habits-T")
-"""Attackers who weigh all they know without a word on the defence."""
+"""Attackers who weigh all they know without knowing the defence."""
 
 KNOWING_ATTACKS = ("Aligned-R",)
-"""Attacks of whoever knows the very days that are released; of other days they make nothing."""
+"""Attacks for maximum knowledge, the days that are released; they make nothing of other days."""
 
 STRONGEST_ATTACKS = (*UNINFORMED_ATTACKS, *ADAPTIVE_ATTACKS)
-"""Attackers who weigh all they know, without a word on the defence and with it."""
+"""Attackers who weigh all they know, without knowing the defence and with it."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +112,8 @@ class Ensemble:
     Parameters
     ----------
     attacks
-        Attacks of both kinds, with different names. One that waits to be told its defence, such as
-        ``Bayes-T(adaptive)``, runs the defence that `score` is given on the reference traces.
+        Attacks of both kinds, with different names. An adaptive one, such as ``Bayes-T(adaptive)``, runs
+        the defence that `score` is given on the reference traces.
     sensitive_weight, limit_km
         How trace inference is scored. The attacks keep the settings that they were made with
         (`make_attacks` passes these on).
@@ -122,7 +126,13 @@ class Ensemble:
         self.sensitive_weight = sensitive_weight
         self.limit_km = limit_km
         for attack in self.attacks:
-            _check_attack(attack)
+            if not isinstance(attack, Algorithm):
+                raise ParameterError(
+                    f"{attack!r} is no attack: derive its class from ReidentificationAttack or "
+                    "TraceInferenceAttack"
+                )
+            catalogue.check_class(type(attack))
+            catalogue.refuse_other_kind(str(attack), attack.kind, ATTACK_KINDS)
         names = [str(attack) for attack in self.attacks]
         if len(set(names)) != len(names):
             raise ParameterError(f"an attack is named twice: {', '.join(names)}")
@@ -139,17 +149,14 @@ class Ensemble:
         for attack in self.attacks:
             if isinstance(attack, (MatchingIdentification, MatchingInference)):
                 with validation.attribute_errors(attack, "fit"):
-                    attack.use(self._fit_once(attack.matcher(), reference))
+                    wanted = attack.matcher()
+                    shared = next((known for known in self.matchers_ if known == wanted), None)
+                    if shared is None:
+                        self.matchers_.append(wanted.fit(reference))
+                    attack.use(wanted if shared is None else shared)
             else:
                 validation.run_fit(attack, reference)
         return self
-
-    def _fit_once(self, wanted: Matcher, reference: Traces) -> Matcher:
-        for matcher in self.matchers_:
-            if matcher == wanted:
-                return matcher
-        self.matchers_.append(wanted.fit(reference))
-        return wanted
 
     def answers(
         self, anonymized: ObfuscatedTraces, *, defence: Obfuscator | None = None, seed: SeedLike = None
@@ -164,19 +171,14 @@ class Ensemble:
             yield attack, answer
 
     def score(
-        self,
-        original: Traces,
-        release: Release,
-        *,
-        defence: Obfuscator | None = None,
-        seed: SeedLike = None,
+        self, original: Traces, release: Release, *, defence: Obfuscator | None = None, seed: SeedLike = None
     ) -> AttackScores:
         """Attack a release and compare with the truth; an attack that fails leaves the others alone.
 
         Parameters
         ----------
         defence
-            What made the release, for the attacks that wait to be told; without it they fail.
+            What made the release, for the adaptive attacks; without it they fail.
         """
         found: dict[str, float] = {}
         failed: dict[str, str] = {}
@@ -204,9 +206,9 @@ class Ensemble:
         A match is kept as long as attacks answer from it, and no longer: it is the largest thing here.
         """
         root = seed_sequence(seed)
-        for attack, told, match in self._match_attacks(anonymized, defence, root):
+        for attack, informed, match in self._match_attacks(anonymized, defence, root):
             try:
-                yield attack, self._answer(told, anonymized, match, derive_seed(root, attack))
+                yield attack, self._answer(informed, anonymized, match, derive_seed(root, attack))
             except TracearenaError as error:
                 yield attack, error
 
@@ -219,17 +221,17 @@ class Ensemble:
         nobody else. An attack without a matcher names one user. Others than re-identification are left out.
         """
         root = seed_sequence(seed)
-        for attack, told, match in self._match_attacks(anonymized, defence, root):
+        for attack, informed, match in self._match_attacks(anonymized, defence, root):
             if not isinstance(attack, ReidentificationAttack):
                 continue
             try:
-                table = self._answer(told, anonymized, match, derive_seed(root, attack))
+                table = self._answer(informed, anonymized, match, derive_seed(root, attack))
             except TracearenaError as error:
                 yield attack, error
                 continue
-            if match is not None and isinstance(told, MatchingIdentification):
+            if match is not None and isinstance(informed, MatchingIdentification):
                 assert not isinstance(match, TracearenaError)
-                yield attack, told.rank_from(match)
+                yield attack, informed.rank_from(match)
             else:
                 assert isinstance(table, IdTable)
                 yield attack, find_positions(table.user_ids, self.reference_.user_ids)[:, None]
@@ -237,7 +239,7 @@ class Ensemble:
     def _match_attacks(
         self, anonymized: ObfuscatedTraces, defence: Obfuscator | None, root: np.random.SeedSequence
     ) -> Iterator[tuple[Attack, Attack | TracearenaError, Match | TracearenaError | None]]:
-        """Give every attack, itself told the defence, and the match that it answers from, if it has one."""
+        """Give every attack, itself informed of the defence, and the match that it answers from, if any."""
         for matcher, sharing in group_by_matcher(self.attacks, anonymized, defence, root):
             match: Match | TracearenaError | None = None
             if isinstance(matcher, TracearenaError):
@@ -248,8 +250,8 @@ class Ensemble:
                         match = matcher.match(anonymized, seed=derive_seed(root, matcher))
                 except TracearenaError as error:
                     match = error
-            for attack, told in sharing:
-                yield attack, told, match
+            for attack, informed in sharing:
+                yield attack, informed, match
 
     def _answer(
         self,
@@ -330,8 +332,8 @@ def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
 def attack_names(chosen: Sequence[str]) -> list[str]:
     """Return the names that a choice of attacks stands for, each once.
 
-    ``samples`` are the six of 2019, ``strongest`` those that weigh all they know, told and untold, and
-    ``all`` is everything in the catalogue with those who run the defence on the reference.
+    ``samples`` are the six of 2019, ``strongest`` those that weigh all they know, informed and
+    uninformed, and ``all`` is everything in the catalogue with those who run the defence on the reference.
 
     >>> attack_names(["samples", "Replay-T"])[-2:]
     ['HomeProb-T', 'Replay-T']
@@ -340,15 +342,6 @@ def attack_names(chosen: Sequence[str]) -> list[str]:
     if "all" in chosen:
         sets["all"] = [*all_attacks(), *ADAPTIVE_ATTACKS]
     return list(dict.fromkeys(name for one in chosen for name in sets.get(one, [one])))
-
-
-def _check_attack(attack: Attack) -> None:
-    if not isinstance(attack, Algorithm):
-        raise ParameterError(
-            f"{attack!r} is no attack: derive its class from ReidentificationAttack or TraceInferenceAttack"
-        )
-    catalogue.check_class(type(attack))
-    catalogue.refuse_other_kind(str(attack), attack.kind, ATTACK_KINDS)
 
 
 def all_attacks() -> list[str]:
@@ -361,12 +354,11 @@ def _find_lowest(scores: dict[str, float]) -> str | None:
     return min(scores, key=scores.__getitem__, default=None)
 
 
-# Which attacks answer from one match: those whose matchers are equal, or turn out to be.
-
+# Groups of attacks that answer from one match.
 
 Attack = ReidentificationAttack | TraceInferenceAttack
 Sharing = list[tuple[Attack, Attack | TracearenaError]]
-"""Attacks, each beside itself told the defence, or the error that it ended with."""
+"""Attacks, each with itself informed of the defence, or the error that it ended with."""
 Group = tuple[Matcher | TracearenaError | None, Sharing]
 """A matcher, or the error that it ended with, and the attacks that answer from it."""
 
@@ -379,20 +371,26 @@ def group_by_matcher(
 ) -> list[Group]:
     """Group attacks by the matcher that they answer from; those without one are a group too.
 
-    Who suspects the very defence that another was told is no different from that other: they are one group.
+    An attack that detects the defence which another one was given is equal to it: they are one group.
     """
     groups: list[Group] = []
     for attack in attacks:
         try:
-            told: Attack | TracearenaError = _inform_attack(attack, defence)
+            informed: Attack | TracearenaError = _inform_attack(attack, defence)
         except TracearenaError as error:
-            told = error
-        matcher = told.matcher_ if isinstance(told, (MatchingIdentification, MatchingInference)) else None
-        _add_to_group(groups, matcher, [(attack, told)])
-    settled: list[Group] = []
-    for known, sharing in groups:
-        _add_to_group(settled, _detect_mechanism(known, anonymized, root), sharing)
-    return settled
+            informed = error
+        own = informed.matcher_ if isinstance(informed, (MatchingIdentification, MatchingInference)) else None
+        _add_to_group(groups, own, [(attack, informed)])
+    merged: list[Group] = []
+    for matcher, sharing in groups:
+        if isinstance(matcher, Matcher):
+            try:
+                with validation.attribute_errors(matcher, "with_detected_mechanism"):
+                    matcher = matcher.with_detected_mechanism(anonymized, seed=derive_seed(root, matcher))
+            except TracearenaError as error:
+                matcher = error
+        _add_to_group(merged, matcher, sharing)
+    return merged
 
 
 def derive_seed(root: np.random.SeedSequence, who: Attack | Matcher) -> np.random.SeedSequence:
@@ -401,26 +399,13 @@ def derive_seed(root: np.random.SeedSequence, who: Attack | Matcher) -> np.rando
 
 
 def _inform_attack(attack: Any, defence: Obfuscator | None) -> Any:
-    """Return an attack that is ready: one that waits is told the defence."""
+    """Return an attack that is ready: an adaptive one is given the defence."""
     if not getattr(attack, "is_adaptive", False):
         return attack
     if defence is None:
         raise ParameterError(f"{attack} waits to be told the defence, and nobody says which it is")
     with validation.attribute_errors(attack, "with_mechanism"):
         return attack.with_mechanism(defence)
-
-
-def _detect_mechanism(
-    matcher: Matcher | TracearenaError | None, anonymized: ObfuscatedTraces, root: np.random.SeedSequence
-) -> Matcher | TracearenaError | None:
-    """Return what a matcher turns out to be when it sees a release, or the error that it ends with."""
-    if not isinstance(matcher, Matcher):
-        return matcher
-    try:
-        with validation.attribute_errors(matcher, "with_detected_mechanism"):
-            return matcher.with_detected_mechanism(anonymized, seed=derive_seed(root, matcher))
-    except TracearenaError as error:
-        return error
 
 
 def _add_to_group(groups: list[Group], matcher: Matcher | TracearenaError | None, sharing: Sharing) -> None:

@@ -62,7 +62,7 @@ class Evaluation(Result):
         Parameters
         ----------
         baselines
-            What the function `baselines` returned, to be marked beside the bars.
+            What the function `baselines` returned, to be marked next to the bars.
         interactive
             Return a Plotly figure to move about in, not one of Matplotlib.
         """
@@ -85,7 +85,7 @@ def evaluate(
     Parameters
     ----------
     synthetic
-        Traces under the ids of the training users they were made from, one trace a day.
+        Traces under the ids of the training users they were made from, one trace per day.
     training, testing
         Traces that the synthesizer learned from, and traces of other people.
     bounds
@@ -120,7 +120,7 @@ def measure_leakage(
     attack = MembershipInference(legacy_ppmtf=legacy_ppmtf).fit(training, testing)
     membership = attack.evaluate(synthetic)
     rate = None
-    if _has_training_ids(synthetic, training):
+    if np.isin(*to_comparable_ids(synthetic.user_ids, training.user_ids)).all():
         rate = SyntheticIdentification().fit(training).rate(synthetic)
     return {
         "reidentification_rate": rate,
@@ -128,10 +128,6 @@ def measure_leakage(
         "membership_accuracy": membership.accuracy,
         "membership_accuracy_guess": membership.guess,
     }
-
-
-def _has_training_ids(synthetic: Traces, training: Traces) -> bool:
-    return bool(np.isin(*to_comparable_ids(synthetic.user_ids, training.user_ids)).all())
 
 
 def baselines(
@@ -148,12 +144,7 @@ def baselines(
 
 
 def compare_halves(
-    training: Traces,
-    testing: Traces,
-    *,
-    bounds: Box | None = None,
-    halvings: int = 10,
-    seed: SeedLike = 0,
+    training: Traces, testing: Traces, *, bounds: Box | None = None, halvings: int = 10, seed: SeedLike = 0
 ) -> HalvesComparison | None:
     """Compare half of the training users with the other half, several times.
 
@@ -179,8 +170,7 @@ def compare_halves(
     return compare_user_halves(people, *counts, bounds=bounds, halvings=halvings, seed=seed)
 
 
-# How near traces are to real ones, by what was counted of both.
-
+# Utility, from counts of both data sets.
 
 Against = Literal["testing", "training"]
 """What utility is measured against."""
@@ -258,17 +248,16 @@ def measure_utility(
     traces
         What is judged, of synthetic traces each day by itself; None is the uniform baseline.
     other
-        Real traces beside the reference: places count in `vf_tv` that are visited in both.
+        Real traces other than the reference: places count in `vf_tv` that are visited in both.
     """
     weighted_comparable(reference, traces)
     measure = _ReferenceDistances(reference, other, bounds)
     chosen = [reference.uniform()] if traces is None else traces.days()
     found = [measure.distances(one) for one in chosen]
-    return Utility(**{name: _average([one[name] for one in found]) for name in found[0]})
-
-
-def _average(values: list[Any]) -> Any:
-    return None if None in values else float(np.mean(values))
+    values: dict[str, Any] = {name: [one[name] for one in found] for name in found[0]}
+    for name, column in values.items():
+        values[name] = None if None in column else float(np.mean(column))
+    return Utility(**values)
 
 
 class _ReferenceDistances:
@@ -293,25 +282,23 @@ class _ReferenceDistances:
     def distances(self, one: Distributions) -> dict[str, float | None]:
         """Measure by all metrics, under the names of `Utility`."""
         truth, cells = self.truth, self.slices.on_cells
+        moves: dict[str, float | None] = dict.fromkeys(("tm_tv", "tm_emd_x", "tm_emd_y", "tm_emd_sliced"))
+        if self.has_moves:
+            apart = {name: own - project_rows(one.moves, bins) for name, (bins, own) in self.moves.items()}
+            moves = {
+                "tm_tv": matrix_tv(truth.moves, one.moves),
+                "tm_emd_x": axis_emd(apart["x"]),
+                "tm_emd_y": axis_emd(apart["y"]),
+                "tm_emd_sliced": self.slices.distance(apart["sliced"]),
+            }
         return {
             "tp_tv": population_tv(truth.population, one.population),
             "tp_tv_top50": population_tv(truth.population, one.population, self.top),
             "tp_emd_sliced": self.slices.distance(np.asarray((truth.population - one.population) @ cells)),
-            **self._measure_moves(one),
+            **moves,
             "vf_tv": None
             if self.counting is None
             else fraction_tv(truth.fractions, one.fractions, self.counting),
-        }
-
-    def _measure_moves(self, one: Distributions) -> dict[str, float | None]:
-        if not self.has_moves:
-            return dict.fromkeys(("tm_tv", "tm_emd_x", "tm_emd_y", "tm_emd_sliced"))
-        apart = {name: truth - project_rows(one.moves, bins) for name, (bins, truth) in self.moves.items()}
-        return {
-            "tm_tv": matrix_tv(self.truth.moves, one.moves),
-            "tm_emd_x": axis_emd(apart["x"]),
-            "tm_emd_y": axis_emd(apart["y"]),
-            "tm_emd_sliced": self.slices.distance(apart["sliced"]),
         }
 
 
@@ -378,7 +365,6 @@ def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
 
 
 # Choosing a synthesizer and its settings by cross-validation over people.
-
 
 METRICS = tuple(field.name for field in fields(Utility))
 """What a synthesizer may be chosen by."""
@@ -497,20 +483,16 @@ def choose_synthesizer(
         model = catalogue.create(name, "synthesizer").fit(training, seed=child_seed(root, 1, fold, 0))
         made = model.synthesize(traces_per_user, seed=child_seed(root, 1, fold, 1))
         found[name].append(evaluate(made, training, testing))
-    tried = [_summarise_folds(name, results, limits) for name, results in found.items()]
+    tried = []
+    for name, results in found.items():
+        tables = [result.to_dict() for result in results]
+        known = [key for key in (*METRICS, *PRIVACY) if all(table[key] is not None for table in tables)]
+        mean = {key: float(np.mean([table[key] for table in tables])) for key in known}
+        spread = {key: float(np.std([table[key] for table in tables])) for key in known}
+        allowed = all(limit is None or mean.get(key, 0.0) <= limit for key, limit in limits.items())
+        tried.append(SynthesizerResult(name, mean, spread, allowed))
     if any(by not in one.mean for one in tried):
         raise ParameterError(f"{by} has no meaning for these traces")
     order = sorted(tried, key=lambda one: (not one.allowed, one.mean[by]))
     best = order[0].name if order[0].allowed else None
     return SynthesizerChoice(best, by, tuple(order), folds)
-
-
-def _summarise_folds(
-    name: str, results: Sequence[Evaluation], limits: dict[str, float | None]
-) -> SynthesizerResult:
-    tables = [result.to_dict() for result in results]
-    known = [key for key in (*METRICS, *PRIVACY) if all(table[key] is not None for table in tables)]
-    mean = {key: float(np.mean([table[key] for table in tables])) for key in known}
-    spread = {key: float(np.std([table[key] for table in tables])) for key in known}
-    kept = all(limit is None or mean.get(key, 0.0) <= limit for key, limit in limits.items())
-    return SynthesizerResult(name, mean, spread, kept)

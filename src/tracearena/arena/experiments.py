@@ -1,4 +1,8 @@
-"""How well fakes hide a person from a location-based service, and what they cost."""
+"""Experiments of the papers that need attacks and defences together.
+
+Fake traces against a location-based service [sglt], de-anonymisation of GPS trajectories [geo-ind], fairness
+over the teams of a contest [contest], and homes behind privacy zones.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ from tracearena.mobility import MobilityProfiles
 from tracearena.obfuscation.fakes import FakeTraces, make_fake_days
 from tracearena.obfuscation.privacy_zones import TrimEnds, Zones
 from tracearena.synthesis.sglt import LocationClasses, find_classes, semantic_graph
-from tracearena.traces import DELETED, GpsTraces, ObfuscatedTraces, Traces
+from tracearena.traces import DELETED, GpsTraces, Traces
 from tracearena.traces.geodesy import distance_m
 
 _GRAPH, _CLASSES, _ATTACKER = range(1, 4)
@@ -73,7 +77,7 @@ def knowing_attacker(training: Traces, defence: FakeTraces, *, seed: SeedLike = 
     Parameters
     ----------
     training, defence
-        As in `hide_from_service`; he draws his own fakes, one set a training user.
+        As in `hide_from_service`; he draws his own fakes, one set per training user.
     """
     users = np.flatnonzero(np.diff(training.offsets))
     days = make_fake_days(
@@ -130,29 +134,22 @@ def hide_from_service(
         attacker = knowing_attacker(training, defence, seed=child_seed(seed_sequence(seed), _ATTACKER))
     guess = (attacker or ViterbiTracking().fit(training)).track(sent)
     wrong = guess[exposed] != original.place_index[exposed]
-    places, kinds = _measure_overheads(sent, classes)
+    event, place, _ = sent.pairs()
+    kinds = np.unique(event * len(classes) + classes.class_of[place])
+    events = len(np.unique(event))
     return ServiceResult(
         defence.method,
         defence.fakes,
         defence.exposure,
         len(exposed),
         float(wrong.mean()),
-        places,
-        kinds,
+        len(event) / events,
+        len(kinds) / events,
         knows,
     )
 
 
-def _measure_overheads(sent: ObfuscatedTraces, classes: LocationClasses) -> tuple[float, float]:
-    """Return the mean number of places and of classes of the sets sent."""
-    event, place, _ = sent.pairs()
-    kinds = np.unique(event * len(classes) + classes.class_of[place])
-    exposed = len(np.unique(event))
-    return len(event) / exposed, len(kinds) / exposed
-
-
-# De-anonymise released trajectories: who of the targets, or somebody else [geo-ind].
-
+# De-anonymisation of released trajectories [geo-ind].
 
 OTHERS = 0
 
@@ -247,7 +244,9 @@ def deanonymise(
     require_number("test_share", test_share, above=0, below=1)
     root = seed_sequence(seed)
     windows = cut_windows(released, length)
-    able = _users_with_two_trajectories(windows)
+    pairs = np.unique(np.column_stack([windows.user, windows.trajectory]), axis=0)
+    users, counts = np.unique(pairs[:, 0], return_counts=True)
+    able = users[counts >= 2].astype(np.int64)
     if len(able) < targets:
         raise DataError(f"{targets} targets need as many users with two trajectories; there are {len(able)}")
     chosen = np.sort(stream(root, 0).choice(able, targets, replace=False))
@@ -269,12 +268,6 @@ def deanonymise(
     )
 
 
-def _users_with_two_trajectories(windows: Windows) -> NDArray[np.int64]:
-    pairs = np.unique(np.column_stack([windows.user, windows.trajectory]), axis=0)
-    users, counts = np.unique(pairs[:, 0], return_counts=True)
-    return users[counts >= 2].astype(np.int64)
-
-
 def _choose_test_trajectories(windows: Windows, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Choose the test trajectories, user by user: at least one of two, none of one."""
     test: list[int] = []
@@ -285,8 +278,7 @@ def _choose_test_trajectories(windows: Windows, share: float, rng: np.random.Gen
     return np.isin(windows.trajectory, test)
 
 
-# Fairness: does it matter which team's data a defence has to protect?
-
+# Fairness over teams.
 
 DEFENCES = ("No", "MRLH(1,1,0.5)", "RR(1)", "PL(1,1)")
 
@@ -353,7 +345,7 @@ def measure_fairness(
     ]
 
 
-# How many homes behind privacy zones an attacker finds who knows the mechanism.
+# Homes behind privacy zones.
 
 
 @dataclass(frozen=True)
@@ -419,7 +411,7 @@ def find_homes_in_walk(
     within_m: float = 100.0,
     timezone: str | None = None,
 ) -> ZoneFindings:
-    """Return what `find_homes` does, of users who are walked through."""
+    """Return what `find_homes` does, for users who come in chunks."""
     require_number("within_m", within_m, above=0)
     radius_m, shift_m = zone_circle(mechanism)
 
@@ -428,13 +420,13 @@ def find_homes_in_walk(
         guess = homes_behind_zones(
             part.released, radius_m=radius_m, shift_m=shift_m, within_m=within_m, timezone=timezone
         )
-        told = (np.append(degrees, np.nan)[part.same] for degrees in (guess.latitude, guess.longitude))
-        return np.array([*home, *told])
+        guessed = (np.append(degrees, np.nan)[part.same] for degrees in (guess.latitude, guess.longitude))
+        return np.array([*home, *guessed])
 
-    latitude, longitude, *told = np.concatenate(walk.visit(work), axis=1)
+    latitude, longitude, *guessed = np.concatenate(walk.visit(work), axis=1)
     known = ~np.isnan(latitude)
-    both = known & ~np.isnan(told[0])
-    apart = distance_m(*(degrees[both] for degrees in (latitude, longitude, *told)))
+    both = known & ~np.isnan(guessed[0])
+    apart = distance_m(*(degrees[both] for degrees in (latitude, longitude, *guessed)))
     users, points = int(known.sum()), int(walk.points.sum())
     return ZoneFindings(
         users_with_home=users,

@@ -1,8 +1,8 @@
-"""Bounds: between which values the privacy of whereabouts must lie on the data at hand.
+"""Bounds: between which values the trace-inference score s_T of a defence must lie.
 
-The upper one holds for every defence: habits alone, the release not even read, leave so much. The lower
-one is an estimate for each defence: so much does an attacker leave who is told the defence and the table
-of who is who. Intervals come from drawing the users anew, with replacement.
+The upper bound holds for every defence: what time profiles alone leave, without the release. The lower one
+is an estimate per defence: what an attacker leaves who knows the defence and the ID table. Intervals are
+bootstrapped over users.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DefenceBounds(Result):
     defence, utility, valid
         The defence, how useful its release is, and whether that is enough.
     estimate
-        s_T against an attacker who is told the defence and who is who: the lower value.
+        s_T against an attacker who knows the defence and the ID table: the lower value.
     s_T_min, strongest_T
         Lowest s_T of the attacks made, Habits-T left out, and whose it is.
     above
@@ -75,7 +75,7 @@ class DefenceBounds(Result):
 
     @property
     def is_artefact(self) -> bool:
-        """Whether the attacks made, without Habits-T, leave more than habits alone."""
+        """Whether the attacks made, without Habits-T, leave more than time profiles alone."""
         return self.above is not None and self.above.value > 0
 
 
@@ -86,9 +86,9 @@ class Bounds(Result):
     Attributes
     ----------
     ceiling
-        s_T that habits alone leave: no defence is worth more.
+        s_T that time profiles alone leave: no defence is worth more.
     defences
-        One entry a defence, in the order asked for.
+        One entry per defence, in the order asked for.
     """
 
     ceiling: Interval
@@ -148,15 +148,15 @@ def bounds(
             f"bounds compare trace inferences, whose names end in -T; {names} says who is who"
         )
     ensemble = Ensemble(compared, **known).fit(reference)
-    told = InformedAttacker(limits).fit(reference, original)
+    informed = InformedAttacker(limits).fit(reference, original)
     obfuscators: list[Obfuscator] = [catalogue.create(name, "obfuscator") for name in defences]
-    ceiling = told.habits_
+    ceiling = informed.habits_
     draws = child_seed(root, _BOOTSTRAP)
 
     def one(block: int, first: int, stop: int) -> DefenceBounds:
         defence = obfuscators[first]
         trial = make_trial(defence, original, limits, root)
-        estimate = told.losses(trial.release, defence, seed=trial.attack_seed)
+        estimate = informed.losses(trial.release, defence, seed=trial.attack_seed)
         found: dict[str, UserLosses] = {}
         failed: dict[str, str] = {}
         for attack, answer in ensemble.attempts(
@@ -189,7 +189,7 @@ def bounds(
 
 
 def write_bounds(found: Bounds, path: str | PathLike[str]) -> None:
-    """Write one line a defence: its estimate, the ceiling, and the attacks outside of them."""
+    """Write one line per defence: its estimate, the ceiling, and the attacks outside of them."""
     columns = [
         *("defence", "utility", "valid", "estimate", "estimate_low", "estimate_high"),
         *("ceiling", "ceiling_low", "ceiling_high", "s_T_min", "strongest_T"),
@@ -211,8 +211,7 @@ def _interval_values(one: Interval | None) -> tuple[float | None, float | None, 
     return (None, None, None) if one is None else (one.value, one.low, one.high)
 
 
-# The attacker who is told everything but the places: the defence, and the table of who is who.
-
+# The attacker who knows the defence and the ID table.
 
 CEILING = HabitsInference.name
 """The attack that every defence has to stand, whatever it releases."""
@@ -223,9 +222,9 @@ _TRACES_AT_ONCE = 256
 class InformedAttacker:
     """Infers traces as Bayes-T and Tracking-T do, where the matching is known to be true.
 
-    What it leaves estimates the Bayes risk of an attacker who is told the table: how much a defence
-    hides of the places themselves. It is no bound in the strict sense, because the attacker's belief
-    (habits, steps, what the defence does) is a model.
+    What it leaves estimates the Bayes risk of an attacker who knows the ID table: how much a defence
+    hides of the places themselves. It is no bound in the strict sense, because profiles, transitions
+    and channel are models.
 
     Parameters
     ----------
@@ -242,7 +241,7 @@ class InformedAttacker:
         )
 
     def fit(self, reference: Traces, original: Traces) -> Self:
-        """Learn the habits of every user; the original traces score the answers."""
+        """Learn the profile of every user; the original traces score the answers."""
         matcher = self.attacks[0].matcher().fit(reference)
         for attack in self.attacks:
             attack.use(matcher)
@@ -253,30 +252,26 @@ class InformedAttacker:
         return self
 
     def losses(self, release: Release, defence: Obfuscator, *, seed: SeedLike = None) -> UserLosses:
-        """Return what the best of all ways to use what was told leaves; not to use it is one of them.
+        """Return the losses of the best attack; the one by time profiles alone is among them.
 
-        Where a defence hands whole traces to others, the table of pseudonyms tells a lie. So the attacker is
-        also told whose whereabouts most events of a trace are, where it is somebody else's.
+        Where a defence hands whole traces to others, the ID table misleads. So the attacker also knows the
+        user whose whereabouts most events of a trace are, where that is somebody else.
         """
-        told = [attack.with_mechanism(defence) for attack in self.attacks]
-        matcher = told[0].matcher_
+        informed = [attack.with_mechanism(defence) for attack in self.attacks]
+        matcher = informed[0].matcher_
         assert isinstance(matcher, BayesMatcher)
         match = matcher.match(release.anonymized, seed=seed)
         named = find_positions(release.id_table.user_ids, matcher.user_ids_)
+        owner = find_trace_owners(release.anonymized, self.original_)
+        owners = np.where(
+            owner >= 0, find_positions(self.original_.user_ids, matcher.user_ids_)[owner], named
+        )
         found = [self.habits_]
-        for users in (named, self._find_other_owners(release, named)):
-            if users is not None:
-                followed = build_certain_traces(users, len(matcher.user_ids_))
-                made = (attack.answer(match.evidence, followed) for attack in told)
-                found += [UserLosses.of(self.original_, traces, self.scoring) for traces in made]
+        for users in [named] if np.array_equal(owners, named) else [named, owners]:
+            followed = build_certain_traces(users, len(matcher.user_ids_))
+            answers = (attack.answer(match.evidence, followed) for attack in informed)
+            found += [UserLosses.of(self.original_, traces, self.scoring) for traces in answers]
         return min(found, key=lambda one: one.score)
-
-    def _find_other_owners(self, release: Release, named: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Return whose whereabouts each trace carries; None if that is what the table says."""
-        whose = find_trace_owners(release.anonymized, self.original_)
-        known = self.attacks[0].matcher_.user_ids_
-        users = np.where(whose >= 0, find_positions(self.original_.user_ids, known)[whose], named)
-        return None if np.array_equal(users, named) else users
 
 
 def find_trace_owners(anonymized: ObfuscatedTraces, original: Traces) -> NDArray[np.int64]:
@@ -299,13 +294,15 @@ def find_trace_owners(anonymized: ObfuscatedTraces, original: Traces) -> NDArray
     event, place, weight = anonymized.pairs()
     cell = (anonymized.instants[event] - first).astype(np.int64) * m + place
     owner = anonymized.user_index[event]
-    # A set that holds the place agrees in full: how finely it was told is not the question here.
-    said = csr_array((np.ones(len(weight), np.float32), (owner, cell)), shape=(anonymized.n_users, shape[1]))
+    # A set that contains the place agrees in full, whatever its size.
+    released = csr_array(
+        (np.ones(len(weight), np.float32), (owner, cell)), shape=(anonymized.n_users, shape[1])
+    )
     events = np.bincount(anonymized.user_index, minlength=anonymized.n_users)
     whose = np.full(anonymized.n_users, -1, np.int64)
     for start in range(0, anonymized.n_users, _TRACES_AT_ONCE):
         rows = slice(start, min(start + _TRACES_AT_ONCE, anonymized.n_users))
-        agreed = (said[rows] @ there).toarray()
+        agreed = (released[rows] @ there).toarray()
         best = agreed.argmax(axis=1)
         most = agreed[np.arange(len(best)), best] > events[rows] / 2
         whose[rows] = np.where(most, best, -1)
@@ -325,13 +322,12 @@ def infer_from_profiles(reference: Traces, original: Traces, scoring: Scoring) -
     return attack.infer(ObfuscatedTraces.from_traces(original))
 
 
-# What attackers missed of each user, so that users can be drawn anew.
-
+# Losses of each user, and bootstrap intervals over users.
 
 DRAWS = 1000
-"""How often the users are drawn anew."""
+"""Number of bootstrap samples of the users."""
 SURE = 0.95
-"""Share of these draws that an interval holds."""
+"""Share of the samples that an interval contains."""
 
 _DRAWS_AT_ONCE = 50
 

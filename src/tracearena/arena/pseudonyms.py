@@ -1,4 +1,4 @@
-"""Pseudonymisation: shuffle whole traces and give them new ids in sequence."""
+"""Pseudonymisation: users are shuffled and get new ids in sequence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Release:
 
 
 def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Release:
-    """Shuffle the users and number them anew, above all user ids.
+    """Shuffle the users and number them again, above all user ids.
 
     Users 1..n get the pseudonyms n+1..2n. Any other whole numbers as user ids are continued from
     the largest one; users with text ids get ``P`` and a number from n+1 to 2n.
@@ -76,7 +76,7 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     """Shuffle the users of any traces and give them pseudonyms, as `pseudonymise` does.
 
     Users stand in the order of their pseudonyms, so that the order of rows tells nothing, and the
-    trajectories of GPS traces are numbered anew in that order, because their names and their former order
+    trajectories of GPS traces are numbered again in that order, because their names and their former order
     may tell whose they are.
 
     Returns
@@ -87,7 +87,16 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     order, id_table = shuffle_ids(traces.user_ids, seed=seed)
     released: Any = traces.take_users(order).with_user_ids(id_table.pseudonyms)
     if isinstance(released, GpsTraces):
-        released = _renumber_trajectories(released)
+        number, _ = number_trajectories(released.user_index, released.trajectory)
+        released = GpsTraces.of_checked(
+            user_ids=released.user_ids,
+            offsets=released.offsets,
+            time_ms=released.time_ms,
+            latitude=released.latitude,
+            longitude=released.longitude,
+            trajectory=number,
+            trajectory_ids=np.arange(int(number.max(initial=-1)) + 1),
+        )
     return released, id_table
 
 
@@ -123,20 +132,6 @@ def _number_pseudonyms(user_ids: NDArray[Any]) -> NDArray[Any]:
     if first + n - 1 > np.iinfo(np.int64).max:
         raise DataError(f"user id {first - 1} leaves no room for {n} pseudonyms above it")
     return np.arange(first, first + n, dtype=np.int64)
-
-
-def _renumber_trajectories(traces: GpsTraces) -> GpsTraces:
-    """Number trajectories by user and first point; as they were, they would tell how users stood before."""
-    number, _ = number_trajectories(traces.user_index, traces.trajectory)
-    return GpsTraces.of_checked(
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        time_ms=traces.time_ms,
-        latitude=traces.latitude,
-        longitude=traces.longitude,
-        trajectory=number,
-        trajectory_ids=np.arange(int(number.max(initial=-1)) + 1),
-    )
 
 
 def _renumber_sets(traces: ObfuscatedTraces) -> ObfuscatedTraces:

@@ -1,4 +1,8 @@
-"""Many defences against many attacks."""
+"""Many defences against many attacks: `run_sweep`.
+
+Each defence releases the original traces, every attack is made on the release, and a `SweepRow` holds
+utility and privacy. With a checkpoint file (`Journal`) an interrupted sweep resumes where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import os
 import secrets
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -38,8 +42,6 @@ from tracearena.metrics import utility_score
 from tracearena.metrics.contest_scores import UtilityRule
 from tracearena.traces import Traces
 
-# One row of a sweep: a defence, its utility, and its privacy against each attack.
-
 
 class Band(NamedTuple):
     """Between which values s_T of a defence must lie.
@@ -47,9 +49,9 @@ class Band(NamedTuple):
     Attributes
     ----------
     estimate
-        What an attacker leaves who is told the defence and who is who: an estimate.
+        What an attacker leaves who knows the defence and the ID table: an estimate.
     ceiling
-        What habits alone leave, the release not even read.
+        What time profiles alone leave, without the release.
     """
 
     estimate: float
@@ -128,9 +130,6 @@ def _smaller_score(plain: float | None, tuned: float | None) -> float | None:
     return tuned if tuned is None or plain is None else min(plain, tuned)
 
 
-# How a release and the attacks on it are scored.
-
-
 @dataclass(frozen=True, kw_only=True)
 class Scoring:
     """What counts in a score; the defaults are those of [contest] section 3.
@@ -182,7 +181,7 @@ TIE = 1e-9
 
 
 class Sweep(list[SweepRow]):
-    """The rows of a sweep, one a defence, in the order asked for.
+    """The rows of a sweep, one per defence, in the order asked for.
 
     Attributes
     ----------
@@ -197,17 +196,17 @@ class Sweep(list[SweepRow]):
         self.threshold = threshold
 
     def to_frame(self, library: str = "polars") -> Any:
-        """Return a data frame with one row a defence: the columns of `write_table`.
+        """Return a data frame with one row per defence: the columns of `write_table`.
 
         `library` is ``polars``, ``pandas`` or ``arrow``.
         """
         return build_result_frame([row.to_dict() for row in self], library)
 
     def plot(self, kind: str | None = None, *, interactive: bool = False) -> Any:
-        """Draw a point a defence, hollow where its utility is below the threshold.
+        """Draw one point per defence, hollow where its utility is below the threshold.
 
         Where the sweep was asked for the band, a line says what no defence is worth more than, and a
-        stroke hangs from each point down to what an attacker would leave who is told who is who.
+        stroke hangs from each point down to what an attacker would leave who knows the ID table.
 
         Parameters
         ----------
@@ -250,8 +249,8 @@ def run_sweep(
         What the attackers know, and what is protected.
     defences, attacks
         Names of the catalogue; by default those of the 2019 contest. Among the attacks ``"samples"``,
-        ``"strongest"`` and ``"all"`` stand for several (`attack_names`). An attack that waits to be told
-        its defence, such as ``Bayes-T(adaptive)``, runs each one on the reference before it meets it.
+        ``"strongest"`` and ``"all"`` stand for several (`attack_names`). An adaptive attack, such as
+        ``Bayes-T(adaptive)``, runs each defence on the reference before it attacks.
     scoring
         Threshold, distance limits and sensitive weight; by default those of the 2019 contest.
     legacy_2019
@@ -268,9 +267,9 @@ def run_sweep(
         Also tune fuzzy counting, the winner's attack of 2019, for each defence on sample teams (pairs of
         reference and original traces) released under it; True takes the reference, cut in two.
     unfinished
-        A file that keeps the finished rows while the sweep runs. If it is there already, and was
-        begun with the same traces, attacks, rules and seed, its rows are taken over. The caller
-        removes it when the rows are safe.
+        A checkpoint file that keeps the finished rows while the sweep runs. If it exists and was
+        started with the same traces, attacks, rules and seed, its rows are reused. The caller
+        removes it when the rows are saved.
 
     Notes
     -----
@@ -278,6 +277,8 @@ def run_sweep(
     has a row that says why, and the others go on; a name or a class that cannot be made ends the
     sweep before it begins.
     """
+    from tracearena.arena.tuning import score_tuned_attacks, split_reference
+
     if legacy_2019 and seed is None:
         seed = LEGACY_SEED
     check_same_users(reference, original)
@@ -289,10 +290,14 @@ def run_sweep(
         raise ParameterError(
             "band and tune say what can be inferred; whoever knows everything infers nothing"
         )
-    samples = _choose_tuning_samples(reference, tune)
+    samples = [] if tune is False else [split_reference(reference)] if tune is True else [*tune]
     named = make_attacks(chosen, legacy_2019=legacy_2019, **limits.attacker_settings)
     ensemble = Ensemble(named, **limits.attacker_settings).fit(reference)
-    band_of = _build_band_estimator(reference, original, limits) if band else None
+    informed = None
+    if band:
+        from tracearena.arena.privacy_bounds import InformedAttacker
+
+        informed = InformedAttacker(limits).fit(reference, original)
     obfuscators: list[Obfuscator] = [
         catalogue.create(name, "obfuscator", legacy_2019=legacy_2019) for name in defences
     ]
@@ -300,20 +305,22 @@ def run_sweep(
     def one(block: int, first: int, stop: int) -> SweepRow:
         obfuscator = missing[first]
         try:
-            return scored(obfuscator)
+            return score_defence(obfuscator)
         except Exception as error:
-            return SweepRow(str(obfuscator), None, False, AttackScores({}, {}), _describe_error(error))
+            is_ours = isinstance(error, TracearenaError)
+            message = " ".join((str(error) if is_ours else f"{type(error).__name__}: {error}").split())
+            return SweepRow(str(obfuscator), None, False, AttackScores({}, {}), message)
 
-    def scored(obfuscator: Obfuscator) -> SweepRow:
+    def score_defence(obfuscator: Obfuscator) -> SweepRow:
         drawn_from = seed if legacy_2019 and isinstance(seed, int) else None
         trial = make_trial(obfuscator, original, limits, root, drawn_from=drawn_from)
         scores = ensemble.score(original, trial.release, defence=obfuscator, seed=trial.attack_seed)
         failed = "; ".join(scores.failed.values()) or None
-        between = None if band_of is None else band_of(obfuscator, trial)
-        tuned = None
+        between = tuned = None
+        if informed is not None:
+            losses = informed.losses(trial.release, obfuscator, seed=trial.attack_seed)
+            between = Band(losses.score, informed.habits_.score)
         if samples:
-            from tracearena.arena.tuning import score_tuned_attacks
-
             known = reference, original, trial.release, limits
             tuned = score_tuned_attacks(samples, obfuscator, *known, seed=trial.attack_seed)
         valid = limits.is_valid(trial.utility)
@@ -322,7 +329,7 @@ def run_sweep(
     journal = None
     if unfinished is not None:
         number = int(seed) if isinstance(seed, (int, np.integer)) else None
-        # A root that does not tell where it comes from is like no other: nothing is taken over.
+        # A root of unknown origin is unlike any other: no row is reused.
         entropy = getattr(root, "entropy", None)
         origin = secrets.token_hex(16) if entropy is None else (entropy, root.spawn_key)
         drawn = origin if number is None else number
@@ -335,7 +342,7 @@ def run_sweep(
     wanted = [key for key in keys if key not in known]
 
     def keep(block: int, row: SweepRow) -> None:
-        # A row that failed is tried again when the sweep goes on.
+        # A row that failed is tried again when the sweep resumes.
         if journal is not None and row.error is None:
             journal.add(wanted[block], asdict(row))
 
@@ -347,8 +354,8 @@ def run_sweep(
             report=True,
             finished=None if journal is None else keep,
         )
-    made = known | dict(zip(wanted, rows, strict=True))
-    return Sweep((made[key] for key in keys), threshold=limits.utility_threshold)
+    known |= dict(zip(wanted, rows, strict=True))
+    return Sweep((known[key] for key in keys), threshold=limits.utility_threshold)
 
 
 def require_success(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
@@ -374,32 +381,6 @@ def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]
     return None, []
 
 
-def _build_band_estimator(
-    reference: Traces, original: Traces, limits: Scoring
-) -> Callable[[Obfuscator, ReleaseTrial], Band]:
-    """Return what works out the band of one defence after the other."""
-    from tracearena.arena.privacy_bounds import InformedAttacker
-
-    told = InformedAttacker(limits).fit(reference, original)
-
-    def band_of(defence: Obfuscator, trial: ReleaseTrial) -> Band:
-        left = told.losses(trial.release, defence, seed=trial.attack_seed)
-        return Band(left.score, told.habits_.score)
-
-    return band_of
-
-
-def _choose_tuning_samples(
-    reference: Traces, tune: bool | Sequence[tuple[Traces, Traces]]
-) -> list[tuple[Traces, Traces]]:
-    """Return the teams to tune on: those given, or the reference cut in two."""
-    from tracearena.arena.tuning import split_reference
-
-    if isinstance(tune, bool):
-        return [split_reference(reference)] if tune else []
-    return [*tune]
-
-
 def _row_from_json(kept: dict[str, Any]) -> SweepRow:
     band, tuned = kept["band"], kept["tuned"]
     known = {
@@ -410,13 +391,8 @@ def _row_from_json(kept: dict[str, Any]) -> SweepRow:
     return SweepRow(**(kept | known))
 
 
-def _describe_error(error: Exception) -> str:
-    said = str(error) if isinstance(error, TracearenaError) else f"{type(error).__name__}: {error}"
-    return " ".join(said.split())
-
-
 def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
-    """Write one line a defence: utility, valid, a column for each attack, both minima and whose, the error.
+    """Write one line per defence: utility, valid, a column for each attack, both minima and whose, the error.
 
     A value that does not exist is left empty: the minimum of attacks of a kind that nobody made, and every
     score of a defence that failed.
@@ -428,11 +404,11 @@ def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
     write_csv(path, columns, ([row.get(column) for column in columns] for row in table))
 
 
-# One defence on one set of traces: what it leaves useful, and what is released.
+# One defence on one set of traces.
 
 
 class ReleaseTrial(NamedTuple):
-    """A release, how useful it is, and the seed of whoever attacks it."""
+    """A release, how useful it is, and the seed of the attacks on it."""
 
     utility: float
     release: Release
@@ -478,18 +454,17 @@ def check_same_users(reference: Traces, original: Traces) -> None:
         )
 
 
-# The finished rows of a sweep that is still running, so that a killed one can go on.
-
+# Checkpoint: the finished rows of a running sweep.
 
 _FORMAT = "tracearena-sweep-3"
 _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
 
 
 class Journal:
-    """A file beside the table with one line a finished row, each on disk before the next begins.
+    """The checkpoint of a sweep: a file with one line per finished row, each on disk before the next begins.
 
     The first line says what the rows depend on. A file that depends on anything else (other traces,
-    another seed, another attack, changed code of a user's own class) is begun anew.
+    another seed, another attack, changed code of a user's own class) is started again.
 
     Parameters
     ----------
@@ -498,7 +473,7 @@ class Journal:
     depends_on
         A digest of what every row depends on (see `digest`).
     seed
-        The seed, if it is a number: a sweep that was begun without one goes on with it.
+        The seed, if it is a number: a sweep that was started without one resumes with it.
     """
 
     def __init__(self, path: Path, depends_on: str, seed: int | None = None) -> None:
@@ -508,7 +483,7 @@ class Journal:
         kept = _read_lines(path)
         if kept and kept[0] == self._header:
             self.rows = {line["key"]: line["row"] for line in kept[1:] if {"key", "row"} <= set(line)}
-        # Written anew as far as it is whole: the end of a killed run may be half a line.
+        # Rewritten as far as it is intact: the end of a killed run may be half a line.
         self._write()
 
     def add(self, key: str, row: dict[str, Any]) -> None:

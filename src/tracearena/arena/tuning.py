@@ -1,4 +1,7 @@
-"""Tuning attacks on sample teams, whose truth everybody knows."""
+"""Tuning attacks on sample teams, whose original traces and ID table are public.
+
+`tune` searches the settings of fuzzy counting, `tune_weights` learns the weights of Bayes-R.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from tracearena.algorithms import Obfuscator, validation
 from tracearena.arena.ensemble import Attack, Ensemble
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.arena.sweep import Scoring, TunedScores
-from tracearena.attacks.base import Match
 from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, Spread, Weighting
 from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence
@@ -101,7 +103,11 @@ def tune(
         for weighting, eta, decay, spread in product(weightings, etas, decays, spreads)
         if weighting != "count" or spread == spreads[0]
     ]
-    s_R = {str(attack): _mean_s_R(attack, samples) for attack in tried}
+    s_R = {}
+    for attack in tried:
+        answers = [(team, attack.fit(team.reference).identify(team.anonymized)) for team in samples]
+        scores = [reidentification_score(team.id_table, guess).reidentification for team, guess in answers]
+        s_R[str(attack)] = float(np.mean(scores))
     best = min(tried, key=lambda attack: s_R[str(attack)])
     matches = [best.fit(team.reference).matcher_.match(team.anonymized) for team in samples]
     inferences = [
@@ -110,7 +116,14 @@ def tune(
         )
         for share in shares
     ]
-    s_T = {str(attack): _mean_s_T(attack, samples, matches, seed) for attack in inferences}
+    s_T = {}
+    for inference in inferences:
+        root, scores = seed_sequence(seed), []
+        for number, (team, match) in enumerate(zip(samples, matches, strict=True)):
+            inference.fit(team.reference)
+            guess = inference.infer_from(match, team.anonymized, seed=child_seed(root, number))
+            scores.append(trace_inference_score(team.original, guess).trace_inference)
+        s_T[str(inference)] = float(np.mean(scores))
     return Tuning(
         reidentification=replace(best),
         trace_inference=min(inferences, key=lambda attack: s_T[str(attack)]),
@@ -182,34 +195,13 @@ def tune_weights(
     return WeightTuning(weights, BayesIdentification(**given), TrackingInference(**given))
 
 
-def _mean_s_R(attack: FuzzyCounting, samples: Sequence[SampleTeam]) -> float:
-    scores = [
-        reidentification_score(team.id_table, attack.fit(team.reference).identify(team.anonymized))
-        for team in samples
-    ]
-    return float(np.mean([score.reidentification for score in scores]))
-
-
-def _mean_s_T(
-    attack: FuzzyCountingT, samples: Sequence[SampleTeam], matches: Sequence[Match], seed: SeedLike
-) -> float:
-    root = seed_sequence(seed)
-    scores = []
-    for number, (team, match) in enumerate(zip(samples, matches, strict=True)):
-        attack.fit(team.reference)
-        guess = attack.infer_from(match, team.anonymized, seed=child_seed(root, number))
-        scores.append(trace_inference_score(team.original, guess).trace_inference)
-    return float(np.mean(scores))
-
-
-# Attacks tuned on sample teams that were released under the very defence they will meet.
-
+# Attacks tuned on sample teams that were released under the defence they will meet.
 
 Sample = tuple[Traces, Traces]
 """Reference and original traces of people whom everybody knows all about."""
 
 MOST_USERS = 500
-"""Of a larger sample team so many people are tuned on."""
+"""Of a larger sample team this many people are tuned on."""
 
 
 def split_reference(reference: Traces) -> Sample:

@@ -1,15 +1,19 @@
-"""How few points single a person out, and how few find a person in a release."""
+"""Uniqueness: how few points single a person out, and how few find a person in a release.
+
+The attacker knows k points and names the released trace that makes them most likely under the noise of the
+release.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms import catalogue
+from tracearena.algorithms import GpsAttack, GpsObfuscator, catalogue
 from tracearena.checks import require_number, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
@@ -72,16 +76,10 @@ class Uniqueness(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        shares = {
-            name: {str(k): value for k, value in getattr(self, name).items()}
-            for name in ("unique_in_original", "unique_in_release", "linked")
-        }
-        numbers = {
-            name: getattr(self, name)
-            for name in ("chance", "users", "not_released", "candidates", "strangers")
-        }
-        measured = {name: getattr(self, name) for name in ("draws", "side_m", "window_s")}
-        return shares | numbers | {"noise": self.noise.to_dict()} | measured
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("unique_in_original", "unique_in_release", "linked"):
+            values[name] = {str(k): share for k, share in values[name].items()}
+        return values | {"noise": self.noise.to_dict()}
 
 
 class _Codes(NamedTuple):
@@ -118,7 +116,7 @@ def uniqueness(
     side_m: float = 250.0,
     window_s: float = 3600.0,
     draws: int = 100,
-    mechanism: Mechanism | None = None,
+    mechanism: GpsObfuscator | None = None,
     expected_noise_m: float | None = None,
     id_table: IdTable | None = None,
     seed: SeedLike = None,
@@ -134,7 +132,7 @@ def uniqueness(
         A point is known to this precision: the cell of a world-wide grid and the window of time.
     draws
         Draws for each user. A draw is an order of the user's cells and windows, of which the first k are
-        known; whoever knows more points also knows the ones before. A user with fewer than k shows all.
+        known; k + 1 known points include the first k. A user with fewer than k shows all.
     mechanism
         The defence the release was made with, if the attacker knows it; otherwise the size of its noise is
         measured between the two files.
@@ -207,8 +205,7 @@ def _number_codes(original: GpsTraces, released: GpsTraces, side_m: float, windo
     cells = np.unique(row * columns + column, return_inverse=True)[1]
     window = time_ms // round(window_s * 1000)
     since = window - window.min()
-    pairs, first, code = np.unique(cells * (since.max() + 1) + since, return_index=True, return_inverse=True)
-    del pairs
+    _, first, code = np.unique(cells * (since.max() + 1) + since, return_index=True, return_inverse=True)
     return _Codes(
         of_original=code[: len(original)].astype(np.int64),
         of_released=code[len(original) :].astype(np.int64),
@@ -237,15 +234,10 @@ def _measure_unique_share(
     """Return the mean share of singling draws for 1 to 5 points, over users with points."""
     from tracearena.arena._kernels import count_singling_draws
 
-    users = np.flatnonzero(np.diff(index.user_offsets) > 0)
+    def count(user: int, uniform: Floats) -> Any:
+        return count_singling_draws(index.codes_of(user), uniform, index.code_offsets, index.visitors, user)
 
-    def work(block: int, first: int, stop: int) -> Floats:
-        user = int(users[first])
-        uniform = stream(root, part, user).random((draws, MOST_POINTS))
-        hits = count_singling_draws(index.codes_of(user), uniform, index.code_offsets, index.visitors, user)
-        return np.asarray(hits / draws)
-
-    return _average_shares(run_blocks(work, [(at, at + 1) for at in range(len(users))]))
+    return _average_draws(index, count, draws, root, part)
 
 
 class _LinkAttacker:
@@ -291,59 +283,46 @@ def _measure_link_share(
     """Return the mean shares linked, over users with points in the original."""
     from tracearena.arena._kernels import add_link_credit
 
-    users = np.flatnonzero(np.diff(before.user_offsets) > 0)
-
-    def work(block: int, first: int, stop: int) -> Floats:
-        user = int(users[first])
-        items = before.codes_of(user)
-        uniform = stream(root, _ORIGINAL, user).random((draws, MOST_POINTS))
-        credit = np.zeros(MOST_POINTS)
+    def count(user: int, uniform: Floats) -> Floats:
+        items, credit = before.codes_of(user), np.zeros(MOST_POINTS)
         add_link_credit(
             codes.window[items], codes.y[items], codes.longitude[items], codes.width[items],
             *attacker.search, int(own[user]), uniform, credit,
         )  # fmt: skip
-        return credit / draws
+        return credit
 
-    return _average_shares(run_blocks(work, [(at, at + 1) for at in range(len(users))], report=True))
+    return _average_draws(before, count, draws, root, _ORIGINAL, report=True)
 
 
-def _average_shares(shares: list[Floats]) -> dict[int, float]:
+def _average_draws(
+    index: _Index,
+    count: Callable[[int, Floats], Any],
+    draws: int,
+    root: np.random.SeedSequence,
+    part: int,
+    report: bool = False,
+) -> dict[int, float]:
+    """Return the share of draws of 1 to 5 points that count, in the mean over users with points."""
+    users = np.flatnonzero(np.diff(index.user_offsets) > 0)
+
+    def work(block: int, first: int, stop: int) -> Floats:
+        user = int(users[first])
+        return np.asarray(count(user, stream(root, part, user).random((draws, MOST_POINTS))) / draws)
+
+    shares = run_blocks(work, [(at, at + 1) for at in range(len(users))], report=report)
     return {k: float(np.mean([each[k - 1] for each in shares])) for k in range(1, MOST_POINTS + 1)}
 
 
-# What an attacker believes a release did to each point: how far it went, in space and in time.
-
+# The noise of a release: how far each point was moved, in space and in time.
 
 DENOISERS = ("Smooth(9)", "Smooth(27)", "Interpolate", "Interpolate+Smooth(9)")
 """Attacks that may bring released points nearer to the truth before anybody is looked for."""
 
 _LAGS = (0.0, 0.25, 1.0, 3.0)
-_LEAST_MISS = 0.001
 _SMALLEST_ERROR_M = 1.0
 _FARTHEST = 8.0
 _KNOTS = 16
 _MOST_PAIRS = 200_000
-_MOST_FITTED = 10_000
-_ENOUGH = 20
-_ROUNDS = 100
-_LEAST_PART = 0.01
-_WORTH_IT = 0.98
-
-
-class Mechanism(Protocol):
-    """A defence of GPS traces (`tracearena.algorithms.GpsObfuscator`)."""
-
-    name: Any
-
-    def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
-        """Return the traces to release."""
-
-
-class Denoiser(Protocol):
-    """An attack on GPS traces (`tracearena.algorithms.GpsAttack`)."""
-
-    def recover(self, released: GpsTraces) -> GpsTraces:
-        """Return where people may have been."""
 
 
 @dataclass(frozen=True)
@@ -419,12 +398,12 @@ class NoiseTables(NamedTuple):
     with `per_step` knots a metre and `reach` knots a side.
     """
 
-    lag_ms: NDArray[np.int64]
-    first: NDArray[np.int64]
+    lag_ms: Ints
+    first: Ints
     share: Floats
     values: Floats
     per_step: Floats
-    reach: NDArray[np.int64]
+    reach: Ints
 
 
 def measure_release_noise(
@@ -432,7 +411,7 @@ def measure_release_noise(
     released: GpsTraces,
     *,
     window_s: float,
-    mechanism: Mechanism | None = None,
+    mechanism: GpsObfuscator | None = None,
     denoisers: Sequence[str] = DENOISERS,
     seed: SeedLike = None,
 ) -> ReleaseNoise:
@@ -456,7 +435,7 @@ def measure_release_noise(
     if pairs.error_m > _SMALLEST_ERROR_M:
         for name in denoisers:
             tried = _PointPairs.between(original, _recover_points(name, model), window_s)
-            if tried.error_m < _WORTH_IT * pairs.error_m:
+            if tried.error_m < 0.98 * pairs.error_m:
                 chosen, pairs = name, tried
     side = getattr(mechanism, "side", None) if getattr(mechanism, "name", "") == "Snap" else None
     if side is not None and not chosen:
@@ -467,7 +446,7 @@ def measure_release_noise(
 def _recover_points(name: str, released: GpsTraces) -> GpsTraces:
     if not name:
         return released
-    denoiser: Denoiser = catalogue.create(name, "gps-attack")
+    denoiser: GpsAttack = catalogue.create(name, "gps-attack")
     return denoiser.recover(released)
 
 
@@ -476,7 +455,7 @@ class _PointPairs:
     """Original points and the released points nearest in time: how far apart, in which range of lags."""
 
     distance: Floats
-    which: NDArray[np.int64]
+    which: Ints
     window_s: float
 
     @classmethod
@@ -507,7 +486,7 @@ class _PointPairs:
         for at in range(len(_LAGS)):
             own = self.distance[self.which == at]
             # too few to tell: no less uncertain than a shorter lag
-            found.append(_fit_mixture(own) if len(own) >= _ENOUGH or not found else found[-1])
+            found.append(_fit_mixture(own) if len(own) >= 20 or not found else found[-1])
         return tuple(found)
 
     def noise(
@@ -517,7 +496,7 @@ class _PointPairs:
         denoiser: str,
     ) -> ReleaseNoise:
         counts = np.bincount(self.which, minlength=len(_LAGS) + 1)
-        miss = max(float(counts[-1] / len(self.which)), _LEAST_MISS)
+        miss = max(float(counts[-1] / len(self.which)), 0.001)
         used = int(np.flatnonzero(counts[:-1]).max(initial=0)) + 1
         shares = (counts[:used] + 0.5) / (counts[:used] + 0.5).sum() * (1 - miss)
         return ReleaseNoise(
@@ -535,7 +514,7 @@ def _fit_mixture(distance: Floats) -> tuple[tuple[float, float], ...]:
     """Fit planar Laplace noise of several sizes to distances: pairs of share and mean distance."""
     if not len(distance):
         return ((1.0, _SMALLEST_ERROR_M),)
-    distance = distance[:: -(-len(distance) // _MOST_FITTED)]
+    distance = distance[:: -(-len(distance) // 10_000)]
     mean = max(float(distance.mean()), _SMALLEST_ERROR_M)
     sizes = np.unique(np.maximum(mean * 3.0 ** np.arange(-6, 3), _SMALLEST_ERROR_M))
     rate = 2 / sizes
@@ -543,10 +522,10 @@ def _fit_mixture(distance: Floats) -> tuple[tuple[float, float], ...]:
     r = np.maximum(distance, 0.1)[:, None]
     density = rate**2 * r * np.exp(-rate * r) + 1e-300
     weight = np.full(len(sizes), 1 / len(sizes))
-    for _ in range(_ROUNDS):
+    for _ in range(100):
         owned = density * weight
         weight = (owned / owned.sum(axis=1, keepdims=True)).mean(axis=0)
-    weight = np.where(weight >= _LEAST_PART, weight, 0)
+    weight = np.where(weight >= 0.01, weight, 0)
     weight /= weight.sum()
     return tuple((float(w), float(s)) for w, s in zip(weight, sizes, strict=True) if w > 0)
 
@@ -573,9 +552,8 @@ def _sharp_table(side_m: float, error_m: float) -> tuple[Floats, float]:
     """Do the same for noise much smaller than the cell: each side is crossed on its own."""
     step = side_m / _KNOTS / 4
     knots = np.arange(int((0.5 * side_m + _FARTHEST * error_m) / step) + 3) * step
-    spread = error_m * np.sqrt(
-        3 / 8
-    )  # Laplace noise along a line with the variance that planar noise has there
+    # Laplace noise along a line with the variance that planar noise has there.
+    spread = error_m * np.sqrt(3 / 8)
 
     def below(x: Any) -> Any:
         tail = 0.5 * np.exp(-np.abs(x) / spread)

@@ -1,4 +1,4 @@
-"""Inner loops of the matching attacks."""
+"""Compiled loops of the matching attacks, the Markov attacks, smoothing and Viterbi decoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 @njit(cache=True, nogil=True)
 def cut_by_sets(item_offsets: Array, item_codes: Array, bounds: Array, most: int) -> Array:
-    """Cut the traces into parts whose sets have together at most so many visitors, or of one trace each.
+    """Cut the traces into parts whose sets have together at most `most` visitors, or of one trace each.
 
     Codes from -2 on downwards are sets; ``bounds[s]`` is the number of visitors of set s. Returns where
     parts begin, and the number of traces.
@@ -104,7 +104,7 @@ def add_visit_likelihoods_in_order(
 ) -> None:
     """Add the log-likelihoods event by event, as the programs of 2019 did.
 
-    The sum is the same as that of `overlap.find_best_candidates` but for a constant and for rounding, which
+    The sum is the same as that of `find_best_candidates` but for a constant and for rounding, which
     decides between users who are equally likely.
     """
     n_users = scores.shape[1]
@@ -193,8 +193,7 @@ def _find_first_best(row: Array, tolerance: float) -> int:
     return 0
 
 
-# Inner loops of matching by what traces and users share: the best few users of each trace.
-
+# Candidate search: the best few users of each trace.
 
 TILE = 1 << 13
 
@@ -311,7 +310,7 @@ def _add_shared(
 ) -> int:
     """Add what the users of a tile share with a trace, note whom that touches, and return how many they are.
 
-    Nothing that is added may be negative, so whoever is touched is not at 0 any more.
+    Nothing that is added may be negative, so a user who is touched is not at 0 any more.
     """
     n_touched = 0
     for item in range(len(item_keys)):
@@ -406,8 +405,7 @@ def _sum_shared(index: CandidateIndex, weights: Array, user: int) -> float:
     return shared
 
 
-# Inner loops of a choice in turn: who of a trace's listed users is still free.
-
+# Greedy assignment from the lists of candidates.
 
 NOBODY = -1
 NOT_LISTED = -2
@@ -466,7 +464,7 @@ def _pick_from_list(found: Candidates, p: int, tie: float, free: Array) -> int:
     return best if free[best] and limit == scores[0] - tie else NOT_LISTED
 
 
-# Loops over trajectories.
+# Smoothing of trajectories.
 
 
 @njit(cache=True, nogil=True)
@@ -502,7 +500,7 @@ def smooth_with_feedback(values: Any, offsets: Any, k: int) -> NDArray[np.float6
     return means
 
 
-# Inner loops of the Markov attacks: sparse sums over the users who made a transition.
+# Markov attacks on synthetic traces: sparse sums over the users who made a transition.
 
 
 @njit(cache=True, nogil=True)
@@ -613,7 +611,6 @@ def _add_gains(
 
 
 # Viterbi decoding of the sets that a person sent.
-
 
 Places = NDArray[np.int32]
 Ints = NDArray[np.int64]

@@ -22,6 +22,11 @@ from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, se
 from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints32 = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
 NOBODY = -1
 LISTED = 10
 """How many users a match lists for each pseudonym."""
@@ -36,15 +41,15 @@ class Match(Protocol):
     """Who each pseudonym is taken for, as indices of reference users."""
 
     @property
-    def best(self) -> NDArray[np.int64]:
+    def best(self) -> Ints:
         """The user whom re-identification answers for each pseudonym; several may share one."""
 
     @property
-    def exclusive(self) -> NDArray[np.int64]:
+    def exclusive(self) -> Ints:
         """A user of its own for each pseudonym; `NOBODY` (-1) when all are taken."""
 
     @property
-    def ranked(self) -> NDArray[np.int64]:
+    def ranked(self) -> Ints:
         """Pseudonyms × `LISTED` users, the likeliest first; `NOBODY` (-1) where there are no more."""
 
 
@@ -62,22 +67,22 @@ class GreedyMatch:
         The best users of each pseudonym, `best` first.
     """
 
-    best: NDArray[np.int64]
-    exclusive: NDArray[np.int64]
-    ranked: NDArray[np.int64]
+    best: Ints
+    exclusive: Ints
+    ranked: Ints
 
 
 class Matcher(ABC):
     """Learns from reference traces and matches pseudonyms to their users.
 
-    Its `str` is the name that the papers give it, with its parameters: what it draws depends on it.
+    Its `str` is the name that the papers give it, with its parameters: its random draws depend on it.
     """
 
     user_ids_: NDArray[Any]
 
     @abstractmethod
     def fit(self, reference: Traces) -> Self:
-        """Learn the habits of every user."""
+        """Learn the profile of every user."""
 
     @abstractmethod
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
@@ -124,7 +129,7 @@ class MatchingIdentification(MatchingAttack, ReidentificationAttack):
         """Return the inferred ID table for a match that is already there."""
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[match.best])
 
-    def rank_from(self, match: Match) -> NDArray[np.int64]:
+    def rank_from(self, match: Match) -> Ints:
         """Return whom the attack considers for each pseudonym, its answer first (as in `Match.ranked`)."""
         return match.ranked
 
@@ -144,17 +149,17 @@ class MatchingInference(MatchingAttack, TraceInferenceAttack):
         """Return the inferred traces for a match that is already there."""
         user_ids = self.matcher_.user_ids_
         table = undo_obfuscation(anonymized, match.exclusive, len(user_ids), seed=seed)
-        return Traces.from_dense(
-            table, anonymized.places, anonymized.clock, user_ids=user_ids, first_instant=anonymized.span[0]
-        )
+        return build_answer(table, anonymized, user_ids)
+
+
+def build_answer(table: NDArray[Any], anonymized: ObfuscatedTraces, user_ids: NDArray[Any]) -> Traces:
+    """Return a users × instants table of places as traces over the instants of the release."""
+    places, clock, first = anonymized.places, anonymized.clock, anonymized.span[0]
+    return Traces.from_dense(table, places, clock, user_ids=user_ids, first_instant=first)
 
 
 def choose_greedily(
-    n_pseudonyms: int,
-    n_users: int,
-    score: Callable[[int, NDArray[np.float64]], None],
-    *,
-    tie: float = TIE,
+    n_pseudonyms: int, n_users: int, score: Callable[[int, Floats], None], *, tie: float = TIE
 ) -> GreedyMatch:
     """Score every user for every pseudonym, a block of pseudonyms at a time, and choose.
 
@@ -184,19 +189,14 @@ def choose_greedily(
 
 
 def _score_rows(
-    score: Callable[[int, NDArray[np.float64]], None],
-    start: int,
-    scores: NDArray[np.float64],
-    block: int,
-    first: int,
-    stop: int,
+    score: Callable[[int, Floats], None], start: int, scores: Floats, block: int, first: int, stop: int
 ) -> None:
     score(start + first, scores[first:stop])
 
 
 def undo_obfuscation(
-    anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int, *, seed: SeedLike = None
-) -> NDArray[np.int32]:
+    anonymized: ObfuscatedTraces, user_of: Ints, n_users: int, *, seed: SeedLike = None
+) -> Ints32:
     """Guess the true place at every instant of every user from the trace given to her.
 
     A single place is taken as it is, a set answers one of its places at random, and a deleted or

@@ -1,17 +1,30 @@
-"""Guessing: what an attack must beat."""
+"""Attacks that any other attack has to beat, and the attack with maximum knowledge.
+
+`Random-R` and `Random-T` guess, `Replay-T` repeats the reference days, and `Aligned-R` compares instant by
+instant for an attacker who knows the original traces.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms.base import ReidentificationAttack, TraceInferenceAttack
-from tracearena.attacks.base import Match, Matcher, MatchingIdentification, check_places, choose_greedily
+from tracearena.attacks.base import (
+    Floats,
+    Ints32,
+    Match,
+    Matcher,
+    MatchingIdentification,
+    build_answer,
+    check_places,
+    choose_greedily,
+)
+from tracearena.attacks.bayesian.profiles import check_same_clock
 from tracearena.checks import require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
 from tracearena.errors import DataError
@@ -58,16 +71,7 @@ class RandomInference(TraceInferenceAttack):
         require_kind(self, anonymized, ObfuscatedTraces)
         shape = len(self.user_ids_), anonymized.n_instants
         chance = uniforms(seed_sequence(seed), shape[0] * shape[1]).reshape(shape)
-        return Traces.from_dense(
-            (chance * len(anonymized.places)).astype(np.int32),
-            anonymized.places,
-            anonymized.clock,
-            user_ids=self.user_ids_,
-            first_instant=anonymized.span[0],
-        )
-
-
-# Reference replay: people do tomorrow what they did yesterday.
+        return build_answer((chance * len(anonymized.places)).astype(np.int32), anonymized, self.user_ids_)
 
 
 @dataclass(kw_only=True)
@@ -93,28 +97,22 @@ class ReferenceReplay(TraceInferenceAttack):
         return self
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
-        """Return the reference places in the stead of the anonymized ones."""
+        """Return the reference places instead of the anonymized ones."""
         require_fitted(self, "reference_")
         require_kind(self, anonymized, ObfuscatedTraces)
         clock, reference = anonymized.clock, self.reference_
         check_places(reference, anonymized)
-        if clock.instants_per_day != reference.clock.instants_per_day:
-            raise DataError(
-                f"the reference traces have {reference.clock.instants_per_day} instants a day, "
-                f"the anonymized ones {clock.instants_per_day}"
-            )
+        check_same_clock(reference, anonymized)
         instants = np.arange(*anonymized.span)
         day = clock.day_of(instants) - clock.day_of(anonymized.span[0])
         known = _fill_reference_days(reference)
         table = known[:, day % known.shape[1], clock.time_of_day(instants)]
         chance = uniforms(seed_sequence(seed), table.size).reshape(table.shape)
         table = np.where(table < 0, (chance * len(reference.places)).astype(np.int32), table)
-        return Traces.from_dense(
-            table, anonymized.places, clock, user_ids=reference.user_ids, first_instant=anonymized.span[0]
-        )
+        return build_answer(table, anonymized, reference.user_ids)
 
 
-def _fill_reference_days(reference: Traces) -> NDArray[np.int32]:
+def _fill_reference_days(reference: Traces) -> Ints32:
     """Return users × days × times of day, gaps filled from the same day, -1 where a day is empty."""
     clock = reference.clock
     first = int(clock.day_of(reference.span[0]))
@@ -129,10 +127,7 @@ def _fill_reference_days(reference: Traces) -> NDArray[np.int32]:
     return table
 
 
-# Alignment: the attack of whoever knows the very days that are released.
-
-
-_FARTHEST_KM = 1e9
+# Maximum knowledge: the attacker knows the days that are released.
 
 
 @dataclass(kw_only=True)
@@ -148,7 +143,7 @@ class AlignedMatcher(Matcher):
     limit_km: float = 2.0
 
     reference_: Traces = field(init=False, repr=False, compare=False)
-    places_: NDArray[np.int32] = field(init=False, repr=False, compare=False)
+    places_: Ints32 = field(init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"Aligned({self.limit_km:g})"
@@ -170,18 +165,13 @@ class AlignedMatcher(Matcher):
         check_places(self.reference_, anonymized)
         event, place, weight = anonymized.pairs()
         instant = anonymized.instants[event] - anonymized.span[0]
-        told = anonymized.user_index[event], instant, place, weight
-        return choose_greedily(anonymized.n_users, len(self.user_ids_), partial(self._score, told))
+        released = anonymized.user_index[event], instant, place, weight
+        return choose_greedily(anonymized.n_users, len(self.user_ids_), partial(self._score, released))
 
-    def _score(
-        self,
-        told: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
-        first: int,
-        scores: NDArray[np.float64],
-    ) -> None:
-        own = slice(*np.searchsorted(told[0], [first, first + len(scores)]))
-        trace, instant, place = (one[own] for one in told[:3])
-        weight = told[3][own]
+    def _score(self, released: tuple[Ints32, Ints32, Ints32, Floats], first: int, scores: Floats) -> None:
+        own = slice(*np.searchsorted(released[0], [first, first + len(scores)]))
+        trace, instant, place = (one[own] for one in released[:3])
+        weight = released[3][own]
         order = np.argsort(instant, kind="stable")
         limits = np.searchsorted(instant[order], np.arange(self.places_.shape[1] + 1))
         for now in np.flatnonzero(np.diff(limits)):
@@ -189,16 +179,12 @@ class AlignedMatcher(Matcher):
             shown, which = np.unique(place[at], return_inverse=True)
             parts = np.zeros((len(scores), len(shown)))
             np.add.at(parts, (trace[at] - first, which), weight[at])
-            scores += parts @ self._measure_nearness(shown, self.places_[:, now])
-
-    def _measure_nearness(self, shown: NDArray[Any], where: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return places × users: 1 at the place itself, 0 from the limit on and for who is not there."""
-        places = self.reference_.places
-        near = np.zeros((len(shown), len(where)))
-        there = np.flatnonzero(where >= 0)
-        distance = places.distance_km(shown[:, None], where[there][None, :])
-        near[:, there] = 1 - np.minimum(distance / self.limit_km, 1)
-        return near
+            # Places × users: 1 at the place itself, 0 from the limit on and for absent users.
+            where = self.places_[:, now]
+            near, there = np.zeros((len(shown), len(where))), np.flatnonzero(where >= 0)
+            distance = self.reference_.places.distance_km(shown[:, None], where[there][None, :])
+            near[:, there] = 1 - np.minimum(distance / self.limit_km, 1)
+            scores += parts @ near
 
 
 @dataclass(kw_only=True)
@@ -231,7 +217,7 @@ class AlignedIdentification(MatchingIdentification):
     limit_km: float = 2.0
 
     def __post_init__(self) -> None:
-        require_number("limit_km", self.limit_km, above=0, at_most=_FARTHEST_KM)
+        require_number("limit_km", self.limit_km, above=0, at_most=1e9)
 
     def matcher(self) -> AlignedMatcher:
         """Return the matcher by alignment."""

@@ -1,10 +1,9 @@
-"""Matching by what traces and users share: few candidates a trace, the same choice as from all scores.
+"""Candidate search: the best few users of each trace by an inverted index, then greedy assignment.
 
-A score is a user's base and the sum, over the keys of the trace, of weight × value. Most users share
-little with a trace and are never looked at: an `CandidateIndex` lists for each key who has it. Every block of
-traces finds its best users on its own (`find_best_candidates`, which can be done anywhere);
-`choose_by_candidates`
-lets the traces take their users in turn.
+A score is a user's base plus the sum, over the keys of the trace, of weight × value. Most users share
+little with a trace and are never looked at: a `CandidateIndex` lists the users of each key. Every block of
+traces finds its best users on its own (`find_best_candidates`), here or in a cluster; the choice is the same
+as from the scores of all users.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.attacks.base import LISTED, NOBODY, TIE, GreedyMatch
+from tracearena.attacks.base import LISTED, NOBODY, TIE, Floats, GreedyMatch, Ints, Ints32, Mask
 from tracearena.engine import block_ranges, current_progress, report, run_blocks, use
 
 CANDIDATES = 32
@@ -44,46 +43,33 @@ class CandidateIndex(NamedTuple):
         Keys of each user, ascending, one user after the other.
     """
 
-    base: NDArray[np.float64]
-    by_base: NDArray[np.int64]
-    group_ends: NDArray[np.int64]
+    base: Floats
+    by_base: Ints
+    group_ends: Ints
     n_keys: int
-    offsets: NDArray[np.int64]
+    offsets: Ints
     users: NDArray[np.uint16]
-    values: NDArray[np.float64]
-    row_offsets: NDArray[np.int64]
-    row_keys: NDArray[np.int32]
-    row_values: NDArray[np.float64]
+    values: Floats
+    row_offsets: Ints
+    row_keys: Ints32
+    row_values: Floats
 
     @classmethod
-    def of(
-        cls,
-        base: NDArray[np.float64],
-        offsets: NDArray[np.int64],
-        users: NDArray[np.int32],
-        values: NDArray[np.float64],
-    ) -> Self:
+    def of(cls, base: Floats, offsets: Ints, users: Ints32, values: Floats) -> Self:
         """Make an index from the users of each key, one key after the other."""
         from tracearena.attacks._kernels import group_by_user
 
         return cls._of_rows(base, len(offsets) - 1, *group_by_user(len(base), offsets, users, values))
 
-    def restrict_to(self, kept: NDArray[np.int64]) -> Self:
-        """Return the index of some users alone, numbered anew in the order given."""
+    def restrict_to(self, kept: Ints) -> Self:
+        """Return the index of some users alone, numbered again in the order given."""
         from tracearena.attacks._kernels import select_users
 
         rows = select_users(kept, self.row_offsets, self.row_keys, self.row_values)
         return self._of_rows(self.base[kept], self.n_keys, *rows)
 
     @classmethod
-    def _of_rows(
-        cls,
-        base: NDArray[np.float64],
-        n_keys: int,
-        offsets: NDArray[np.int64],
-        keys: NDArray[np.int32],
-        values: NDArray[np.float64],
-    ) -> Self:
+    def _of_rows(cls, base: Floats, n_keys: int, offsets: Ints, keys: Ints32, values: Floats) -> Self:
         from tracearena.attacks._kernels import TILE, group_by_tile
 
         tile = np.arange(len(base)) // TILE
@@ -98,16 +84,16 @@ class CandidateIndex(NamedTuple):
 class TraceKeys(NamedTuple):
     """The keys of each trace, one trace after the other, and the weight of each; none is negative."""
 
-    offsets: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    offsets: Ints
+    keys: Ints
+    weights: Floats
 
     def part(self, first: int, stop: int) -> TraceKeys:
         """Return some traces alone."""
         own = slice(self.offsets[first], self.offsets[stop])
         return TraceKeys(self.offsets[first : stop + 1] - own.start, self.keys[own], self.weights[own])
 
-    def take(self, traces: NDArray[np.int64]) -> TraceKeys:
+    def take(self, traces: Ints) -> TraceKeys:
         """Return these traces alone, in the order given."""
         sizes = np.diff(self.offsets)[traces]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -125,17 +111,17 @@ class Candidates(NamedTuple):
     users, scores
         Traces × `CANDIDATES`, by falling score, of equals the first first; -1 where there are no more users.
     beyond
-        No user below, besides them, has a score that is at most the tie below the last of theirs.
+        No user below, except them, has a score that is at most the tie below the last of theirs.
     """
 
-    best: NDArray[np.int64]
-    users: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    beyond: NDArray[np.int64]
+    best: Ints
+    users: Ints32
+    scores: Floats
+    beyond: Ints
 
 
 def find_best_candidates(
-    index: CandidateIndex, items: TraceKeys, *, free: NDArray[np.bool_] | None = None, tie: float = TIE
+    index: CandidateIndex, items: TraceKeys, *, free: Mask | None = None, tie: float = TIE
 ) -> Candidates:
     """Return the best users of each trace, whatever other traces there are.
 
@@ -164,40 +150,34 @@ def find_best_candidates(
 def choose_by_candidates(
     parts: Iterable[tuple[CandidateIndex, TraceKeys]], n_users: int, *, tie: float = TIE
 ) -> GreedyMatch:
-    """Choose for every trace as `matching.choose` does from the scores of all users.
+    """Choose for every trace as `choose_greedily` does from the scores of all users.
 
     Parameters
     ----------
     parts
         The traces in order, in one part or several, each with an index of the same users.
     """
-
-    free = np.ones(n_users, np.bool_)
-    matches = []
+    free, matches, progress = np.ones(n_users, np.bool_), [], current_progress()
     for index, items in parts:
-        found = _find_all_candidates(index, items, tie)
+        # Finding the best users of all traces is the first half of the work.
+        ranges = block_ranges(len(items.offsets) - 1, TRACES_PER_BLOCK)
+        with use(progress=lambda done, total: progress(done, 2 * total)):
+            search = partial(_search_block, index, items, None, tie)
+            blocks = run_blocks(search, ranges, anywhere=True, report=True)
+        blocks = blocks or [find_best_candidates(index, items)]
+        found = Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
         best, ranked = found.best.copy(), _rank_candidates(found)
         matches.append((best, assign_greedily(index, items, found, free, tie=tie), ranked))
     return GreedyMatch(*(np.concatenate(column) for column in zip(*matches, strict=True)))
 
 
-def _find_all_candidates(index: CandidateIndex, items: TraceKeys, tie: float) -> Candidates:
-    """Find the best users of all traces, wherever that is done; it is the first half of the work."""
-    ranges = block_ranges(len(items.offsets) - 1, TRACES_PER_BLOCK)
-    told = current_progress()
-    with use(progress=lambda done, total: told(done, 2 * total)):
-        blocks = run_blocks(partial(_search_block, index, items, tie), ranges, anywhere=True, report=True)
-    blocks = blocks or [find_best_candidates(index, items)]
-    return Candidates(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
-
-
 def _search_block(
-    index: CandidateIndex, items: TraceKeys, tie: float, block: int, first: int, stop: int
+    index: CandidateIndex, items: TraceKeys, free: Mask | None, tie: float, block: int, first: int, stop: int
 ) -> Candidates:
-    return find_best_candidates(index, items.part(first, stop), tie=tie)
+    return find_best_candidates(index, items.part(first, stop), free=free, tie=tie)
 
 
-def _rank_candidates(found: Candidates) -> NDArray[np.int64]:
+def _rank_candidates(found: Candidates) -> Ints:
     """Return the best user of each trace, and after her the others by score."""
     ranked = np.full((len(found.best), LISTED), NOBODY, np.int64)
     ranked[:, 0] = found.best
@@ -209,20 +189,19 @@ def _rank_candidates(found: Candidates) -> NDArray[np.int64]:
     return ranked
 
 
-# Traces take their users in turn: each the best one who is still free.
-
+# Greedy assignment: each trace takes its best user who is still free.
 
 _LONGEST_ROUND = 1 << 12
 _FEWEST = 2
 """A trace gets new candidates when fewer of its own are free."""
 _SHRUNK = 0.9
-"""The index is made anew when no more than this share of its users is free."""
+"""The index is rebuilt when no more than this share of its users is free."""
 _ROWS_PER_BLOCK = 32
 
 
 def assign_greedily(
-    index: CandidateIndex, items: TraceKeys, found: Candidates, free: NDArray[np.bool_], *, tie: float
-) -> NDArray[np.int64]:
+    index: CandidateIndex, items: TraceKeys, found: Candidates, free: Mask, *, tie: float
+) -> Ints:
     """Return the user whom each trace takes, -1 where nobody is left; they are not free any more.
 
     Parameters
@@ -254,30 +233,18 @@ def assign_greedily(
 
 def _refresh_candidates(
     index: CandidateIndex,
-    users: NDArray[np.int64],
+    users: Ints,
     items: TraceKeys,
-    free: NDArray[np.bool_],
+    free: Mask,
     tie: float,
     found: Candidates,
-    rows: NDArray[np.int64],
+    rows: Ints,
 ) -> None:
     """Replace the candidates of some traces by the best of the free users of an index."""
     names = np.append(users, [len(users) and users[-1] + 1, NOBODY])
     ranges = block_ranges(len(rows), _ROWS_PER_BLOCK)
-    blocks = run_blocks(partial(_search_free_block, index, items, free, tie), ranges)
+    blocks = run_blocks(partial(_search_block, index, items, free, tie), ranges)
     for (first, stop), block in zip(ranges, blocks, strict=True):
         own = rows[first:stop]
         found.best[own], found.users[own] = names[block.best], names[block.users]
         found.scores[own], found.beyond[own] = block.scores, names[block.beyond]
-
-
-def _search_free_block(
-    index: CandidateIndex,
-    items: TraceKeys,
-    free: NDArray[np.bool_],
-    tie: float,
-    block: int,
-    first: int,
-    stop: int,
-) -> Candidates:
-    return find_best_candidates(index, items.part(first, stop), free=free, tie=tie)

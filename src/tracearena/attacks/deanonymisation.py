@@ -1,4 +1,8 @@
-"""The strong non-neural baseline: a forest over a handful of numbers for each window."""
+"""Classifiers that tell whose a window of a GPS trajectory is [geo-ind].
+
+A forest of randomised trees over a few numbers of each window, a recurrent network, and the windows that
+both of them read.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints
 from tracearena.checks import require_fitted, require_whole
 from tracearena.engine import report, thread_count
 from tracearena.errors import ParameterError
@@ -34,25 +39,21 @@ class WindowForest:
     trees: int = 400
     model_: Any = field(init=False, repr=False, compare=False)
 
-    def fit(self, windows: Windows, labels: NDArray[np.int64], classes: int, *, seed: int) -> None:
+    def fit(self, windows: Windows, labels: Ints, classes: int, *, seed: int) -> None:
         """Learn from windows and their classes."""
         from sklearn.ensemble import ExtraTreesClassifier
 
         self.model_ = ExtraTreesClassifier(
-            self.trees,
-            min_samples_leaf=2,
-            class_weight="balanced",
-            random_state=seed,
-            n_jobs=thread_count(),
+            self.trees, min_samples_leaf=2, class_weight="balanced", random_state=seed, n_jobs=thread_count()
         ).fit(_compute_features(windows), labels)
 
-    def predict(self, windows: Windows) -> NDArray[np.int64]:
+    def predict(self, windows: Windows) -> Ints:
         """Return a class for each window."""
         require_fitted(self, "model_")
         return np.asarray(self.model_.predict(_compute_features(windows)), np.int64)
 
 
-def _compute_features(windows: Windows) -> NDArray[np.float64]:
+def _compute_features(windows: Windows) -> Floats:
     values = windows.values.astype(np.float64)
     half = values.shape[1] // 2
     position = values[:, :, :2]
@@ -106,7 +107,7 @@ class LstmClassifier:
     model_: Any = field(init=False, repr=False, compare=False)
     scale_: Any = field(init=False, repr=False, compare=False)
 
-    def fit(self, windows: Windows, labels: NDArray[np.int64], classes: int, *, seed: int) -> None:
+    def fit(self, windows: Windows, labels: Ints, classes: int, *, seed: int) -> None:
         """Learn from windows and their classes."""
         torch = _import_torch()
         threads = torch.get_num_threads()
@@ -116,9 +117,7 @@ class LstmClassifier:
         finally:
             torch.set_num_threads(threads)
 
-    def _train(
-        self, torch: Any, windows: Windows, labels: NDArray[np.int64], classes: int, seed: int
-    ) -> None:
+    def _train(self, torch: Any, windows: Windows, labels: Ints, classes: int, seed: int) -> None:
         mean, spread = windows.values.mean(axis=(0, 1)), windows.values.std(axis=(0, 1)) + 1e-6
         self.scale_ = mean, spread
         counts = np.maximum(np.bincount(labels, minlength=classes), 1)
@@ -139,7 +138,7 @@ class LstmClassifier:
                     optimiser.step()
                 report(epoch + 1, self.epochs)
 
-    def predict(self, windows: Windows) -> NDArray[np.int64]:
+    def predict(self, windows: Windows) -> Ints:
         """Return a class for each window."""
         require_fitted(self, "model_")
         torch = _import_torch()
@@ -182,8 +181,7 @@ def _import_torch() -> Any:
     return torch
 
 
-# Trajectories cut into windows of equal length, as classifiers read them.
-
+# Trajectories cut into windows of equal length.
 
 CHANNELS = ("east_km", "north_km", "log_step_s", "sin_hour", "cos_hour", "weekend")
 SHORTEST = 10

@@ -1,4 +1,7 @@
-"""Fuzzy counting: the best re-identification of 2019, forgiving small changes of place."""
+"""Fuzzy counting, the winning attack of 2019: nearest vectors of spatially smoothed visit counts.
+
+A visit counts for the place and its neighbours on the grid, weighed by TF-IDF ([contest] section 5.3).
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from tracearena.attacks.base import (
     NOBODY,
     Match,
     Matcher,
+    MatchingAttack,
     MatchingIdentification,
     MatchingInference,
+    build_answer,
     check_places,
     undo_obfuscation,
 )
@@ -124,7 +129,13 @@ class FuzzyMatcher(Matcher):
         counts = count_place_visits(reference)
         visitors = np.bincount(counts.indices, minlength=len(reference.places))
         self._rarity = reference.n_users / np.maximum(visitors, 1)
-        eta, scale = self._scale_eta()
+        # Squares of an enormous η0 would overflow: where vectors are in proportion to it, a power of two is
+        # taken out of all scores alike.
+        (eta, power), scale = math.frexp(self.eta), 1.0
+        if power > _SAFE_POWER and (self.spread == "last" or self.weighting.startswith("count")):
+            scale = 2.0 ** min(power, _LARGEST_POWER)
+        else:
+            eta = self.eta
         spread = build_spreading_matrix(reference.places, eta, self.decay)
         first = self.spread == "first"
         vectors = self._weigh_counts(counts @ spread) if first else self._weigh_counts(counts) @ spread
@@ -143,17 +154,6 @@ class FuzzyMatcher(Matcher):
         items = TraceKeys(traces.indptr.astype(np.int64), traces.indices.astype(np.int64), 2 * traces.data)
         return choose_by_candidates([(self.index_, items)], len(self.user_ids_))
 
-    def _scale_eta(self) -> tuple[float, float]:
-        """Return η0 and 1; of an enormous one, whose squares would overflow, a power of two is taken out.
-
-        It is taken out of all scores alike, where vectors are in proportion to it.
-        """
-        eta, power = math.frexp(self.eta)
-        in_proportion = self.spread == "last" or self.weighting.startswith("count")
-        if power <= _SAFE_POWER or not in_proportion:
-            return self.eta, 1.0
-        return eta, 2.0 ** min(power, _LARGEST_POWER)
-
     def _weigh_counts(self, counts: csr_array) -> csr_array:
         weighed = counts.copy()
         if self.weighting.startswith("log"):
@@ -165,8 +165,27 @@ class FuzzyMatcher(Matcher):
         return weighed
 
 
+class FuzzyAttack(MatchingAttack):
+    """What FuzzyCount-R and FuzzyCount-T share: the matcher and its settings."""
+
+    weighting: Weighting
+    eta: float
+    decay: float
+    spread: Spread
+
+    def __post_init__(self) -> None:
+        require_choice("weighting", self.weighting, get_args(Weighting))
+        require_choice("spread", self.spread, get_args(Spread))
+        require_number("eta", self.eta, above=0, at_most=1e6)
+        require_number("decay", self.decay, at_least=0, at_most=1e6)
+
+    def matcher(self) -> FuzzyMatcher:
+        """Return the matcher by fuzzy counts."""
+        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
+
+
 @dataclass(kw_only=True)
-class FuzzyCounting(MatchingIdentification):
+class FuzzyCounting(FuzzyAttack, MatchingIdentification):
     """Answer the user whose fuzzily counted visits are nearest to the trace's ([contest] 5.3).
 
     Parameters
@@ -199,16 +218,9 @@ class FuzzyCounting(MatchingIdentification):
     decay: float = DECAY
     spread: Spread = "first"
 
-    def __post_init__(self) -> None:
-        _check_matcher(self)
-
-    def matcher(self) -> FuzzyMatcher:
-        """Return the matcher by fuzzy counts."""
-        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
-
 
 @dataclass(kw_only=True)
-class FuzzyCountingT(MatchingInference):
+class FuzzyCountingT(FuzzyAttack, MatchingInference):
     """Match by fuzzy counting, undo the obfuscation, put frequent places first ([contest] 5.3).
 
     Where a user was at one place at the same time of day on enough reference days, that place is
@@ -238,12 +250,8 @@ class FuzzyCountingT(MatchingInference):
     matcher_: FuzzyMatcher = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_matcher(self)
+        super().__post_init__()
         require_number("frequent", self.frequent, at_least=0, at_most=1)
-
-    def matcher(self) -> FuzzyMatcher:
-        """Return the matcher by fuzzy counts."""
-        return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
 
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the inferred traces for a match that is already there."""
@@ -252,14 +260,12 @@ class FuzzyCountingT(MatchingInference):
         place, share = find_frequent_places(matcher.reference_)
         time = anonymized.clock.time_of_day(np.arange(*anonymized.span))
         usual, often = place[:, time], share[:, time] >= self.frequent
-        replaced = (usual >= 0) & (often | ~_is_observed(anonymized, match.exclusive, len(matcher.user_ids_)))
-        return Traces.from_dense(
-            np.where(replaced, usual, table),
-            anonymized.places,
-            anonymized.clock,
-            user_ids=matcher.user_ids_,
-            first_instant=anonymized.span[0],
-        )
+        owner = match.exclusive[anonymized.user_index]
+        known = (owner != NOBODY) & ~anonymized.is_deleted
+        is_observed = np.zeros((len(matcher.user_ids_), anonymized.n_instants), bool)
+        is_observed[owner[known], anonymized.instants[known] - anonymized.span[0]] = True
+        replaced = (usual >= 0) & (often | ~is_observed)
+        return build_answer(np.where(replaced, usual, table), anonymized, matcher.user_ids_)
 
 
 def find_frequent_places(reference: Traces) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -281,19 +287,3 @@ def find_frequent_places(reference: Traces) -> tuple[NDArray[np.int32], NDArray[
     share[moment[first]] = counts[first] / max(days, 1)
     shape = reference.n_users, clock.instants_per_day
     return usual.reshape(shape), share.reshape(shape)
-
-
-def _is_observed(anonymized: ObfuscatedTraces, user_of: NDArray[np.int64], n_users: int) -> NDArray[np.bool_]:
-    """Return users × instants: whether the trace matched to the user says anything."""
-    told = np.zeros((n_users, anonymized.n_instants), bool)
-    owner = user_of[anonymized.user_index]
-    known = (owner != NOBODY) & ~anonymized.is_deleted
-    told[owner[known], anonymized.instants[known] - anonymized.span[0]] = True
-    return told
-
-
-def _check_matcher(attack: FuzzyCounting | FuzzyCountingT) -> None:
-    require_choice("weighting", attack.weighting, get_args(Weighting))
-    require_choice("spread", attack.spread, get_args(Spread))
-    require_number("eta", attack.eta, above=0, at_most=1e6)
-    require_number("decay", attack.decay, at_least=0, at_most=1e6)

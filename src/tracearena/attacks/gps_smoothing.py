@@ -1,4 +1,7 @@
-"""Undoing noise on GPS traces: people move along paths, noise does not [geo-ind]."""
+"""Attacks that remove noise from GPS traces by interpolation and smoothing [geo-ind].
+
+People move along paths, and noise that is independent from point to point averages out.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,17 @@ class Interpolation(GpsAttack):
         ends_here = (labels[a] != labels[b]) | (a == b)
         share = np.where(ends_here, 0.0, (times - times[a]) / np.maximum(times[b] - times[a], 1))
         at = np.flatnonzero(share > 0)
-        moved = _interpolate_in_blocks(latitude, longitude, a[at], b[at], share[at])
-        new_latitude, new_longitude = latitude.copy(), longitude.copy()
-        new_latitude[at], new_longitude[at] = moved
-        return released.with_positions(*_restore_order(order, new_latitude, new_longitude))
+        moved = np.stack([latitude, longitude])
+
+        def work(block: int, first: int, stop: int) -> None:
+            own = at[first:stop]
+            i, j = a[own], b[own]
+            moved[:, own] = interpolate_geodesic(
+                latitude[i], longitude[i], latitude[j], longitude[j], share[own]
+            )
+
+        run_blocks(work, block_ranges(len(at), _POINTS_PER_BLOCK))
+        return released.with_positions(*_restore_order(order, *moved))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +104,9 @@ class Smoothing(GpsAttack):
         require_kind(self, released, GpsTraces)
         order = released.trajectory_order
         average = smooth_with_feedback if self.feedback else smooth_symmetrically
-        directions = _compute_unit_vectors(released.latitude[order], released.longitude[order])
-        means = average(directions, released.trajectory_offsets, self.k)
+        lat, lon = np.radians(released.latitude[order]), np.radians(released.longitude[order])
+        unit = np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+        means = average(SEMI_MAJOR_M * unit, released.trajectory_offsets, self.k)
         latitude = np.degrees(np.arctan2(means[:, 2], np.hypot(means[:, 0], means[:, 1])))
         longitude = np.degrees(np.arctan2(means[:, 1], means[:, 0]))
         return released.with_positions(*_restore_order(order, latitude, longitude))
@@ -125,33 +136,6 @@ class InterpolationSmoothing(GpsAttack):
         """Return the points on the averaged ways between the pieces."""
         require_kind(self, released, GpsTraces)
         return Smoothing(k=self.k, feedback=self.feedback).recover(Interpolation().recover(released))
-
-
-def _interpolate_in_blocks(
-    latitude: NDArray[np.float64],
-    longitude: NDArray[np.float64],
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    share: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    moved = np.empty((2, len(a)))
-
-    def work(block: int, first: int, stop: int) -> None:
-        i, j = a[first:stop], b[first:stop]
-        moved[:, first:stop] = interpolate_geodesic(
-            latitude[i], longitude[i], latitude[j], longitude[j], share[first:stop]
-        )
-
-    run_blocks(work, block_ranges(len(a), _POINTS_PER_BLOCK))
-    return moved[0], moved[1]
-
-
-def _compute_unit_vectors(
-    latitude: NDArray[np.float64], longitude: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Unit vectors of the geographic latitude and longitude, scaled to the earth."""
-    lat, lon = np.radians(latitude), np.radians(longitude)
-    return SEMI_MAJOR_M * np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
 
 
 def _restore_order(order: NDArray[np.int64], *columns: NDArray[np.float64]) -> list[NDArray[np.float64]]:

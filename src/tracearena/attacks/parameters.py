@@ -1,8 +1,11 @@
-"""What the parameters of PPMTF tell about the people they were learned from."""
+"""Membership inference and re-identification from the parameters of a trained PPMTF model.
+
+The attacker reconstructs the counts of each candidate from the factor matrices; a small error speaks for a
+member.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -90,6 +93,8 @@ def attack_parameters(
     >>> attack_parameters(model, known, others, "ABCD").reidentification_rate > 0.5
     True
     """
+    from scipy.optimize import linear_sum_assignment
+
     require_choice("released", released, get_args(Released))
     require_fitted(model, "transition_factors_")
     if not training.n_users or not testing.n_users:
@@ -101,11 +106,18 @@ def attack_parameters(
         members, others = (_score_best_fit(model, traces) for traces in (training, testing))
     else:
         errors = np.vstack([_compute_errors_by_row(model, traces) for traces in (training, testing)])
-        members, others = np.split(_score_assignment(errors), [training.n_users])
-        rate = _share_identified(errors[: training.n_users])
+        candidate, row = linear_sum_assignment(errors)
+        scores = np.full(len(errors), -np.inf)
+        scores[candidate] = -errors[candidate, row]
+        members, others = np.split(scores, [training.n_users])
+        user, row = linear_sum_assignment(errors[: training.n_users])
+        rate = float((user == row).mean())
+    thresholds = np.append(np.unique(np.concatenate([members, others])), np.inf)
+    hits = len(members) - np.searchsorted(np.sort(members), thresholds)
+    alarms = len(others) - np.searchsorted(np.sort(others), thresholds)
     return ParameterLeak(
         released,
-        advantage=_compute_advantage(members, others),
+        advantage=float((hits / len(members) - alarms / len(others)).max()),
         chance=float(np.sqrt(-np.log(_UNSURE) / 2 * (1 / len(members) + 1 / len(others)))),
         epsilon_at_least=_bound_epsilon(members, others),
         reidentification_rate=rate,
@@ -149,19 +161,13 @@ def _build_tensors(model: PPMTF, traces: Traces) -> tuple[_Tensor, _Tensor]:
     )
 
 
-def _group_tensors(model: PPMTF, traces: Traces) -> Iterator[tuple[_Tensor, ...]]:
-    """Yield the tensors whose users have one row: both together, or each by itself."""
-    both = _build_tensors(model, traces)
-    if model.shared_factors:
-        yield both
-    else:
-        yield from ((one,) for one in both)
-
-
 def _score_best_fit(model: PPMTF, traces: Traces) -> Matrix:
     """Return minus the squared error of each user's counts with the row that fits her best."""
     found = np.zeros(traces.n_users)
-    for group in _group_tensors(model, traces):
+    both = _build_tensors(model, traces)
+    # Users have one row for both tensors, or one for each.
+    groups: list[tuple[_Tensor, ...]] = [both] if model.shared_factors else [(one,) for one in both]
+    for group in groups:
         prior = group[0].factors.priors[0]
         products = [one.products() for one in group]
         every = [one.sum_all_cells() for one in group]
@@ -194,31 +200,6 @@ def _compute_errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
             found[user] += ((guessed - one.values[own, None]) ** 2).sum(axis=0)
             found[user] += weight * (empty - (guessed**2).sum(axis=0))
     return found
-
-
-def _score_assignment(errors: Matrix) -> Matrix:
-    """Return minus the error of each candidate with the row that she is given; who gets none is last."""
-    from scipy.optimize import linear_sum_assignment
-
-    candidate, row = linear_sum_assignment(errors)
-    found = np.full(len(errors), -np.inf)
-    found[candidate] = -errors[candidate, row]
-    return found
-
-
-def _share_identified(errors: Matrix) -> float:
-    """Return the share of the users who are given their own row."""
-    from scipy.optimize import linear_sum_assignment
-
-    user, row = linear_sum_assignment(errors)
-    return float((user == row).mean())
-
-
-def _compute_advantage(members: Matrix, others: Matrix) -> float:
-    thresholds = np.append(np.unique(np.concatenate([members, others])), np.inf)
-    hits = len(members) - np.searchsorted(np.sort(members), thresholds)
-    alarms = len(others) - np.searchsorted(np.sort(others), thresholds)
-    return float((hits / len(members) - alarms / len(others)).max())
 
 
 def _bound_epsilon(members: Matrix, others: Matrix) -> float:

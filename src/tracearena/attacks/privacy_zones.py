@@ -1,12 +1,16 @@
-"""Where trips vanish for the night, and which way they went there."""
+"""Finding homes behind privacy zones of GPS traces.
+
+First the ends of trips before and after each night with their headings, then a likelihood map of the circle
+that hides the home.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints32
 from tracearena.checks import require_number
 from tracearena.engine import run_blocks
 from tracearena.traces import GpsTraces
@@ -15,16 +19,11 @@ from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.time import local_seconds, solar_seconds
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 _SILENCE_MS = 1_200_000
 _DEEP_NIGHT_S = 3 * 3600
 _BASE_M = 60.0
 """Length of the way by which a heading is measured; half of it is the least."""
 _MOST_POINTS = 60
-_LONGEST_STEP_M = 150.0
-_UNKNOWN_STEP_M = 50.0
 
 
 @dataclass(frozen=True)
@@ -78,19 +77,15 @@ class TripEnds:
 def find_night_ends(traces: GpsTraces, own: slice, xy: Floats, timezone: str | None) -> TripEnds:
     """Find the ends of a user: on both sides of each silence that lasts over three o'clock at night."""
     time_ms, trajectory = traces.time_ms[own], traces.trajectory[own]
-    local = (
-        solar_seconds(time_ms, traces.longitude[own])
-        if timezone is None
-        else local_seconds(time_ms, timezone)
-    )
+    longitude = traces.longitude[own]
+    local = solar_seconds(time_ms, longitude) if timezone is None else local_seconds(time_ms, timezone)
     night = np.diff((local - _DEEP_NIGHT_S) // DAY_S) != 0
     before = np.flatnonzero(night & (np.diff(time_ms) >= _SILENCE_MS))
     # The recording as a whole begins and ends somewhere, at home more often than not.
     into = np.concatenate([before, [len(xy) - 1]])
     out_of = np.concatenate([before + 1, [0]])
-    found = [_measure_end(xy, trajectory, int(at), -1) for at in into] + [
-        _measure_end(xy, trajectory, int(at), 1) for at in out_of
-    ]
+    found = [_measure_end(xy, trajectory, int(at), -1) for at in into]
+    found += [_measure_end(xy, trajectory, int(at), 1) for at in out_of]
     return TripEnds(
         xy[np.concatenate([into, out_of])],
         np.array([heading for heading, _ in found]),
@@ -98,7 +93,7 @@ def find_night_ends(traces: GpsTraces, own: slice, xy: Floats, timezone: str | N
     )
 
 
-def _measure_end(xy: Floats, trajectory: NDArray[np.int32], at: int, side: int) -> tuple[Floats, float]:
+def _measure_end(xy: Floats, trajectory: Ints32, at: int, side: int) -> tuple[Floats, float]:
     """Return heading and step of an end whose trip goes on to the side of -1 or 1."""
     stop = at
     while (
@@ -109,26 +104,23 @@ def _measure_end(xy: Floats, trajectory: NDArray[np.int32], at: int, side: int) 
     ):
         stop += side
     if stop == at:
-        return np.zeros(2), _UNKNOWN_STEP_M
+        return np.zeros(2), 50.0
     way = xy[at] - xy[stop]
     length = float(np.hypot(*way))
     step = float(np.hypot(*(xy[at + side] - xy[at])))
-    return (way / length if length >= _BASE_M / 2 else np.zeros(2)), min(step, _LONGEST_STEP_M)
+    return (way / length if length >= _BASE_M / 2 else np.zeros(2)), min(step, 150.0)
 
 
-# Where somebody lives, from where the released trips stop.
-
+# Homes, from where the released trips stop.
 
 _PER_END = 1.5
 """Log likelihood of an end that lies on a circle against one that lies anywhere."""
 _TOLERANCE_M = 8.0
-_BEYOND_M = 15.0
 _STREET_M = 20.0
 """How far from the straight continuation of a trip a home is thought to be."""
 _BEND = 0.15
 """Likelihood of homes off the continuation, against those on it."""
 _SAME_EXIT_M = 40.0
-_MOST_EXITS = 3
 _CELLS = 40
 """Cells of the attacker's map a radius."""
 _FINEST_M = 10.0
@@ -171,7 +163,7 @@ def homes_behind_zones(
 
     Notes
     -----
-    Nothing is known of the map but what the released trips show. Whoever knows houses and streets knows more.
+    Nothing is known of the map but what the released trips show. A map of houses and streets would tell more.
 
     Examples
     --------
@@ -199,7 +191,7 @@ def homes_behind_zones(
 
 
 class _HomeMap:
-    """The surroundings of the circle that explains the most ends, in square cells."""
+    """The area around the circle that explains the most ends, in square cells."""
 
     def __init__(self, xy: Floats, ends: TripEnds, radius_m: float) -> None:
         from scipy.spatial import KDTree
@@ -208,7 +200,12 @@ class _HomeMap:
         self.step_m = max(_FINEST_M, radius_m / _CELLS)
         # Points nearer to each other than the tolerance say the same.
         self.tree = KDTree(np.unique(np.rint(xy / 2) * 2, axis=0))
-        around = self._list_circle_centres()
+        # Centres of circles that touch some end, all around it.
+        turns = np.linspace(0, 2 * np.pi, 4 * _CELLS, endpoint=False)
+        distance = radius_m + np.minimum(ends.step_m, _SAME_EXIT_M) / 2
+        circle = np.column_stack([np.cos(turns), np.sin(turns)])
+        spots = (ends.xy[:, None, :] + distance[:, None, None] * circle).reshape(-1, 2)
+        around = np.unique(np.rint(spots / (2 * _FINEST_M)), axis=0) * (2 * _FINEST_M)
         middle = around[np.argmax(self._count_on_circle(around))]
         reach = int(2 * radius_m // self.step_m)
         side = np.arange(-reach, reach + 1) * self.step_m
@@ -223,19 +220,16 @@ class _HomeMap:
         on_circle = self._count_on_circle(self.cells)
         middle = np.exp(_PER_END * (on_circle - on_circle.max())).reshape(self.shape)
         home = np.maximum(fftconvolve(middle, _build_disc(shift_m, self.step_m), mode="same"), 0)
-        along = self._compute_heading_likelihood()
+        along = np.zeros(len(self.cells))
+        for at, heading, times in self._list_exits():
+            ahead = (self.cells - at) @ heading
+            aside = (self.cells - at) @ np.array([-heading[1], heading[0]])
+            near = np.exp(-0.5 * (aside / _STREET_M) ** 2) * (ahead > 0)
+            along += np.log(_BEND + near) * np.sqrt(min(times, 3))
         home *= np.exp(along - along.max()).reshape(self.shape)
         found = fftconvolve(home, _build_disc(within_m, self.step_m), mode="same").ravel()
         best = self.cells[found >= 0.999 * found.max()]
         return np.asarray(best[np.argmin(np.hypot(*(best - best.mean(axis=0)).T))])
-
-    def _list_circle_centres(self) -> Floats:
-        """Middles of circles that touch some end, all around it."""
-        turns = np.linspace(0, 2 * np.pi, 4 * _CELLS, endpoint=False)
-        reach = self.radius_m + np.minimum(self.ends.step_m, _SAME_EXIT_M) / 2
-        circle = np.column_stack([np.cos(turns), np.sin(turns)])
-        spots = (self.ends.xy[:, None, :] + reach[:, None, None] * circle).reshape(-1, 2)
-        return np.unique(np.rint(spots / (2 * _FINEST_M)), axis=0) * (2 * _FINEST_M)
 
     def _count_on_circle(self, middles: Floats) -> Floats:
         """How many ends lie on the circle around each middle, less what lies inside."""
@@ -243,19 +237,9 @@ class _HomeMap:
         for end, step in zip(self.ends.xy, self.ends.step_m, strict=True):
             apart = np.hypot(*(middles - end).T) - self.radius_m
             beyond = np.maximum(apart - step - _TOLERANCE_M, 0)
-            count += np.where(apart < -_TOLERANCE_M, 0, np.exp(-beyond / _BEYOND_M))
+            count += np.where(apart < -_TOLERANCE_M, 0, np.exp(-beyond / 15.0))
         nearest = self.tree.query(middles)[0]
         return np.asarray(count - np.clip((self.radius_m - 3 - nearest) / 5, 0, 10))
-
-    def _compute_heading_likelihood(self) -> Floats:
-        """Log likelihood of each cell as a home by the headings of trips."""
-        total = np.zeros(len(self.cells))
-        for at, heading, times in self._list_exits():
-            ahead = (self.cells - at) @ heading
-            aside = (self.cells - at) @ np.array([-heading[1], heading[0]])
-            near = np.exp(-0.5 * (aside / _STREET_M) ** 2) * (ahead > 0)
-            total += np.log(_BEND + near) * np.sqrt(min(times, _MOST_EXITS))
-        return total
 
     def _list_exits(self) -> list[tuple[Floats, Floats, int]]:
         """Ends near the map with a heading, those by the same street counted together."""

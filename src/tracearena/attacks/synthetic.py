@@ -1,4 +1,8 @@
-"""Synthetic traces as the transitions they are made of."""
+"""Markov-chain attacks on synthetic traces: re-identification and membership inference ([ppmtf] appendix D).
+
+Synthetic traces are cut into one-day chains of transitions, and each chain is scored under the transition
+matrix of every training user.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.base import TIE, Floats, Ints
 from tracearena.checks import require_fitted, require_number, require_switch, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, fold_blocks, run_blocks
@@ -32,10 +37,10 @@ class Chains(NamedTuple):
         Transitions of chain ``y`` are ``cells[offsets[y]:offsets[y + 1]]``, as from × places + to.
     """
 
-    users: NDArray[np.int64]
-    days: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    cells: NDArray[np.int64]
+    users: Ints
+    days: Ints
+    offsets: Ints
+    cells: Ints
 
     @classmethod
     def of(cls, synthetic: Traces, *, joined: bool = False) -> Self:
@@ -67,11 +72,9 @@ class Chains(NamedTuple):
         return len(self.users)
 
 
-# Whose trace was this synthetic trace made from?
-
+# Re-identification: whose training trace was a synthetic trace made from?
 
 _CHAINS_PER_BLOCK = 256
-_TIE = 1e-9
 
 
 class TraceGuesses(NamedTuple):
@@ -85,9 +88,9 @@ class TraceGuesses(NamedTuple):
         The training user (index) she is taken for.
     """
 
-    users: NDArray[np.int64]
-    days: NDArray[np.int64]
-    answers: NDArray[np.int64]
+    users: Ints
+    days: Ints
+    answers: Ints
 
 
 @dataclass(kw_only=True)
@@ -138,37 +141,29 @@ class SyntheticIdentification:
         self.transitions_ = UserTransitions.of(training)
         return self
 
-    def identify(
-        self,
-        synthetic: Traces,
-    ) -> TraceGuesses:
+    def identify(self, synthetic: Traces) -> TraceGuesses:
         """Guess the training user of each synthetic trace, here or in a cluster."""
         require_fitted(self, "transitions_")
         chains = Chains.of(synthetic)
-        return TraceGuesses(chains.users, chains.days, self._find_best_users(chains))
-
-    def _find_best_users(self, chains: Chains) -> NDArray[np.int64]:
         known = self.transitions_
         gains = np.log(np.maximum(known.probabilities, self.unseen) / self.unseen)
         steps = known.find(chains.cells)
         offsets = chains.offsets
 
-        def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
+        def work(block: int, first: int, stop: int) -> Ints:
             from tracearena.attacks._kernels import find_likeliest_users
 
             best = np.zeros(stop - first, np.int64)
             find_likeliest_users(
-                first, stop, offsets, steps, known.offsets, known.users, gains, known.n_users, _TIE, best
+                first, stop, offsets, steps, known.offsets, known.users, gains, known.n_users, TIE, best
             )
             return best
 
         found = run_blocks(work, block_ranges(chains.n_chains, _CHAINS_PER_BLOCK), anywhere=True)
-        return np.concatenate([np.zeros(0, np.int64), *found])
+        answers = np.concatenate([np.zeros(0, np.int64), *found])
+        return TraceGuesses(chains.users, chains.days, answers)
 
-    def rate(
-        self,
-        synthetic: Traces,
-    ) -> float:
+    def rate(self, synthetic: Traces) -> float:
         """Return the share of synthetic traces whose training user was found.
 
         The ids of the synthetic users must be those of the training users they were made from.
@@ -183,10 +178,7 @@ class SyntheticIdentification:
         return float(correct.mean())
 
 
-# Was this person's trace among those the model was trained on?
-
-
-_LEGACY_THRESHOLDS = 1000
+# Membership inference: was a person in the training data?
 
 
 @dataclass(frozen=True)
@@ -199,9 +191,9 @@ class MembershipResult(Result):
         Largest true positive rate minus false positive rate ([ppmtf] appendix D): what the attacker
         gains by looking. 0 is a guess, 1 is certainty, whatever the numbers of both kinds.
     accuracy
-        Largest share of right decisions. To be read beside `guess` only.
+        Largest share of right decisions. To be read next to `guess` only.
     members, non_members
-        Number of decisions about each: users × traces a user.
+        Number of decisions about each: users × traces per user.
     """
 
     advantage: float
@@ -228,7 +220,7 @@ class MembershipResult(Result):
 class _DailyMaxima:
     """Values of each candidate by day, of which the larger ones are kept when two are put together."""
 
-    values: dict[int, NDArray[np.float64]]
+    values: dict[int, Floats]
 
     def __add__(self, other: _DailyMaxima) -> _DailyMaxima:
         both = dict(self.values)
@@ -254,7 +246,7 @@ class MembershipInference:
         the threshold, not on it; and 1,000 thresholds are tried. The published numbers need this.
     thresholds
         None finds the best threshold exactly: every sum is tried, and one above them all. A number
-        tries so many, evenly spaced from the largest of the daily minima up to, but not
+        tries this many, evenly spaced from the largest of the daily minima up to, but not
         including, the overall maximum of the sums: less than the best, and below 0 at times.
     unseen
         Probability of a transition never seen, in W_n and W_0, between 0 and 1.
@@ -294,10 +286,7 @@ class MembershipInference:
         self.transitions_ = UserTransitions.of(training, testing)
         return self
 
-    def statistics(
-        self,
-        synthetic: Traces,
-    ) -> NDArray[np.float64]:
+    def statistics(self, synthetic: Traces) -> Floats:
         """Return the largest sum of each candidate over the synthetic users, days × candidates.
 
         Only days with a synthetic trace are listed; members come first.
@@ -314,10 +303,6 @@ class MembershipInference:
             for first, end in pairwise(limits)
             for start, stop in block_ranges(end - first, _CHAINS_PER_BLOCK)
         ]
-        found = fold_blocks(self._compute_ratios(chains, steps, starts), ranges, anywhere=True)
-        return np.array([found.values[day] for day in range(len(starts))])
-
-    def _compute_ratios(self, chains: Chains, steps: NDArray[np.int64], starts: NDArray[np.int64]) -> Any:
         known, offsets = self.transitions_, chains.offsets
         bases, gains = self._bases_and_gains()
 
@@ -330,9 +315,10 @@ class MembershipInference:
             )
             return _DailyMaxima({int(np.searchsorted(starts, first, side="right")) - 1: largest})
 
-        return work
+        found = fold_blocks(work, ranges, anywhere=True)
+        return np.array([found.values[day] for day in range(len(starts))])
 
-    def _bases_and_gains(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _bases_and_gains(self) -> tuple[Floats, Floats]:
         """Return ln W_n − ln W_0 of who never made a transition, and what who made it has more."""
         known = self.transitions_
         sums, owners = known.sums(), known.user_counts()
@@ -344,13 +330,15 @@ class MembershipInference:
         own = np.log(np.maximum(known.probabilities, self.unseen))
         return bases, own - np.log(np.maximum(rest, self.unseen)) - bases[cell]
 
-    def evaluate(
-        self,
-        synthetic: Traces,
-    ) -> MembershipResult:
+    def evaluate(self, synthetic: Traces) -> MembershipResult:
         """Attack the synthetic traces, here or in a cluster, and say how well it went."""
         statistics = self.statistics(synthetic)
-        thresholds = self._thresholds(statistics)
+        count = 1000 if self.legacy_ppmtf and self.thresholds is None else self.thresholds
+        if count is None:
+            thresholds = np.append(np.unique(statistics), np.inf)
+        else:
+            low, high = float(statistics.min(axis=1).max()), float(statistics.max())
+            thresholds = low + (high - low) * np.arange(count) / count
         side: Literal["left", "right"] = "right" if self.legacy_ppmtf else "left"
         members = np.sort(statistics[:, : self.n_members_], axis=None)
         others = np.sort(statistics[:, self.n_members_ :], axis=None)
@@ -363,10 +351,3 @@ class MembershipInference:
             members=len(members),
             non_members=len(others),
         )
-
-    def _thresholds(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        count = _LEGACY_THRESHOLDS if self.legacy_ppmtf and self.thresholds is None else self.thresholds
-        if count is None:
-            return np.append(np.unique(statistics), np.inf)
-        low, high = float(statistics.min(axis=1).max()), float(statistics.max())
-        return low + (high - low) * np.arange(count) / count

@@ -1,4 +1,8 @@
-"""VisitProb, and HomeProb for the first hour: who visits these places as often as this trace does?"""
+"""VisitProb and HomeProb: naive Bayes over visited places ([contest] section 4.1).
+
+A trace is scored by its likelihood under each user's visit probabilities; HomeProb uses the events from
+8:00 to 9:00 alone.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,13 @@ from itertools import pairwise
 from typing import ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms.base import setting
 from tracearena.attacks.base import (
+    Floats,
+    Ints,
+    Ints32,
+    Mask,
     Match,
     Matcher,
     MatchingAttack,
@@ -45,9 +52,9 @@ class VisitMatcher(Matcher):
     hours
         Use only events from the first hour up to but not including the second; None uses all.
     sampling
-        Share of the anonymized events that is used, drawn anew for each match.
+        Share of the anonymized events that is used, drawn again for each match.
     largest_set
-        Of a larger set only so many places, drawn at random, are looked at; None looks at all.
+        Of a larger set only this many places, drawn at random, are looked at; None looks at all.
     in_order
         Add the likelihoods one event after the other and let rounding break ties, as the programs
         of 2019 did.
@@ -85,25 +92,16 @@ class VisitMatcher(Matcher):
             index_traces(self.visitors_, n_users, count_distinct_codes(seen), seen.sets), n_users
         )
 
-    def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: NDArray[np.float64]) -> None:
+    def _score_in_order(self, seen: ObfuscatedTraces, first: int, scores: Floats) -> None:
         from tracearena.attacks._kernels import add_visit_likelihoods_in_order
 
-        add_visit_likelihoods_in_order(
-            first,
-            first + len(scores),
-            seen.offsets,
-            seen.codes,
-            *self.visitors_[:3],
-            seen.sets.offsets,
-            seen.sets.members,
-            UNSEEN,
-            scores,
-        )
+        events = first, first + len(scores), seen.offsets, seen.codes
+        sets = seen.sets.offsets, seen.sets.members
+        add_visit_likelihoods_in_order(*events, *self.visitors_[:3], *sets, UNSEEN, scores)
 
     def _keep_hours(self, traces: AnyTraces) -> AnyTraces:
-        if self.hours is None:
-            return traces
-        return traces.keep(is_within_hours(traces.clock, traces.instants, self.hours))
+        hours = self.hours
+        return traces if hours is None else traces.keep(is_within_hours(traces.clock, traces.instants, hours))
 
     def _sample_events(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
         if self.sampling >= 1 and self.largest_set is None:
@@ -114,9 +112,7 @@ class VisitMatcher(Matcher):
         return anonymized if self.largest_set is None else _shrink_sets(anonymized, self.largest_set, rng)
 
 
-def is_within_hours(
-    clock: Clock, instants: NDArray[np.int32], hours: tuple[float, float]
-) -> NDArray[np.bool_]:
+def is_within_hours(clock: Clock, instants: Ints32, hours: tuple[float, float]) -> Mask:
     """Return where the instants lie between two hours of the day, the second excluded."""
     second = clock.second_of_day(instants)
     return np.asarray((second >= hours[0] * 3600) & (second < hours[1] * 3600))
@@ -199,8 +195,7 @@ class HomeProbabilityT(VisitProbabilityT):
     legacy_sampling: ClassVar[float] = 1.0
 
 
-# Who visits each place, and each set of places that a release names, as an index of likelihoods.
-
+# Visitors of each place and of each set of places, as an index of likelihoods.
 
 UNSEEN = 1e-8
 """Probability of a place that a user never visited; nothing is renormalised for it."""
@@ -212,18 +207,18 @@ MOST_VISITORS = 1 << 24
 class Visitors(NamedTuple):
     """Who visited each place: an index from places to users."""
 
-    offsets: NDArray[np.int64]
-    users: NDArray[np.int32]
-    probabilities: NDArray[np.float64]
-    gains: NDArray[np.float64]
+    offsets: Ints
+    users: Ints32
+    probabilities: Floats
+    gains: Floats
 
 
 class Codes(NamedTuple):
     """The distinct codes of each pseudonym's trace, and how often each occurs."""
 
-    offsets: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    counts: NDArray[np.float64]
+    offsets: Ints
+    codes: Ints32
+    counts: Floats
 
 
 def index_visitors(reference: Traces) -> Visitors:
@@ -243,10 +238,10 @@ def index_visitors(reference: Traces) -> Visitors:
 
 def count_distinct_codes(traces: ObfuscatedTraces) -> Codes:
     """Count each distinct code of each pseudonym that says anything."""
-    told = ~traces.is_deleted
+    kept = ~traces.is_deleted
     lowest = -2 - len(traces.sets)
     width = len(traces.places) - lowest
-    keys = traces.user_index[told].astype(np.int64) * width + (traces.codes[told] - lowest)
+    keys = traces.user_index[kept].astype(np.int64) * width + (traces.codes[kept] - lowest)
     distinct, counts = np.unique(keys, return_counts=True)
     owner, shifted = np.divmod(distinct, width)
     offsets = np.searchsorted(owner, np.arange(traces.n_users + 1))

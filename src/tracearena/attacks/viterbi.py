@@ -1,4 +1,4 @@
-"""An attacker who looks for the most probable path through the sets that were sent."""
+"""Viterbi decoding of the most probable path through the sets of places that a person sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inner loops of the matches by habits: time of day, and where one goes next."""
+"""Compiled loops of the likelihoods: time profiles, transitions, Pólya counts, Sinkhorn."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def score_markov_pairs(
     A step from `n_symbols` begins a chain. Step k ends at place and time ``step_ends[k]``, which are listed:
     places ``end_places[end_offsets[c]:end_offsets[c + 1]]``, time ``end_times[c]``. ``step_usual`` is what
     the population's Q(y|x) adds, and ``step_ordinary`` one by how likely the step is for anybody. A key is
-    the number of a move, whoever makes it.
+    the number of a move, for all users.
     """
     n_places, length = population.shape
     profile = np.empty((n_places, length))
@@ -227,13 +227,12 @@ def score_markov_pairs(
             leaving[move_from[k]] = weight
 
 
-# Inner loops of the matches: Pólya counts, the best candidates of every row and column, Sinkhorn.
-
+# Pólya likelihoods, the best candidates of every row and column, Sinkhorn.
 
 FACTORS = 30
-"""So many numbers up to the count of a symbol are multiplied before a logarithm is taken, …"""
+"""This many factors are multiplied before a logarithm is taken, because logarithms take longest."""
 SMALL, LARGE = 1e-100, 1e100
-"""… or as many as the product stays between these: logarithms are what takes longest."""
+"""Where the number of factors is open, the logarithm is taken when the product leaves this range."""
 
 
 @njit(cache=True, nogil=True)
@@ -361,7 +360,7 @@ def sinkhorn(
 ) -> None:
     """Write a weight for each pair so that rows and columns sum to at most 1.
 
-    Every row and column has, beside its pairs, something else that it may be, with a score of
+    Every row and column has, besides its pairs, something else that it may be, with a score of
     `elsewhere` below its best.
     """
     n_rows, n_columns = offsets.shape[0] - 1, 0
@@ -398,7 +397,7 @@ def sinkhorn(
         weights[e] /= divisors[columns[e]]
 
 
-# Inner loops of what a user's habits say, and of the answer that costs least.
+# Profiles of users, and the answer with the least expected loss.
 
 
 @njit(cache=True, nogil=True)
@@ -417,7 +416,7 @@ def fill_profile(
     """Write P_t(x) of one user into ``profile[x, t]``; her visits come sorted by place.
 
     `in_time[s]` spreads a visit at time s over the day, `weights` spreads it over the places around,
-    and `others` is the weight of the whole population beside her own of 1.
+    and `others` is the weight of the whole population; her own is 1.
     """
     length = profile.shape[1]
     profile[:] = 0.0
@@ -507,12 +506,12 @@ def score_held_out_visits(
 ) -> int:
     """Add up how likely each visit is by its user's visits on other days, as logarithms; return how many.
 
-    ``tables[s, t, r]`` is how a visit at s counts for t by rhythm r.
+    ``tables[s, t, r]`` is how a visit at s counts for t by temporal kernel r.
     """
     n_rhythms = tables.shape[2]
     own = np.empty(n_rhythms)
     total = np.empty(n_rhythms)
-    told = 0
+    scored = 0
     for u in range(offsets.shape[0] - 1):
         for e in range(offsets[u], offsets[u + 1]):
             own[:] = 0.0
@@ -528,8 +527,8 @@ def score_held_out_visits(
                         own[r] += counts[r]
             if total[0] == 0.0:
                 continue
-            told += 1
+            scored += 1
             common = others * population[places[e], times[e]]
             for r in range(n_rhythms):
                 likely[r] += np.log((own[r] / total[r] + common) / (1.0 + others))
-    return told
+    return scored

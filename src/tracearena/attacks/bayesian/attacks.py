@@ -1,4 +1,9 @@
-"""Bayes-R: everything that speaks for a trace being a user's, each kind for what it is worth."""
+"""The attacks by posteriors: argmax of Σ S[p,u] over one-to-one assignments (-R), least expected loss (-T).
+
+`Polya-R` (Dirichlet-multinomial), `Markov-R` and `Bayes-R` (all evidence, weighted) are linear assignments
+on different scores. `Bayes-T` and `Tracking-T` (hidden Markov model) infer whereabouts from the release,
+`Habits-T` from the reference alone.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms.base import Algorithm, Obfuscator, TraceInferenceAttack, setting
 from tracearena.attacks.base import (
+    Floats,
+    Ints,
+    Ints32,
     Match,
     MatchingAttack,
     MatchingIdentification,
     MatchingInference,
+    build_answer,
     check_places,
 )
 from tracearena.attacks.bayesian import tracking
@@ -33,8 +41,6 @@ from tracearena.engine import SeedLike, block_ranges, run_blocks
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
-# What the strongest attacks share: a mechanism they know, suspect or estimate, and one matcher.
-
 
 @dataclass(kw_only=True)
 class InformedAttack(MatchingAttack):
@@ -44,7 +50,7 @@ class InformedAttack(MatchingAttack):
     ----------
     mechanism
         The defence, such as ``PL(4,1)``; ``unknown`` estimates what it does from the release;
-        ``adaptive`` waits to be told (`against`), as a sweep does for each of its defences.
+        ``adaptive`` is given it later (`with_mechanism`), as a sweep does for each of its defences.
     """
 
     mechanism: str = UNKNOWN
@@ -61,17 +67,17 @@ class InformedAttack(MatchingAttack):
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether the attack has to be told its defence before it can be made."""
+        """Whether the attack has to be given its defence before it can be made."""
         return self.mechanism == ADAPTIVE
 
     def with_mechanism(self, defence: Obfuscator) -> Self:
-        """Return the same attack, fitted to the same users, told the defence that it meets."""
+        """Return the same attack, fitted to the same users, informed of the defence."""
         require_fitted(self, "matcher_")
         matcher: Any = self.matcher_
         return copy.copy(self).use(matcher.with_mechanism(defence))
 
     def _check_informed(self) -> None:
-        """Refuse an attack that was never told its defence."""
+        """Refuse an adaptive attack that was never given its defence."""
         require_fitted(self, "matcher_")
         matcher: Any = self.matcher_
         if self.is_adaptive and matcher.mechanism is None:
@@ -101,9 +107,6 @@ class LikelihoodAttack(InformedAttack):
         return BayesMatcher(mechanism=mechanism, weights=self.weights)
 
 
-# Identification by evidence: each trace is one user's, so that what speaks for it sums to the most.
-
-
 @dataclass(kw_only=True)
 class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
     """An attack that says who is who by some kinds of evidence, or by all of them, weighed."""
@@ -122,7 +125,7 @@ class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
         chosen = match.assign_by(*self.kinds) if self.kinds else match.best
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[chosen])
 
-    def rank_from(self, match: Match) -> NDArray[np.int64]:
+    def rank_from(self, match: Match) -> Ints:
         """Return the likeliest users of each pseudonym by the evidence that the attack looks at."""
         assert isinstance(match, BayesMatch)
         return match.rank_by(*self.kinds) if self.kinds else match.ranked
@@ -139,22 +142,18 @@ class BayesIdentification(EvidenceIdentification):
     name: ClassVar[str] = "Bayes-R"
 
 
-# Bayes-T: every trace that may be hers is believed in as far as it is certain, and habits are
-# beside.
-
-
 @dataclass(kw_only=True)
 class BayesInference(LikelihoodAttack, MatchingInference):
-    """Believe in every trace that may be the user's, as far as it is certain, and answer what costs least.
+    """Mix the candidate traces of each user by their posteriors, and answer with the least expected loss.
 
-    q_{u,t}(x) = (1-ε) Σ_p W[u,p] E(y_{p,t}|x) P_{u,t}(x) / Z + ε P_{u,t}(x), where W says how sure it is
-    who is who (Sinkhorn) and P are the user's habits. The answer is
+    q_{u,t}(x) = (1-ε) Σ_p W[u,p] E(y_{p,t}|x) P_{u,t}(x) / Z + ε P_{u,t}(x), where W are the
+    posteriors of the pairs (Sinkhorn) and P the time profiles. The answer is
     argmax_c Σ_x q(x) w(x) (1 - G(x, c)), G the distance up to the limit, w the weight of sensitive places.
 
     Parameters
     ----------
     mechanism
-        As of every attack that can be told.
+        The defence, as for `InformedAttack`.
     sensitive_weight, limit_km
         How answers are scored.
     """
@@ -178,17 +177,15 @@ class BayesInference(LikelihoodAttack, MatchingInference):
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the answers for a match that is already there."""
         assert isinstance(match, BayesMatch)
-        return match.answer((self.share, self.sensitive_weight, self.limit_km), lambda: self._answer(match))
-
-    def _answer(self, match: BayesMatch) -> Traces:
         evidence = match.evidence
-        followed = tracking.keep_likeliest_traces(
-            evidence.pairs,
-            match.certainty,
-            evidence.anonymized.n_events,
-            few=self.share > 0 and not evidence.made.by_event,
-        )
-        return self.answer(evidence, followed)
+
+        def infer() -> Traces:
+            pairs, n_events = evidence.pairs, evidence.anonymized.n_events
+            few = self.share > 0 and not evidence.made.by_event
+            followed = tracking.keep_likeliest_traces(pairs, match.certainty, n_events, few=few)
+            return self.answer(evidence, followed)
+
+        return match.answer((self.share, self.sensitive_weight, self.limit_km), infer)
 
     def answer(self, evidence: Evidence, followed: tracking.CandidateTraces) -> Traces:
         """Return the answers to a release where the traces that may be each user's are given."""
@@ -198,33 +195,16 @@ class BayesInference(LikelihoodAttack, MatchingInference):
         if self.limit_km != matcher.limit_km:
             around = Neighbourhoods.of(reference.places, self.limit_km)
         share = self.share if evidence.made.by_event else min(self.share, tracking.DISGUISED_SHARE)
-        table = tracking.infer_places(
-            anonymized,
-            evidence.made.said,
-            evidence.made.emission,
-            evidence.habits,
-            around,
-            tracking.PopulationMovement.of(reference),
-            followed,
-            weigh_sensitive_places(reference, self.sensitive_weight),
-            self.limit_km,
-            share=share,
-        )
-        return Traces.from_dense(
-            np.asarray(table),
-            anonymized.places,
-            anonymized.clock,
-            user_ids=matcher.user_ids_,
-            first_instant=anonymized.span[0],
-        )
-
-
-# Markov-R: who goes from each place where the trace goes from there.
+        made, movement = evidence.made, tracking.PopulationMovement.of(reference)
+        release, model = (anonymized, made.said, made.emission), (evidence.habits, around, movement)
+        worth = weigh_sensitive_places(reference, self.sensitive_weight)
+        table = tracking.infer_places(*release, *model, followed, worth, self.limit_km, share=share)
+        return build_answer(table, anonymized, matcher.user_ids_)
 
 
 @dataclass(kw_only=True)
 class MarkovIdentification(EvidenceIdentification):
-    """Ask where one goes from here: the trace by the user's habits, and the user by the trace's.
+    """Compare transitions: the trace under the user's Markov chain, and the user under the trace's.
 
     P_u(y|x,t) = [c_u(xy) + β((1-γ) P_{u,t}(y) + γ Q(y|x))] / (c_u(x) + β), as a ratio to what everybody
     does, in both directions. It helps where there are a few days only. Each user is taken once.
@@ -234,12 +214,9 @@ class MarkovIdentification(EvidenceIdentification):
     kinds: ClassVar[tuple[str, ...]] = ("markov",)
 
 
-# Polya-R: who visits each place as often as the trace does, and is at home where it is.
-
-
 @dataclass(kw_only=True)
 class PolyaIdentification(EvidenceIdentification):
-    """Take visits as drawn with reinforcement: the tenth to a rare place surprises less than the first.
+    """Compare counts by a Pólya urn: the tenth visit to a rare place surprises less than the first.
 
     The score of user u for trace p is Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), less its normaliser:
     b_p(y) counts what the trace says, a_u(y) = Σ_x c_u(x) E(y|x) what the user's reference visits
@@ -251,25 +228,17 @@ class PolyaIdentification(EvidenceIdentification):
     kinds: ClassVar[tuple[str, ...]] = ("polya", "home")
 
 
-# Tracking-T: follow every trace through its days, and answer the place that costs least if it is
-# wrong.
-
-
 @dataclass(kw_only=True)
 class TrackingInference(BayesInference):
-    """Follow every trace through its days: what was said before and after tells of now as well.
+    """Follow every trace through its days by a hidden Markov model, forward and backward.
 
-    A hidden Markov model: from one instant to the next people go where the population goes from
-    there (γ of the time) or where their own habits say; forward and backward through each day, then
-    the answer that costs least, as Bayes-T. What is less likely than a small share of the likeliest
-    place at an instant is left out (a beam).
+    From one instant to the next people go where the population goes from there (γ of the time) or by
+    their own time profile; then the answer with the least expected loss, as Bayes-T. Places less likely
+    than a small share of the likeliest one at an instant are left out (a beam).
     """
 
     name: ClassVar[str] = "Tracking-T"
     share: ClassVar[float] = tracking.SHARE
-
-
-# Habits-T: where people tend to be at that time of day, the release not even read.
 
 
 _USERS_PER_BLOCK = 16
@@ -277,10 +246,10 @@ _USERS_PER_BLOCK = 16
 
 @dataclass(kw_only=True)
 class HabitsInference(TraceInferenceAttack):
-    """Answer what the reference traces alone make the best answer, the release not even read.
+    """Answer with the least expected loss by the reference traces alone, without the release.
 
     So it is a ceiling of what any defence can be worth against an attacker with these reference
-    traces: whatever a release hides, habits are not in it. The answer at each time of day is the
+    traces: no release can hide them. The answer at each time of day is the
     place c with the least expected score, argmax_c Σ_x P_{u,t}(x) w(x) (1 - G(x, c)).
 
     Parameters
@@ -318,18 +287,12 @@ class HabitsInference(TraceInferenceAttack):
         check_same_clock(self.reference_, anonymized)
         instants = np.arange(*anonymized.span)
         table = self.answers_[:, anonymized.clock.time_of_day(instants)]
-        return Traces.from_dense(
-            table,
-            anonymized.places,
-            anonymized.clock,
-            user_ids=self.reference_.user_ids,
-            first_instant=anonymized.span[0],
-        )
+        return build_answer(table, anonymized, self.reference_.user_ids)
 
 
 def choose_profile_answers(
-    habits: TimeProfiles, around: Neighbourhoods, limit_km: float, sensitive: NDArray[np.float64]
-) -> NDArray[np.int32]:
+    habits: TimeProfiles, around: Neighbourhoods, limit_km: float, sensitive: Floats
+) -> Ints32:
     """Return users × times of day: the answer with the least expected score."""
     from tracearena.attacks.bayesian._profile_kernels import choose_best_answers, compute_profile_gains
 

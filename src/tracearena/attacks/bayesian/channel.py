@@ -1,4 +1,8 @@
-"""Symbols: what a release can say of an event, whichever way its sets are numbered."""
+"""The channel E(y|x): the probability that a mechanism releases observation y at true place x.
+
+y is a single place or a set of places (`ObservationAlphabet`). A `Channel` is derived from a known mechanism,
+from a law of distances, or counted on simulated releases.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +11,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms.base import Algorithm
+from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.engine import block_ranges
 from tracearena.traces import ObfuscatedTraces, Places
 from tracearena.traces.geodesy import KM_PER_DEGREE
 
 NOTHING = -1
-"""The symbol of an event that was deleted."""
+"""The observation of an event that was deleted."""
 
 
 @dataclass(frozen=True, eq=False)
 class ObservationAlphabet:
-    """Numbers for everything that some releases say: one for each place, then one for each set.
+    """The observations y of some releases, numbered: one for each place, then one for each set.
 
     Attributes
     ----------
     n_places
-        The first so many symbols are single places.
+        The first observations, this many, are single places.
     offsets, members
-        The places that symbol ``s`` names are ``members[offsets[s]:offsets[s + 1]]``.
+        The places of observation ``s`` are ``members[offsets[s]:offsets[s + 1]]``.
     """
 
     n_places: int
-    offsets: NDArray[np.int64]
-    members: NDArray[np.int32]
+    offsets: Ints
+    members: Ints32
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @classmethod
-    def of(cls, releases: Sequence[ObfuscatedTraces]) -> tuple[ObservationAlphabet, list[NDArray[np.int32]]]:
-        """Number what the releases say; return also the symbol of each event of each.
+    def of(cls, releases: Sequence[ObfuscatedTraces]) -> tuple[ObservationAlphabet, list[Ints32]]:
+        """Number the observations of releases; return also the observation of each event of each release.
 
-        Sets of the same places are one symbol, in whichever order their places stand.
+        Sets of the same places are one observation, in whichever order their places stand.
 
         >>> from tracearena.traces import Clock, Places, PlaceSets, Traces
         >>> original = Traces.from_dense([[0, 1, 0]], Places([0, 1], [0, 0]), Clock(instants_per_day=3))
@@ -52,7 +56,7 @@ class ObservationAlphabet:
         """
         n_places = len(releases[0].places)
         known: dict[bytes, int] = {}
-        sets: list[NDArray[np.int32]] = []
+        sets: list[Ints32] = []
         of_events = []
         for release in releases:
             of_event = release.codes.astype(np.int32)
@@ -62,7 +66,7 @@ class ObservationAlphabet:
                 members = np.unique(release.sets[index])
                 key = members.tobytes()
                 if key not in known:
-                    # A set of one place says what the place alone says.
+                    # A set of one place is the same observation as the place.
                     known[key] = n_places + len(sets) if len(members) > 1 else int(members[0])
                     if len(members) > 1:
                         sets.append(members)
@@ -75,11 +79,8 @@ class ObservationAlphabet:
         return cls(n_places, offsets, np.concatenate([singles, *sets]).astype(np.int32)), of_events
 
 
-# Emission: how likely each symbol of a release is at each true place.
-
-
 FLOOR = 1e-9
-"""Every symbol is possible at every place, so that no attacker is ever certain of something wrong."""
+"""Every observation is possible at every place, so that no attacker is ever certain of something wrong."""
 LEAST = 1e-5
 """Smaller probabilities of a place are left to the floor."""
 SHARPNESS = 1.5
@@ -94,22 +95,22 @@ _NET_POINTS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """E(y|x) by symbol y, up to a factor of y that no attack depends on.
+    """E(y|x) by observation y, up to a factor of y that no attack depends on.
 
     Attributes
     ----------
     offsets, places, values
-        Symbol ``y`` is answered at ``places[offsets[y]:offsets[y + 1]]`` with these probabilities, …
+        Observation ``y`` is released at ``places[offsets[y]:offsets[y + 1]]`` with these probabilities.
     floor
-        … and at every place with this one beside.
+        Added to the probability of ``y`` at every place.
     """
 
-    offsets: NDArray[np.int64]
-    places: NDArray[np.int32]
-    values: NDArray[np.float64]
-    floor: NDArray[np.float64]
+    offsets: Ints
+    places: Ints32
+    values: Floats
+    floor: Floats
 
-    def by_place(self, n_places: int) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    def by_place(self, n_places: int) -> tuple[Ints, Ints32, Floats]:
         """Return the same without the floor by place: offsets, symbols and probabilities."""
         symbols = np.repeat(np.arange(len(self.floor), dtype=np.int32), np.diff(self.offsets))
         order = np.argsort(self.places, kind="stable")
@@ -117,11 +118,10 @@ class Channel:
         return offsets.astype(np.int64), symbols[order], self.values[order]
 
     def sharpen(self, n_places: int) -> Channel:
-        """Return an emission of narrower noise, which at each place is answered as often in all.
+        """Return a channel of narrower noise, with the same total at each place.
 
-        An attacker who is told planar Laplace noise and believes in less of it told virtual users apart
-        better; the power was chosen on one tuning team. Where a place has one answer, or a set of places is
-        said, nothing changes.
+        An attacker who assumes less planar Laplace noise than there is told virtual users apart better; the
+        power was chosen on one tuning team. Places with one observation, and sets, do not change.
         """
         values = self.values.copy()
         single = np.repeat(np.arange(len(self.floor)) < n_places, np.diff(self.offsets))
@@ -133,7 +133,7 @@ class Channel:
 
 
 def derive_channel(mechanism: Algorithm, symbols: ObservationAlphabet, places: Places) -> Channel | None:
-    """Return what a mechanism says of itself; None where it has to be counted (`count_channel`)."""
+    """Return the channel of a mechanism in closed form; None where it has to be counted (`count_channel`)."""
     from tracearena.obfuscation import (
         MRLH,
         Cheating,
@@ -170,16 +170,16 @@ def has_closed_form(mechanism: Algorithm) -> bool:
 
 
 def build_truthful_channel(symbols: ObservationAlphabet) -> Channel:
-    """Return the emission of a mechanism that always names the true place, alone or among others."""
+    """Return the channel of a mechanism that always names the true place, alone or among others."""
     return Channel(
         symbols.offsets, symbols.members, np.ones(len(symbols.members)), np.full(len(symbols), FLOOR)
     )
 
 
 def build_distance_channel(
-    symbols: ObservationAlphabet, places: Places, edges_km: NDArray[np.float64], density: NDArray[np.float64]
+    symbols: ObservationAlphabet, places: Places, edges_km: Floats, density: Floats
 ) -> Channel:
-    """Return an emission that depends on the distance from the true place alone.
+    """Return a channel that depends on the distance from the true place alone.
 
     Parameters
     ----------
@@ -202,14 +202,9 @@ def build_distance_channel(
 
 
 def _join_place_sets(
-    symbols: ObservationAlphabet,
-    places: Places,
-    symbol: NDArray[np.int64],
-    place: NDArray[np.int64],
-    value: NDArray[np.float64],
-    floor: float,
+    symbols: ObservationAlphabet, places: Places, symbol: Ints, place: Ints, value: Floats, floor: float
 ) -> Channel:
-    """Put the probabilities of single places before the sets, which are taken at their word.
+    """Put the probabilities of single places before the sets, which are taken as truthful.
 
     At each place they sum to 1.
     """
@@ -237,9 +232,16 @@ def _build_laplace_channel(epsilon: float, symbols: ObservationAlphabet, places:
 
     Off a grid the noise is laid out on a net of points, each of which ends at its nearest place.
     """
-    if places.grid is None:
-        return _build_off_grid_channel(epsilon, symbols, places)
     grid, n = places.grid, len(places)
+    if grid is None:
+        from tracearena.obfuscation.planar_laplace import add_noise_to_places
+
+        count = int(np.clip(_NET_POINTS // n, 64, 2500))
+        east, north = _laplace_sample_points(epsilon, count)
+        true = np.repeat(np.arange(n, dtype=np.int32), count)
+        answered = add_noise_to_places(places, true, np.tile(east, n), np.tile(north, n))
+        keys, counts = np.unique(answered.astype(np.int64) * n + true, return_counts=True)
+        return _join_place_sets(symbols, places, keys // n, keys % n, counts / count, FLOOR)
     shift_y, shift_x, kernel = _compute_laplace_shifts(epsilon, places)
     parts = []
     for first, stop in block_ranges(n, max(_NET_POINTS // len(kernel), 1)):
@@ -254,13 +256,11 @@ def _build_laplace_channel(epsilon: float, symbols: ObservationAlphabet, places:
     return _join_place_sets(symbols, places, key // n, key % n, value, FLOOR)
 
 
-def _compute_laplace_shifts(
-    epsilon: float, places: Places
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _compute_laplace_shifts(epsilon: float, places: Places) -> tuple[Ints, Ints, Floats]:
     """Return by how many rows and columns noise moves an event, and how likely each shift is.
 
     The probability of a cell is the density's mean over a fine net of its points; noise that is wide
-    beside the cells is laid out on points of equal probability.
+    compared with the cells is laid out on points of equal probability.
     """
     grid = places.grid
     assert grid is not None
@@ -288,7 +288,7 @@ def _compute_laplace_shifts(
     return keys // wide, keys % wide - grid.columns, np.asarray(kernel / kernel.sum())
 
 
-def _laplace_sample_points(epsilon: float, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _laplace_sample_points(epsilon: float, count: int) -> tuple[Floats, Floats]:
     """Return points of planar Laplace noise, km to the east and north, each as probable as the others."""
     from scipy.special import gammaincinv
 
@@ -298,28 +298,14 @@ def _laplace_sample_points(epsilon: float, count: int) -> tuple[NDArray[np.float
     return radius * np.cos(angle), radius * np.sin(angle)
 
 
-def _build_off_grid_channel(epsilon: float, symbols: ObservationAlphabet, places: Places) -> Channel:
-    from tracearena.obfuscation.planar_laplace import add_noise_to_places
+def count_channel(symbols: ObservationAlphabet, n_places: int, true: Ints32, answered: Ints32) -> Channel:
+    """Count a channel on pairs of a true place and the observation that a mechanism released there.
 
-    n = len(places)
-    count = int(np.clip(_NET_POINTS // n, 64, 2500))
-    east, north = _laplace_sample_points(epsilon, count)
-    true = np.repeat(np.arange(n, dtype=np.int32), count)
-    answered = add_noise_to_places(places, true, np.tile(east, n), np.tile(north, n))
-    keys, counts = np.unique(answered.astype(np.int64) * n + true, return_counts=True)
-    return _join_place_sets(symbols, places, keys // n, keys % n, counts / count, FLOOR)
-
-
-def count_channel(
-    symbols: ObservationAlphabet, n_places: int, true: NDArray[np.int32], answered: NDArray[np.int32]
-) -> Channel:
-    """Count an emission on pairs of a true place and the symbol that a mechanism answered there.
-
-    Where a place was seen too rarely to tell, it is believed to be named as it is; a set that the
-    mechanism did not answer is taken at its word.
+    One truthful observation is added for each place; a set that the mechanism did not release is taken as
+    truthful.
     """
-    told = answered != NOTHING
-    true, answered = true[told], answered[told]
+    kept = answered != NOTHING
+    true, answered = true[kept], answered[kept]
     own = np.repeat(np.arange(len(symbols)), np.diff(symbols.offsets))
     single = own < n_places
     symbol = np.concatenate([answered, own[single]]).astype(np.int64)

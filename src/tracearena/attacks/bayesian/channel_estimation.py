@@ -1,18 +1,21 @@
-"""Estimation: what a mechanism does, found from what it released alone, by expectation maximisation.
+"""Expectation maximisation of an unknown channel: E(y|x) depends on the distance |x - y| alone.
 
-Single places are believed to be moved by a distance whose law is unknown; sets are taken at their
-word. The law is a density over rings of distance. Traces that can be told apart are matched under
-what is believed so far, the expected share of each ring is counted under their users' habits
-(expectation), and becomes the next belief (maximisation).
+The law is a density over rings of distance. E step: traces are matched under the current law, and the
+posterior share of each ring is computed under P_{u,t} of their users. M step: the mean of these shares is
+the next law. Sets of places are taken as truthful.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian import channel as emissions
-from tracearena.attacks.bayesian.channel import Channel, ObservationAlphabet
+from tracearena.attacks.base import Floats, Ints, Ints32
+from tracearena.attacks.bayesian.channel import (
+    Channel,
+    ObservationAlphabet,
+    build_distance_channel,
+    build_truthful_channel,
+)
 from tracearena.attacks.bayesian.pair_evidence import Evidence
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
 from tracearena.attacks.bayesian.simulated_release import SimulatedRelease, draw_observations
@@ -26,8 +29,6 @@ ESTIMATION_TRACES = 150
 
 _MOST_PAIRS = 5e6
 
-Floats = NDArray[np.float64]
-
 
 def estimate_mechanism(
     reference: Traces,
@@ -36,10 +37,10 @@ def estimate_mechanism(
     habits: TimeProfiles,
     seed: np.random.SeedSequence,
 ) -> SimulatedRelease:
-    """Estimate the mechanism behind a release, and rehearse it."""
+    """Estimate the mechanism behind a release, and simulate it on the reference."""
     symbols, (said,) = ObservationAlphabet.of([anonymized])
     if not (said >= 0).any() or (said >= symbols.n_places).all():
-        emission = emissions.build_truthful_channel(symbols)
+        emission = build_truthful_channel(symbols)
     else:
         emission = _estimate_channel(reference, anonymized, symbols, said, around, habits)
     return SimulatedRelease(symbols, said, (draw_observations(reference, emission, said, seed),), emission)
@@ -49,14 +50,13 @@ def _estimate_channel(
     reference: Traces,
     anonymized: ObfuscatedTraces,
     symbols: ObservationAlphabet,
-    said: NDArray[np.int32],
+    said: Ints32,
     around: Neighbourhoods,
     habits: TimeProfiles,
 ) -> Channel:
     """Match and estimate in turn, until the law changes no more."""
     rings = DistanceRings.of(reference.places)
     law = rings.initial_shares()
-    emission = emissions.build_truthful_channel(symbols)
     for _ in range(ROUNDS):
         emission = rings.build_channel(symbols, reference.places, law)
         made = SimulatedRelease(symbols, said, (), emission)
@@ -66,19 +66,16 @@ def _estimate_channel(
         weight = compute_posteriors(evidence.pairs, scores)
         user = assign_users(evidence.pairs, scores)
         sure = np.zeros(anonymized.n_users)
-        np.maximum.at(
-            sure,
-            evidence.pairs.traces,
-            np.where(evidence.pairs.users == user[evidence.pairs.traces], weight, 0),
-        )
+        trace = evidence.pairs.traces
+        np.maximum.at(sure, trace, np.where(evidence.pairs.users == user[trace], weight, 0))
         witnesses = np.argsort(-sure, kind="stable")[:ESTIMATION_TRACES]
         new = rings.maximise_likelihood(
             law, anonymized, said, witnesses, user[witnesses], habits, reference.places
         )
-        if np.abs(new - law).sum() < 0.01:
-            law = new
-            break
+        has_converged = np.abs(new - law).sum() < 0.01
         law = new
+        if has_converged:
+            break
     return rings.build_channel(symbols, reference.places, law)
 
 
@@ -88,7 +85,7 @@ class DistanceRings:
     def __init__(self, edges_km: Floats, numbers: Floats) -> None:
         self.edges_km = edges_km
         self.numbers = numbers
-        self._near: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None = None
+        self._near: tuple[Ints, Ints32, Ints] | None = None
 
     @classmethod
     def of(cls, places: Places) -> DistanceRings:
@@ -97,9 +94,7 @@ class DistanceRings:
 
         points = places.points_km
         tree = KDTree(points)
-        step = (
-            float(np.median(tree.query(points, k=min(2, len(points)))[0][:, -1])) if len(points) > 1 else 1.0
-        )
+        step = float(np.median(tree.query(points, k=2)[0][:, -1])) if len(points) > 1 else 1.0
         step = min(max(step, 0.1), 2.0)
         edges = np.concatenate([[1e-6], step * (np.arange(12) + 1.25)])
         sample = points[:: max(len(points) // 500, 1)]
@@ -121,10 +116,10 @@ class DistanceRings:
         return np.asarray(law / law.sum())
 
     def build_channel(self, symbols: ObservationAlphabet, places: Places, law: Floats) -> Channel:
-        """Return the emission of a law."""
-        return emissions.build_distance_channel(symbols, places, self.edges_km, law / self.numbers)
+        """Return the channel of a law."""
+        return build_distance_channel(symbols, places, self.edges_km, law / self.numbers)
 
-    def list_nearby(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    def list_nearby(self, places: Places) -> tuple[Ints, Ints32, Ints]:
         """Return the places in all rings of each place but the last: offsets, places and rings."""
         if self._near is None:
             from scipy.spatial import KDTree
@@ -141,9 +136,9 @@ class DistanceRings:
         self,
         law: Floats,
         anonymized: ObfuscatedTraces,
-        said: NDArray[np.int32],
-        traces: NDArray[np.int64],
-        users: NDArray[np.int64],
+        said: Ints32,
+        traces: Ints,
+        users: Ints,
         habits: TimeProfiles,
         places: Places,
     ) -> Floats:

@@ -1,4 +1,9 @@
-"""Candidates: which users are worth a closer look for each trace, found without keeping the whole table."""
+"""Log-likelihood ratios S[p,u] of trace p for user u, by three models.
+
+Dirichlet-multinomial (Pólya): Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), a_u(y) = Σ_x c_u(x) E(y|x).
+Markov chain: P_u(y|x,t) = [c_u(xy) + β((1-γ)P_{u,t}(y) + γQ(y|x))] / (c_u(x) + β).
+Time profile: Σ log Σ_x P_{u,t}(x) E(y|x). Only `CandidatePairs` are scored by all of them.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +13,15 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
 from tracearena.attacks.bayesian.profiles import OTHERS, TimeProfiles
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.traces import Clock
 from tracearena.traces._arrays import unique_values
 
-Table = Callable[[int, int], NDArray[np.float64]]
+Table = Callable[[int, int], Floats]
 """Scores of all traces for the users from one number up to another: traces × users."""
 
 _USERS_PER_BLOCK = 64
@@ -34,25 +39,23 @@ class CandidatePairs(NamedTuple):
         Number of users in all.
     """
 
-    offsets: NDArray[np.int64]
-    users: NDArray[np.int32]
+    offsets: Ints
+    users: Ints32
     n_users: int
 
     @property
-    def traces(self) -> NDArray[np.int64]:
+    def traces(self) -> Ints:
         """The trace of each pair."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
-    def by_user(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def by_user(self) -> tuple[Ints, Ints]:
         """Return where the pairs of each user begin, and their numbers, traces ascending."""
         order = np.argsort(self.users, kind="stable")
         offsets = np.searchsorted(self.users[order], np.arange(self.n_users + 1))
         return offsets.astype(np.int64), order.astype(np.int64)
 
     @classmethod
-    def of(
-        cls, traces: NDArray[np.int64], users: NDArray[np.int64], n_traces: int, n_users: int
-    ) -> CandidatePairs:
+    def of(cls, traces: Ints, users: Ints, n_traces: int, n_users: int) -> CandidatePairs:
         """Put pairs in order, each once."""
         keys = unique_values(traces * np.int64(n_users) + users)
         trace, user = np.divmod(keys, max(n_users, 1))
@@ -68,7 +71,7 @@ def build_all_pairs(n_traces: int, n_users: int) -> CandidatePairs:
 
 def find_best_pairs(
     tables: Sequence[Table], n_traces: int, n_users: int, keep: int
-) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
+) -> tuple[CandidatePairs, list[Floats] | None]:
     """Return the `keep` best users of each trace and the best traces of each user, by the sum of tables.
 
     Exact: every pair is scored, a block of users at a time. Where all scores can be kept meanwhile, those of
@@ -87,7 +90,7 @@ def find_best_pairs(
     of_user = min(size, n_traces)
     lock = Lock()
 
-    def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
+    def work(block: int, first: int, stop: int) -> Ints:
         scores = np.zeros((n_traces, stop - first))
         for number, table in enumerate(tables):
             of_kind = table(first, stop)
@@ -112,37 +115,31 @@ def find_best_pairs(
     return pairs, None if kept is None else [one[pairs.users, pairs.traces] for one in kept]
 
 
-# Polya-R: visits are drawn with reinforcement, so the tenth to a place surprises less than the
-# first.
-
+# Pólya evidence: counts of observations.
 
 ALPHA = 3.0
-"""Visits that every user is believed to have made as the population does, before her own are counted."""
-
-_PAIRED_USERS_PER_BLOCK = 64
+"""Prior counts of every user, distributed as those of the population."""
 
 
 class ObservationCounts(NamedTuple):
     """How often each trace says each symbol: trace ``p`` has rows ``offsets[p]:offsets[p + 1]``."""
 
-    offsets: NDArray[np.int64]
-    symbols: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    offsets: Ints
+    symbols: Ints32
+    counts: Ints
 
     @classmethod
-    def of(
-        cls, owner: NDArray[np.int32], symbols: NDArray[np.int32], n_traces: int, n_symbols: int
-    ) -> ObservationCounts:
+    def of(cls, owner: Ints32, symbols: Ints32, n_traces: int, n_symbols: int) -> ObservationCounts:
         """Count the symbols of every trace; an event that says nothing does not count."""
-        told = symbols != NOTHING
-        keys = owner[told].astype(np.int64) * n_symbols + symbols[told]
+        kept = symbols != NOTHING
+        keys = owner[kept].astype(np.int64) * n_symbols + symbols[kept]
         distinct, counts = np.unique(keys, return_counts=True)
         traces, said = np.divmod(distinct, max(n_symbols, 1))
         offsets = np.searchsorted(traces, np.arange(n_traces + 1))
         return cls(offsets.astype(np.int64), said.astype(np.int32), counts.astype(np.int64))
 
     @property
-    def totals(self) -> NDArray[np.int64]:
+    def totals(self) -> Ints:
         """Number of events of each trace."""
         summed = np.concatenate([[0], np.cumsum(self.counts)])
         return np.asarray(summed[self.offsets[1:]] - summed[self.offsets[:-1]])
@@ -162,12 +159,12 @@ class PolyaModel:
         By symbol: probability from anywhere, and what everybody is believed to have done before.
     """
 
-    offsets: NDArray[np.int64]
-    symbols: NDArray[np.int32]
-    values: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    floor: NDArray[np.float64]
-    alpha: NDArray[np.float64]
+    offsets: Ints
+    symbols: Ints32
+    values: Floats
+    totals: Floats
+    floor: Floats
+    alpha: Floats
 
     @classmethod
     def from_visits(cls, visits: ObservationCounts, emission: Channel, n_places: int) -> PolyaModel:
@@ -175,21 +172,15 @@ class PolyaModel:
         from scipy.sparse import csr_array
 
         n_symbols = len(emission.floor)
-        by_symbol = csr_array(
-            (emission.values, emission.places, emission.offsets), shape=(n_symbols, n_places)
-        )
-        made = csr_array(
-            (visits.counts.astype(np.float64), visits.symbols, visits.offsets),
-            shape=(len(visits.offsets) - 1, n_places),
-        )
-        expected = (made @ by_symbol.T.tocsr()).tocsr()
+        through = emission.values, emission.places, emission.offsets
+        by_symbol = csr_array(through, shape=(n_symbols, n_places))
+        counts = visits.counts.astype(np.float64), visits.symbols, visits.offsets
+        by_user = csr_array(counts, shape=(len(visits.offsets) - 1, n_places))
+        expected = (by_user @ by_symbol.T.tocsr()).tocsr()
         expected.sort_indices()
+        offsets, symbols = expected.indptr.astype(np.int64), expected.indices.astype(np.int32)
         return cls._with_prior(
-            expected.indptr.astype(np.int64),
-            expected.indices.astype(np.int32),
-            expected.data,
-            visits.totals.astype(np.float64),
-            emission.floor,
+            offsets, symbols, expected.data, visits.totals.astype(np.float64), emission.floor
         )
 
     @classmethod
@@ -202,12 +193,7 @@ class PolyaModel:
 
     @classmethod
     def _with_prior(
-        cls,
-        offsets: NDArray[np.int64],
-        symbols: NDArray[np.int32],
-        values: NDArray[np.float64],
-        totals: NDArray[np.float64],
-        floor: NDArray[np.float64],
+        cls, offsets: Ints, symbols: Ints32, values: Floats, totals: Floats, floor: Floats
     ) -> PolyaModel:
         population = np.bincount(symbols, values, len(floor)) + floor * totals.sum() + 1e-9
         return cls(offsets, symbols, values, totals, floor, ALPHA * population / population.sum())
@@ -217,8 +203,8 @@ class PolyaModel:
         """Number of users."""
         return len(self.offsets) - 1
 
-    def baseline(self, bags: ObservationCounts) -> NDArray[np.float64]:
-        """Return the score that somebody with the habits of all would have for each trace."""
+    def baseline(self, bags: ObservationCounts) -> Floats:
+        """Return the score that a user like the whole population would have for each trace."""
         from tracearena.attacks.bayesian._profile_kernels import score_polya_pairs
 
         scores = np.empty(len(bags.offsets) - 1)
@@ -232,7 +218,7 @@ class PolyaModel:
         )
         return scores
 
-    def table(self, bags: ObservationCounts) -> Callable[[int, int], NDArray[np.float64]]:
+    def table(self, bags: ObservationCounts) -> Callable[[int, int], Floats]:
         """Return what scores all traces for some users: traces × users ``first`` to ``stop``."""
         from tracearena.attacks.bayesian._profile_kernels import score_polya_block
 
@@ -245,67 +231,38 @@ class PolyaModel:
         place_of[used] = np.arange(len(used))
         baseline, said = self.baseline(bags), bags.totals.astype(np.float64)
 
-        def block(first: int, stop: int) -> NDArray[np.float64]:
-            expected = self._compute_expectation(first, stop, used, place_of)
+        def block(first: int, stop: int) -> Floats:
+            expected = self.alpha[used][:, None] + self.floor[used][:, None] * self.totals[None, first:stop]
+            own = slice(self.offsets[first], self.offsets[stop])
+            user = np.repeat(np.arange(stop - first), np.diff(self.offsets[first : stop + 1]))
+            at = place_of[self.symbols[own]]
+            known = at >= 0
+            expected[at[known], user[known]] += self.values[own][known]
             scores = np.empty((n_traces, stop - first))
             score_polya_block(expected, self.totals[first:stop] + ALPHA, *occurrences, said, baseline, scores)
             return scores
 
         return block
 
-    def _compute_expectation(
-        self, first: int, stop: int, used: NDArray[np.int32], place_of: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        expected = self.alpha[used][:, None] + self.floor[used][:, None] * self.totals[None, first:stop]
-        own = slice(self.offsets[first], self.offsets[stop])
-        user = np.repeat(np.arange(stop - first), np.diff(self.offsets[first : stop + 1]))
-        at = place_of[self.symbols[own]]
-        known = at >= 0
-        expected[at[known], user[known]] += self.values[own][known]
-        return expected
-
-    def scores(self, bags: ObservationCounts, pairs: CandidatePairs) -> NDArray[np.float64]:
-        """Return the log-likelihood ratio of each pair, to somebody with the habits of all."""
+    def scores(self, bags: ObservationCounts, pairs: CandidatePairs) -> Floats:
+        """Return the log-likelihood ratio of each pair to a user like the whole population."""
         from tracearena.attacks.bayesian._profile_kernels import score_polya_pairs
 
-        offsets, order = pairs.by_user()
-        rows = pairs.traces[order]
-        ordered = np.empty(len(order))
+        own = self.offsets, self.symbols, self.values, self.totals, self.floor, self.alpha
         baseline = self.baseline(bags)
 
-        def work(block: int, first: int, stop: int) -> None:
-            score_polya_pairs(
-                first,
-                stop,
-                offsets,
-                rows,
-                *bags,
-                self.offsets,
-                self.symbols,
-                self.values,
-                self.totals,
-                self.floor,
-                self.alpha,
-                ALPHA,
-                baseline,
-                ordered,
-            )
+        def score(first: int, stop: int, offsets: Ints, rows: Ints, scores: Floats) -> None:
+            score_polya_pairs(first, stop, offsets, rows, *bags, *own, ALPHA, baseline, scores)
 
-        run_blocks(work, block_ranges(self.n_users, _PAIRED_USERS_PER_BLOCK))
-        scores = np.empty(len(order))
-        scores[order] = ordered
-        return scores
+        return _score_by_user(pairs, score, 64)
 
 
-# Markov-R: where one goes from here, in both directions; it helps where there are few days.
-
+# Markov evidence: transitions.
 
 SHARE = 0.6
-"""γ: share of what is expected of a user's next step that all others' steps from there say."""
+"""γ: share of the population's transitions in the prior of a user's next place."""
 WEIGHT = 15.0
-"""β: steps that the expectation is worth, beside the user's own from that place."""
-
-_MARKOV_USERS_PER_BLOCK = 16
+"""β: transitions that the prior counts for, in addition to the user's own from that place."""
 
 
 class ObservationSteps(NamedTuple):
@@ -319,36 +276,27 @@ class ObservationSteps(NamedTuple):
         Symbol before (-1 where there is none), symbol now, time of day now.
     """
 
-    offsets: NDArray[np.int64]
-    origins: NDArray[np.int32]
-    targets: NDArray[np.int32]
-    times: NDArray[np.int32]
+    offsets: Ints
+    origins: Ints32
+    targets: Ints32
+    times: Ints32
 
     @classmethod
     def of(
-        cls,
-        owner: NDArray[np.int32],
-        instants: NDArray[np.int32],
-        symbols: NDArray[np.int32],
-        clock: Clock,
-        n_traces: int,
+        cls, owner: Ints32, instants: Ints32, symbols: Ints32, clock: Clock, n_traces: int
     ) -> ObservationSteps:
         """Join successive events of a day."""
-        told = np.flatnonzero(symbols != NOTHING)
-        owner, instants, said = owner[told], instants[told], symbols[told]
-        follows = np.zeros(len(told), bool)
-        follows[1:] = (
-            (np.diff(owner) == 0) & (np.diff(instants) == 1) & (np.diff(clock.day_of(instants)) == 0)
-        )
-        origins = np.where(follows, np.concatenate([[-1], said[:-1]])[: len(said)], -1)
-        offsets = np.searchsorted(owner, np.arange(n_traces + 1))
-        times = clock.time_of_day(instants)
-        return cls(
-            offsets.astype(np.int64), origins.astype(np.int32), said.astype(np.int32), times.astype(np.int32)
-        )
+        kept = np.flatnonzero(symbols != NOTHING)
+        owner, instants, said = owner[kept], instants[kept], symbols[kept]
+        follows = np.zeros(len(kept), bool)
+        day = clock.day_of(instants)
+        follows[1:] = (np.diff(owner) == 0) & (np.diff(instants) == 1) & (np.diff(day) == 0)
+        origins = np.where(follows, np.concatenate([[-1], said[:-1]])[: len(said)], -1).astype(np.int32)
+        offsets = np.searchsorted(owner, np.arange(n_traces + 1)).astype(np.int64)
+        return cls(offsets, origins, said.astype(np.int32), clock.time_of_day(instants).astype(np.int32))
 
     @property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> Ints:
         """The trace of each step."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
@@ -356,10 +304,10 @@ class ObservationSteps(NamedTuple):
 class TransitionCounts(NamedTuple):
     """How often each user went from one symbol to another, sorted by user, origin and target."""
 
-    offsets: NDArray[np.int64]
-    origins: NDArray[np.int32]
-    targets: NDArray[np.int32]
-    counts: NDArray[np.float64]
+    offsets: Ints
+    origins: Ints32
+    targets: Ints32
+    counts: Floats
 
     @classmethod
     def of(cls, steps: ObservationSteps, n_symbols: int) -> TransitionCounts:
@@ -370,13 +318,8 @@ class TransitionCounts(NamedTuple):
         distinct, counts = np.unique(keys, return_counts=True)
         rest, targets = np.divmod(distinct, n)
         users, origins = np.divmod(rest, n)
-        offsets = np.searchsorted(users, np.arange(len(steps.offsets)))
-        return cls(
-            offsets.astype(np.int64),
-            origins.astype(np.int32),
-            targets.astype(np.int32),
-            counts.astype(np.float64),
-        )
+        offsets = np.searchsorted(users, np.arange(len(steps.offsets))).astype(np.int64)
+        return cls(offsets, origins.astype(np.int32), targets.astype(np.int32), counts.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,8 +327,8 @@ class PopulationTransitions:
     """Q(y|x): where everybody goes from a symbol, as sorted keys with their probabilities."""
 
     n_symbols: int
-    keys: NDArray[np.int64]
-    values: NDArray[np.float64]
+    keys: Ints
+    values: Floats
 
     @classmethod
     def of(cls, moves: TransitionCounts, n_symbols: int) -> PopulationTransitions:
@@ -397,7 +340,7 @@ class PopulationTransitions:
         leaving = np.bincount(origin, counts, n_symbols)
         return cls(n_symbols, distinct, counts / leaving[origin])
 
-    def __call__(self, origins: NDArray[np.int32], targets: NDArray[np.int32]) -> NDArray[np.float64]:
+    def __call__(self, origins: Ints32, targets: Ints32) -> Floats:
         """Return Q of each step; 0 for what nobody did, and without an origin."""
         wanted = origins.astype(np.int64) * self.n_symbols + targets
         at = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
@@ -413,7 +356,7 @@ def compute_markov_scores(
     model: ObservationSteps,
     habits: TimeProfiles,
     population: PopulationTransitions,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return for each pair how much likelier its trace's steps are for its user than for anybody.
 
     Parameters
@@ -425,80 +368,36 @@ def compute_markov_scores(
     """
     from tracearena.attacks.bayesian._profile_kernels import score_markov_pairs
 
-    offsets, order = pairs.by_user()
-    rows = pairs.traces[order]
-    ordered = np.empty(len(order))
     n = len(symbols)
     begins = steps.origins < 0
     origins = np.where(begins, n, steps.origins)
     keys = origins * np.int64(n) + steps.targets
     usual = SHARE * population(steps.origins, steps.targets)
-    ends, end_of = _list_step_ends(steps, symbols, habits.clock.instants_per_day)
-    anybody = _compute_population_likelihood(ends, habits)[end_of]
-    # Where a chain begins nothing is known of steps: habits alone are compared.
-    ordinary = (1 - SHARE) * anybody + np.where(begins, 0.0, usual)
-    moves = TransitionCounts.of(model, n)
-    own = moves.offsets, moves.origins, moves.origins * np.int64(n) + moves.targets, moves.counts
-
-    def work(block: int, first: int, stop: int) -> None:
-        score_markov_pairs(
-            first,
-            stop,
-            offsets,
-            rows,
-            steps.offsets,
-            origins,
-            keys,
-            end_of,
-            WEIGHT * usual,
-            1 / ordinary,
-            *ends,
-            *own,
-            n,
-            *habits.arrays,
-            OTHERS,
-            SHARE,
-            WEIGHT,
-            ordered,
-        )
-
-    run_blocks(work, block_ranges(pairs.n_users, _MARKOV_USERS_PER_BLOCK))
-    scores = np.empty(len(order))
-    scores[order] = ordered
-    return scores
-
-
-class StepEnds(NamedTuple):
-    """Where and when steps end, each symbol at each time of day once: the places it names, and the time."""
-
-    offsets: NDArray[np.int64]
-    places: NDArray[np.int32]
-    times: NDArray[np.int32]
-
-
-def _list_step_ends(
-    steps: ObservationSteps, symbols: ObservationAlphabet, length: int
-) -> tuple[StepEnds, NDArray[np.int64]]:
-    """Return where steps end, and which of these is the end of each step."""
+    # Steps end at a symbol and a time of day; the places that it names are listed once for each such end.
+    length = habits.clock.instants_per_day
     distinct, end_of = np.unique(steps.targets * np.int64(length) + steps.times, return_inverse=True)
     said, times = np.divmod(distinct, length)
     sizes = np.diff(symbols.offsets)[said]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    member = np.repeat(symbols.offsets[said] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    return StepEnds(offsets, symbols.members[member], times.astype(np.int32)), end_of
+    end_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    member = np.repeat(symbols.offsets[said] - end_offsets[:-1], sizes) + np.arange(end_offsets[-1])
+    ends = end_offsets, symbols.members[member], times.astype(np.int32)
+    at_place = habits.population[ends[1], np.repeat(ends[2], sizes)]
+    anybody = np.bincount(np.repeat(np.arange(len(said)), sizes), at_place, len(said))[end_of]
+    # Where a chain begins there is no transition: time profiles alone are compared.
+    ordinary = (1 - SHARE) * anybody + np.where(begins, 0.0, usual)
+    moves = TransitionCounts.of(model, n)
+    own = moves.offsets, moves.origins, moves.origins * np.int64(n) + moves.targets, moves.counts
+    chains = steps.offsets, origins, keys, end_of, WEIGHT * usual, 1 / ordinary
+
+    def score(first: int, stop: int, offsets: Ints, rows: Ints, scores: Floats) -> None:
+        score_markov_pairs(
+            first, stop, offsets, rows, *chains, *ends, *own, n, *habits.arrays, OTHERS, SHARE, WEIGHT, scores
+        )
+
+    return _score_by_user(pairs, score, 16)
 
 
-def _compute_population_likelihood(ends: StepEnds, habits: TimeProfiles) -> NDArray[np.float64]:
-    """Return how likely anybody is at each end."""
-    times = np.repeat(ends.times, np.diff(ends.offsets))
-    owner = np.repeat(np.arange(len(ends.times)), np.diff(ends.offsets))
-    return np.asarray(np.bincount(owner, habits.population[ends.places, times], len(ends.times)), np.float64)
-
-
-# A match by time of day: how likely is the trace, event by event, under the user's habits.
-
-
-_PROFILE_USERS_PER_BLOCK = 16
+# Profile evidence: times of day.
 
 
 class ProfileLikelihood:
@@ -512,64 +411,53 @@ class ProfileLikelihood:
         width = np.int64(len(used) * length)
         distinct, counts = np.unique(steps.owner * width + compact * length + steps.times, return_counts=True)
         owner, said = np.divmod(distinct, max(int(width), 1))
-        self.through = emission.offsets, emission.places, emission.values, emission.floor
+        through = used, emission.offsets, emission.places, emission.values, emission.floor
         ordinary = np.empty((len(used), length))
-        fill_release_profile(habits.population, used, *self.through, ordinary)
+        fill_release_profile(habits.population, *through, ordinary)
         self.n_traces = len(steps.offsets) - 1
         self.said = np.searchsorted(owner, np.arange(self.n_traces + 1)), said, counts.astype(np.float64)
         self.habits = habits.arrays
-        self.used = used
-        self.ordinary = np.log(ordinary).ravel()
+        self.through = *through, np.log(ordinary).ravel()
 
     def table(self) -> Table:
         """Return what scores all traces for some users."""
         every = np.arange(self.n_traces)
 
-        def block(first: int, stop: int) -> NDArray[np.float64]:
+        def block(first: int, stop: int) -> Floats:
             scores = np.empty((stop - first, self.n_traces))
             offsets = np.array([0, self.n_traces], np.int64)
             for user in range(first, stop):
-                self._fill(user, user + 1, offsets, user, every, scores[user - first])
+                self._fill(user, user + 1, offsets, every, scores[user - first], user)
             return scores.T
 
         return block
 
-    def scores(self, pairs: CandidatePairs) -> NDArray[np.float64]:
+    def scores(self, pairs: CandidatePairs) -> Floats:
         """Return the log-likelihood ratio of each pair."""
-        offsets, order = pairs.by_user()
-        rows = pairs.traces[order]
-        ordered = np.empty(len(order))
-
-        def work(block: int, first: int, stop: int) -> None:
-            self._fill(first, stop, offsets, 0, rows, ordered)
-
-        run_blocks(work, block_ranges(pairs.n_users, _PROFILE_USERS_PER_BLOCK))
-        scores = np.empty(len(order))
-        scores[order] = ordered
-        return scores
+        return _score_by_user(pairs, self._fill, 16)
 
     def _fill(
-        self,
-        first: int,
-        stop: int,
-        offsets: NDArray[np.int64],
-        first_listed: int,
-        rows: NDArray[np.int64],
-        scores: NDArray[np.float64],
+        self, first: int, stop: int, offsets: Ints, rows: Ints, scores: Floats, first_listed: int = 0
     ) -> None:
         from tracearena.attacks.bayesian._profile_kernels import score_profile_pairs
 
         score_profile_pairs(
-            first,
-            stop,
-            offsets,
-            first_listed,
-            rows,
-            *self.said,
-            *self.habits,
-            OTHERS,
-            self.used,
-            *self.through,
-            self.ordinary,
-            scores,
+            first, stop, offsets, first_listed, rows, *self.said, *self.habits, OTHERS, *self.through, scores
         )
+
+
+PairScorer = Callable[[int, int, Ints, Ints, Floats], None]
+"""Writes the scores of some users' pairs: first and last user, where their pairs begin, traces, scores."""
+
+
+def _score_by_user(pairs: CandidatePairs, score: PairScorer, users_per_block: int) -> Floats:
+    """Return the score of each pair, worked out user by user."""
+    offsets, order = pairs.by_user()
+    rows, ordered, scores = pairs.traces[order], np.empty(len(order)), np.empty(len(order))
+
+    def work(block: int, first: int, stop: int) -> None:
+        score(first, stop, offsets, rows, ordered)
+
+    run_blocks(work, block_ranges(pairs.n_users, users_per_block))
+    scores[order] = ordered
+    return scores

@@ -1,4 +1,8 @@
-"""The matcher behind the strongest attacks: all evidence, weighed, one user for each trace."""
+"""`BayesMatcher`: channel E → profiles P_{u,t} → evidence S_f[p,u] → weights w → one-to-one assignment.
+
+The mechanism is known, detected among known defences, or estimated. The calibration set for the weights is
+the reference cut in two by time, with the later half released by the same mechanism.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,21 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, Defence, Obfuscator, kinds_of
-from tracearena.attacks.base import Matcher, check_places
-from tracearena.attacks.bayesian import channel, simulated_release
+from tracearena.attacks.base import Ints, Matcher, check_places
+from tracearena.attacks.bayesian import channel
 from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
 from tracearena.attacks.bayesian.detection import detect_mechanism
 from tracearena.attacks.bayesian.pair_evidence import Evidence
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles, check_same_clock
-from tracearena.attacks.bayesian.simulated_release import SimulatedRelease
+from tracearena.attacks.bayesian.simulated_release import (
+    SimulatedRelease,
+    build_release,
+    draw_observations,
+    simulate_mechanism,
+)
 from tracearena.attacks.bayesian.weights import BayesMatch
 from tracearena.checks import require_fitted
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
@@ -24,11 +32,11 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.traces import ObfuscatedTraces, Traces
 
 CALIBRATION_USERS = 400
-"""Users on whom the weights are learnt, or more where their traces are short: …"""
+"""Users on whom the weights are learned."""
 CALIBRATION_EVENTS = 40_000
-"""… so many that they have so many events."""
+"""Where traces are short, more users are taken until they have this many events."""
 FEWEST_CALIBRATION_USERS = 10
-"""With fewer nothing is learnt."""
+"""With fewer nothing is learned."""
 
 
 @dataclass(kw_only=True)
@@ -56,7 +64,7 @@ class BayesMatcher(Matcher):
         return f"Bayes({self.mechanism or UNKNOWN})"
 
     def fit(self, reference: Traces) -> Self:
-        """Learn the habits of every user."""
+        """Learn the time profile of every user."""
         if not reference.n_users:
             raise DataError("the reference traces have no users")
         self.user_ids_ = reference.user_ids
@@ -73,9 +81,9 @@ class BayesMatcher(Matcher):
         return other
 
     def with_detected_mechanism(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> BayesMatcher:
-        """Return who believes in the defence that is suspected, or in what was estimated event by event.
+        """Return the matcher with the defence that was detected, or with the channel that was estimated.
 
-        Who suspects a defence goes on as one who was told: the two are equal.
+        A matcher with a detected defence equals one that knew the defence.
         """
         require_fitted(self, "reference_")
         if self.mechanism is not None or self.estimate_ is not None:
@@ -95,9 +103,9 @@ class BayesMatcher(Matcher):
         """Collect the evidence; what it is worth is worked out when it is asked for."""
         require_fitted(self, "reference_")
         root = seed_sequence(seed)
-        settled = self.with_detected_mechanism(anonymized, seed=root)
-        if settled is not self:
-            return settled.match(anonymized, seed=root)
+        detected = self.with_detected_mechanism(anonymized, seed=root)
+        if detected is not self:
+            return detected.match(anonymized, seed=root)
         evidence = self.collect_evidence(anonymized, seed=root)
         if self.weights is not None:
             return BayesMatch(evidence, weights=dict(self.weights))
@@ -106,12 +114,12 @@ class BayesMatcher(Matcher):
         )
 
     def collect_evidence(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Evidence:
-        """Return what can be compared by a settled matcher."""
+        """Return the evidence for a matcher whose mechanism is known, detected or estimated."""
         check_places(self.reference_, anonymized)
         check_same_clock(self.reference_, anonymized)
         treatment, made = self._place_mechanism, self.estimate_
         if treatment is not None:
-            made = simulated_release.simulate_mechanism(
+            made = simulate_mechanism(
                 treatment, self.reference_, anonymized, child_seed(seed_sequence(seed), 0)
             )
         assert made is not None
@@ -141,20 +149,22 @@ class BayesMatcher(Matcher):
         if isinstance(treatment, Obfuscator):
             released = treatment.transform(after, seed=child_seed(seed, 1))
         else:
-            symbols = simulated_release.draw_observations(
-                after, made.emission, made.said, child_seed(seed, 1)
-            )
-            released = simulated_release.build_release(after, symbols, made.symbols)
-        pupils = _choose_calibration_users(before, after, generator(child_seed(seed, 0)))
-        if len(pupils) < FEWEST_CALIBRATION_USERS:
+            symbols = draw_observations(after, made.emission, made.said, child_seed(seed, 1))
+            released = build_release(after, symbols, made.symbols)
+        # Users with events in both halves, all or as many as are enough.
+        users = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
+        enough = max(CALIBRATION_USERS, int(CALIBRATION_EVENTS * max(len(users), 1) / max(after.n_events, 1)))
+        if len(users) > enough:
+            users = np.sort(generator(child_seed(seed, 0)).choice(users, enough, replace=False))
+        if len(users) < FEWEST_CALIBRATION_USERS:
             return None
-        return self.build_calibration_evidence(before, released, pupils, made, child_seed(seed, 2))
+        return self.build_calibration_evidence(before, released, users, made, child_seed(seed, 2))
 
     def build_calibration_evidence(
         self,
         before: Traces,
         released: ObfuscatedTraces,
-        users: NDArray[np.int64],
+        users: Ints,
         estimate: SimulatedRelease | None,
         seed: Any,
     ) -> Evidence:
@@ -167,21 +177,20 @@ class BayesMatcher(Matcher):
         users
             Who are compared.
         estimate
-            What is known of the mechanism where it was estimated; the release then says its symbols.
+            The estimated mechanism, if it was estimated; the release then uses its observations.
         """
         treatment = self._place_mechanism
         if isinstance(treatment, Obfuscator):
-            made = simulated_release.simulate_mechanism(treatment, before, released, seed)
+            made = simulate_mechanism(treatment, before, released, seed)
         else:
             assert estimate is not None
             said = np.where(released.is_set, len(released.places) + released.set_index, released.codes)
-            mine = simulated_release.draw_observations(before, estimate.emission, estimate.said, seed)
+            mine = draw_observations(before, estimate.emission, estimate.said, seed)
             made = SimulatedRelease(estimate.symbols, said.astype(np.int32), (mine,), estimate.emission)
         made = made.take_events(np.isin(released.user_index, users), np.isin(before.user_index, users))
-        taught, tested = before.take_users(users), released.take_users(users)
-        return Evidence(
-            taught, tested, made, self.around_, TimeProfiles.of(taught, self.around_, self.habits_.in_time)
-        )
+        reference, tested = before.take_users(users), released.take_users(users)
+        profiles = TimeProfiles.of(reference, self.around_, self.habits_.in_time)
+        return Evidence(reference, tested, made, self.around_, profiles)
 
 
 def split_by_time(reference: Traces) -> tuple[Traces, Traces] | None:
@@ -198,22 +207,14 @@ def split_by_time(reference: Traces) -> tuple[Traces, Traces] | None:
     return reference.keep(~later), reference.keep(later)
 
 
-def _choose_calibration_users(before: Traces, after: Traces, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return users with events in both halves, all or as many as are enough."""
-    both = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
-    enough = max(CALIBRATION_USERS, int(CALIBRATION_EVENTS * max(len(both), 1) / max(after.n_events, 1)))
-    return both if len(both) <= enough else np.sort(rng.choice(both, enough, replace=False))
-
-
-# Mechanism: what an attacker was told of the defence, by its name.
-
+# The defence that the attacker knows, by its name.
 
 UNKNOWN = "unknown"
 ADAPTIVE = "adaptive"
 
 
 def parse_mechanism(name: str) -> Algorithm | None:
-    """Return the defence that an attacker was told; None where he has to estimate it."""
+    """Return the defence that an attacker knows; None where it has to be estimated."""
     if name == UNKNOWN:
         return None
     if name == ADAPTIVE:

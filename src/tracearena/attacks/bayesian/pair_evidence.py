@@ -1,4 +1,8 @@
-"""Evidence: everything that speaks for a trace being a user's, for every pair worth a look."""
+"""The evidence S_f[p,u]: log-likelihood ratios of every candidate pair of trace p and user u.
+
+f is polya, home (the same in the first and last hour), profile, markov, or rehearsal (Dirichlet-multinomial
+counts of the simulated releases). Each is computed when it is first used.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Ints32, Mask
 from tracearena.attacks.bayesian.channel import Channel
 from tracearena.attacks.bayesian.likelihoods import (
     CandidatePairs,
@@ -34,20 +38,20 @@ _FEWEST = 64
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What an attacker can hold against each other, worked out when it is asked for.
+    """Everything that is compared, and the scores by kind of evidence.
 
     Attributes
     ----------
     reference, anonymized
         What is known of the users, and what was released.
     made
-        The symbols of the release, and what the mechanism would have made of the reference.
+        The observations of the release, and the simulated release of the reference.
     around, habits
-        Surroundings of the places, and habits of the users.
+        Neighbourhoods of the places, and time profiles of the users.
     quick
-        Choose the pairs worth a look by how often symbols are said alone, not by when.
+        Choose the candidate pairs by counts alone, not by times of day.
     chosen
-        The pairs to score; None chooses those worth a look.
+        The pairs to score; None chooses the candidates.
     """
 
     reference: Traces
@@ -64,12 +68,12 @@ class Evidence:
 
     @property
     def pairs(self) -> CandidatePairs:
-        """The pairs worth a look: all, or as many of the best as can be looked at closely."""
+        """The candidate pairs: all, or as many of the best as can be scored by all kinds."""
         return self._candidate_pairs[0]
 
     @cached_property
-    def _candidate_pairs(self) -> tuple[CandidatePairs, list[NDArray[np.float64]] | None]:
-        """The pairs, and how often and when symbols are said of each, where that is kept."""
+    def _candidate_pairs(self) -> tuple[CandidatePairs, list[Floats] | None]:
+        """The pairs, and their scores by counts and by time profile, where these are kept."""
         if self.chosen is not None:
             return self.chosen, None
         n_traces, n_users = self.anonymized.n_users, self.reference.n_users
@@ -80,29 +84,28 @@ class Evidence:
             tables.append(self._profile_likelihood.table())
         return find_best_pairs(tables, n_traces, n_users, keep)
 
-    def __call__(self, name: str) -> NDArray[np.float64]:
+    def __call__(self, name: str) -> Floats:
         """Return one kind of evidence, a log-likelihood ratio for each pair."""
-        scores: NDArray[np.float64] = getattr(self, name)
+        scores: Floats = getattr(self, name)
         return scores
 
     @cached_property
-    def polya(self) -> NDArray[np.float64]:
-        """How often each symbol is said."""
+    def polya(self) -> Floats:
+        """Counts of observations (Pólya)."""
         pairs, looked = self._candidate_pairs
         return self._polya_model.scores(self._release_counts, pairs) if looked is None else looked[0]
 
     @cached_property
-    def home(self) -> NDArray[np.float64]:
-        """The same in the first and in the last hour of the day."""
+    def home(self) -> Floats:
+        """Counts in the first and in the last hour of the day (Pólya)."""
         known = is_home_hour(self.reference.clock, self.reference.instants)
         seen = is_home_hour(self.anonymized.clock, self.anonymized.instants)
-        visits = self._count_visits(known)
         bags = self._count_observations(self.anonymized, self.made.said, seen)
-        return self._build_polya_model(visits).scores(bags, self.pairs)
+        return self._build_polya_model(known).scores(bags, self.pairs)
 
     @cached_property
-    def rehearsal(self) -> NDArray[np.float64]:
-        """How often each symbol is said, beside how often the reference would in one run or another."""
+    def rehearsal(self) -> Floats:
+        """Counts of observations against those of the simulated releases, in the mean of the runs."""
         every = np.ones(self.reference.n_events, bool)
         n = len(self.made.symbols)
         runs = [
@@ -114,14 +117,14 @@ class Evidence:
         return np.asarray(np.logaddexp.reduce(runs) - np.log(len(runs)))
 
     @cached_property
-    def profile(self) -> NDArray[np.float64]:
-        """Where one is at each time of day."""
+    def profile(self) -> Floats:
+        """Places by time of day."""
         pairs, looked = self._candidate_pairs
         return self._profile_likelihood.scores(pairs) if looked is None or self.quick else looked[1]
 
     @cached_property
-    def markov(self) -> NDArray[np.float64]:
-        """Where one goes next: the trace by the user's habits, and the user by the trace's."""
+    def markov(self) -> Floats:
+        """Transitions: of the trace under the user's model, and of the user under the trace's."""
         known = self._build_steps(self.reference, self.made.rehearsed[0])
         seen = self._release_steps
         n = len(self.made.symbols)
@@ -141,7 +144,7 @@ class Evidence:
 
     @cached_property
     def _polya_model(self) -> PolyaModel:
-        return self._build_polya_model(self._count_visits(np.ones(self.reference.n_events, bool)))
+        return self._build_polya_model(np.ones(self.reference.n_events, bool))
 
     @cached_property
     def _profile_likelihood(self) -> ProfileLikelihood:
@@ -151,33 +154,31 @@ class Evidence:
     def _release_steps(self) -> ObservationSteps:
         return self._build_steps(self.anonymized, self.made.said)
 
-    def _build_polya_model(self, visits: ObservationCounts) -> PolyaModel:
-        return PolyaModel.from_visits(visits, self._channel, self.made.symbols.n_places)
+    def _build_polya_model(self, chosen: Mask) -> PolyaModel:
+        """Return the model from some reference events."""
+        traces, n_places = self.reference, self.made.symbols.n_places
+        owner, place = traces.user_index[chosen], traces.place_index[chosen]
+        visits = ObservationCounts.of(owner, place, traces.n_users, n_places)
+        return PolyaModel.from_visits(visits, self._channel, n_places)
 
     @cached_property
     def _channel(self) -> Channel:
-        """What is believed of the mechanism where traces are matched."""
+        """The channel by which traces are matched."""
         made = self.made
         return made.emission.sharpen(made.symbols.n_places) if made.by_event else made.emission
 
-    def _count_visits(self, chosen: NDArray[np.bool_]) -> ObservationCounts:
-        traces = self.reference
-        return ObservationCounts.of(
-            traces.user_index[chosen], traces.place_index[chosen], traces.n_users, self.made.symbols.n_places
-        )
-
     def _count_observations(
-        self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32], chosen: NDArray[np.bool_]
+        self, traces: Traces | ObfuscatedTraces, symbols: Ints32, chosen: Mask
     ) -> ObservationCounts:
         return ObservationCounts.of(
             traces.user_index[chosen], symbols[chosen], traces.n_users, len(self.made.symbols)
         )
 
-    def _build_steps(self, traces: Traces | ObfuscatedTraces, symbols: NDArray[np.int32]) -> ObservationSteps:
+    def _build_steps(self, traces: Traces | ObfuscatedTraces, symbols: Ints32) -> ObservationSteps:
         return ObservationSteps.of(traces.user_index, traces.instants, symbols, traces.clock, traces.n_users)
 
 
-def is_home_hour(clock: Clock, instants: NDArray[np.int32]) -> NDArray[np.bool_]:
+def is_home_hour(clock: Clock, instants: Ints32) -> Mask:
     """Return where the instants lie in the first or in the last hour of the clock's day."""
     span = max(round(HOME_HOURS * 3600 / clock.interval_s), 1)
     time = clock.time_of_day(instants)
@@ -194,7 +195,7 @@ def halve_evidence(evidence: Evidence) -> Evidence:
     return replace(evidence, anonymized=released.keep(kept), made=made)
 
 
-def transpose_pairs(pairs: CandidatePairs, n_traces: int) -> tuple[CandidatePairs, NDArray[np.int64]]:
+def transpose_pairs(pairs: CandidatePairs, n_traces: int) -> tuple[CandidatePairs, Ints]:
     """Return the pairs with users as rows and traces as columns, and the number of each before."""
     offsets, order = pairs.by_user()
     return CandidatePairs(offsets, pairs.traces[order].astype(np.int32), n_traces), order

@@ -1,4 +1,8 @@
-"""Habits: where a user tends to be at each time of day."""
+"""Time profiles P_{u,t}(x): the probability that user u is at place x at time of day t.
+
+Visit counts are smoothed over times of day by e^(-|Δt|/h) and over places by e^(-d/0.5 km), plus 0.4 of
+the population's profile at t.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
@@ -16,21 +20,21 @@ NEARBY = 0.3
 NEARBY_KM = 0.5
 """… by e^(-distance / NEARBY_KM)."""
 OTHERS = 0.4
-"""Weight of the population's habits beside the user's own of 1."""
+"""Weight of the population's profile; the user's own has 1."""
 
 
 class ProfileArrays(NamedTuple):
     """What the kernels need to work out the profile of a user, in their order."""
 
-    visit_offsets: NDArray[np.int64]
-    times: NDArray[np.int32]
-    places: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    in_time: NDArray[np.float64]
-    space_offsets: NDArray[np.int64]
-    space_members: NDArray[np.int32]
-    space_weights: NDArray[np.float64]
-    population: NDArray[np.float64]
+    visit_offsets: Ints
+    times: Ints32
+    places: Ints32
+    counts: Floats
+    in_time: Floats
+    space_offsets: Ints
+    space_members: Ints32
+    space_weights: Floats
+    population: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +57,17 @@ class TimeProfiles:
 
     n_places: int
     clock: Clock
-    offsets: NDArray[np.int64]
-    times: NDArray[np.int32]
-    places: NDArray[np.int32]
-    counts: NDArray[np.float64]
-    in_time: NDArray[np.float64]
+    offsets: Ints
+    times: Ints32
+    places: Ints32
+    counts: Floats
+    in_time: Floats
     in_space: NeighbourWeights
-    population: NDArray[np.float64]
+    population: Floats
 
     @classmethod
     def of(
-        cls,
-        traces: Traces | ObfuscatedTraces,
-        around: Neighbourhoods,
-        in_time: NDArray[np.float64] | None = None,
+        cls, traces: Traces | ObfuscatedTraces, around: Neighbourhoods, in_time: Floats | None = None
     ) -> TimeProfiles:
         """Count the visits of every user; of a set of places each counts for a part of a visit.
 
@@ -75,7 +76,10 @@ class TimeProfiles:
         in_time
             How visits count for every time of day; None takes them for those of usual people.
         """
-        event, place, weight = _list_visits(traces)
+        if isinstance(traces, ObfuscatedTraces):
+            event, place, weight = traces.pairs()
+        else:
+            event, place, weight = np.arange(traces.n_events), traces.place_index, np.ones(traces.n_events)
         clock, m = traces.clock, len(traces.places)
         length = clock.instants_per_day
         time = clock.time_of_day(traces.instants[event])
@@ -92,17 +96,8 @@ class TimeProfiles:
         np.add.at(table, (places, times), counts)
         population = _smooth_population(table, in_time, in_space)
         offsets = np.searchsorted(users, np.arange(traces.n_users + 1)).astype(np.int64)
-        return cls(
-            m,
-            clock,
-            offsets,
-            times.astype(np.int32),
-            places.astype(np.int32),
-            counts.astype(np.float64),
-            in_time,
-            in_space,
-            population,
-        )
+        visits = offsets, times.astype(np.int32), places.astype(np.int32), counts.astype(np.float64)
+        return cls(m, clock, *visits, in_time, in_space, population)
 
     @classmethod
     def with_fitted_kernel(cls, reference: Traces, around: Neighbourhoods) -> TimeProfiles:
@@ -125,31 +120,19 @@ class TimeProfiles:
             *visits, self.in_time, space.offsets, space.members, space.weights, self.population
         )
 
-    def user_profile(self, user: int, profile: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def user_profile(self, user: int, profile: Floats | None = None) -> Floats:
         """Return places × times of day: where the user tends to be."""
         from tracearena.attacks.bayesian._profile_kernels import fill_profile
 
         if profile is None:
             profile = np.empty((self.n_places, self.clock.instants_per_day))
         own = slice(self.offsets[user], self.offsets[user + 1])
-        fill_profile(
-            self.times[own],
-            self.places[own],
-            self.counts[own],
-            self.in_time,
-            self.in_space.offsets,
-            self.in_space.members,
-            self.in_space.weights,
-            self.population,
-            OTHERS,
-            profile,
-        )
+        visits = self.times[own], self.places[own], self.counts[own]
+        fill_profile(*visits, *self.arrays[4:], OTHERS, profile)
         return profile
 
-    def compute_population_gains(
-        self, around: Neighbourhoods, worth: NDArray[np.float64], sensitive: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return places × times of day: what each answer is worth by the population's habits."""
+    def compute_population_gains(self, around: Neighbourhoods, worth: Floats, sensitive: Floats) -> Floats:
+        """Return places × times of day: what each answer is worth by the population's profile."""
         from tracearena.attacks.bayesian._profile_kernels import compute_profile_gains
 
         gains, nothing = np.empty_like(self.population), np.zeros_like(self.population)
@@ -158,16 +141,7 @@ class TimeProfiles:
         return gains
 
 
-def _list_visits(
-    traces: Traces | ObfuscatedTraces,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return event, place and weight of every visit."""
-    if isinstance(traces, ObfuscatedTraces):
-        return traces.pairs()
-    return np.arange(traces.n_events), traces.place_index, np.ones(traces.n_events)
-
-
-def _add_own_place(around: Neighbourhoods, spread: NDArray[np.float64]) -> NeighbourWeights:
+def _add_own_place(around: Neighbourhoods, spread: Floats) -> NeighbourWeights:
     """Give the places around a place their share, and the place itself the rest."""
     rows = np.repeat(np.arange(len(around.offsets) - 1), np.diff(around.offsets))
     own = around.members == rows
@@ -178,9 +152,7 @@ def _add_own_place(around: Neighbourhoods, spread: NDArray[np.float64]) -> Neigh
     return NeighbourWeights(around.offsets, around.members, weights)
 
 
-def _smooth_population(
-    table: NDArray[np.float64], in_time: NDArray[np.float64], in_space: NeighbourWeights
-) -> NDArray[np.float64]:
+def _smooth_population(table: Floats, in_time: Floats, in_space: NeighbourWeights) -> Floats:
     from scipy.sparse import csr_array
 
     m = len(table)
@@ -192,7 +164,7 @@ def _smooth_population(
     return np.ascontiguousarray(0.999 * known + 0.001 * uniform)
 
 
-def weigh_sensitive_places(reference: Traces, sensitive_weight: float) -> NDArray[np.float64]:
+def weigh_sensitive_places(reference: Traces, sensitive_weight: float) -> Floats:
     """Return what finding somebody at each place is worth."""
     return np.where(reference.places.sensitive, sensitive_weight, 1.0)
 
@@ -204,20 +176,16 @@ def check_same_clock(reference: Traces, anonymized: ObfuscatedTraces) -> None:
         raise DataError(f"the reference traces have {known} instants a day, the anonymized ones {asked}")
 
 
-# Rhythm: how much a visit says of other times of day, found on days that are held out of the
-# reference.
-
+# Temporal kernel: how much a visit tells about other times of day, fitted on held-out days.
 
 TEMPORAL_KERNELS = ((1.0, 0.5), (1.0, 0.3), (1.0, 0.2), (0.5, 0.3), (0.5, 0.2), (2.0, 0.5))
 """A visit counts for other times of day by e^(-hours apart / the first), but for the second, which is the
 share of it that counts for the whole day alike."""
 CLEARLY = 0.01
-"""The first is kept unless another makes a visit likelier by so much, in the mean of its logarithm."""
-
-_MOST_COMPARED = 2e7
+"""The first is kept unless another raises the mean log-likelihood of a visit by more than this."""
 
 
-def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> NDArray[np.float64]:
+def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> Floats:
     """Return in row s how a visit at time s counts for every time of day."""
     hour = np.arange(clock.instants_per_day) * clock.interval_s / 3600
     near = np.exp(-np.abs(hour[:, None] - hour[None, :]) / hours)
@@ -225,50 +193,42 @@ def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> NDArra
     return np.asarray(any_time / len(hour) + (1 - any_time) * near)
 
 
-def fit_temporal_kernel(
-    reference: Traces, population: NDArray[np.float64], others: float
-) -> NDArray[np.float64]:
+def fit_temporal_kernel(reference: Traces, population: Floats, others: float) -> Floats:
     """Return how a visit counts for every time of day where people are as regular as these.
 
-    Every visit of some users is foretold from their other days and from what everybody does. People
-    whose days are alike are foretold best by visits at that very time of day; where days differ, or are
-    few, visits at other times say as much.
+    Every visit of some users is predicted from their other days and from the population (leave one day
+    out). Regular people are predicted best by visits at the same time of day; where days differ, or are
+    few, visits at other times tell as much.
 
     Parameters
     ----------
     population
         Places × times of day: where everybody tends to be.
     others
-        Weight of the population beside the user's own visits of 1.
+        Weight of the population; the user's own visits have 1.
     """
     from tracearena.attacks.bayesian._profile_kernels import score_held_out_visits
 
     tables = np.stack([build_temporal_kernel(reference.clock, *one) for one in TEMPORAL_KERNELS], axis=2)
-    some = _sample_users(reference)
+    # Users all over the list, as many as can be compared by every two of their visits.
+    compared = np.diff(reference.offsets).astype(np.float64) ** 2
+    every = max(int(np.ceil(compared.sum() / 2e7)), 1)
+    some = reference.take_users(np.arange(0, reference.n_users, every))
     times, days = some.clock.time_of_day(some.instants), some.clock.day_of(some.instants)
     likely = np.zeros(len(TEMPORAL_KERNELS))
-    told = score_held_out_visits(
-        some.offsets, some.place_index, times, days, tables, population, others, likely
-    )
-    if not told:
+    visits = some.offsets, some.place_index, times, days
+    scored = score_held_out_visits(*visits, tables, population, others, likely)
+    if not scored:
         return tables[:, :, 0].copy()
-    likely /= told
+    likely /= scored
     best = int(likely.argmax()) if likely.max() - likely[0] > CLEARLY else 0
     return tables[:, :, best].copy()
 
 
-def _sample_users(reference: Traces) -> Traces:
-    """Return users all over the list, as many as can be looked at with every two of their visits."""
-    compared = np.diff(reference.offsets).astype(np.float64) ** 2
-    every = max(int(np.ceil(compared.sum() / _MOST_COMPARED)), 1)
-    return reference.take_users(np.arange(0, reference.n_users, every))
-
-
-# The places around each place, as far as an answer there would still be worth something.
-
+# Neighbourhoods: the places around each place.
 
 MOST = 128
-"""Of more places around one only the nearest so many are looked at."""
+"""Only this many of the nearest places around a place are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,12 +238,12 @@ class Neighbourhoods:
     Attributes
     ----------
     offsets, members, distance_km
-        Place ``x`` has ``members[offsets[x]:offsets[x + 1]]`` around it, so far away.
+        Place ``x`` has ``members[offsets[x]:offsets[x + 1]]`` around it, at these distances.
     """
 
-    offsets: NDArray[np.int64]
-    members: NDArray[np.int32]
-    distance_km: NDArray[np.float64]
+    offsets: Ints
+    members: Ints32
+    distance_km: Floats
 
     @classmethod
     def of(cls, places: Places, limit_km: float, most: int = MOST) -> Neighbourhoods:
@@ -302,15 +262,15 @@ class Neighbourhoods:
         distance, near = KDTree(points).query(points, k=count, distance_upper_bound=limit_km)
         distance, near = distance.reshape(len(places), count), near.reshape(len(places), count)
         found = np.isfinite(distance)
-        # Where several places share a point, the tree may name another one in the place's own stead.
+        # Where several places share a point, the tree may name another one instead of the place itself.
         own = near == np.arange(len(places))[:, None]
         lost = ~own.any(axis=1)
         near[lost, 0], distance[lost, 0] = np.flatnonzero(lost), 0.0
         offsets = np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int64)
         return cls(offsets, near[found].astype(np.int32), distance[found])
 
-    def build_weights(self, weight: NDArray[np.float64]) -> NeighbourWeights:
-        """Put weights on the surroundings, which sum to 1 for each place."""
+    def build_weights(self, weight: Floats) -> NeighbourWeights:
+        """Put weights on the neighbourhoods, which sum to 1 for each place."""
         rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         total = np.bincount(rows, weight, len(self.offsets) - 1)
         return NeighbourWeights(self.offsets, self.members, weight / total[rows])
@@ -320,6 +280,6 @@ class Neighbourhoods:
 class NeighbourWeights:
     """Rows of places with a weight each."""
 
-    offsets: NDArray[np.int64]
-    members: NDArray[np.int32]
-    weights: NDArray[np.float64]
+    offsets: Ints
+    members: Ints32
+    weights: Floats

@@ -1,73 +1,82 @@
-"""Rehearsal: what the suspected mechanism would have made of the reference traces."""
+"""Monte Carlo of the mechanism: the reference traces as it would have released them, y ~ E(·|x).
+
+A mechanism that treats events independently is described by its channel E; one that treats whole traces is
+run several times on the reference, and E is counted.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms import validation
 from tracearena.algorithms.base import Algorithm, Obfuscator
-from tracearena.attacks.bayesian import channel as emissions
-from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
+from tracearena.attacks.base import Floats, Ints, Ints32, Mask
+from tracearena.attacks.bayesian.channel import (
+    NOTHING,
+    Channel,
+    ObservationAlphabet,
+    count_channel,
+    derive_channel,
+)
 from tracearena.engine import SeedLike, block_ranges, child_seed, generator, run_blocks, seed_sequence
 from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
 
 RUNS = 3
-"""How often a mechanism is rehearsed that treats traces as a whole."""
+"""How often a mechanism that treats traces as a whole is run."""
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRelease:
-    """A release beside the same mechanism's work on the reference.
+    """A release, and the same mechanism's release of the reference.
 
     Attributes
     ----------
     symbols
-        Everything that is said.
+        The observations of both.
     said
-        The symbol of each anonymized event.
+        The observation of each anonymized event.
     rehearsed
-        The symbol of each reference event, once for each time that the mechanism was run.
+        The observation of each reference event, once for each run of the mechanism.
     emission
-        How likely the symbols are at each place.
+        The channel.
     by_event
-        Whether each event is treated on its own, so that the emission is all there is to know.
+        Whether each event is treated independently, so that the channel is all there is to know.
     """
 
     symbols: ObservationAlphabet
-    said: NDArray[np.int32]
-    rehearsed: tuple[NDArray[np.int32], ...]
+    said: Ints32
+    rehearsed: tuple[Ints32, ...]
     emission: Channel
     by_event: bool = True
 
-    def take_events(self, seen: NDArray[np.bool_], known: NDArray[np.bool_]) -> SimulatedRelease:
-        """Return what is said of some anonymized and of some reference events."""
+    def take_events(self, seen: Mask, known: Mask) -> SimulatedRelease:
+        """Return the observations of some anonymized and of some reference events."""
         return replace(self, said=self.said[seen], rehearsed=tuple(one[known] for one in self.rehearsed))
 
 
 def simulate_mechanism(
     mechanism: Algorithm, reference: Traces, anonymized: ObfuscatedTraces, seed: SeedLike, runs: int = RUNS
 ) -> SimulatedRelease:
-    """Rehearse a mechanism that is known: write down its emission, or run it and count.
+    """Simulate a known mechanism on the reference: derive its channel, or run it and count.
 
     Parameters
     ----------
     runs
-        How often a mechanism is run that treats traces as a whole: it may draw something else for a
+        Number of runs of a mechanism that treats traces as a whole: it may draw something else for a
         user each time, such as whom she imitates.
     """
     if not isinstance(mechanism, Obfuscator):
         symbols, (said,) = ObservationAlphabet.of([anonymized])
-        emission = emissions.derive_channel(mechanism, symbols, reference.places)
+        emission = derive_channel(mechanism, symbols, reference.places)
         assert emission is not None
         return SimulatedRelease(
             symbols, said, (draw_observations(reference, emission, said, seed),), emission
         )
     made = mechanism.transform(reference, seed=seed)
     symbols, (said, rehearsed) = ObservationAlphabet.of([anonymized, made])
-    emission = emissions.derive_channel(mechanism, symbols, reference.places)
+    emission = derive_channel(mechanism, symbols, reference.places)
     if emission is not None:
         return SimulatedRelease(symbols, said, (rehearsed,), emission)
     root = seed_sequence(seed)
@@ -84,14 +93,12 @@ def simulate_mechanism(
         again = run_blocks(run, ranges)
     symbols, (said, *all_runs) = ObservationAlphabet.of([anonymized, made, *again])
     true = np.tile(reference.place_index, len(all_runs))
-    emission = emissions.count_channel(symbols, len(reference.places), true, np.concatenate(all_runs))
+    emission = count_channel(symbols, len(reference.places), true, np.concatenate(all_runs))
     return SimulatedRelease(symbols, said, tuple(all_runs), emission, by_event=False)
 
 
-def draw_observations(
-    reference: Traces, emission: Channel, said: NDArray[np.int32], seed: SeedLike
-) -> NDArray[np.int32]:
-    """Draw a symbol for each reference event, and delete as many as the release does."""
+def draw_observations(reference: Traces, emission: Channel, said: Ints32, seed: SeedLike) -> Ints32:
+    """Draw an observation for each reference event, and delete as large a share as the release does."""
     rng, m, n = generator(seed), len(reference.places), reference.n_events
     offsets, symbols, values, anywhere = _estimate_observation_rates(emission, said, m)
     summed = np.concatenate([[0.0], np.cumsum(values)])
@@ -106,11 +113,11 @@ def draw_observations(
 
 
 def _estimate_observation_rates(
-    emission: Channel, said: NDArray[np.int32], n_places: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-    """Return how often each symbol is said of each place, by place, and how often any place is.
+    emission: Channel, said: Ints32, n_places: int
+) -> tuple[Ints, Ints32, Floats, Floats]:
+    """Return how often each observation occurs at each place, by place, and how often any place does.
 
-    An emission leaves open how often its sets are said: as often as in the release, where they name a place.
+    A channel leaves open how often sets occur: as often as in the release, where they contain a place.
     """
     offsets, symbols, values = emission.by_place(n_places)
     place = np.repeat(np.arange(n_places), np.diff(offsets))
@@ -125,8 +132,8 @@ def _estimate_observation_rates(
     return offsets, symbols, values * scale, floor * single
 
 
-def build_release(traces: Traces, symbols: NDArray[np.int32], known: ObservationAlphabet) -> ObfuscatedTraces:
-    """Return the release that says these symbols."""
+def build_release(traces: Traces, symbols: Ints32, known: ObservationAlphabet) -> ObfuscatedTraces:
+    """Return the release with these observations."""
     single = symbols < known.n_places
     codes = np.where(single, symbols, -2 - (symbols - known.n_places))
     first = known.offsets[known.n_places]

@@ -1,4 +1,8 @@
-"""Weighing: what all evidence together says of who is who, each kind for what it is worth."""
+"""S = Σ_f w_f S_f, then linear assignment: evidence combined with learned weights, one user per trace.
+
+The S_f are double-centred. The weights w maximise the Sinkhorn posterior of the true pairs on a calibration
+set, the reference cut in two. W = Sinkhorn(S) gives the posteriors.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tracearena.attacks.base import LISTED, NOBODY
+from tracearena.attacks.base import LISTED, NOBODY, Floats, Ints
 from tracearena.attacks.bayesian.likelihoods import CandidatePairs
 from tracearena.attacks.bayesian.pair_evidence import Evidence, halve_evidence
 from tracearena.checks import require_number
 from tracearena.errors import ParameterError
 from tracearena.traces import Traces
-
-Floats = NDArray[np.float64]
 
 KINDS = ("polya", "home", "profile", "markov", "rehearsal")
 _OF_EVENTS = 0.1 * np.array(
@@ -32,9 +33,9 @@ _OF_EVENTS = 0.1 * np.array(
         [1.0, 1.0, 1.0, 1.0],
     ]
 )
-"""Weights of the kinds but rehearsal to choose from; picked on people of the city and on virtual users."""
+"""Weights to choose from, of all kinds but rehearsal; tuned on people of the city and on virtual users."""
 _BY_STEPS = 3
-"""The mixture that goes by steps most; half of long traces would praise it more than whole ones bear out."""
+"""The mixture with the most weight on transitions; calibration on half of long traces overrates it."""
 _OF_WHOLE_TRACES = 0.1 * np.array(
     [
         [0.1, 0.1, 1.0, 0.1, 0.1],
@@ -43,9 +44,9 @@ _OF_WHOLE_TRACES = 0.1 * np.array(
         [0.0, 0.0, 0.3, 0.0, 1.0],
     ]
 )
-"""The same against defences of whole traces, which leave times of day, or counts that rehearsals have too."""
+"""The same against defences of whole traces: times of day, and counts of simulated releases."""
 SHORT = 100
-"""Events of a user up to which she has a short trace."""
+"""Traces with up to this many events are short."""
 
 
 class BayesMatch:
@@ -56,9 +57,9 @@ class BayesMatch:
     evidence
         What speaks for each pair.
     lesson
-        The same on the reference cut in two, where the truth is known; None where it cannot be cut.
+        The calibration set: the same on the reference cut in two; None where it cannot be cut.
     weights
-        How much each kind of evidence is worth; None learns it from the lesson.
+        How much each kind of evidence is worth; None learns it on the calibration set.
     """
 
     def __init__(
@@ -67,10 +68,10 @@ class BayesMatch:
         self.evidence = evidence
         self.lesson = lesson
         self._given = weights
-        self._by: dict[tuple[str, ...], NDArray[np.int64]] = {}
+        self._by: dict[tuple[str, ...], Ints] = {}
         self._answers: dict[tuple[float, ...], Traces] = {}
 
-    def assign_by(self, *kinds: str) -> NDArray[np.int64]:
+    def assign_by(self, *kinds: str) -> Ints:
         """Return the user of each pseudonym by the sum of some kinds of evidence, one to one."""
         if kinds not in self._by:
             scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
@@ -80,7 +81,7 @@ class BayesMatch:
     def answer(self, settings: tuple[float, ...], infer: Callable[[], Traces]) -> Traces:
         """Return what a trace inference of these settings answers, worked out by the first who asks.
 
-        One who was told the defence and one who suspects it answer from one match, and the same.
+        An attack that knew the defence and one that detected it answer from one match, and the same.
         """
         if settings not in self._answers:
             self._answers[settings] = infer()
@@ -97,13 +98,13 @@ class BayesMatch:
         found = self.learn_kind_weights(self.lesson, truth)
         if self.lesson.made.by_event:
             return found
-        # A disguise is as wrong in a long trace as in a short one: scores grow, and are no truer for it.
+        # A disguise is as wrong in a long trace as in a short one: scores grow without being more certain.
         shorter = halve_evidence(self.lesson)
         long, short = ((one.pairs, self._weigh_evidence(one, found)) for one in (self.lesson, shorter))
         factor = estimate_length_scale(long, short, truth)
         return {kind: factor * weight for kind, weight in found.items()}
 
-    def learn_kind_weights(self, evidence: Evidence, truth: NDArray[np.int64]) -> dict[str, float]:
+    def learn_kind_weights(self, evidence: Evidence, truth: Ints) -> dict[str, float]:
         """Return how much each kind of evidence is worth where the user of each trace is known."""
         found = learn_weights(evidence.pairs, _stack_evidence(evidence, self._kinds), truth, self._mixtures)
         return dict(zip(self._kinds, found.tolist(), strict=True))
@@ -123,25 +124,25 @@ class BayesMatch:
 
     @cached_property
     def certainty(self) -> Floats:
-        """How sure it is that each pair belongs together."""
+        """The posterior of each pair."""
         return compute_posteriors(self.evidence.pairs, self.scores)
 
     @cached_property
-    def best(self) -> NDArray[np.int64]:
+    def best(self) -> Ints:
         """The user of each pseudonym, one to one."""
         return assign_users(self.evidence.pairs, self.scores)
 
     @property
-    def exclusive(self) -> NDArray[np.int64]:
+    def exclusive(self) -> Ints:
         """The same: nobody is taken twice."""
         return self.best
 
     @cached_property
-    def ranked(self) -> NDArray[np.int64]:
+    def ranked(self) -> Ints:
         """The likeliest users of each pseudonym, the one whom it was given first."""
         return rank_users(self.evidence.pairs, self.scores, self.best)
 
-    def rank_by(self, *kinds: str) -> NDArray[np.int64]:
+    def rank_by(self, *kinds: str) -> Ints:
         """Return the same by the sum of some kinds of evidence."""
         scores = np.sum([self.evidence(kind) for kind in kinds], axis=0)
         return rank_users(self.evidence.pairs, scores, self.assign_by(*kinds))
@@ -151,7 +152,7 @@ class BayesMatch:
         return KINDS[:-1] if self.evidence.made.by_event else KINDS
 
     def _weigh_evidence(self, evidence: Evidence, weights: dict[str, float]) -> Floats:
-        # What is worth nothing need not be worked out.
+        # Evidence of weight 0 need not be computed.
         kinds = [kind for kind in self._kinds if weights[kind]] or list(self._kinds[:1])
         return np.asarray(_stack_evidence(evidence, kinds) @ np.array([weights[kind] for kind in kinds]))
 
@@ -173,27 +174,25 @@ def check_weights(weights: Any) -> None:
         require_number(f"weight of {name}", weight, at_least=0)
 
 
-# Learned weights: how much each kind of evidence is worth, found where the truth is known.
-
+# Learning the weights.
 
 POWERS = (-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
-"""Powers of two that a mixture is scaled by, to find how certain it makes one; then in smaller steps."""
-FINER = (0.5,)
+"""Powers of two that a mixture is scaled by; the best one is then refined in half steps."""
 NEAR = (-1.0, -0.5, 0.0, 0.5)
 GROWTH = (-1.0, 0.0, 1.0)
 """Powers of two by which the weights of traces half as long may be larger."""
 
 CLEARLY = 0.05
-"""The first mixture is kept unless another makes the truth less surprising by so much."""
+"""The first mixture is kept unless another lowers the loss by more than this."""
 
 LEAST_CERTAIN = 0.002
-"""Traces that fit nobody's habits, whatever the weights, count as certain as this."""
+"""Lowest posterior in the loss: traces that fit nobody, whatever the weights."""
 
 ScoredPairs = tuple[CandidatePairs, Floats]
 """Pairs and the weighed evidence of each."""
 
 
-def learn_weights(pairs: CandidatePairs, table: Floats, truth: NDArray[np.int64], mixtures: Floats) -> Floats:
+def learn_weights(pairs: CandidatePairs, table: Floats, truth: Ints, mixtures: Floats) -> Floats:
     """Return the mixture, scaled, under which Sinkhorn makes the true pairs the most certain.
 
     Parameters
@@ -208,23 +207,21 @@ def learn_weights(pairs: CandidatePairs, table: Floats, truth: NDArray[np.int64]
     if not (pairs.users == truth[pairs.traces]).any():
         return np.asarray(mixtures[0])
 
-    def scaled(mixture: Floats) -> tuple[float, Floats]:
+    def scale(mixture: Floats) -> tuple[float, Floats]:
         scores = table @ mixture
         tried = [(compute_matching_loss(pairs, 2.0**power * scores, truth, 8), power) for power in POWERS]
         least, power = min(tried, key=lambda pair: pair[0])
         return least, np.asarray(2.0**power * mixture)
 
-    first, *others = (scaled(mixture) for mixture in mixtures)
+    first, *others = (scale(mixture) for mixture in mixtures)
     least, best = min([first, *others], key=lambda pair: pair[0])
     if first[0] - least < CLEARLY:
         best = first[1]
-    for step in FINER:
-        near = [np.asarray(2.0**power * best) for power in (-step, 0.0, step)]
-        best = min(near, key=lambda weights: compute_matching_loss(pairs, table @ weights, truth, 40))
-    return best
+    near = [np.asarray(2.0**power * best) for power in (-0.5, 0.0, 0.5)]
+    return min(near, key=lambda weights: compute_matching_loss(pairs, table @ weights, truth, 40))
 
 
-def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: NDArray[np.int64]) -> float:
+def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: Ints) -> float:
     """Return what weights are to be scaled by for traces twice as long as those they were learnt on.
 
     Parameters
@@ -237,20 +234,16 @@ def estimate_length_scale(long: ScoredPairs, short: ScoredPairs, truth: NDArray[
     if not all((pairs.users == truth[pairs.traces]).any() for pairs, _ in (long, short)):
         return 1.0
 
-    def together(choice: tuple[float, float]) -> float:
+    def joint_loss(choice: tuple[float, float]) -> float:
         power, growth = choice
-        tried = ((long, 2.0**power), (short, 2.0 ** (power + growth)))
-        return sum(
-            compute_matching_loss(pairs, scale * scores, truth, 20) for (pairs, scores), scale in tried
-        )
+        tried = (*long, 2.0**power), (*short, 2.0 ** (power + growth))
+        return sum(compute_matching_loss(pairs, scale * scores, truth, 20) for pairs, scores, scale in tried)
 
-    power, growth = min(product(NEAR, GROWTH), key=together)
+    power, growth = min(product(NEAR, GROWTH), key=joint_loss)
     return float(2.0 ** (power - max(growth, 0.0)))
 
 
-def compute_matching_loss(
-    pairs: CandidatePairs, scores: Floats, truth: NDArray[np.int64], rounds: int
-) -> float:
+def compute_matching_loss(pairs: CandidatePairs, scores: Floats, truth: Ints, rounds: int) -> float:
     """Return -log of how certain Sinkhorn makes the true pairs, in the mean of those there are."""
     right = pairs.users == truth[pairs.traces]
     sure = compute_posteriors(pairs, scores, rounds=rounds)[right]
@@ -258,7 +251,7 @@ def compute_matching_loss(
 
 
 def double_centre(pairs: CandidatePairs, table: Floats) -> Floats:
-    """Take from every kind of evidence what speaks for a user whatever the trace, and the reverse."""
+    """Subtract row and column means from every kind of evidence, twice."""
     table = table.copy()
     traces, n_traces = pairs.traces, len(pairs.offsets) - 1
     for _ in range(2):
@@ -269,17 +262,16 @@ def double_centre(pairs: CandidatePairs, table: Floats) -> Floats:
     return table
 
 
-# One to one: each trace is one user's, and each user has one trace.
-
+# Linear assignment, ranking and posteriors.
 
 DENSE = 3000
-"""Up to so many users and traces the assignment is solved on the full table."""
+"""Up to this many users and traces the assignment is solved on the full table."""
 _DECIMALS = 9
 """Scores are compared to this many decimals: the digits after them differ between processors."""
 
 
-def assign_users(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the user of each trace so that the sum of the scores is the largest, -1 for nobody.
+def assign_users(pairs: CandidatePairs, scores: Floats) -> Ints:
+    """Return the user of each trace in the assignment with the largest sum of scores, -1 for nobody.
 
     Where pairs were left out as unlikely, a trace may stay without a user; these take, one after the
     other, what is still free.
@@ -295,7 +287,7 @@ def assign_users(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[
     return chosen
 
 
-def _assign_on_table(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def _assign_on_table(pairs: CandidatePairs, scores: Floats) -> Ints:
     from scipy.optimize import linear_sum_assignment
 
     n_traces, n_users = len(pairs.offsets) - 1, pairs.n_users
@@ -308,7 +300,7 @@ def _assign_on_table(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDAr
     return chosen
 
 
-def _assign_on_pairs(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def _assign_on_pairs(pairs: CandidatePairs, scores: Floats) -> Ints:
     """Solve on the pairs alone; every trace may also stay without a user, at a price above all others."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
@@ -326,9 +318,7 @@ def _assign_on_pairs(pairs: CandidatePairs, scores: NDArray[np.float64]) -> NDAr
     return chosen
 
 
-def rank_users(
-    pairs: CandidatePairs, scores: NDArray[np.float64], given: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def rank_users(pairs: CandidatePairs, scores: Floats, given: Ints) -> Ints:
     """Return traces × `LISTED` users, the one given to the trace first and then by score, -1 for no more."""
     n_traces = len(pairs.offsets) - 1
     is_given = pairs.users == given[pairs.traces]
@@ -336,7 +326,7 @@ def rank_users(
     rank = np.arange(len(order)) - pairs.offsets[pairs.traces] + 1
     ranked = np.full((n_traces, LISTED + 1), NOBODY, np.int64)
     ranked[:, 0] = given
-    # Whoever was given without a pair of hers stands first all the same.
+    # A user who was assigned without a scored pair stands first all the same.
     alone = np.ones(n_traces, bool)
     alone[pairs.traces[is_given]] = False
     rank -= ~alone[pairs.traces]
@@ -346,14 +336,14 @@ def rank_users(
 
 
 def compute_posteriors(
-    pairs: CandidatePairs, scores: NDArray[np.float64], elsewhere: float = 7.0, rounds: int = 40
-) -> NDArray[np.float64]:
-    """Return how sure it is that each pair belongs together: Sinkhorn's doubly stochastic weights.
+    pairs: CandidatePairs, scores: Floats, elsewhere: float = 7.0, rounds: int = 40
+) -> Floats:
+    """Return the posterior of each pair: Sinkhorn's doubly stochastic weights.
 
     Parameters
     ----------
     elsewhere
-        How much less likely than the best pair it is that a trace is nobody's of those considered.
+        Log odds of the best pair of a trace against none of its candidates.
     rounds
         Sinkhorn rounds.
     """

@@ -1,4 +1,4 @@
-"""Inner loop of the linker: the Pólya likelihood of traces under people's counts."""
+"""Compiled loop of the linker: the Pólya likelihood of traces under people's counts."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracearena.attacks.linking.observations import Floats, Ints, Observations
+from tracearena.attacks.base import Floats, Ints
+from tracearena.attacks.linking.observations import Observations
 from tracearena.errors import ParameterError
 
 TIME_GROUPS = ("hours", "intervals", "first and last of day", "day activity", "activity level")
@@ -147,40 +148,17 @@ def _part_of_day(rows: Observations) -> Ints:
 
 # Hours.
 
-
-@histogram("hour", group="hours")
-def _hour(rows: Observations) -> Ints:
-    return rows.hour
-
-
-@histogram("hour by weekend", group="hours")
-def _hour_by_weekend(rows: Observations) -> Ints:
-    return np.asarray(rows.is_weekend * 24 + rows.hour)
-
-
-@histogram("hour of week", group="hours")
-def _hour_of_week(rows: Observations) -> Ints:
-    return np.asarray(rows.weekday * 24 + rows.hour)
-
-
-@histogram("ten minutes of day", group="hours", only="gps")
-def _ten_minutes(rows: Observations) -> Ints:
-    return np.asarray(rows.second_of_day // 600)
-
-
-@scalar("sine of hour", group="hours")
-def _sine(rows: Observations) -> Floats:
-    return rows.per_user(np.sin(2 * np.pi * rows.second_of_day / 86_400))
-
-
-@scalar("cosine of hour", group="hours")
-def _cosine(rows: Observations) -> Floats:
-    return rows.per_user(np.cos(2 * np.pi * rows.second_of_day / 86_400))
-
-
-@scalar("weekend share", group="hours")
-def _weekend_share(rows: Observations) -> Floats:
-    return rows.per_user(rows.is_weekend)
+histogram("hour", group="hours")(lambda rows: rows.hour)
+histogram("hour by weekend", group="hours")(lambda rows: np.asarray(rows.is_weekend * 24 + rows.hour))
+histogram("hour of week", group="hours")(lambda rows: np.asarray(rows.weekday * 24 + rows.hour))
+histogram("ten minutes of day", group="hours", only="gps")(lambda rows: np.asarray(rows.second_of_day // 600))
+scalar("sine of hour", group="hours")(
+    lambda rows: rows.per_user(np.sin(2 * np.pi * rows.second_of_day / 86_400))
+)
+scalar("cosine of hour", group="hours")(
+    lambda rows: rows.per_user(np.cos(2 * np.pi * rows.second_of_day / 86_400))
+)
+scalar("weekend share", group="hours")(lambda rows: rows.per_user(rows.is_weekend))
 
 
 # Intervals between rows.
@@ -190,14 +168,12 @@ def _interval_plus_one(rows: Observations) -> Ints:
     return np.where(rows.interval_s >= 0, rows.interval_s + 1, 0)
 
 
-@histogram("interval", group="intervals")
-def _interval(rows: Observations) -> Ints:
-    return log_bins(_interval_plus_one(rows), 4)
-
-
-@histogram("interval by part of week", group="intervals")
-def _interval_by_part(rows: Observations) -> Ints:
-    return _number_pairs(log_bins(_interval_plus_one(rows), 2), _part_of_day(rows) * 2 + rows.is_weekend, 8)
+histogram("interval", group="intervals")(lambda rows: log_bins(_interval_plus_one(rows), 4))
+histogram("interval by part of week", group="intervals")(
+    lambda rows: _number_pairs(
+        log_bins(_interval_plus_one(rows), 2), _part_of_day(rows) * 2 + rows.is_weekend, 8
+    )
+)
 
 
 @histogram("hours between events", group="intervals", only="events")
@@ -206,9 +182,9 @@ def _hours_between(rows: Observations) -> Ints:
     return np.where((rows.interval_s >= 0) & (hours <= 200), hours, -1)
 
 
-@histogram("exact seconds between points", group="intervals", only="gps")
-def _exact_interval(rows: Observations) -> Ints:
-    return np.where(rows.interval_s <= 600, rows.interval_s, -1)
+histogram("exact seconds between points", group="intervals", only="gps")(
+    lambda rows: np.where(rows.interval_s <= 600, rows.interval_s, -1)
+)
 
 
 @histogram("two exact intervals in turn", group="intervals", only="gps")
@@ -233,32 +209,19 @@ def _interval_quantile(rows: Observations, q: float) -> Floats:
     return found
 
 
-@scalar("median interval", group="intervals")
-def _median_interval(rows: Observations) -> Floats:
-    return _interval_quantile(rows, 0.5)
-
-
-@scalar("short intervals", group="intervals")
-def _short_intervals(rows: Observations) -> Floats:
-    return _interval_quantile(rows, 0.25)
-
-
-@scalar("long intervals", group="intervals")
-def _long_intervals(rows: Observations) -> Floats:
-    return _interval_quantile(rows, 0.75)
+scalar("median interval", group="intervals")(lambda rows: _interval_quantile(rows, 0.5))
+scalar("short intervals", group="intervals")(lambda rows: _interval_quantile(rows, 0.25))
+scalar("long intervals", group="intervals")(lambda rows: _interval_quantile(rows, 0.75))
 
 
 # First and last row of a day.
 
-
-@histogram("first of day", group="first and last of day")
-def _first_of_day(rows: Observations) -> Ints:
-    return np.where(rows.begins_day, rows.second_of_day // 1800, -1)
-
-
-@histogram("last of day", group="first and last of day")
-def _last_of_day(rows: Observations) -> Ints:
-    return np.where(rows.ends_day, rows.second_of_day // 1800, -1)
+histogram("first of day", group="first and last of day")(
+    lambda rows: np.where(rows.begins_day, rows.second_of_day // 1800, -1)
+)
+histogram("last of day", group="first and last of day")(
+    lambda rows: np.where(rows.ends_day, rows.second_of_day // 1800, -1)
+)
 
 
 @histogram("span of day", group="first and last of day")
@@ -280,9 +243,9 @@ def _events_per_day(rows: Observations) -> Ints:
     return bins
 
 
-@histogram("weekday of active days", group="day activity")
-def _active_weekday(rows: Observations) -> Ints:
-    return np.where(rows.begins_day, rows.weekday, -1)
+histogram("weekday of active days", group="day activity")(
+    lambda rows: np.where(rows.begins_day, rows.weekday, -1)
+)
 
 
 @histogram("days between active days", group="day activity")
@@ -315,35 +278,14 @@ def _rate(rows: Observations) -> Floats:
 
 # Places.
 
-
-@histogram("venue", group="places", by_member=True, only="events")
-def _venue(rows: Observations) -> Ints:
-    return rows.place
-
-
-@histogram("set of places", group="places", only="events")
-def _place_set(rows: Observations) -> Ints:
-    return rows.place if rows.members is not None else np.full(len(rows), -1, np.int64)
-
-
-@histogram("cell of 250 m", group="places", by_member=True)
-def _cell_250(rows: Observations) -> Ints:
-    return rows.cell(250.0)
-
-
-@histogram("cell of 1 km", group="places", by_member=True)
-def _cell_1000(rows: Observations) -> Ints:
-    return rows.cell(1000.0)
-
-
-@histogram("cell of 3 km", group="places", by_member=True)
-def _cell_3000(rows: Observations) -> Ints:
-    return rows.cell(3000.0)
-
-
-@histogram("cell of 10 km", group="places", by_member=True)
-def _cell_10000(rows: Observations) -> Ints:
-    return rows.cell(10_000.0)
+histogram("venue", group="places", by_member=True, only="events")(lambda rows: rows.place)
+histogram("set of places", group="places", only="events")(
+    lambda rows: rows.place if rows.members is not None else np.full(len(rows), -1, np.int64)
+)
+histogram("cell of 250 m", group="places", by_member=True)(lambda rows: rows.cell(250.0))
+histogram("cell of 1 km", group="places", by_member=True)(lambda rows: rows.cell(1000.0))
+histogram("cell of 3 km", group="places", by_member=True)(lambda rows: rows.cell(3000.0))
+histogram("cell of 10 km", group="places", by_member=True)(lambda rows: rows.cell(10_000.0))
 
 
 def _user_median(rows: Observations, degrees: Floats) -> Floats:
@@ -356,37 +298,22 @@ def _user_median(rows: Observations, degrees: Floats) -> Floats:
     return found
 
 
-@scalar("median latitude", group="places")
-def _median_latitude(rows: Observations) -> Floats:
-    return _user_median(rows, rows.latitude)
-
-
-@scalar("median longitude", group="places")
-def _median_longitude(rows: Observations) -> Floats:
-    return _user_median(rows, rows.longitude)
-
-
-@histogram("cell of the first of a day", group="home and work")
-def _first_cell(rows: Observations) -> Ints:
-    return np.where(rows.begins_day, rows.cell(2000.0), -1)
-
-
-@histogram("cell of the last of a day", group="home and work")
-def _last_cell(rows: Observations) -> Ints:
-    return np.where(rows.ends_day, rows.cell(2000.0), -1)
-
-
-@histogram("cell at night", group="home and work", by_member=True)
-def _night_cell(rows: Observations) -> Ints:
-    return np.where((rows.hour >= 20) | (rows.hour < 8), rows.cell(1000.0), -1)
+scalar("median latitude", group="places")(lambda rows: _user_median(rows, rows.latitude))
+scalar("median longitude", group="places")(lambda rows: _user_median(rows, rows.longitude))
+histogram("cell of the first of a day", group="home and work")(
+    lambda rows: np.where(rows.begins_day, rows.cell(2000.0), -1)
+)
+histogram("cell of the last of a day", group="home and work")(
+    lambda rows: np.where(rows.ends_day, rows.cell(2000.0), -1)
+)
+histogram("cell at night", group="home and work", by_member=True)(
+    lambda rows: np.where((rows.hour >= 20) | (rows.hour < 8), rows.cell(1000.0), -1)
+)
 
 
 # Trips.
 
-
-@histogram("step length", group="trips")
-def _step(rows: Observations) -> Ints:
-    return log_bins(np.nan_to_num(rows.step_m, nan=-1.0) + 1, 2)
+histogram("step length", group="trips")(lambda rows: log_bins(np.nan_to_num(rows.step_m, nan=-1.0) + 1, 2))
 
 
 @histogram("speed", group="trips")
@@ -401,14 +328,10 @@ def _step_and_interval(rows: Observations) -> Ints:
     return _number_pairs(step, log_bins(_interval_plus_one(rows), 1), 64)
 
 
-@scalar("mean log step", group="trips")
-def _mean_step(rows: Observations) -> Floats:
-    return rows.per_user(np.log1p(rows.step_m))
-
-
-@scalar("share of still rows", group="trips")
-def _still(rows: Observations) -> Floats:
-    return rows.per_user(np.where(np.isfinite(rows.step_m), rows.step_m < 50, np.nan))
+scalar("mean log step", group="trips")(lambda rows: rows.per_user(np.log1p(rows.step_m)))
+scalar("share of still rows", group="trips")(
+    lambda rows: rows.per_user(np.where(np.isfinite(rows.step_m), rows.step_m < 50, np.nan))
+)
 
 
 @scalar("radius of gyration", group="trips")
@@ -438,15 +361,12 @@ def _move(rows: Observations) -> Ints:
 
 # Places and times together.
 
-
-@histogram("cell by part of week", group="place and time", by_member=True)
-def _cell_by_part(rows: Observations) -> Ints:
-    return _number_pairs(rows.cell(2000.0), _part_of_day(rows) * 2 + rows.is_weekend, 8)
-
-
-@histogram("cell by hour", group="place and time", by_member=True)
-def _cell_by_hour(rows: Observations) -> Ints:
-    return _number_pairs(rows.cell(5000.0), rows.hour, 24)
+histogram("cell by part of week", group="place and time", by_member=True)(
+    lambda rows: _number_pairs(rows.cell(2000.0), _part_of_day(rows) * 2 + rows.is_weekend, 8)
+)
+histogram("cell by hour", group="place and time", by_member=True)(
+    lambda rows: _number_pairs(rows.cell(5000.0), rows.hour, 24)
+)
 
 
 # Likelihoods through the channel of the defence.
@@ -462,25 +382,12 @@ for _likelihood, _name, _group in (
 
 # How the file was written.
 
-
-@histogram("second of minute", group="seconds")
-def _second_of_minute(rows: Observations) -> Ints:
-    return np.asarray(rows.second % 60)
-
-
-@histogram("minute of hour", group="seconds")
-def _minute_of_hour(rows: Observations) -> Ints:
-    return np.asarray(rows.second // 60 % 60)
-
-
-@histogram("millisecond", group="seconds", only="gps")
-def _millisecond(rows: Observations) -> Ints:
-    return rows.millisecond.astype(np.int64)
-
-
-@histogram("decimals of coordinates", group="decimals", only="gps")
-def _decimals(rows: Observations) -> Ints:
-    return decimals_of(rows.latitude) * 10 + decimals_of(rows.longitude)
+histogram("second of minute", group="seconds")(lambda rows: np.asarray(rows.second % 60))
+histogram("minute of hour", group="seconds")(lambda rows: np.asarray(rows.second // 60 % 60))
+histogram("millisecond", group="seconds", only="gps")(lambda rows: rows.millisecond.astype(np.int64))
+histogram("decimals of coordinates", group="decimals", only="gps")(
+    lambda rows: decimals_of(rows.latitude) * 10 + decimals_of(rows.longitude)
+)
 
 
 @histogram("last digits of coordinates", group="decimals", only="gps")

@@ -1,4 +1,8 @@
-"""Link-R: find people again by everything that a release leaves of them."""
+"""Link-R: people are linked by everything that a release leaves of them.
+
+`LinkMatcher` compares the release with what the defence makes of the known days by every kind of evidence,
+S(p,u) = Σ_f w_f S_f(p,u), and `LinkMatch` scales exp(S) to a doubly stochastic table and assigns one to one.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,17 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, setting
-from tracearena.attacks.base import Match, Matcher, MatchingIdentification
-from tracearena.attacks.bayesian import simulated_release
+from tracearena.attacks.base import Floats, Ints, Match, Matcher, MatchingIdentification
 from tracearena.attacks.bayesian.attacks import InformedAttack
 from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher
+from tracearena.attacks.bayesian.simulated_release import build_release, draw_observations
 from tracearena.attacks.bayesian.weights import assign_users, compute_posteriors, rank_users
 from tracearena.attacks.linking.evidence import Likelihood, kinds_for
 from tracearena.attacks.linking.observations import (
-    Floats,
     Observations,
     check_same_kind,
     find_common_cut,
@@ -50,12 +52,12 @@ DRAWS_OF_POINTS = 1
 MOST_PLACES = 4096
 """Likelihoods through the channel are left out where there are more places: they grow with their square."""
 MOST_PAIRS = 9_000_000
-"""With more pairs of a trace and a person only those are scored that the likelihoods find worth a look."""
+"""With more pairs of a trace and a person only the candidate pairs of the likelihoods are scored."""
 CALIBRATION_USERS = 400
 FEWEST_CALIBRATION_USERS = 10
 """With fewer people on both sides of the cut every kind of evidence counts the same."""
 _ROUNDS = 100
-_DRAW, _CHOOSE, _THIN, _SETTLE, _CHANNEL, _LESSON, _EARLIER, _LATER = range(8)
+_DRAW, _CHOOSE, _THIN, _DETECT, _CHANNEL, _CALIBRATE, _EARLIER, _LATER = range(8)
 
 AnyTraces = Traces | GpsTraces
 Released = ObfuscatedTraces | GpsTraces
@@ -81,6 +83,7 @@ class LinkMatch(Match):
         self.prepared = prepared
         self.weights = weights
         self._tables = tables
+        self._kept: dict[int, Tables] = {}
 
     @property
     def pairs(self) -> CandidatePairs:
@@ -98,17 +101,17 @@ class LinkMatch(Match):
         return compute_posteriors(self.pairs, self.scores, rounds=_ROUNDS)
 
     @cached_property
-    def best(self) -> NDArray[np.int64]:
+    def best(self) -> Ints:
         """The user of each pseudonym: the one-to-one assignment with the largest sum of posteriors."""
         return assign_users(self.pairs, self.certainty)
 
     @property
-    def exclusive(self) -> NDArray[np.int64]:
+    def exclusive(self) -> Ints:
         """The same: nobody is taken twice."""
         return self.best
 
     @cached_property
-    def ranked(self) -> NDArray[np.int64]:
+    def ranked(self) -> Ints:
         """The likeliest users of each pseudonym, the one whom it was given first."""
         return rank_users(self.pairs, self.scores, self.best)
 
@@ -125,7 +128,7 @@ class LinkMatch(Match):
         """The groups of evidence, in the order of the kinds."""
         return list(dict.fromkeys(one.kind.group for one in self.prepared))
 
-    def by_groups(self, groups: Iterable[str]) -> NDArray[np.int64]:
+    def by_groups(self, groups: Iterable[str]) -> Ints:
         """Return the user of each pseudonym by some groups of evidence alone, weighed for themselves.
 
         The assignment is that with the largest sum of scores.
@@ -140,17 +143,13 @@ class LinkMatch(Match):
     def _weigh_scores(self, kinds: Iterable[int], weights: Floats) -> Floats:
         total = np.zeros(len(self.pairs.users))
         for at, weight in zip(kinds, weights, strict=True):
-            # What is worth nothing need not be worked out.
+            # Evidence of weight 0 need not be computed.
             if weight > 1e-4:
-                total += weight * self._scores_of(at)
+                if at not in self._kept:
+                    # Single precision is enough for a table that is kept for other sums.
+                    self._kept[at] = self.prepared[at].scores(self.compared).astype(np.float32)
+                total += weight * self._kept[at]
         return total
-
-    def _scores_of(self, at: int) -> Floats:
-        kept: dict[int, Any] = self.__dict__.setdefault("_kept", {})
-        if at not in kept:
-            # Half precision of a double is enough for a table that is kept for other sums.
-            kept[at] = self.prepared[at].scores(self.compared).astype(np.float32)
-        return np.asarray(kept[at])
 
 
 def _penalty(compared: Comparison) -> float:
@@ -196,13 +195,10 @@ class LinkMatcher(Matcher):
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         self.bayes_ = None
-        if isinstance(reference, Traces) and self._uses_channel(reference):
+        has_likelihoods = self.channel and any(isinstance(one, Likelihood) for one in self._kinds(False))
+        if isinstance(reference, Traces) and len(reference.places) <= MOST_PLACES and has_likelihoods:
             self.bayes_ = BayesMatcher(mechanism=self.mechanism).fit(reference)
         return self
-
-    def _uses_channel(self, reference: Traces) -> bool:
-        few = len(reference.places) <= MOST_PLACES
-        return self.channel and few and any(isinstance(one, Likelihood) for one in self._kinds(False))
 
     def _kinds(self, is_gps: bool) -> list[Any]:
         return [kind for kind in kinds_for(is_gps, self.evidence) if kind.group not in self.left_out]
@@ -221,7 +217,7 @@ class LinkMatcher(Matcher):
         return other
 
     def with_detected_mechanism(self, anonymized: Released, *, seed: SeedLike = None) -> LinkMatcher:
-        """Return who believes in the defence that the release looks like, where none is known."""
+        """Return the matcher with the defence that the release looks like, where none is known."""
         require_fitted(self, "reference_")
         if self.bayes_ is None or not isinstance(anonymized, ObfuscatedTraces):
             return self
@@ -234,9 +230,9 @@ class LinkMatcher(Matcher):
         """Weigh the evidence on the known days, then apply it to the release."""
         require_fitted(self, "reference_")
         root = seed_sequence(seed)
-        settled = self.with_detected_mechanism(anonymized, seed=child_seed(root, _SETTLE))
-        if settled is not self and settled.bayes_ is not self.bayes_:
-            return settled.match(anonymized, seed=root)
+        detected = self.with_detected_mechanism(anonymized, seed=child_seed(root, _DETECT))
+        if detected is not self and detected.bayes_ is not self.bayes_:
+            return detected.match(anonymized, seed=root)
         seen = self._observe(anonymized, root)
         known = self._release_known_days(self.reference_, root, _DRAW)
         check_same_kind(known.draws[0], seen)
@@ -247,7 +243,7 @@ class LinkMatcher(Matcher):
             likelihoods = self.bayes_.collect_evidence(anonymized, seed=child_seed(root, _CHANNEL))
         else:
             kinds = [one for one in kinds if not isinstance(one, Likelihood)]
-        lesson = self._build_calibration_set(known, root)
+        calibration = self._build_calibration_set(known, root)
         n_traces, n_users = seen.n_users, known.n_users
         if likelihoods is not None and n_traces * n_users > MOST_PAIRS:
             pairs = likelihoods.pairs
@@ -256,10 +252,10 @@ class LinkMatcher(Matcher):
             if likelihoods is not None and len(likelihoods.pairs.users) < len(pairs.users):
                 likelihoods = likelihoods.for_pairs(pairs)
         compared = Comparison(ComparisonSide((seen,)), known, pairs, likelihoods)
-        if lesson is None:
+        if calibration is None:
             prepared = prepare_uncalibrated(kinds, compared)
             return LinkMatch(compared, prepared, np.ones(len(prepared)), None)
-        prepared, tables = calibrate(kinds, lesson)
+        prepared, tables = calibrate(kinds, calibration)
         return LinkMatch(compared, prepared, learn_weights(tables, _penalty(compared)), tables)
 
     def _release_known_days(
@@ -292,8 +288,8 @@ class LinkMatcher(Matcher):
         assert self.bayes_ is not None
         estimate = self.bayes_.estimate_
         assert estimate is not None
-        said = simulated_release.draw_observations(traces, estimate.emission, estimate.said, seed)
-        return simulated_release.build_release(traces, said, estimate.symbols)
+        said = draw_observations(traces, estimate.emission, estimate.said, seed)
+        return build_release(traces, said, estimate.symbols)
 
     def _observe(self, traces: Released, root: np.random.SeedSequence) -> Observations:
         if isinstance(traces, GpsTraces):
@@ -332,7 +328,7 @@ class LinkMatcher(Matcher):
         if self.bayes_ is not None:
             assert isinstance(before, Traces)
             assert isinstance(released, ObfuscatedTraces)
-            estimate, seed = self.bayes_.estimate_, child_seed(root, _LESSON)
+            estimate, seed = self.bayes_.estimate_, child_seed(root, _CALIBRATE)
             likelihoods = self.bayes_.build_calibration_evidence(
                 before, released, users, estimate, seed
             ).for_pairs(pairs)
@@ -353,8 +349,8 @@ class Linker(InformedAttack, MatchingIdentification):
     Parameters
     ----------
     mechanism
-        The defence, such as ``PL(4,1)+SwapTimes(1km,month)``; ``unknown`` estimates it; ``adaptive`` waits
-        to be told.
+        The defence, such as ``PL(4,1)+SwapTimes(1km,month)``; ``unknown`` estimates it; ``adaptive`` is
+        given it later.
     evidence
         ``all``, ``times``, ``places``, ``file`` (how the file was written), or one group, such as ``hours``.
     channel

@@ -1,4 +1,4 @@
-"""What a linker sees of traces: who, when and where, as flat columns, whatever kind of traces they are."""
+"""The rows that a linker compares: who, when and where, as flat columns for any kind of traces."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints, Mask
 from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.geodesy import MIDDLE_DEGREE_M, cell_keys, metres_per_degree
-from tracearena.traces.time import exact_local_seconds, guess_zone
-from tracearena.traces.time import local_seconds as local_seconds_of
+from tracearena.traces.time import exact_local_seconds, guess_zone, local_seconds
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 NO_PLACE = -1
 """The place of a row that has coordinates only, or nothing at all."""
 
@@ -148,7 +146,7 @@ class Observations:
         return (self.weekday >= 5).astype(np.int64)
 
     @cached_property
-    def is_first(self) -> NDArray[np.bool_]:
+    def is_first(self) -> Mask:
         """Whether a row is its user's first."""
         first = np.ones(len(self), bool)
         first[1:] = self.user[1:] != self.user[:-1]
@@ -175,14 +173,14 @@ class Observations:
         return step
 
     @cached_property
-    def begins_day(self) -> NDArray[np.bool_]:
+    def begins_day(self) -> Mask:
         """Whether a row is its user's first of a day."""
         begins = self.is_first.copy()
         begins[1:] |= self.day[1:] != self.day[:-1]
         return begins
 
     @cached_property
-    def ends_day(self) -> NDArray[np.bool_]:
+    def ends_day(self) -> Mask:
         """Whether a row is its user's last of a day."""
         ends = np.ones(len(self), bool)
         ends[:-1] = self.begins_day[1:]
@@ -192,13 +190,10 @@ class Observations:
         """Return the number of the square that each row lies in, -1 where its place is missing."""
         cells: dict[float, Ints] = self.__dict__.setdefault("_cells", {})
         if side_m not in cells:
-            cells[side_m] = self._cell(side_m)
+            known = np.isfinite(self.latitude)
+            latitude, longitude = (np.where(known, one, 0.0) for one in (self.latitude, self.longitude))
+            cells[side_m] = np.where(known, cell_keys(latitude, longitude, side_m) + _ABOVE_ALL_KEYS, -1)
         return cells[side_m]
-
-    def _cell(self, side_m: float) -> Ints:
-        known = np.isfinite(self.latitude)
-        latitude, longitude = (np.where(known, one, 0.0) for one in (self.latitude, self.longitude))
-        return np.where(known, cell_keys(latitude, longitude, side_m) + _ABOVE_ALL_KEYS, -1)
 
     def per_user(self, values: Any) -> Floats:
         """Return the weighted mean of the rows' values of each user; NaN without rows that have one."""
@@ -219,7 +214,7 @@ def _observe_points(points: GpsTraces, zone: str | None) -> Observations:
     return Observations(
         n_users=points.n_users,
         user=points.user_index.astype(np.int64),
-        second=local_seconds_of(points.time_ms, zone),
+        second=local_seconds(points.time_ms, zone),
         millisecond=(points.time_ms % 1000).astype(np.int16),
         latitude=points.latitude,
         longitude=points.longitude,
@@ -255,10 +250,7 @@ def _observe_release(released: ObfuscatedTraces) -> Observations:
     event, place, weight = released.pairs()
     latitude, longitude = rows.latitude.copy(), rows.longitude.copy()
     several = released.is_set
-    for degrees, of_places in (
-        (latitude, released.places.latitude),
-        (longitude, released.places.longitude),
-    ):
+    for degrees, of_places in ((latitude, released.places.latitude), (longitude, released.places.longitude)):
         middle = np.bincount(event, weight * of_places[place], len(released))
         degrees[several] = middle[several]
     number = rows.place.copy()

@@ -1,4 +1,8 @@
-"""Scores: how well a person's known rows fit a released trace, by one kind of evidence."""
+"""Scores S_f(p,u) of one kind of evidence, and the weights w_f.
+
+Histograms are compared by a Pólya (Dirichlet-multinomial) likelihood, scalars by the correlation of their
+normal scores. Weights maximise the likelihood of the true pairs between two parts of the known days.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.attacks.base import Floats, Ints
 from tracearena.attacks.bayesian.likelihoods import CandidatePairs
 from tracearena.attacks.bayesian.pair_evidence import Evidence
 from tracearena.attacks.bayesian.weights import double_centre
 from tracearena.attacks.linking.evidence import Histogram, Kind, Likelihood, Scalar
-from tracearena.attacks.linking.observations import Floats, Ints, Observations
+from tracearena.attacks.linking.observations import Observations
 from tracearena.engine import block_ranges, one_library_thread, run_blocks
 
 SATURATION = 200.0
@@ -23,9 +28,6 @@ PRIOR = 30.0
 """Rows of the population that are added to a person's own. On check-ins of the city (seed 99) 3 to 300 find
 nearly the same share of people."""
 LARGEST_CORRELATION = 0.98
-
-_PEOPLE_PER_BLOCK = 64
-_DIRECT_BINS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +173,7 @@ class BinCounts:
                 first, stop, pairs.offsets, pairs.traces, *seen, *known, without, *rows, alpha, PRIOR, ordered
             )
 
-        run_blocks(work, block_ranges(len(self.n_known), _PEOPLE_PER_BLOCK))
+        run_blocks(work, block_ranges(len(self.n_known), 64))
         scores = np.empty(len(ordered))
         scores[pairs.order] = ordered
         return scores
@@ -190,7 +192,7 @@ def _effective_counts(rows: Floats) -> Floats:
 def _number_shared_bins(seen: Ints, known: Ints) -> tuple[int, tuple[Ints, Ints]]:
     """Number the bins that occur on both sides; others get -1."""
     high = max(int(seen.max(initial=0)), int(known.max(initial=0)))
-    if high < _DIRECT_BINS:
+    if high < 4_000_000:
         present = np.zeros((2, high + 1), bool)
         present[0, seen], present[1, known] = True, True
         both = present.all(axis=0)
@@ -243,8 +245,7 @@ def correlation_of(kind: Scalar, first: ComparisonSide, second: ComparisonSide) 
     return float(np.corrcoef(one[both], other[both])[0, 1])
 
 
-# What each kind of evidence is worth, learned on the attacker's own knowledge.
-
+# Calibration: weights learned on the known days cut in two.
 
 Tables = NDArray[np.float32]
 """Scores of kinds × traces × people."""
@@ -257,8 +258,6 @@ PENALTY_OF_EVENTS, PENALTY_OF_POINTS = 3.0, 100.0
 tell everybody apart, and weights would grow without end. Chosen on check-ins of the city and on the fleet
 (seeds 98 and 99)."""
 _ROUNDS = 60
-_TOLERANCE = 1e-5
-_SINKHORN_ROUNDS = 20
 _NOTHING = 1e-9
 
 
@@ -343,7 +342,7 @@ def learn_weights(tables: Tables, penalty: float) -> Floats:
     with one_library_thread():
         found = minimize(
             _MatchingLoss(tables, penalty), np.full(n_kinds, 1 / n_kinds), jac=True, method="L-BFGS-B",
-            bounds=[(0, None)] * n_kinds, options={"maxiter": _ROUNDS, "ftol": _TOLERANCE},
+            bounds=[(0, None)] * n_kinds, options={"maxiter": _ROUNDS, "ftol": 1e-5},
         )  # fmt: skip
     # Further digits are not what the tolerance allows to know, and differ between processors.
     return np.asarray(found.x).round(3)
@@ -372,7 +371,7 @@ class _MatchingLoss:
         self.of_trace = -(scores + self.of_person).max(axis=1)
         table = np.exp(scores + self.of_trace[:, None] + self.of_person)
         across = np.ones(n)
-        for _ in range(_SINKHORN_ROUNDS):
+        for _ in range(20):
             down = 1 / (table @ across)
             across = 1 / np.maximum(down @ table, 1e-200)
         table *= down[:, None] * across
