@@ -169,7 +169,13 @@ def assess_in_stages(
     everybody, everything = material, published
     as_it_is = file if on_cells else material
     if people is not None:
-        audit = replace(audit, choices=(*_drop_people_choice(audit.choices), build_proof_choice(len(people))))
+        audit = replace(
+            audit,
+            choices=(
+                *[one for one in audit.choices if one.name != PEOPLE_TRIED],
+                build_proof_choice(len(people)),
+            ),
+        )
         material, as_it_is = material.take_people(people), as_it_is.take_people(people)
         published = None if published is None else replace(published, at=published.at[people])
     if published is not None:
@@ -198,11 +204,6 @@ def assess_in_stages(
     useful = assess_usefulness(file, everybody, everything, child_seed(root, _USING))
     steps.done()
     yield replace(audit, usefulness=useful, complete=True)
-
-
-def _drop_people_choice(choices: Sequence[AuditChoice]) -> list[AuditChoice]:
-    """Return what was chosen but for the number of people."""
-    return [one for one in choices if one.name != PEOPLE_TRIED]
 
 
 class AttackerKnowledge(NamedTuple):

@@ -98,7 +98,11 @@ class AuditData:
             kind = "gps"
         else:
             exact = traces
-            kind = "regular" if traces.is_regular and _is_dense(traces) else "check-ins"
+            kind = (
+                "regular"
+                if traces.is_regular and (traces.n_events >= 0.5 * traces.n_users * traces.n_instants)
+                else "check-ins"
+            )
         coarse, cell = exact, None
         if len(exact.places) > settings.most_places:
             everywhere = exact.places.latitude[exact.place_index], exact.places.longitude[exact.place_index]
@@ -171,10 +175,6 @@ class AuditData:
         if self.cell is not None:
             coarse = remap_release(released, self.coarse.places, self.cell)
         return AuditRelease(released, coarse, points, at)
-
-
-def _is_dense(traces: Traces) -> bool:
-    return traces.n_events >= 0.5 * traces.n_users * traces.n_instants
 
 
 def _make_events(
@@ -262,7 +262,8 @@ def choose_cut(traces: Traces) -> Cut:
     by_days = len(unique_values(traces.clock.day_of(traces.instants))) > 1
     length = traces.clock.instants_per_day if by_days else 1
     unit = traces.instants.astype(np.int64) // length
-    users, units = _find_distinct(traces.user_index, unit)
+    fresh = mark_run_starts(traces.user_index, unit)
+    users, units = traces.user_index[fresh].astype(np.int64), unit[fresh]
     offsets = np.searchsorted(users, np.arange(traces.n_users + 1))
     several = np.diff(offsets) > 1
     common = _choose_common_cut(units, offsets, several)
@@ -279,12 +280,6 @@ def _format_date(traces: Traces, day: int) -> str:
     """Say which day of the clock is meant."""
     first = traces.clock.first_day
     return f"the begin of day {day + 1}" if first is None else f"{first + timedelta(days=day):%Y-%m-%d}"
-
-
-def _find_distinct(users: NDArray[np.int32], unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Return who has events in which units, each once; events lie in this order."""
-    fresh = mark_run_starts(users, unit)
-    return users[fresh].astype(np.int64), unit[fresh]
 
 
 def _find_ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:

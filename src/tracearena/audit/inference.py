@@ -240,7 +240,14 @@ def infer_whereabouts(
     material: AuditData, cut: LinkageTask, ranked: Ranked, root: np.random.SeedSequence
 ) -> Whereabouts | None:
     """Guess, for every true event of a normal day, where it was."""
-    truth = _select_normal_day(material.cut.later(material.coarse).take_users(cut.users))
+    traces = material.cut.later(material.coarse).take_users(cut.users)
+    day = traces.clock.day_of(traces.instants)
+    number = np.cumsum(mark_run_starts(day, traces.user_index))
+    occupied = np.flatnonzero(np.diff(traces.offsets) > 0)
+    middle = np.full(traces.n_users, -1, np.int64)
+    first, last = number[traces.offsets[:-1][occupied]], number[traces.offsets[1:][occupied] - 1]
+    middle[occupied] = (first + last) // 2
+    truth = traces.keep(number == middle[traces.user_index])
     if not len(truth):
         return None
     usual = guess_usual_places(cut.known_coarse, truth)
@@ -254,17 +261,6 @@ def infer_whereabouts(
         people=int((np.diff(truth.offsets) > 0).sum()),
         events=truth.n_events,
     )
-
-
-def _select_normal_day(traces: Traces) -> Traces:
-    """Return each person's middle day of those with events."""
-    day = traces.clock.day_of(traces.instants)
-    number = np.cumsum(mark_run_starts(day, traces.user_index))
-    occupied = np.flatnonzero(np.diff(traces.offsets) > 0)
-    middle = np.full(traces.n_users, -1, np.int64)
-    first, last = number[traces.offsets[:-1][occupied]], number[traces.offsets[1:][occupied] - 1]
-    middle[occupied] = (first + last) // 2
-    return traces.keep(number == middle[traces.user_index])
 
 
 def guess_usual_places(known: Traces, asked: Traces) -> Ints:

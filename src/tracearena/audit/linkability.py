@@ -324,7 +324,10 @@ def find_by_linker(
     shares = (
         {}
         if alone
-        else {group: _compute_share_right(match.by_groups([group]), cut) for group in match.groups}
+        else {
+            group: Proportion.of(match.by_groups([group]) == cut.owner, 1 / len(cut.users))
+            for group in match.groups
+        }
     )
     right, sure = match.best == cut.owner, {}
     for least in SURE_FROM:
@@ -333,10 +336,6 @@ def find_by_linker(
         if share is not None and not alone:
             sure[f"{least:g}"] = share
     return LinkerResult(tries, {name: one for name, one in shares.items() if one is not None}, sure)
-
-
-def _compute_share_right(best: Ints, cut: LinkageTask) -> Proportion | None:
-    return Proportion.of(best == cut.owner, 1 / len(cut.users))
 
 
 def find_by_attacks(
@@ -482,7 +481,8 @@ _UNLIKELY = 4.5
 def describe_channels(found: Linkability, is_gps: bool) -> list[str]:
     """Say by what alone people can be told apart, apart from places."""
     channels = [
-        (share, SENTENCES.get(_sentence_key(group, is_gps))) for group, share in found.evidence.items()
+        (share, SENTENCES.get("exact intervals" if is_gps and group == "intervals" else group))
+        for group, share in found.evidence.items()
     ]
     by_file = (*ORDERS, *(one.attack for one in found.attacks if one.attack.startswith(_ANY_COLUMN)))
     channels += [(one.first, one.attack) for one in found.attacks if one.attack in by_file and one.first]
@@ -492,10 +492,6 @@ def describe_channels(found: Linkability, is_gps: bool) -> list[str]:
         if what is not None and share.low > max(NAMED_FROM, share.chance)
     ]
     return [sentence for _, sentence in sorted(told, reverse=True)]
-
-
-def _sentence_key(group: str, is_gps: bool) -> str:
-    return "exact intervals" if is_gps and group == "intervals" else group
 
 
 def attack_orders(

@@ -20,7 +20,7 @@ from tracearena.audit.protection import MOST_PROOFS, DefenceTrial, Protection
 from tracearena.audit.results import Audit, Light, Risks, describe_measure, explain_light
 from tracearena.audit.settings import Proportion
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
-from tracearena.audit.synthetic import Synthetic, VirtualPeople
+from tracearena.audit.synthetic import VirtualPeople
 from tracearena.audit.texts import (
     describe_synthetic,
     fill_sentence,
@@ -58,20 +58,30 @@ def audit_page(
     reading
         Options by which the file was read, for the command that the page proposes.
     """
-    page = Page(_format_title(audit), lead=_format_lead(audit))
+    facts = audit.file.to_dict()
+    page = Page(_format_title(audit), lead=texts.LEAD.format(**facts, version=audit.version))
     if not audit.complete:
         page.html_part(f'<p class="warning" role="alert">{escape(texts.INCOMPLETE)}</p>')
     if audit.settings.quick:
         page.html_part(f'<p class="warning">{escape(texts.QUICK.format(people=audit.settings.people))}</p>')
     _add_verdict(page, audit, protection, reading)
-    _add_lights(page, audit)
+    items = "".join(_format_light(light, audit) for light in audit.lights)
+    page.html_part(f'<ul class="lights">{items}</ul>')
     risks = audit.risks
     if protection is not None:
         add_protection_section(page, protection, command, audit.file.name)
     if audit.synthetic is not None:
-        _add_synthetic(page, audit.synthetic)
+        page.heading(texts.SYNTHETIC["heading"])
+        for sentence in describe_synthetic(audit.synthetic):
+            page.text(sentence)
     if audit.after is not None:
-        _add_changes(page, audit.before, audit.after)
+        measures = compare_risks(audit.before, audit.after)
+        if any(share is not None for _, _, share in measures):
+            page.heading(texts.CHANGED["heading"])
+            figure, table = charts.draw_changes(measures)
+            page.figure(
+                figure, texts.CHANGED["caption"], table=table, name="changes", least_width_px=_WIDE_PX
+            )
     if audit.judges_risks:
         if risks.singling_out is not None:
             _add_singling_out(page, risks.singling_out, audit)
@@ -84,10 +94,21 @@ def audit_page(
         _add_usefulness(page, audit.usefulness)
     _add_crowd(page, audit)
     if audit.weeks:
-        _add_weeks(page, audit)
+        said = texts.WEEKS
+        page.heading(said["heading"])
+        page.text(said["lead"])
+        for week in audit.weeks:
+            places = Places(list(week.latitude), list(week.longitude))
+            caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
+            if week.events:
+                page.figure(place_map(places, week.events, what="events", height=420), caption)
+            else:
+                page.text(caption)
     _add_choices(page, audit)
-    _add_limits(page)
-    _add_glossary(page)
+    page.heading(texts.LIMITS_HEADING)
+    page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in texts.LIMITS) + "</ul>")
+    page.heading(texts.GLOSSARY_HEADING)
+    page.html_part(_format_definitions(texts.GLOSSARY))
     return page
 
 
@@ -95,11 +116,6 @@ def _format_title(audit: Audit) -> str:
     if audit.release is None:
         return texts.TITLE.format(name=audit.file.name)
     return texts.TITLE_RELEASED.format(name=audit.file.name, release=audit.release.name)
-
-
-def _format_lead(audit: Audit) -> str:
-    facts = audit.file.to_dict()
-    return texts.LEAD.format(**facts, version=audit.version)
 
 
 def _add_verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
@@ -116,11 +132,6 @@ def _add_verdict(page: Page, audit: Audit, protection: Protection | None, readin
     page.html_part(
         f'<div class="verdict {colour}"><p><strong>{escape(headline)}</strong></p><p>{marked}</p></div>'
     )
-
-
-def _add_lights(page: Page, audit: Audit) -> None:
-    items = "".join(_format_light(light, audit) for light in audit.lights)
-    page.html_part(f'<ul class="lights">{items}</ul>')
 
 
 def _format_light(light: Light, audit: Audit) -> str:
@@ -237,7 +248,11 @@ def _add_inference(page: Page, found: Inference) -> None:
     for name, one, share in known:
         page.text(fill_sentence(said[name], share, within=one.within_m))
     rows = [
-        [texts.KEY_PLACES[name], *_build_share_row(share), _round_metres(one.error_m)]
+        [
+            texts.KEY_PLACES[name],
+            *_build_share_row(share),
+            (None if one.error_m is None else round(one.error_m)),
+        ]
         for name, one, share in known
     ]
     if rows:
@@ -275,24 +290,6 @@ def _build_share_row(share: Proportion | None) -> list[Any]:
     if share is None:
         return [None] * 4
     return [f"{share.value:.1%}", f"{share.low:.1%} – {share.high:.1%}", f"{share.chance:.2%}", share.people]
-
-
-def _round_metres(metres: float | None) -> int | None:
-    return None if metres is None else round(metres)
-
-
-def _add_synthetic(page: Page, found: Synthetic) -> None:
-    page.heading(texts.SYNTHETIC["heading"])
-    for sentence in describe_synthetic(found):
-        page.text(sentence)
-
-
-def _add_changes(page: Page, before: Risks, after: Risks) -> None:
-    measures = compare_risks(before, after)
-    if any(share is not None for _, _, share in measures):
-        page.heading(texts.CHANGED["heading"])
-        figure, table = charts.draw_changes(measures)
-        page.figure(figure, texts.CHANGED["caption"], table=table, name="changes", least_width_px=_WIDE_PX)
 
 
 def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | None, Proportion | None]]:
@@ -341,19 +338,6 @@ def _add_crowd(page: Page, audit: Audit) -> None:
     page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
 
 
-def _add_weeks(page: Page, audit: Audit) -> None:
-    said = texts.WEEKS
-    page.heading(said["heading"])
-    page.text(said["lead"])
-    for week in audit.weeks:
-        places = Places(list(week.latitude), list(week.longitude))
-        caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
-        if week.events:
-            page.figure(place_map(places, week.events, what="events", height=420), caption)
-        else:
-            page.text(caption)
-
-
 def _add_choices(page: Page, audit: Audit) -> None:
     said = texts.CHOSEN
     page.heading(said["heading"])
@@ -365,16 +349,6 @@ def _add_choices(page: Page, audit: Audit) -> None:
     if audit.release is not None:
         facts[texts.RELEASE_DIGEST] = audit.release.sha256
     page.html_part(_format_definitions(facts, code=True))
-
-
-def _add_limits(page: Page) -> None:
-    page.heading(texts.LIMITS_HEADING)
-    page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in texts.LIMITS) + "</ul>")
-
-
-def _add_glossary(page: Page) -> None:
-    page.heading(texts.GLOSSARY_HEADING)
-    page.html_part(_format_definitions(texts.GLOSSARY))
 
 
 def _format_definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
@@ -606,7 +580,10 @@ def write_audit(
             out.write(text.encode())
         if tables:
             write_csv(made / SHARES, _COLUMNS, iterate_share_rows(audit))
-            _write_usefulness(audit, made / USEFULNESS)
+            tasks = () if audit.usefulness is None else audit.usefulness.tasks
+            rows = [flatten(task.to_dict()) for task in tasks]
+            columns = list(rows[0]) if rows else ["name"]
+            write_csv((made / USEFULNESS), columns, ([row[column] for column in columns] for row in rows))
     return [Path(folder) / name for name in names]
 
 
@@ -644,13 +621,6 @@ def _name_part(value: Any, at: int) -> str:
     named = [getattr(value, name, None) for name in ("attack", "category")]
     sides = [f"{getattr(value, name):g}" for name in ("side_m", "window_s") if hasattr(value, name)]
     return next((one for one in named if one is not None), " ".join(sides) or str(at))
-
-
-def _write_usefulness(audit: Audit, path: Path) -> None:
-    tasks = () if audit.usefulness is None else audit.usefulness.tasks
-    rows = [flatten(task.to_dict()) for task in tasks]
-    columns = list(rows[0]) if rows else ["name"]
-    write_csv(path, columns, ([row[column] for column in columns] for row in rows))
 
 
 def _replace_nan(value: Any) -> Any:

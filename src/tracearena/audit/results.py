@@ -161,7 +161,7 @@ def collect_facts(traces: Any, kind: str, given: Any, zone: str | None = None) -
     else:
         days = len(unique_values(traces.clock.day_of(traces.instants)))
     return FileFacts(
-        name=_get_name(given),
+        name=Path(given).name if isinstance(given, (str, PathLike)) else "traces",
         sha256=_compute_digest(traces, given),
         kind=texts.KINDS[kind],
         people=int((np.diff(traces.offsets) > 0).sum()),
@@ -169,10 +169,6 @@ def collect_facts(traces: Any, kind: str, given: Any, zone: str | None = None) -
         places=0 if is_gps else len(traces.places),
         days=days,
     )
-
-
-def _get_name(given: Any) -> str:
-    return Path(given).name if isinstance(given, (str, PathLike)) else "traces"
 
 
 def _compute_digest(traces: Any, given: Any) -> str:

@@ -14,7 +14,7 @@ from tracearena.audit.settings import Record
 from tracearena.engine import child_seed, generator
 from tracearena.metrics.applications.networks import share_served
 from tracearena.mobility.statistics import radius_of_gyration_km, share_at_home, trip_lengths_km
-from tracearena.traces import ObfuscatedTraces, Places, Traces
+from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import unique_values
 from tracearena.traces.geodesy import earth_centred
 
@@ -90,7 +90,16 @@ def assess_usefulness(
     if published is not None:
         released = to_plain_events(published.coarse, child_seed(root, _DRAW))
         whole = measure_usefulness(file, published, child_seed(root, _DRAW))
-    tasks = tuple(_build_task(name, work, original, released, parts) for name, work in _TASKS.items())
+    tasks = tuple(
+        Task(
+            name=name,
+            kept=None if released is None else _to_number(work.compare(original, released)),
+            halves=_to_number(work.compare(parts[0], parts[1])) if all(map(len, parts)) else None,
+            before=_to_number(work.figure(original)),
+            after=None if released is None else _to_number(work.figure(released)),
+        )
+        for name, work in _TASKS.items()
+    )
     kept = [task.kept for task in tasks if task.kept is not None]
     return Usefulness(tasks, float(np.mean(kept)) if kept else None, whole)
 
@@ -109,20 +118,21 @@ def measure_usefulness(material: AuditData, published: AuditRelease, seed: np.ra
     original, released = material.exact, to_plain_events(published.exact, seed)
     at_own = released
     if released.places != original.places:
-        at_own = released.onto(original.places, _find_nearest_places(released.places, original.places))
+        from scipy.spatial import KDTree
+
+        tree = KDTree(earth_centred(original.places.latitude, original.places.longitude))
+        at_own = released.onto(
+            original.places,
+            np.asarray(
+                tree.query(earth_centred(released.places.latitude, released.places.longitude))[1], np.int32
+            ),
+        )
     as_released = ("trips", "gyration")
     found = [
         work.compare(original, released if name in as_released else at_own) for name, work in _TASKS.items()
     ]
     known = [value for value in found if np.isfinite(value)]
     return float(np.mean(known)) if known else 0.0
-
-
-def _find_nearest_places(given: Places, wanted: Places) -> NDArray[np.int32]:
-    from scipy.spatial import KDTree
-
-    tree = KDTree(earth_centred(wanted.latitude, wanted.longitude))
-    return np.asarray(tree.query(earth_centred(given.latitude, given.longitude))[1], np.int32)
 
 
 def to_plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Traces:
@@ -137,18 +147,6 @@ def to_plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) ->
         instants=told.instants,
         place_index=place[place >= 0],
         span=told.span,
-    )
-
-
-def _build_task(
-    name: str, work: _TaskFunctions, original: Traces, released: Traces | None, parts: list[Traces]
-) -> Task:
-    return Task(
-        name=name,
-        kept=None if released is None else _to_number(work.compare(original, released)),
-        halves=_to_number(work.compare(parts[0], parts[1])) if all(map(len, parts)) else None,
-        before=_to_number(work.figure(original)),
-        after=None if released is None else _to_number(work.figure(released)),
     )
 
 

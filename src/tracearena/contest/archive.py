@@ -1,7 +1,7 @@
-"""The whole of a contest that is over, in one zip: whoever has it can judge everything again.
+"""A contest that is over in one zip file: anyone who has it can judge everything again.
 
-Inside is a contest's folder as `tracearena.contest.handout` lays it out, with the results, and a
-manifest with the hash of every file::
+Inside is a contest's folder as `tracearena.contest.data` lays it out, with the results, and a manifest with
+the hash of every file::
 
     manifest.json       versions, who was released, the awards, SHA-256 of every other file
     manifest.json.sig   the contest's public key and its signature, where it was held on a server
@@ -129,13 +129,38 @@ def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
         that lead out of it or differ only by the case of letters, more than it may unpack to.
     """
     place = Path(path)
-    _require_zip(place)
+    place.stat()
+    if not zipfile.is_zipfile(place):
+        raise FileError.whole(place, "is no archive of a contest (a zip)", "bad-archive")
+    try:
+        with zipfile.ZipFile(place) as archive:
+            count = len(archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise FileError.whole(place, f"is not a whole zip archive: {error}", "bad-archive") from None
+    if count > _MOST_FILES:
+        raise FileError.whole(place, f"holds {count:,} files; {_MOST_FILES:,} are the most", "too-large")
     with unpack_archive(place) as folder:
-        _require_names(place, _list_files(folder))
+        seen: set[str] = set()
+        for name in _list_files(folder):
+            if name not in (MANIFEST, SIGNATURE) and not _is_archive_name(name):
+                raise FileError.whole(place, "holds a file that has no place in an archive", "bad-name", name)
+            # Such names are one name on some systems.
+            alike = unicodedata.normalize("NFC", name).casefold()
+            if alike in seen:
+                raise FileError.whole(place, "holds names that differ by case alone", "bad-name", name)
+            seen.add(alike)
         for name in _FOLDERS:
             # A zip has no empty folders.
             (folder / name).mkdir(exist_ok=True)
-        yield Archive(folder, _read_manifest(place, folder))
+        if not (folder / MANIFEST).is_file():
+            raise FileError.whole(place, f"is no archive of a contest: it has no {MANIFEST}", "bad-archive")
+        found = read_json(folder / MANIFEST)
+        digests = found.get("sha256") if isinstance(found, dict) else None
+        is_ours = isinstance(digests, dict) and all(isinstance(digest, str) for digest in digests.values())
+        if not is_ours or found.get("format") != FORMAT or found.get("version") != VERSION:
+            problem = f"its {MANIFEST} is not that of an archive of a contest, version {VERSION}"
+            raise FileError.whole(place, problem, "bad-archive")
+        yield Archive(folder, dict(found))
 
 
 def read_json(path: Path) -> Any:
@@ -148,31 +173,6 @@ def read_json(path: Path) -> Any:
 
 def _reject_constant(text: str) -> None:
     raise ValueError(f"{text} is no number")
-
-
-def _require_zip(place: Path) -> None:
-    place.stat()
-    if not zipfile.is_zipfile(place):
-        raise FileError.whole(place, "is no archive of a contest (a zip)", "bad-archive")
-    try:
-        with zipfile.ZipFile(place) as archive:
-            count = len(archive.infolist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise FileError.whole(place, f"is not a whole zip archive: {error}", "bad-archive") from None
-    if count > _MOST_FILES:
-        raise FileError.whole(place, f"holds {count:,} files; {_MOST_FILES:,} are the most", "too-large")
-
-
-def _require_names(place: Path, names: list[str]) -> None:
-    """Refuse names that have no place in an archive, and those that are one name on some systems."""
-    seen: set[str] = set()
-    for name in names:
-        if name not in (MANIFEST, SIGNATURE) and not _is_archive_name(name):
-            raise FileError.whole(place, "holds a file that has no place in an archive", "bad-name", name)
-        alike = unicodedata.normalize("NFC", name).casefold()
-        if alike in seen:
-            raise FileError.whole(place, "holds names that differ by case alone", "bad-name", name)
-        seen.add(alike)
 
 
 def _list_files(folder: Path) -> list[str]:
@@ -193,19 +193,14 @@ def _is_archivable(folder: Path, name: str, originals: bool) -> bool:
     # A page of results has pictures of original traces.
     is_original = path.name.startswith("orgtraces") or path.suffix == ".html"
     is_public = (folder / EVERYBODY / path.name).is_file()
-    is_secret = (is_original and not is_public) or _is_unreleased(folder, path)
+    is_secret = is_original and not is_public
+    if path.name.startswith(_HANDED_IN):
+        # Obfuscated traces that nobody was given may be the originals, unchanged.
+        about = path.name.removeprefix(_HANDED_IN).partition(".")[0]
+        released = map(file_digest, (folder / JUDGE).glob(f"{_HANDED_IN}{about}.*"))
+        has_table = any((folder / JUDGE).glob(f"ptable{about}.*"))
+        is_secret |= not has_table or file_digest(folder / path) not in released
     return _is_archive_name(name) and (originals or not is_secret)
-
-
-def _is_unreleased(folder: Path, path: PurePosixPath) -> bool:
-    """Whether a file holds obfuscated traces that nobody was given: they may be the originals, unchanged."""
-    if not path.name.startswith(_HANDED_IN):
-        return False
-    about = path.name.removeprefix(_HANDED_IN).partition(".")[0]
-    if not any((folder / JUDGE).glob(f"ptable{about}.*")):
-        return True
-    released = (folder / JUDGE).glob(f"{_HANDED_IN}{about}.*")
-    return file_digest(folder / path) not in map(file_digest, released)
 
 
 def _build_manifest(folder: Path, names: list[str], originals: bool) -> dict[str, Any]:
@@ -223,27 +218,13 @@ def _build_manifest(folder: Path, names: list[str], originals: bool) -> dict[str
     }
 
 
-def _read_manifest(place: Path, folder: Path) -> dict[str, Any]:
-    if not (folder / MANIFEST).is_file():
-        raise FileError.whole(place, f"is no archive of a contest: it has no {MANIFEST}", "bad-archive")
-    found = read_json(folder / MANIFEST)
-    digests = found.get("sha256") if isinstance(found, dict) else None
-    is_ours = isinstance(digests, dict) and all(isinstance(digest, str) for digest in digests.values())
-    if not is_ours or found.get("format") != FORMAT or found.get("version") != VERSION:
-        problem = f"its {MANIFEST} is not that of an archive of a contest, version {VERSION}"
-        raise FileError.whole(place, problem, "bad-archive")
-    return dict(found)
-
-
 def _make_zip_entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _EVERY_DATE)
     entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
     return entry
 
 
-# The audit log of a contest on a server: entries bound to each other by hashes, so that a gap
-# shows.
-
+# The audit log of a contest on a server: each entry has the hash of the one before.
 
 BEGINNING = 64 * "0"
 """What the first entry has in the place of the hash of the one before."""

@@ -1,4 +1,8 @@
-"""What is told of a contest that was held, by files or as a rehearsal: all that a page needs."""
+"""The data behind the report of a contest, whether it was held by files or simulated.
+
+`ReportData` has all that a page needs; the rest reads and writes tables of scores and names the teams of
+a simulated contest.
+"""
 
 from __future__ import annotations
 
@@ -179,23 +183,19 @@ def build_report_data(
     board = board.with_names(called)
     before = None if preliminary is None else {called.get(team, team): s for team, s in preliminary.items()}
     awards = make_awards(board, before)
-    return ReportData(title, _format_lead(board, awards), board, awards, command, **more)
-
-
-def _format_lead(board: Board, awards: Sequence[Award]) -> str:
     teams = len(board.roster.teams)
     taking_part = len({row.team for row in board.rows if row.role is Role.TEAM and row.utility is not None})
     valid = len([row for row in select_compared_rows(board) if row.role is Role.TEAM])
     winners = " and ".join(awards[0].winners) or "Nobody"
-    return (
+    lead = (
         f"The {board.rules.challenge}. {taking_part} of {teams} teams handed in traces that were to stay "
         f"useful to a planner and be useless to a spy, and attacked each other's; {valid} of them count. "
         f"{winners} defended best."
     )
+    return ReportData(title, lead, board, awards, command, **more)
 
 
-# The result of a contest as files: tables for people and programs.
-
+# The result of a contest as files.
 
 MATRICES = {
     AttackKind.REIDENTIFICATION: "reidentification.csv",
@@ -218,43 +218,37 @@ def write_results(
     rows = [row.to_dict() for row in board.rows]
     for row in rows:
         row["valid"] = str(row["valid"]).lower()
-    written = [write_csv(folder / "board.csv", columns, ([row[name] for name in columns] for row in rows))]
-    written.append(write_csv(folder / "utility.csv", *build_utility_table(board)))
-    written += [write_csv(folder / name, *build_matrix_table(board, kind)) for kind, name in MATRICES.items()]
-    written.append(write_csv(folder / "sums.csv", *_build_sums_table(board)))
-    written.append(
-        write_csv(folder / "awards.csv", ["award", "place", "team", "value"], _build_standing_rows(awards))
-    )
+    sums = [attack_sums(board, kind) for kind in MATRICES]
+    places = [[award.name, one.place, one.team, one.value] for award in awards for one in award.places]
+    tables: dict[str, tuple[list[str], Iterable[Sequence[Any]]]] = {
+        "board.csv": (columns, ([row[name] for name in columns] for row in rows)),
+        "utility.csv": build_utility_table(board),
+        **{name: build_matrix_table(board, kind) for kind, name in MATRICES.items()},
+        "sums.csv": (
+            ["team", "reidentification", "trace_inference"],
+            ([team, *(one[team] for one in sums)] for team in board.roster.teams),
+        ),
+        "awards.csv": (["award", "place", "team", "value"], places),
+    }
     if board.rules.overall_total:
-        written.append(write_csv(folder / "totals.csv", *build_totals_table(totals(board, preliminary))))
-    refusals = ([one.file, one.code, one.reason] for one in refused)
-    written.append(write_csv(folder / "refused.csv", ["file", "code", "reason"], refusals))
+        tables["totals.csv"] = build_totals_table(totals(board, preliminary))
+    tables["refused.csv"] = (
+        ["file", "code", "reason"],
+        ([one.file, one.code, one.reason] for one in refused),
+    )
+    written = [write_csv(folder / name, *table) for name, table in tables.items()]
     with replacing(folder / "board.json") as file:
         file.write((json.dumps(summary(board, awards, refused), indent=1, allow_nan=False) + "\n").encode())
     return [*written, folder / "board.json"]
 
 
-def _build_sums_table(board: Board) -> tuple[list[str], list[list[Any]]]:
-    by_kind = [attack_sums(board, kind) for kind in MATRICES]
-    return ["team", "reidentification", "trace_inference"], [
-        [team, *(sums[team] for sums in by_kind)] for team in board.roster.teams
-    ]
-
-
-def _build_standing_rows(awards: Sequence[Award]) -> list[list[Any]]:
-    return [[award.name, place.place, place.team, place.value] for award in awards for place in award.places]
-
-
 # Tables of scores, in the layout in which the results of 2019 were published.
-
 
 OWN = "-"
 _TEAM = re.compile(r"[0-9]{3}", re.ASCII)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?", re.ASCII)
 _KEYS = ("target", "data_set")
 _UTILITY = ("team", "data_set", "utility")
-_SAME = 1e-9
-_MOST_BYTES = 2**24
 
 
 @dataclass(frozen=True)
@@ -306,14 +300,12 @@ def read_score_tables(
         AttackKind.REIDENTIFICATION: _read_matrix(Path(reidentification)),
         AttackKind.TRACE_INFERENCE: _read_matrix(Path(trace_inference)),
     }
+    known = {(one.team, one.data_set) for one in utilities}
     attacks: list[AttackRecord] = []
     for kind, matrix in matrices.items():
-        known = {(one.team, one.data_set) for one in utilities}
         matrix.require_known(known)
         attacks += matrix.records(kind)
-    targets = {(one.team, one.data_set) for one in utilities} | {
-        target for matrix in matrices.values() for target in matrix.rows
-    }
+    targets = known.union(*(matrix.rows for matrix in matrices.values()))
     columns = [name for matrix in matrices.values() for name in matrix.attackers]
     named = {team for team, _ in targets} | {name for name in columns if _TEAM.fullmatch(name)}
     if not named - {PSEUDONYMISED}:
@@ -372,26 +364,15 @@ def _read_matrix(path: Path) -> _Matrix:
             _parse_score(path, number, attacker, cell, target[0])
             for attacker, cell in zip(attackers, cells[len(_KEYS) :], strict=True)
         ]
-    return _drop_minimum_column(path, attackers, found)
-
-
-def _drop_minimum_column(path: Path, attackers: list[str], rows: dict[Target, list[float | None]]) -> _Matrix:
-    is_minimum = (
-        len(attackers) > 1
-        and len(rows) > 0
-        and not _TEAM.fullmatch(attackers[-1])
-        and all(_is_minimum(scores) for scores in rows.values())
-    )
-    if not is_minimum:
-        return _Matrix(path, tuple(attackers), rows, None)
-    kept = {target: scores[:-1] for target, scores in rows.items()}
-    return _Matrix(path, tuple(attackers[:-1]), kept, attackers[-1])
-
-
-def _is_minimum(scores: Sequence[float | None]) -> bool:
-    *others, last = scores
-    least = min((score for score in others if score is not None), default=None)
-    return last is not None and least is not None and abs(last - least) <= _SAME
+    # A last column that is no team's and holds the minimum of the others in every row is no attack.
+    if len(attackers) == 1 or not found or _TEAM.fullmatch(attackers[-1]):
+        return _Matrix(path, tuple(attackers), found, None)
+    for *others, last in found.values():
+        least = min((score for score in others if score is not None), default=None)
+        if last is None or least is None or abs(last - least) > 1e-9:
+            return _Matrix(path, tuple(attackers), found, None)
+    without = {target: scores[:-1] for target, scores in found.items()}
+    return _Matrix(path, tuple(attackers[:-1]), without, attackers[-1])
 
 
 def _read_utilities(path: Path) -> list[UtilityRecord]:
@@ -414,7 +395,7 @@ def _read_utilities(path: Path) -> list[UtilityRecord]:
 def _read_cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of a table, all as long as the header."""
     try:
-        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig")
+        text = read_bytes(path, max_bytes=2**24).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError.whole(path, "is not UTF-8", "not-utf8") from None
     lines = csv_rows(text)
@@ -527,7 +508,7 @@ def build_totals_table(totals: Mapping[str, float]) -> tuple[list[str], Iterable
     return ["team", "total"], sorted(totals.items())
 
 
-# Who plays in a rehearsal: invented teams, each with a defence and two attacks of its own.
+# Teams of a simulated contest, each with a defence and two attacks of its own.
 
 
 @dataclass(frozen=True)
@@ -551,74 +532,55 @@ class SimulatedTeam:
     inference: str | None
 
 
-SIMULATED_TEAMS = (
-    SimulatedTeam(
-        "Paper Cranes",
-        "make similar people visit similar places",
-        "ClusterAveraging(0.7,blur_km=0.5)",
-        "HomeProb-R",
-        "HomeProb-T",
-    ),
-    SimulatedTeam(
-        "Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"
-    ),
-    SimulatedTeam(
-        "Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "VisitProb-T"
-    ),
-    SimulatedTeam(
-        "Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"
-    ),
-    SimulatedTeam(
-        "Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None
-    ),
-    SimulatedTeam(
-        "Dice Throwers",
-        "answer a random place now and then",
-        "RR(8)",
-        "FuzzyCount-R(log-idf)",
-        "FuzzyCount-T",
-    ),
-    SimulatedTeam(
-        "Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "FuzzyCount-T(count)"
-    ),
-    SimulatedTeam("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),
-    SimulatedTeam(
-        "Morning Mist",
-        "move every place a little",
-        "PL(6,1)",
-        "FuzzyCount-R(count-idf)",
-        "FuzzyCount-T(log-idf)",
-    ),
-    SimulatedTeam("Loaded Dice", "answer a random place rarely", "RR(9)", "VisitProb-R", "Random-T"),
-    SimulatedTeam(
-        "Two by One", "name pairs of regions, hide a fifth", "MRLH(1,0,0.2)", "HomeProb-R", "VisitProb-T"
-    ),
-    SimulatedTeam("Big Tiles", "name blocks of sixteen regions", "MRLH(2,2,0)", "VisitProb-R", "Replay-T"),
-    SimulatedTeam(
-        "Murmuration",
-        "make similar people more alike, gently",
-        "ClusterAveraging(0.8,blur_km=0.5)",
-        "FuzzyCount-R",
-        "HomeProb-T",
-    ),
-    SimulatedTeam(
-        "Pickpockets", "swap the traces of every tenth person", "Cheat(0.1)", "HomeProb-R", "VisitProb-T"
-    ),
-    SimulatedTeam(
-        "Sea Smoke", "move every place a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"
-    ),
-    SimulatedTeam(
-        "Coin Flippers", "answer a random place half the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"
-    ),
-    SimulatedTeam(
-        "Small Tiles", "name blocks of four regions", "MRLH(1,1,0)", "HomeProb-R", "FuzzyCount-T(count)"
-    ),
-    SimulatedTeam("Light Drizzle", "move every place very little", "PL(7,1)", "FuzzyCount-R", "Random-T"),
-    SimulatedTeam("Blind Spot", "hide a tenth of all events", "MRLH(0,0,0.1)", "Random-R", "VisitProb-T"),
-    SimulatedTeam(
-        "Long Odds", "answer a random place very rarely", "RR(10)", "FuzzyCount-R(log-idf)", "HomeProb-T"
-    ),
-    SimulatedTeam("Thunderheads", "move every place by a kilometre or so", "PL(2,1)", "VisitProb-R", None),
+SIMULATED_TEAMS = tuple(
+    SimulatedTeam(*row)
+    for row in (
+        (
+            "Paper Cranes",
+            "make similar people visit similar places",
+            "ClusterAveraging(0.7,blur_km=0.5)",
+            "HomeProb-R",
+            "HomeProb-T",
+        ),
+        ("Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"),
+        ("Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "VisitProb-T"),
+        ("Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"),
+        ("Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
+        (
+            "Dice Throwers",
+            "answer a random place now and then",
+            "RR(8)",
+            "FuzzyCount-R(log-idf)",
+            "FuzzyCount-T",
+        ),
+        ("Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "FuzzyCount-T(count)"),
+        ("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),
+        (
+            "Morning Mist",
+            "move every place a little",
+            "PL(6,1)",
+            "FuzzyCount-R(count-idf)",
+            "FuzzyCount-T(log-idf)",
+        ),
+        ("Loaded Dice", "answer a random place rarely", "RR(9)", "VisitProb-R", "Random-T"),
+        ("Two by One", "name pairs of regions, hide a fifth", "MRLH(1,0,0.2)", "HomeProb-R", "VisitProb-T"),
+        ("Big Tiles", "name blocks of sixteen regions", "MRLH(2,2,0)", "VisitProb-R", "Replay-T"),
+        (
+            "Murmuration",
+            "make similar people more alike, gently",
+            "ClusterAveraging(0.8,blur_km=0.5)",
+            "FuzzyCount-R",
+            "HomeProb-T",
+        ),
+        ("Pickpockets", "swap the traces of every tenth person", "Cheat(0.1)", "HomeProb-R", "VisitProb-T"),
+        ("Sea Smoke", "move every place a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"),
+        ("Coin Flippers", "answer a random place half the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"),
+        ("Small Tiles", "name blocks of four regions", "MRLH(1,1,0)", "HomeProb-R", "FuzzyCount-T(count)"),
+        ("Light Drizzle", "move every place very little", "PL(7,1)", "FuzzyCount-R", "Random-T"),
+        ("Blind Spot", "hide a tenth of all events", "MRLH(0,0,0.1)", "Random-R", "VisitProb-T"),
+        ("Long Odds", "answer a random place very rarely", "RR(10)", "FuzzyCount-R(log-idf)", "HomeProb-T"),
+        ("Thunderheads", "move every place by a kilometre or so", "PL(2,1)", "VisitProb-R", None),
+    )
 )
 """Everybody who can play, the most instructive first: the first n teams make a contest of n."""
 

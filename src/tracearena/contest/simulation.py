@@ -1,4 +1,4 @@
-"""A rehearsal: a whole contest in memory, with invented teams and virtual users of the embedded city.
+"""A simulated contest in memory, with invented teams and virtual users of the embedded city.
 
 Data for everybody, defences, the judge's utility check, pseudonyms and commitments, everybody
 against everybody, the judge's sample attacks, board and awards; all from one seed.
@@ -22,6 +22,7 @@ from tracearena.contest.board import (
     AttackRecord,
     Award,
     Board,
+    BoardRow,
     Roster,
     UtilityRecord,
     make_awards,
@@ -144,6 +145,11 @@ class SimulatedContest:
             f"attacked each other's data. {winners} defended best. The people, the city and the teams are "
             "invented; the methods and the rules are real."
         )
+
+        def look(row: BoardRow) -> DataSetView:
+            entrant = self.entrant(row.team)
+            return DataSetView(entrant.name, 1, entrant.original, entrant.obfuscated)
+
         return ReportData(
             "A contest of hide and seek",
             lead,
@@ -151,7 +157,7 @@ class SimulatedContest:
             self.awards,
             command,
             players={one.name: one.player for one in self.entrants if one.player is not None},
-            look=lambda row: _view_data_set(self.entrant(row.team)),
+            look=look,
             samples=self.samples,
             cheating=self.cheating,
             afterwards=self.afterwards,
@@ -161,7 +167,6 @@ class SimulatedContest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values for JSON."""
-        made = {"afterwards": [row.to_dict() for row in self.afterwards]} if self.afterwards else {}
         return {
             "seed": self.seed,
             "teams": len(self.teams),
@@ -177,12 +182,8 @@ class SimulatedContest:
             "commitments": {
                 one.name: one.commitment.digest for one in self.entrants if one.commitment is not None
             },
-            **made,
+            **({"afterwards": [row.to_dict() for row in self.afterwards]} if self.afterwards else {}),
         }
-
-
-def _view_data_set(entrant: Entrant) -> DataSetView:
-    return DataSetView(entrant.name, 1, entrant.original, entrant.obfuscated)
 
 
 def defence_name(entrant: Entrant) -> str:
@@ -230,23 +231,24 @@ def simulate_contest(
     >>> [entrant.name for entrant in held.entrants]
     ['Paper Cranes', 'Card Sharps', 'Pseudonyms only']
     """
-    cast, say, root = (
-        select_simulated_teams(teams),
-        tell or (lambda what, done, total: None),
-        seed_sequence(seed),
-    )
+    cast, root = select_simulated_teams(teams), seed_sequence(seed)
+    say: Tell = tell or (lambda what, done, total: None)
     plan = ContestPlan(teams=len(cast), users=users, days=days)
     rules = Rules(users=users, reference_days=plan.reference_days, original_days=days - plan.reference_days)
     city = child_seed(root, _CITY)
-    data = list(_make_teams(maker or _train_model(plan.reference_days, city, say), plan, city, say))
+    maker = maker or _train_model(plan.reference_days, city, say)
+    data, groups = [], len(plan.roles())
+    for group in range(groups):
+        say("every team gets people of its own", group, groups)
+        data.append(team_traces(maker, plan, child_seed(city, 2, group)))
     practice = tuple(data[len(cast) + 1 :])
     entrants = []
     for number, (player, (reference, original)) in enumerate(zip((*cast, None), data, strict=False)):
         say("teams defend", number, len(cast) + 1)
         entrants.append(_defend_team(player, reference, original, rules, child_seed(root, _TEAM, number)))
     records = _attack_everybody(entrants, cast, rules, root, say)
-    roster = Roster(teams=[player.name for player in cast], pseudonymised=PSEUDONYMISED,
-                    samples=rules.sample_attacks)  # fmt: skip
+    names = [player.name for player in cast]
+    roster = Roster(teams=names, pseudonymised=PSEUDONYMISED, samples=rules.sample_attacks)
     utilities = [UtilityRecord(team=one.name, utility=one.utility.utility) for one in entrants]
     board = make_board(rules, roster, utilities, records)
     samples, cheating = _try_sample_defences(practice[0], cast, rules, child_seed(root, _SAMPLE), say)
@@ -264,15 +266,6 @@ def _train_model(days: int, seed: np.random.SeedSequence, say: Tell) -> VirtualU
         known = simulate_residents(days, seed=child_seed(seed, 0))
     with use(progress=partial(say, "the judge learns how they live")):
         return PPMTF().fit(contest_training(known), seed=child_seed(seed, 1))
-
-
-def _make_teams(
-    maker: VirtualUserModel, plan: ContestPlan, seed: np.random.SeedSequence, say: Tell
-) -> Iterator[tuple[Traces, Traces]]:
-    groups = len(plan.roles())
-    for group in range(groups):
-        say("every team gets people of its own", group, groups)
-        yield team_traces(maker, plan, child_seed(seed, 2, group))
 
 
 def _defend_team(
@@ -299,7 +292,7 @@ def _attack_everybody(
     root: np.random.SeedSequence,
     say: Tell,
 ) -> list[AttackRecord]:
-    """Run each different attack once on each published data set, and credit whoever uses it."""
+    """Run each different attack once on each published data set, and credit everybody who uses it."""
     names = _list_attacks(cast, rules)
     records: list[AttackRecord] = []
     for number, target in enumerate(entrants):
@@ -381,7 +374,6 @@ def _try_sample_defences(
 
 
 # The judge's own attacks on everything that was released.
-
 
 SEED = 1
 

@@ -1,7 +1,7 @@
-"""What lies in a contest's folder: which files count by their names, and why others do not.
+"""The files of a contest's folder: which of them count by their names, and why others do not.
 
-Nothing is opened here but the contest's file and the list of arrivals; what is inside the files is
-`tracearena.contest.desk`'s.
+Nothing is opened here but the contest's file and the list of arrivals; `tracearena.contest.file_judge`
+reads the other files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -146,12 +146,22 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
         charter = read_contest_file(found)
         teams = charter.numbers
         if originals:
-            _require_originals(judge, own, charter)
+            for team in charter.numbers:
+                for purpose, number in DATA_SETS.items():
+                    for kind in ("orgtraces", "reftraces"):
+                        name = PwsName(kind=kind, team=int(team), purpose=purpose)
+                        if number <= charter.rules.data_sets and name not in own:
+                            problem = f"is not there, and the contest has {charter.teams} teams"
+                            raise FileError.whole(judge / str(name), problem, "missing")
     arrivals = read_arrivals(submissions / ARRIVALS)
     sorting = SubmissionSorter(folder, judge, submissions, charter, teams, arrivals)
     versions = sorting.select_files(own)
     refused = tuple(sorting.refused)
-    answers = _find_answers(judge, charter.rules)
+    answers = {}
+    for path in sorted((judge / ANSWERS).glob("*/e*.csv")):
+        name, attack = PwsName.parse(path), unquote(path.parent.name)
+        if attack in charter.rules.sample_attacks:
+            answers[attack, name] = path
     has_arrivals = arrivals is not None
     return ContestFolder(
         folder, judge, submissions, charter, found, teams, versions, answers, refused, has_arrivals
@@ -177,51 +187,25 @@ def _find_judge_files(judge: Path) -> dict[PwsName, Path]:
     return found
 
 
-def _require_originals(judge: Path, own: Mapping[PwsName, Path], charter: ContestFile) -> None:
-    for team in charter.numbers:
-        for purpose, number in DATA_SETS.items():
-            for kind in ("orgtraces", "reftraces"):
-                name = PwsName(kind=kind, team=int(team), purpose=purpose)
-                if number <= charter.rules.data_sets and name not in own:
-                    problem = f"is not there, and the contest has {charter.teams} teams"
-                    raise FileError.whole(judge / str(name), problem, "missing")
-
-
 def _assume_contest_file(
     own: Mapping[PwsName, Path], submissions: Path
 ) -> tuple[ContestFile, tuple[str, ...]]:
-    """Return the usual rules for the data that lies there."""
+    """Return the usual rules for the data that lies there, and everybody who defends or attacks."""
     defended = {name.team for name in own if name.kind == "orgtraces" and name.team > 0}
     if not defended:
         raise DataError(f"{submissions}: holds no orgtraces_teamNNN_… of any team")
-    numbers = sorted(defended | _find_attackers(submissions))
+    teams = set(defended)
+    for path in submissions.rglob("e*_team*"):
+        with suppress(ParameterError):
+            teams.add(PwsName.parse(path).attacker or 0)
+    numbers = sorted(teams - {0})
     sets = 2 if any(name.purpose == "TRP" for name in own if name.kind == "orgtraces") else 1
     extra = any(name.team == 0 for name in own)
     rules = replace(Rules(), data_sets=sets, sample_teams=0, pseudonymised_team=extra)
     return ContestFile(teams=numbers[-1], rules=rules), tuple(f"{number:03d}" for number in numbers)
 
 
-def _find_attackers(submissions: Path) -> set[int]:
-    """Return who hands in attacks, whether they defend anything or not."""
-    found = set()
-    for path in submissions.rglob("e*_team*"):
-        with suppress(ParameterError):
-            found.add(PwsName.parse(path).attacker or 0)
-    return found - {0}
-
-
-def _find_answers(judge: Path, rules: Rules) -> dict[tuple[str, PwsName], Path]:
-    """Return the answers of the judge's own attacks that the rules name."""
-    found = {}
-    for path in sorted((judge / ANSWERS).glob("*/e*.csv")):
-        name, attack = PwsName.parse(path), unquote(path.parent.name)
-        if attack in rules.sample_attacks:
-            found[attack, name] = path
-    return found
-
-
-# When the files of a contest came, by the judge's own list.
-
+# The judge's list of when files arrived.
 
 ARRIVALS = "received.csv"
 HEADER = ("file", "received", "receipt")
@@ -267,28 +251,22 @@ def read_arrivals(path: Path) -> dict[str, Arrival] | None:
 
 
 def _parse_arrival(cells: list[str]) -> Arrival | None:
-    at = _parse_moment(cells[1])
-    if at is None or len(cells) == 2:
-        return None if at is None else Arrival(0, at)
-    return Arrival(int(cells[2]), at) if _RECEIPT.fullmatch(cells[2]) else None
-
-
-def _parse_moment(text: str) -> datetime | None:
     try:
-        at = datetime.fromisoformat(text)
+        at = datetime.fromisoformat(cells[1])
     except ValueError:
         return None
-    return None if at.tzinfo is None else at
+    receipt = cells[2] if len(cells) == 3 else "0"
+    is_right = at.tzinfo is not None and (len(cells) == 2 or _RECEIPT.fullmatch(receipt))
+    return Arrival(int(receipt), at) if is_right else None
 
 
-# What the judge has found out already, by the content of what it hangs on.
-
+# The cache of scores.
 
 SCORE_CACHE = "scores.jsonl"
 
 
 class ScoreCache:
-    """Scores by the content of what they hang on, each on disk before the next is begun.
+    """Scores by the content of the files they depend on, each on disk before the next is begun.
 
     Parameters
     ----------
@@ -336,9 +314,7 @@ class ScoreCache:
         self._digests.pop(path, None)
 
 
-# What teams handed in, sorted by name and arrival: what may count, and what cannot whatever is in
-# it.
-
+# Uploads sorted by name and arrival: which may count, and which cannot whatever is in them.
 
 _FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, RECEIPTS, SCORE_CACHE}
 _LIVE = re.compile(r"live_team[0-9]{3}_data0[12]_(IDP|TRP)\.csv", re.ASCII)
@@ -395,7 +371,10 @@ class SubmissionSorter:
             elif self.judge != self.submissions:
                 problem = f"a team hands in {', '.join(HANDED_IN)}, and no {name.kind}"
                 self._refuse(path, "not-theirs", problem)
-        counting = {name: self._in_order(name, paths) for name, paths in sorted(named.items(), key=_sort_key)}
+        counting = {
+            name: self._in_order(name, paths)
+            for name, paths in sorted(named.items(), key=lambda item: str(item[0]))
+        }
         beyond = self._refuse_beyond_limits(counting)
         kept = {name: tuple(p for p in paths if p not in beyond) for name, paths in counting.items()}
         return {name: paths for name, paths in kept.items() if paths}
@@ -487,19 +466,12 @@ class SubmissionSorter:
         return "early", f"came {at.isoformat()}; the phase began {begin.isoformat()}"
 
 
-def _sort_key(item: tuple[PwsName, list[Path]]) -> str:
-    return str(item[0])
-
-
 def _read_content(path: Path) -> bytes | None:
     """Return what is in a file, unpacked; None if it cannot be unpacked, which equals no release."""
     try:
         return read_bytes(path)
     except FileError:
         return None
-
-
-# What does not count, and why.
 
 
 @dataclass(frozen=True)
@@ -522,7 +494,7 @@ class Refusal:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the refusal as plain values for JSON."""
-        return {"file": self.file, "code": self.code, "reason": self.reason}
+        return asdict(self)
 
 
 def format_path(path: Path, folder: Path) -> str:
