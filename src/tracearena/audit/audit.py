@@ -143,13 +143,13 @@ def assess_in_stages(
     if mechanism is not None and (given is None or synthetic):
         raise ParameterError("mechanism says what made a release of real people; there is none")
     defence = catalogue.create(mechanism, DEFENCES) if isinstance(mechanism, str) else mechanism
+    facts = None
+    if given is not None:
+        name = released if release_source is None else release_source
+        facts = collect_facts(given, material.kind, name, material.zone)
     audit = Audit(
         file=collect_facts(original, material.kind, traces if source is None else source, material.zone),
-        release=None
-        if given is None
-        else collect_facts(
-            given, material.kind, released if release_source is None else release_source, material.zone
-        ),
+        release=facts,
         before=Risks(),
         after=None,
         synthetic=None,
@@ -169,13 +169,8 @@ def assess_in_stages(
     everybody, everything = material, published
     as_it_is = file if on_cells else material
     if people is not None:
-        audit = replace(
-            audit,
-            choices=(
-                *[one for one in audit.choices if one.name != PEOPLE_TRIED],
-                build_proof_choice(len(people)),
-            ),
-        )
+        choices = (one for one in audit.choices if one.name != PEOPLE_TRIED)
+        audit = replace(audit, choices=(*choices, build_proof_choice(len(people))))
         material, as_it_is = material.take_people(people), as_it_is.take_people(people)
         published = None if published is None else replace(published, at=published.at[people])
     if published is not None:
@@ -240,7 +235,7 @@ class AttackerKnowledge(NamedTuple):
 
 
 class _StepCounter:
-    """Counts what is done, for whoever shows progress."""
+    """Counts the steps that are done, and reports progress."""
 
     def __init__(self, rounds: int) -> None:
         self._total = rounds * (2 + len(catalogue.names("reidentification"))) + 1

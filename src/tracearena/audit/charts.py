@@ -181,7 +181,7 @@ def draw_reference_days(found: Linkability) -> tuple[Figure, Table]:
 
 
 def draw_tasks(found: Usefulness) -> tuple[Figure, Table]:
-    """Draw how much of every task is kept, beside two halves of the people."""
+    """Draw how much of every task is kept, next to two halves of the people."""
     names = [texts.TASKS[task.name][0] for task in found.tasks]
     parts = [(texts.LINES["halves"], [task.halves for task in found.tasks], GREY)]
     if found.kept is not None:

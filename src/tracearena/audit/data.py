@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class AuditData:
     Attributes
     ----------
     kind
-        A key of `words.KINDS`.
+        A key of `texts.KINDS`.
     exact, coarse
         Events at the file's places (GPS points: at cells), and at the cells for the
         attacks that weigh all evidence; the same where places are few.
@@ -98,11 +98,8 @@ class AuditData:
             kind = "gps"
         else:
             exact = traces
-            kind = (
-                "regular"
-                if traces.is_regular and (traces.n_events >= 0.5 * traces.n_users * traces.n_instants)
-                else "check-ins"
-            )
+            is_dense = traces.n_events >= 0.5 * traces.n_users * traces.n_instants
+            kind = "regular" if traces.is_regular and is_dense else "check-ins"
         coarse, cell = exact, None
         if len(exact.places) > settings.most_places:
             everywhere = exact.places.latitude[exact.place_index], exact.places.longitude[exact.place_index]
@@ -123,7 +120,11 @@ class AuditData:
 
     def release(self, released: AnyTraces, id_table: IdTable | None = None) -> tuple[AuditData, AuditRelease]:
         """Put what is released on the ground of the original; both may get further places."""
-        released = _with_true_ids(released, id_table)
+        if id_table is not None:
+            at = find_positions(released.user_ids, id_table.pseudonyms)
+            if (at < 0).any():
+                raise DataError("the id table does not name every released user")
+            released = released.with_user_ids(id_table.user_ids[at])
         if isinstance(released, GpsTraces):
             made = self.on_cells(released)
             return self, self._build_release(ObfuscatedTraces.from_traces(made), released)
@@ -132,7 +133,15 @@ class AuditData:
         if isinstance(released, Traces):
             released = ObfuscatedTraces.from_traces(released)
         exact, released = align_tables(self.exact, released)
-        mine = self if exact is self.exact else self._with_places(exact)
+        if exact is self.exact:
+            return self, self._build_release(released, None)
+        coarse, cell = exact, None
+        if self.cell is not None and self.cells is not None:
+            places, cell = build_coarse_places(exact.places, self.cells)
+            coarse = exact.onto(places, cell)
+        shift = exact.span[0] - self.exact.span[0]
+        cut = self.cut._replace(instant=self.cut.instant + shift)
+        mine = replace(self, exact=exact, coarse=coarse, cell=cell, cut=cut)
         return mine, mine._build_release(released, None)
 
     def with_coarse_places(self) -> AuditData:
@@ -157,23 +166,12 @@ class AuditData:
             raise DataError("the release has GPS points and the original events at places")
         return points_to_events(points, self.cells, self.exact.places, self.exact.clock, self.zone or "UTC")
 
-    def _with_places(self, exact: Traces) -> AuditData:
-        """Return the same with events at more places."""
-        coarse, cell = exact, None
-        if self.cell is not None and self.cells is not None:
-            places, cell = build_coarse_places(exact.places, self.cells)
-            coarse = exact.onto(places, cell)
-        shift = exact.span[0] - self.exact.span[0]
-        cut = self.cut._replace(instant=self.cut.instant + shift)
-        return replace(self, exact=exact, coarse=coarse, cell=cell, cut=cut)
-
     def _build_release(self, released: ObfuscatedTraces, points: GpsTraces | None) -> AuditRelease:
         at = find_positions(self.exact.user_ids, released.user_ids)
         if at.max(initial=-1) < 0:
             raise DataError(texts.NOBODY_KNOWN)
-        coarse = released
-        if self.cell is not None:
-            coarse = remap_release(released, self.coarse.places, self.cell)
+        cell, places = self.cell, self.coarse.places
+        coarse = released if cell is None else remap_release(released, places, cell)
         return AuditRelease(released, coarse, points, at)
 
 
@@ -197,17 +195,7 @@ def _make_events(
     return points_to_events(points, cells, cells.places(), clock, zone), zone
 
 
-def _with_true_ids(released: Any, id_table: IdTable | None) -> Any:
-    if id_table is None:
-        return released
-    at = find_positions(released.user_ids, id_table.pseudonyms)
-    if (at < 0).any():
-        raise DataError("the id table does not name every released user")
-    return released.with_user_ids(id_table.user_ids[at])
-
-
-# The file cut in two by time: what an attacker knows of people, and what is released of them.
-
+# The cut in time: what an attacker knows of people, and what is released of them.
 
 _ENOUGH = 0.8
 """Share of the people with two days that a common date must leave on both sides, …"""
@@ -266,43 +254,25 @@ def choose_cut(traces: Traces) -> Cut:
     users, units = traces.user_index[fresh].astype(np.int64), unit[fresh]
     offsets = np.searchsorted(users, np.arange(traces.n_users + 1))
     several = np.diff(offsets) > 1
-    common = _choose_common_cut(units, offsets, several)
-    first, last = _find_ends(units, offsets)
+    first, last = np.zeros((2, traces.n_users), np.int64)
+    if len(units):
+        first = units[np.minimum(offsets[:-1], len(units) - 1)]
+        last = units[np.maximum(offsets[1:] - 1, 0)]
+    # The unit that leaves the most people on both sides; of equals the nearest to the middle.
+    common = int(units.min(initial=0))
+    if several.any():
+        common = find_best_cut(first[several], last[several], float(np.median(units)))
     divided = several & (first < common) & (common <= last)
     if divided.sum() >= min(_ENOUGH * several.sum(), _MANY):
-        label = _format_date(traces, common) if by_days else ""
+        label, day = "", traces.clock.first_day
+        if by_days:
+            label = f"the begin of day {common + 1}" if day is None else f"{day + timedelta(common):%Y-%m-%d}"
         return Cut(np.full(traces.n_users, common * length), divided, True, by_days, label)
     middle = np.minimum(offsets[:-1] + (np.diff(offsets) + 1) // 2, max(len(units) - 1, 0))
     return Cut(units[middle] * length, several, False, by_days)
 
 
-def _format_date(traces: Traces, day: int) -> str:
-    """Say which day of the clock is meant."""
-    first = traces.clock.first_day
-    return f"the begin of day {day + 1}" if first is None else f"{first + timedelta(days=day):%Y-%m-%d}"
-
-
-def _find_ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    if not len(units):
-        nothing = np.zeros(len(offsets) - 1, np.int64)
-        return nothing, nothing
-    first = units[np.minimum(offsets[:-1], len(units) - 1)]
-    last = units[np.maximum(offsets[1:] - 1, 0)]
-    return first, last
-
-
-def _choose_common_cut(
-    units: NDArray[np.int64], offsets: NDArray[np.int64], several: NDArray[np.bool_]
-) -> int:
-    """Return the unit that leaves the most people on both sides; of equals the nearest to the middle."""
-    if not several.any():
-        return int(units.min(initial=0))
-    first, last = _find_ends(units, offsets)
-    return find_best_cut(first[several], last[several], float(np.median(units)))
-
-
-# Cells where people are: squares of a world-wide grid, of which the most visited are places.
-
+# Cells of a world-wide grid, of which the most visited are places.
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -48,7 +48,7 @@ class SensitiveVisits(Record):
     Attributes
     ----------
     category
-        A key of `words.CATEGORIES`.
+        A key of `texts.CATEGORIES`.
     places
         Places of the kind.
     learned
@@ -85,7 +85,7 @@ class Inference(Record):
 
     @property
     def share_items(self) -> list[tuple[str, Proportion | None]]:
-        """Everything that is a share of people, by its key of `words.MEASURES`."""
+        """Everything that is a share of people, by its key of `texts.MEASURES`."""
         places = [("home", self.home.found), ("work", self.work.found)]
         if self.behind_zones is not None:
             places.append(("zones", self.behind_zones.found))
@@ -201,8 +201,7 @@ def _infer_sensitive_visits(
     return tuple(found)
 
 
-# Whereabouts on a normal day: by the trace that is linked to a person, and by habits alone.
-
+# Whereabouts on a normal day, by the trace that is linked to a person and by her usual places alone.
 
 LIMIT_KM = 2.0
 """An answer this far away is worth nothing, as in s_T."""
@@ -226,7 +225,7 @@ class Whereabouts(Record):
     gain
         How much less the first leaves than the second: what the release adds to habits.
     people, events
-        Of so many people so many events were guessed.
+        How many people and events were guessed.
     """
 
     by_release: Interval
@@ -240,6 +239,7 @@ def infer_whereabouts(
     material: AuditData, cut: LinkageTask, ranked: Ranked, root: np.random.SeedSequence
 ) -> Whereabouts | None:
     """Guess, for every true event of a normal day, where it was."""
+    # A normal day is each person's middle day of those with events.
     traces = material.cut.later(material.coarse).take_users(cut.users)
     day = traces.clock.day_of(traces.instants)
     number = np.cumsum(mark_run_starts(day, traces.user_index))
@@ -252,8 +252,12 @@ def infer_whereabouts(
         return None
     usual = guess_usual_places(cut.known_coarse, truth)
     told = _guess_from_links(cut, ranked, truth, child_seed(root, _DRAW))
-    answers = {"by_habits": usual, "by_release": np.where(told >= 0, told, usual)}
-    losses = {name: _compute_losses(truth, answer) for name, answer in answers.items()}
+    # What an answer misses of each person, every event for 1 at 2 km or more.
+    losses, events = {}, np.ones(truth.n_events)
+    for name, answer in (("by_habits", usual), ("by_release", np.where(told >= 0, told, usual))):
+        missed = np.minimum(truth.places.distance_km(truth.place_index, answer) / LIMIT_KM, 1)
+        sums = (np.bincount(truth.user_index, one, truth.n_users) for one in (missed, events))
+        losses[name] = UserLosses(*(one.astype(np.float64) for one in sums))
     seed = child_seed(root, _INTERVAL)
     return Whereabouts(
         **{name: one.interval(seed) for name, one in losses.items()},
@@ -309,18 +313,7 @@ def _guess_from_links(cut: LinkageTask, ranked: Ranked, truth: Traces, seed: np.
     return np.asarray(np.where(keys[at] == wanted, place[said][at], -1))
 
 
-def _compute_losses(truth: Traces, answer: Ints) -> UserLosses:
-    """Return what an answer misses of each person, every event for 1 at 2 km or more."""
-    missed = np.minimum(truth.places.distance_km(truth.place_index, answer) / LIMIT_KM, 1)
-    sums = [
-        np.bincount(truth.user_index, one, truth.n_users).astype(np.float64)
-        for one in (missed, np.ones(truth.n_events))
-    ]
-    return UserLosses(sums[0], sums[1])
-
-
-# Sensitive places by kind: what their category says, or that the file marks them.
-
+# Sensitive places, by their category or because the file marks them.
 
 MARKED = "marked"
 """Places that the file itself marks as sensitive."""
@@ -355,8 +348,7 @@ def find_categories(places: Places) -> dict[str, NDArray[np.bool_]]:
     return found
 
 
-# Homes behind privacy zones: a release without what is near them still shows where trips stop.
-
+# Homes behind privacy zones: a release without the points near them still shows where trips stop.
 
 _SAME_M = 1.0
 _ENOUGH = 0.99
@@ -384,9 +376,7 @@ class Circle(NamedTuple):
 
 def get_mechanism_circle(mechanism: object) -> Circle | None:
     """Return the circle of a defence by zones or trimmed ends; None for any other."""
-    if not isinstance(mechanism, Zones | TrimEnds):
-        return None
-    return Circle(*zone_circle(mechanism), False)
+    return Circle(*zone_circle(mechanism), False) if isinstance(mechanism, Zones | TrimEnds) else None
 
 
 def detect_circle(

@@ -1,4 +1,8 @@
-"""The page of an audit: lights and verdict first, then a section for each question."""
+"""The page of an audit, and its files.
+
+`audit_page` shows verdict and lights first, then a section for each question; `write_audit` writes the page
+with every number as JSON and, if asked for, tables.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,9 @@ from tracearena.audit import charts, texts
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability, describe_channels
 from tracearena.audit.protection import MOST_PROOFS, DefenceTrial, Protection
-from tracearena.audit.results import Audit, Light, Risks, describe_measure, explain_light
+from tracearena.audit.results import Audit, Risks, describe_measure, explain_light
 from tracearena.audit.settings import Proportion
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
-from tracearena.audit.synthetic import VirtualPeople
 from tracearena.audit.texts import (
     describe_synthetic,
     fill_sentence,
@@ -58,15 +61,17 @@ def audit_page(
     reading
         Options by which the file was read, for the command that the page proposes.
     """
-    facts = audit.file.to_dict()
-    page = Page(_format_title(audit), lead=texts.LEAD.format(**facts, version=audit.version))
+    facts = audit.file.to_dict() | {"version": audit.version}
+    title = texts.TITLE.format(**facts)
+    if audit.release is not None:
+        title = texts.TITLE_RELEASED.format(**facts, release=audit.release.name)
+    page = Page(title, lead=texts.LEAD.format(**facts))
     if not audit.complete:
         page.html_part(f'<p class="warning" role="alert">{escape(texts.INCOMPLETE)}</p>')
     if audit.settings.quick:
         page.html_part(f'<p class="warning">{escape(texts.QUICK.format(people=audit.settings.people))}</p>')
     _add_verdict(page, audit, protection, reading)
-    items = "".join(_format_light(light, audit) for light in audit.lights)
-    page.html_part(f'<ul class="lights">{items}</ul>')
+    _add_lights(page, audit)
     risks = audit.risks
     if protection is not None:
         add_protection_section(page, protection, command, audit.file.name)
@@ -87,7 +92,6 @@ def audit_page(
             _add_singling_out(page, risks.singling_out, audit)
         if risks.linkability is not None:
             _add_linkability(page, risks.linkability, audit)
-            _add_channels(page, risks.linkability, audit)
         if risks.inference is not None:
             _add_inference(page, risks.inference)
     if audit.usefulness is not None:
@@ -112,12 +116,6 @@ def audit_page(
     return page
 
 
-def _format_title(audit: Audit) -> str:
-    if audit.release is None:
-        return texts.TITLE.format(name=audit.file.name)
-    return texts.TITLE_RELEASED.format(name=audit.file.name, release=audit.release.name)
-
-
 def _add_verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
     options = "".join(f" {shlex.quote(word)}" for word in reading)
     protect = texts.PROTECT.format(
@@ -134,20 +132,21 @@ def _add_verdict(page: Page, audit: Audit, protection: Protection | None, readin
     )
 
 
-def _format_light(light: Light, audit: Audit) -> str:
-    number, what, interval = "–", "", ""
-    if light.share is not None:
-        share = light.share
-        number = format_risk(share, True) if light.at_least else format_percent(share.value)
-        what = describe_measure(light, audit.settings.within_m)
-        interval = fill_sentence(texts.INTERVAL, share)
-    colour = texts.COLOURS[light.colour]
-    return (
-        f'<li class="{light.colour}"><h2>{escape(texts.QUESTIONS[light.question])}</h2>'
-        f'<p class="lamp"><i aria-hidden="true"></i> {escape(colour)}</p>'
-        f'<p class="big">{escape(number)}</p><p>{escape(what)}</p>'
-        f"<p><small>{escape(interval)} {escape(explain_light(light))}</small></p></li>"
-    )
+def _add_lights(page: Page, audit: Audit) -> None:
+    items = ""
+    for light in audit.lights:
+        number, what, interval = "–", "", ""
+        if (share := light.share) is not None:
+            number = format_risk(share, True) if light.at_least else format_percent(share.value)
+            what = describe_measure(light, audit.settings.within_m)
+            interval = fill_sentence(texts.INTERVAL, share)
+        items += (
+            f'<li class="{light.colour}"><h2>{escape(texts.QUESTIONS[light.question])}</h2>'
+            f'<p class="lamp"><i aria-hidden="true"></i> {escape(texts.COLOURS[light.colour])}</p>'
+            f'<p class="big">{escape(number)}</p><p>{escape(what)}</p>'
+            f"<p><small>{escape(interval)} {escape(explain_light(light))}</small></p></li>"
+        )
+    page.html_part(f'<ul class="lights">{items}</ul>')
 
 
 def _add_explanation(page: Page, text: str) -> None:
@@ -228,14 +227,9 @@ def _add_linkability(page: Page, found: Linkability, audit: Audit) -> None:
         page.table([_T["attack"], _T["reason"]], failed)
     cut = next((one.value for one in audit.choices if one.name == "cut in two"), "")
     _add_explanation(page, said["how"].format(cut=cut, people=found.people, left_out=found.left_out))
-
-
-def _add_channels(page: Page, found: Linkability, audit: Audit) -> None:
-    if found.headline is None:
-        return
     page.heading(texts.CHANNELS["heading"])
-    said = describe_channels(found, audit.file.kind == texts.KINDS["gps"])
-    for sentence in said or [texts.CHANNELS["none"]]:
+    channels = describe_channels(found, audit.file.kind == texts.KINDS["gps"])
+    for sentence in channels or [texts.CHANNELS["none"]]:
         page.text(sentence)
 
 
@@ -243,18 +237,13 @@ def _add_inference(page: Page, found: Inference) -> None:
     said = texts.INFERRED
     page.heading(said["heading"])
     page.text(said["lead"])
-    told = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
-    known = [(name, one, one.found) for name, one in told if one is not None and one.found is not None]
+    places = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
+    known = [(name, one, one.found) for name, one in places if one is not None and one.found is not None]
+    rows: list[list[Any]] = []
     for name, one, share in known:
         page.text(fill_sentence(said[name], share, within=one.within_m))
-    rows = [
-        [
-            texts.KEY_PLACES[name],
-            *_build_share_row(share),
-            (None if one.error_m is None else round(one.error_m)),
-        ]
-        for name, one, share in known
-    ]
+        error_m = None if one.error_m is None else round(one.error_m)
+        rows.append([texts.KEY_PLACES[name], *_build_share_row(share), error_m])
     if rows:
         columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], texts.MEDIAN_ERROR]
         page.table(columns, rows)
@@ -269,16 +258,9 @@ def _add_inference(page: Page, found: Inference) -> None:
     learned = [one for one in found.sensitive if one.learned is not None]
     if learned:
         page.text(said["sensitive"])
-        columns = [
-            _T["category"],
-            _T["places"],
-            _T["learned"],
-            _T["interval"],
-            _T["guessing"],
-            _T["visitors"],
-        ]
+        names = ("category", "places", "learned", "interval", "guessing", "visitors")
         page.table(
-            columns,
+            [_T[name] for name in names],
             [[texts.CATEGORIES[one.category], one.places, *_build_share_row(one.learned)] for one in learned],
         )
     else:
@@ -293,26 +275,23 @@ def _build_share_row(share: Proportion | None) -> list[Any]:
 
 
 def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | None, Proportion | None]]:
-    """Return the measures of both, beside each other."""
-    both = [_collect_measures(one) for one in (before, after)]
+    """Return the measures of both, next to each other."""
+    said, both = texts.CHANGES, []
+    for risks in (before, after):
+        found: dict[str, Proportion | None] = {}
+        if risks.singling_out is not None:
+            found |= {said["one"]: risks.singling_out.found.get(1)}
+            found |= {said["several"].format(k=HEADLINE): risks.singling_out.headline}
+        if risks.linkability is not None:
+            two = risks.linkability.home_and_work
+            found |= {said["again"]: risks.linkability.headline}
+            found |= {said["two_places"]: None if two is None else two.first}
+        if risks.inference is not None:
+            found |= {said["home"]: risks.inference.home.found, said["work"]: risks.inference.work.found}
+            behind = risks.inference.behind_zones
+            found |= {} if behind is None else {said["zones"]: behind.found}
+        both.append(found)
     return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
-
-
-def _collect_measures(risks: Risks) -> dict[str, Proportion | None]:
-    found: dict[str, Proportion | None] = {}
-    said = texts.CHANGES
-    if risks.singling_out is not None:
-        singled = risks.singling_out.found
-        found |= {said["one"]: singled.get(1), said["several"].format(k=HEADLINE): singled.get(HEADLINE)}
-    if risks.linkability is not None:
-        found[said["again"]] = risks.linkability.headline
-        two = risks.linkability.home_and_work
-        found[said["two_places"]] = None if two is None else two.first
-    if risks.inference is not None:
-        found |= {said["home"]: risks.inference.home.found, said["work"]: risks.inference.work.found}
-        behind = risks.inference.behind_zones
-        found |= {} if behind is None else {said["zones"]: behind.found}
-    return found
 
 
 def _add_usefulness(page: Page, found: Usefulness) -> None:
@@ -359,7 +338,7 @@ def _format_definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
     return f'<dl class="terms">{"".join(items)}</dl>'
 
 
-# The section of a page that shows which defences were tried, and which holds.
+# The section about defences: which were tried, and which holds.
 
 
 def add_protection_section(page: Page, found: Protection, command: str | None, name: str) -> None:
@@ -381,23 +360,17 @@ def add_protection_section(page: Page, found: Protection, command: str | None, n
         page.html_part(f"<p>{escape(said['command'])} <code>{escape(command)}</code></p>")
     figure, table = draw_protection(found)
     page.figure(figure, said["picture"], table=table, name="defences")
-    if found.virtual is not None:
-        _add_virtual_people(page, found.virtual, name)
+    if (virtual := found.virtual) is not None:
+        model, people = virtual.synthesizer, virtual.people
+        page.text(said["virtual"].format(people=people, synthesizer=model, kept=virtual.kept))
+        for sentence in describe_synthetic(virtual.betrayed):
+            page.text(sentence)
+        words = ("tracearena", "synthesize", model, name, "virtual.csv", "--virtual-users", str(people))
+        code = escape(shlex.join(words))
+        page.html_part(f"<p>{escape(said['virtual_command'])} <code>{code}</code></p>")
     choosing, proving = found.people
     how = said["how"].format(choosing=choosing, proving=proving, proofs=MOST_PROOFS)
-    page.html_part(
-        f'<details class="how"><summary>{escape(texts.HOW)}</summary><p>{escape(how)}</p></details>'
-    )
-
-
-def _add_virtual_people(page: Page, found: VirtualPeople, name: str) -> None:
-    said = texts.PROTECTED
-    page.text(said["virtual"].format(people=found.people, synthesizer=found.synthesizer, kept=found.kept))
-    for sentence in describe_synthetic(found.betrayed):
-        page.text(sentence)
-    made = ["tracearena", "synthesize", found.synthesizer, name, "virtual.csv"]
-    command = shlex.join([*made, "--virtual-users", str(found.people)])
-    page.html_part(f"<p>{escape(said['virtual_command'])} <code>{escape(command)}</code></p>")
+    _add_explanation(page, how)
 
 
 def describe_outcome(found: Protection) -> str:
@@ -452,7 +425,15 @@ def draw_protection(found: Protection) -> tuple[dict[str, Any], Table]:
         ),
         (texts.LINES["proved"], proved, GREEN, "star"),
     )
-    front = {one.defence for one in known if not _is_beaten(one, known)}
+    merits = {one.defence: (one.kept or 0.0, 1.0 if one.risk is None else -one.risk.value) for one in known}
+    # The front: no other keeps at least as much and is at least as safe, but for equals.
+    front = {
+        defence
+        for defence, mine in merits.items()
+        if not any(
+            kept >= mine[0] and safe >= mine[1] and (kept, safe) != mine for kept, safe in merits.values()
+        )
+    }
     data = [
         _draw_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials
     ]
@@ -474,10 +455,17 @@ def draw_protection(found: Protection) -> tuple[dict[str, Any], Table]:
         ],
     }  # fmt: skip
     names = ("defence", "kept", "whole", "found", "low", "high", "strongest", "limits", "error")
-    return {"data": data, "layout": layout}, (
-        [_T[one] for one in names],
-        [_build_trial_row(one) for one in found.trials],
-    )
+    rows: list[list[Any]] = []
+    for one in found.trials:
+        kept = [one.defence, one.kept, one.kept_of_file]
+        if one.risk is None:
+            rows.append([*kept, *[None] * 5, one.error or texts.NOT_ATTACKED])
+            continue
+        risk = f"{_T['at_least']} {one.risk.value:.4f}" if one.at_least else one.risk.value
+        ends = (None, None) if one.at_least else (one.risk.low, one.risk.high)
+        limits = [f"{texts.QUESTIONS[two.question]} {texts.COLOURS[two.colour]}" for two in one.lights]
+        rows.append([*kept, risk, *ends, one.attack, "; ".join(limits), one.error])
+    return {"data": data, "layout": layout}, ([_T[one] for one in names], rows)
 
 
 def _get_proof_share(found: Protection) -> Proportion | None:
@@ -486,22 +474,17 @@ def _get_proof_share(found: Protection) -> Proportion | None:
     return None if linked is None else linked.headline
 
 
-def _is_beaten(one: DefenceTrial, others: list[DefenceTrial]) -> bool:
-    """Whether another keeps at least as much and lets fewer people be found, or as few and keeps more."""
-
-    def merits(trial: DefenceTrial) -> tuple[float, float]:
-        return trial.kept or 0.0, 1.0 if trial.risk is None else -trial.risk.value
-
-    mine = merits(one)
-    theirs = [merits(other) for other in others]
-    return any(kept >= mine[0] and safe >= mine[1] and (kept, safe) != mine for kept, safe in theirs)
-
-
 def _draw_points(
     name: str, trials: list[DefenceTrial], colour: str, symbol: str, front: set[str]
 ) -> dict[str, Any]:
     shares = [one.risk for one in trials if one.risk is not None]
-    # What is at least so much has no interval.
+    # Names are broken into their stages, without what only says how long a model is trained.
+    labels = []
+    for one in trials:
+        short, cut, _ = one.defence.partition(",zeros")
+        label = f"{short})" if cut else short.replace("+", "<br>+")
+        labels.append(label if one.defence in front else "")
+    # A risk that is "at least" some value has no interval.
     ends = [
         (0.0, 0.0) if one.at_least else (share.high - share.value, share.value - share.low)
         for one, share in zip(trials, shares, strict=True)
@@ -512,7 +495,7 @@ def _draw_points(
         "name": name,
         "x": [one.kept for one in trials],
         "y": [share.value for share in shares],
-        "text": [_shorten_defence(one.defence) if one.defence in front else "" for one in trials],
+        "text": labels,
         "customdata": [one.defence for one in trials],
         "textposition": ["top left" if (one.kept or 0.0) > 0.5 else "top right" for one in trials],
         "textfont": {"size": 10},
@@ -528,23 +511,7 @@ def _draw_points(
     }
 
 
-def _shorten_defence(defence: str) -> str:
-    """Break a name into its stages, and leave out what only says how long a model is trained."""
-    name, cut, _ = defence.partition(",zeros")
-    return f"{name})" if cut else name.replace("+", "<br>+")
-
-
-def _build_trial_row(one: DefenceTrial) -> list[Any]:
-    if one.risk is None:
-        return [one.defence, one.kept, one.kept_of_file, *[None] * 5, one.error or texts.NOT_ATTACKED]
-    found = f"{_T['at_least']} {one.risk.value:.4f}" if one.at_least else one.risk.value
-    ends = (None, None) if one.at_least else (one.risk.low, one.risk.high)
-    limits = "; ".join(f"{texts.QUESTIONS[two.question]} {texts.COLOURS[two.colour]}" for two in one.lights)
-    return [one.defence, one.kept, one.kept_of_file, found, *ends, one.attack, limits, one.error]
-
-
 # An audit as files: a page, every number as JSON, and tables.
-
 
 PAGE, NUMBERS, SHARES, USEFULNESS = "audit.html", "audit.json", "shares.csv", "usefulness.csv"
 _COLUMNS = ("of", "question", "measure", "value", "low", "high", "chance", "people")
@@ -583,23 +550,20 @@ def write_audit(
             tasks = () if audit.usefulness is None else audit.usefulness.tasks
             rows = [flatten(task.to_dict()) for task in tasks]
             columns = list(rows[0]) if rows else ["name"]
-            write_csv((made / USEFULNESS), columns, ([row[column] for column in columns] for row in rows))
+            write_csv(made / USEFULNESS, columns, ([row[column] for column in columns] for row in rows))
     return [Path(folder) / name for name in names]
 
 
 def iterate_share_rows(audit: Audit) -> Iterator[list[Any]]:
     """Give every share of people of an audit as a row."""
+    records: list[tuple[str, str, Any]] = []
     for of, risks in (("file", audit.before), ("release", audit.after)):
-        if isinstance(risks, Risks):
-            for question, record in vars(risks).items():
-                for path, share in _walk_shares(record, ""):
-                    yield _build_csv_row(of, question, path, share)
-    for path, share in _walk_shares(audit.synthetic, ""):
-        yield _build_csv_row("release", "synthetic", path, share)
-
-
-def _build_csv_row(of: str, question: str, path: str, share: Proportion) -> list[Any]:
-    return [of, question, path, share.value, share.low, share.high, share.chance, share.people]
+        if risks is not None:
+            records += [(of, question, record) for question, record in vars(risks).items()]
+    records.append(("release", "synthetic", audit.synthetic))
+    for of, question, record in records:
+        for path, share in _walk_shares(record, ""):
+            yield [of, question, path, share.value, share.low, share.high, share.chance, share.people]
 
 
 def _walk_shares(value: Any, path: str) -> Iterator[tuple[str, Proportion]]:
@@ -611,16 +575,13 @@ def _walk_shares(value: Any, path: str) -> Iterator[tuple[str, Proportion]]:
             yield from _walk_shares(one, f"{path} {key}".strip())
     elif isinstance(value, tuple):
         for at, one in enumerate(value):
-            yield from _walk_shares(one, f"{path} {_name_part(one, at)}".strip())
+            sides = [f"{getattr(one, name):g}" for name in ("side_m", "window_s") if hasattr(one, name)]
+            named = (getattr(one, name, None) for name in ("attack", "category"))
+            part = next((name for name in named if name is not None), " ".join(sides) or str(at))
+            yield from _walk_shares(one, f"{path} {part}".strip())
     elif hasattr(value, "__dataclass_fields__"):
         for key, one in vars(value).items():
             yield from _walk_shares(one, f"{path} {key}".strip())
-
-
-def _name_part(value: Any, at: int) -> str:
-    named = [getattr(value, name, None) for name in ("attack", "category")]
-    sides = [f"{getattr(value, name):g}" for name in ("side_m", "window_s") if hasattr(value, name)]
-    return next((one for one in named if one is not None), " ".join(sides) or str(at))
 
 
 def _replace_nan(value: Any) -> Any:

@@ -38,7 +38,7 @@ from tracearena.traces import GpsTraces, IdTable, Traces
 from tracearena.traces.time import LocalTime
 
 MOST_PROOFS = 3
-"""So many of the most useful are put to the proof; more would let luck decide."""
+"""How many of the most useful are put to the proof; more would let luck decide."""
 _DIVIDE, _CHOOSE, _PROVE, _VIRTUAL = range(4)
 _PROTECTORS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator", "synthesizer")
 
@@ -65,7 +65,7 @@ class Protection(Record):
     people
         How many people were used for choosing, and for proving.
     least_provable
-        The least risk that so many people can prove, if nobody at all is found.
+        The least risk that this many people can prove, if nobody at all is found.
     seed
         Of everything measured.
     virtual
@@ -267,8 +267,7 @@ def split_people(
     return np.sort(order[:middle]), np.sort(order[middle:])
 
 
-# One defence on some people: what it keeps, and whom the strongest attack still finds.
-
+# Trials: what one defence keeps of some people's data, and whom the strongest attack still finds.
 
 QUICK = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R")
 HEAVY = ("Polya-R", "Markov-R", "Bayes-R")
@@ -348,7 +347,7 @@ def make_candidate(
     """
     chance = _derive_seed(root, name)
     try:
-        defence = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
+        defence = catalogue.create(name, _PROTECTORS)
         on_cells = material.cell is not None and needs_cells(name)
         ground = material.with_coarse_places() if on_cells else material
         if isinstance(defence, Synthesizer):
@@ -481,8 +480,7 @@ def synthesize_days(synthesizer: Synthesizer, material: AuditData, seed: Any, *,
     )
 
 
-# Which defences `protect` tries: pipelines of the catalogue that suit a file.
-
+# Candidate defences: pipelines of the catalogue that suit a file.
 
 _SWAP = "SwapTimes(1km,month)"
 

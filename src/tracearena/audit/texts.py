@@ -1,6 +1,6 @@
-"""Every sentence of an audit, in one place, but the few of `phrases` that depend on numbers.
+"""Every text of an audit: sentences, names in pictures and tables, and functions that fill in numbers.
 
-Names in braces are filled in by `str.format`; what stands between two words never depends on their order.
+Names in braces are filled in by `str.format`.
 """
 
 from __future__ import annotations
@@ -309,8 +309,6 @@ TABLE = {
     "interval": "95 % interval",
     "guessing": "guessing",
     "people": "people",
-    "top5": "among 5",
-    "top10": "among 10",
     "category": "kind of place",
     "places": "places",
     "learned": "learned",
@@ -327,11 +325,9 @@ TABLE = {
     "side": "side of a cell",
     "window": "time window",
     "points": "known points",
-    "unique": "unique",
     "days": "days of reference",
     "group": "people at the same night-time place",
     "defence": "defence",
-    "tried_on": "people used for",
     "low": "low",
     "high": "high",
     "strongest": "strongest attack",
@@ -344,7 +340,7 @@ TABLE = {
 }
 
 
-# Sentences of an audit that depend on what was measured; all others are in `words`.
+# Sentences that depend on what was measured.
 
 
 def format_percent(value: float) -> str:
@@ -353,7 +349,7 @@ def format_percent(value: float) -> str:
 
 
 def format_risk(risk: Proportion, at_least: bool) -> str:
-    """Write the risk of a defence: with its interval, or that it is at least so much."""
+    """Write the risk of a defence: with its interval, or that it is at least this much."""
     if at_least:
         return f"at least {format_percent(risk.value)}"
     return f"{format_percent(risk.value)} ({format_percent(risk.low)} to {format_percent(risk.high)})"
@@ -431,12 +427,8 @@ def _format_cells(cells: GridCells) -> str:
 
 def build_interval_choice(settings: Settings) -> AuditChoice:
     """Say how far instants are apart."""
-    minutes = f"every {settings.interval_min:g} min"
-    return AuditChoice(
-        "instants of GPS points",
-        minutes,
-        "the point nearest in time is taken; trips are longer; --every changes it",
-    )
+    reason = "the point nearest in time is taken; trips are longer; --every changes it"
+    return AuditChoice("instants of GPS points", f"every {settings.interval_min:g} min", reason)
 
 
 def build_coarse_choice(places: int, cells: GridCells) -> AuditChoice:
@@ -461,7 +453,7 @@ def build_circle_choice(circle: Circle) -> AuditChoice:
 
 
 def fill_sentence(sentence: str, share: Proportion, **others: Any) -> str:
-    """Put a share, and whatever else it names, into a sentence of `words`."""
+    """Put a share, and whatever else it names, into a sentence."""
     return sentence.format(**{**share.to_dict(), **others})
 
 
@@ -481,8 +473,7 @@ def describe_synthetic(found: Synthetic) -> list[str]:
     return told
 
 
-# Short names in pictures and tables of an audit; sentences are in `words`.
-
+# Short names in pictures and tables.
 
 HOW = "How we measured this"
 INTERVAL = "95 % interval {low:.1%} to {high:.1%}, {people:,} people tried; guessing gives {chance:.2%}."

@@ -1,4 +1,4 @@
-"""Usefulness: what planners do with traces, and how much of it is left, one number a task."""
+"""Usefulness: what planners do with traces, and how much of it is left, one number per task."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Task(Record):
     Attributes
     ----------
     name
-        A key of `words.TASKS`.
+        A key of `texts.TASKS`.
     kept
         How much of it is left, from 0 to 1 (as in the original); without a release None.
     halves
         The same between two random halves of the people, half against half: as good as chance allows.
     before, after
-        A single figure of the task in the original and in the release, in the unit that `words.TASKS` names.
+        A single figure of the task in the original and in the release, in the unit that `texts.TASKS` names.
     """
 
     name: str
@@ -120,13 +120,10 @@ def measure_usefulness(material: AuditData, published: AuditRelease, seed: np.ra
     if released.places != original.places:
         from scipy.spatial import KDTree
 
-        tree = KDTree(earth_centred(original.places.latitude, original.places.longitude))
-        at_own = released.onto(
-            original.places,
-            np.asarray(
-                tree.query(earth_centred(released.places.latitude, released.places.longitude))[1], np.int32
-            ),
+        own, theirs = (
+            earth_centred(one.places.latitude, one.places.longitude) for one in (original, released)
         )
+        at_own = released.onto(original.places, np.asarray(KDTree(own).query(theirs)[1], np.int32))
     as_released = ("trips", "gyration")
     found = [
         work.compare(original, released if name in as_released else at_own) for name, work in _TASKS.items()
