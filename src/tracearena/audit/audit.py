@@ -195,7 +195,12 @@ def assess_in_stages(
             audit = replace(audit, after=stage)
             yield audit
     if synthetic:
-        audit, everything = _add_synthetic(audit, material, given, others, measured, root)
+        # Compared with the original at the cells for heavy attacks.
+        made = _align_places(material, given)
+        outside = None if others is None else _align_places(material, load_traces(others))
+        found = assess_synthetic(material.coarse, made, outside, measured, child_seed(root, _SYNTHETIC))
+        audit, events = replace(audit, synthetic=found), ObfuscatedTraces.from_traces(made)
+        everything = AuditRelease(events, events, None, np.full(material.exact.n_users, -1))
     useful = assess_usefulness(file, everybody, everything, child_seed(root, _USING))
     steps.done()
     yield replace(audit, usefulness=useful, complete=True)
@@ -274,24 +279,6 @@ def _assess_risks(
     inferred = infer(material, published, cut, ranked, settings, child_seed(root, _INFERRING), known.circle)
     steps.done()
     yield replace(risks, inference=inferred)
-
-
-def _add_synthetic(
-    audit: Audit,
-    material: AuditData,
-    given: Any,
-    others: Any,
-    settings: Settings,
-    root: np.random.SeedSequence,
-) -> tuple[Audit, AuditRelease]:
-    """Compare with the original at the cells for heavy attacks."""
-    made = _align_places(material, given)
-    strangers = None if others is None else _align_places(material, load_traces(others))
-    found = assess_synthetic(material.coarse, made, strangers, settings, child_seed(root, _SYNTHETIC))
-    released = ObfuscatedTraces.from_traces(made)
-    return replace(audit, synthetic=found), AuditRelease(
-        released, released, None, np.full(material.exact.n_users, -1)
-    )
 
 
 def _align_places(material: AuditData, given: Any) -> Traces:

@@ -33,9 +33,7 @@ def draw_finding_curves(found: SinglingOut) -> tuple[Figure, Table]:
     ]
     chance = next(iter(found.found.values())).chance if found.found else 0.0
     layout = _build_layout(texts.AXES["points"], texts.AXES["share"], guess=chance)
-    rows = [
-        [name, k, *_list_numbers(share)] for name, shares in lines for k, share in shares.items()
-    ]  # fmt: skip
+    rows = [[name, k, *_list_numbers(share)] for name, shares in lines for k, share in shares.items()]
     return {"data": data, "layout": layout}, ([_T["what"], _T["points"], *_SHARE_COLUMNS], rows)
 
 
@@ -125,17 +123,11 @@ def draw_attacks(found: Linkability) -> tuple[Figure, Table]:
     layout = {
         "height": 160 + 34 * len(names),
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
-        "xaxis": {
-            "title": {"text": texts.AXES["found_safe"]},
-            "range": [-0.01, 1.01],
-            "tickformat": ".0%",
-        },
+        "xaxis": {"title": {"text": texts.AXES["found_safe"]}, "range": [-0.01, 1.01], "tickformat": ".0%"},
         "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names},
         "shapes": [] if first is None else [_mark_chance(first.chance)],
     }
-    rows = [
-        [one.attack, top, *_list_numbers(share)] for one in listed for top, share in one.top.items()
-    ]  # fmt: skip
+    rows = [[one.attack, top, *_list_numbers(share)] for one in listed for top, share in one.top.items()]
     return {"data": data, "layout": layout}, ([_T["attack"], "among", *_SHARE_COLUMNS], rows)
 
 
@@ -155,11 +147,7 @@ def draw_evidence(found: Linkability) -> tuple[Figure, Table]:
     layout = {
         "height": 120 + 26 * len(names),
         "showlegend": False,
-        "xaxis": {
-            "title": {"text": texts.AXES["found_safe"]},
-            "range": [0, 1.01],
-            "tickformat": ".0%",
-        },
+        "xaxis": {"title": {"text": texts.AXES["found_safe"]}, "range": [0, 1.01], "tickformat": ".0%"},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
         "shapes": [_mark_chance(shares[0].chance)],
     }
@@ -205,15 +193,8 @@ def draw_tasks(found: Usefulness) -> tuple[Figure, Table]:
         "yaxis": {"type": "category", "autorange": "reversed"},
     }
     rows = [
-        [
-            texts.TASKS[task.name][0],
-            task.kept,
-            task.halves,
-            task.before,
-            task.after,
-            texts.TASKS[task.name][1],
-        ]
-        for task in found.tasks
+        [name, task.kept, task.halves, task.before, task.after, texts.TASKS[task.name][1]]
+        for name, task in zip(names, found.tasks, strict=True)
     ]
     columns = [_T[name] for name in ("task", "kept", "halves", "before", "after", "unit")]
     return {"data": data, "layout": layout}, (columns, rows)

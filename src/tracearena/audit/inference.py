@@ -147,6 +147,8 @@ def infer_key_places(
 
 
 def _compare_spots(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
+    from scipy.spatial import KDTree
+
     known = truth.has_position
     both = known & told.has_position
     distance = np.full(len(known), np.inf)
@@ -154,24 +156,20 @@ def _compare_spots(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
         truth.latitude[both], truth.longitude[both], told.latitude[both], told.longitude[both]
     )
     near = distance <= within_m
-    chance = _estimate_chance(truth, told, near, within_m)
+    mine, theirs = (
+        earth_centred(one.latitude[one.has_position], one.longitude[one.has_position])
+        for one in (truth, told)
+    )
+    chance = 0.0
+    if len(mine) >= 2 and len(theirs):
+        # The share of pairs of a person and another's released place that lie together.
+        together = int(KDTree(mine).query_ball_point(theirs, within_m, return_length=True).sum())
+        chance = float((together - int(near.sum())) / (len(mine) * (len(mine) - 1)))
     return KeyPlace(
         found=Proportion.of(near[known], chance),
         error_m=float(np.median(distance[both])) if both.any() else None,
         within_m=within_m,
     )
-
-
-def _estimate_chance(truth: Spots, told: Spots, near: NDArray[np.bool_], within_m: float) -> float:
-    """Return the share of pairs of a person and another's released place that lie together."""
-    from scipy.spatial import KDTree
-
-    mine = earth_centred(truth.latitude[truth.has_position], truth.longitude[truth.has_position])
-    theirs = earth_centred(told.latitude[told.has_position], told.longitude[told.has_position])
-    if len(mine) < 2 or not len(theirs):
-        return 0.0
-    together = int(KDTree(mine).query_ball_point(theirs, within_m, return_length=True).sum())
-    return float((together - int(near.sum())) / (len(mine) * (len(mine) - 1)))
 
 
 def _infer_sensitive_visits(

@@ -177,21 +177,13 @@ def build_linkage_task(
     )
 
 
-def select_later(
-    material: AuditData, published: AuditRelease, released: ObfuscatedTraces
-) -> ObfuscatedTraces:
-    """Return what is released from each person's cut on."""
-    from_on = np.full(released.n_users, np.iinfo(np.int64).max)
-    there = published.at >= 0
-    from_on[published.at[there]] = material.cut.instant[there]
-    return released.keep(released.instants >= from_on[released.user_index])
-
-
 def find_linkable_people(material: AuditData, published: AuditRelease) -> NDArray[np.bool_]:
     """Return who can be looked for: who is known before the cut, and on record after it."""
-    later = select_later(material, published, published.exact)
-    has_later = np.diff(later.offsets) > 0
-    return np.asarray(material.cut.both & (published.at >= 0) & has_later[published.at])
+    released, there = published.exact, published.at >= 0
+    from_on = np.full(released.n_users, np.iinfo(np.int64).max)
+    from_on[published.at[there]] = material.cut.instant[there]
+    has_later = np.diff(released.keep(released.instants >= from_on[released.user_index]).offsets) > 0
+    return np.asarray(material.cut.both & there & has_later[published.at])
 
 
 def link(

@@ -222,8 +222,10 @@ def select_weeks(material: AuditData, published: AuditRelease) -> tuple[Week, ..
             day = own.clock.day_of(own.instants)
             own = own.keep(day < int(day.min()) + 7)
         place, counts = np.unique(own.pairs().place, return_counts=True)
-        degrees = (tuple(one[place].round(5).tolist()) for one in (own.places.latitude, own.places.longitude))
-        weeks.append(Week(who, float(exposure[user]), *degrees, tuple(counts.tolist())))
+        latitude, longitude = (
+            tuple(one[place].round(5).tolist()) for one in (own.places.latitude, own.places.longitude)
+        )
+        weeks.append(Week(who, float(exposure[user]), latitude, longitude, tuple(counts.tolist())))
     return tuple(weeks)
 
 

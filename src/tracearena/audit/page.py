@@ -32,7 +32,6 @@ from tracearena.audit.texts import (
     format_risk,
     format_seconds,
 )
-from tracearena.audit.usefulness import Usefulness
 from tracearena.dataframes import flatten
 from tracearena.files import replacing, replacing_folder, write_csv
 from tracearena.pages.contest_days import place_map
@@ -94,8 +93,16 @@ def audit_page(
             _add_linkability(page, risks.linkability, audit)
         if risks.inference is not None:
             _add_inference(page, risks.inference)
-    if audit.usefulness is not None:
-        _add_usefulness(page, audit.usefulness)
+    if (useful := audit.usefulness) is not None:
+        said, whole = texts.USEFUL, useful.kept_of_file or 0.0
+        page.heading(said["heading"])
+        page.text(said["lead"] if useful.kept is not None else said["alone"])
+        figure, table = charts.draw_tasks(useful)
+        caption = said["chance"]
+        if useful.kept is not None:
+            caption = said["kept"].format(kept=useful.kept, whole=whole)
+        page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
+        _add_explanation(page, said["how"])
     _add_crowd(page, audit)
     if audit.weeks:
         said = texts.WEEKS
@@ -292,17 +299,6 @@ def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | N
             found |= {} if behind is None else {said["zones"]: behind.found}
         both.append(found)
     return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
-
-
-def _add_usefulness(page: Page, found: Usefulness) -> None:
-    said = texts.USEFUL
-    page.heading(said["heading"])
-    page.text(said["lead"] if found.kept is not None else said["alone"])
-    figure, table = charts.draw_tasks(found)
-    whole = found.kept_of_file or 0.0
-    caption = said["chance"] if found.kept is None else said["kept"].format(kept=found.kept, whole=whole)
-    page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
-    _add_explanation(page, said["how"])
 
 
 def _add_crowd(page: Page, audit: Audit) -> None:

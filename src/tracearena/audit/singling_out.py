@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,10 +107,10 @@ def single_out(
     coarseness = []
     for side in SIDES_M:
         cells = sightings.cells(side)
-        coarseness += [
-            _measure_coarseness(sightings, cells, people, candidates, side, window, settings, root)
-            for window in WINDOWS_S
-        ]
+        for window in WINDOWS_S:
+            seen = _build_code_table(sightings, sightings.codes(cells, window), people)
+            unique = _measure_uniqueness(seen, people, candidates, settings, root)
+            coarseness.append(Coarseness(side, window, unique))
     home, _ = find_key_spots(material, published)
     known = home.has_position
     night = [] if published.points is not None else [_group_by_cell(home.place[known], 0.0)]
@@ -131,20 +132,12 @@ def sample_people(chosen: NDArray[np.bool_], most: int, root: np.random.SeedSequ
     return np.sort(generator(child_seed(root, part)).choice(people, most, replace=False))
 
 
-def _measure_coarseness(
-    sightings: Sightings,
-    cells: Ints,
-    people: Ints,
-    candidates: int,
-    side_m: float,
-    window_s: int,
-    settings: Settings,
-    root: np.random.SeedSequence,
-) -> Coarseness:
+def _measure_uniqueness(
+    seen: Any, people: Ints, candidates: int, settings: Settings, root: np.random.SeedSequence
+) -> dict[int, Proportion]:
     """Look, for everybody tried, who else has the same codes."""
     from tracearena.arena._kernels import count_singling_draws
 
-    seen = _build_code_table(sightings, sightings.codes(cells, window_s), people)
     by_code = seen.tocsc()
     visitors, ends = by_code.indices.astype(np.int64), by_code.indptr.astype(np.int64)
 
@@ -154,9 +147,16 @@ def _measure_coarseness(
         codes_of = seen.indices[seen.indptr[user] : seen.indptr[user + 1]].astype(np.int64)
         return np.asarray(count_singling_draws(codes_of, uniform, ends, visitors, user) / settings.draws)
 
-    found = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
+    return _average_people(work, len(people), candidates)
+
+
+def _average_people(
+    work: Callable[[int, int, int], Floats], people: int, candidates: int
+) -> dict[int, Proportion]:
+    """Return the share of people found by 1, 2, … points, from the work on each of them."""
+    found = np.array(run_blocks(work, [(i, i + 1) for i in range(people)])).reshape(-1, POINTS)
     shares = {k: Proportion.of(found[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
-    return Coarseness(side_m, window_s, {k: one for k, one in shares.items() if one is not None})
+    return {k: one for k, one in shares.items() if one is not None}
 
 
 def _build_code_table(sightings: Sightings, codes: Ints, people: Ints) -> Any:
@@ -263,9 +263,7 @@ def _score_sightings(
         )  # fmt: skip
         return credit / settings.draws
 
-    credit = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
-    shares = {k: Proportion.of(credit[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
-    return {k: one for k, one in shares.items() if one is not None}
+    return _average_people(work, len(people), candidates)
 
 
 def estimate_displacement_km(material: AuditData, published: AuditRelease) -> float:

@@ -69,11 +69,7 @@ class Synthetic(Record):
 
 
 def assess_synthetic(
-    real: Traces,
-    made: Traces,
-    others: Traces | None,
-    settings: Settings,
-    root: np.random.SeedSequence,
+    real: Traces, made: Traces, others: Traces | None, settings: Settings, root: np.random.SeedSequence
 ) -> Synthetic:
     """Compare synthetic people with those they were made from, and with others if there are any."""
     if real.places != made.places:

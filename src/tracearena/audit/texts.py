@@ -16,11 +16,7 @@ if TYPE_CHECKING:
     from tracearena.traces import Traces
 
 
-KINDS = {
-    "gps": "GPS points",
-    "regular": "traces at regular times",
-    "check-ins": "check-ins",
-}
+KINDS = {"gps": "GPS points", "regular": "traces at regular times", "check-ins": "check-ins"}
 
 QUESTIONS = {
     "singling_out": "Can a person be singled out?",
@@ -304,39 +300,28 @@ GLOSSARY = {
     "synthetic traces": "Traces of people who do not exist, drawn from a model of those who do.",
 }
 TABLE = {
-    "attack": "attack",
-    "found": "found",
+    **{
+        name: name
+        for name in (
+            *("attack", "found", "guessing", "people", "places", "learned", "visitors"),
+            *("task", "kept", "unit", "what", "value", "defence", "low"),
+            *("high", "limits", "evidence", "error", "measure"),
+        )
+    },
     "interval": "95 % interval",
-    "guessing": "guessing",
-    "people": "people",
     "category": "kind of place",
-    "places": "places",
-    "learned": "learned",
-    "visitors": "visitors",
-    "task": "task",
-    "kept": "kept",
     "halves": "half against half",
     "before": "original",
     "after": "release",
-    "unit": "unit",
-    "what": "what",
-    "value": "value",
     "reason": "why",
     "side": "side of a cell",
     "window": "time window",
     "points": "known points",
     "days": "days of reference",
     "group": "people at the same night-time place",
-    "defence": "defence",
-    "low": "low",
-    "high": "high",
     "strongest": "strongest attack",
     "at_least": "at least",
-    "limits": "limits",
     "whole": "kept of the original file",
-    "evidence": "evidence",
-    "error": "error",
-    "measure": "measure",
 }
 
 
@@ -376,23 +361,20 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds / 3600:g} h"
 
 
-def describe_cut(cut: Cut) -> str:
-    """Say how time is cut."""
-    if not cut.by_days:
-        return "within its one day"
-    return f"at {cut.label}" if cut.is_common else "each person's own days in the middle"
-
-
 def build_cut_choice(cut: Cut, traces: Traces) -> AuditChoice:
     """Say where the file is cut in two, and why."""
     tried, several = int(cut.both.sum()), traces.n_users
     if not cut.by_days:
-        reason = "the file has one day only"
+        where, reason = "within its one day", "the file has one day only"
     elif cut.is_common:
-        reason = f"{tried:,} of {several:,} people are on record before and after it"
+        where, reason = (
+            f"at {cut.label}",
+            f"{tried:,} of {several:,} people are on record before and after it",
+        )
     else:
+        where = "each person's own days in the middle"
         reason = "people are on record at different times, so that no date has most of them on both sides"
-    return AuditChoice("cut in two", describe_cut(cut), reason)
+    return AuditChoice("cut in two", where, reason)
 
 
 PEOPLE_TRIED = "people tried"

@@ -103,7 +103,18 @@ def write_archive(
                 place / needed, "is not there, and belongs to a contest that is over", "missing"
             )
     names = [name for name in _list_files(place) if _is_archivable(place, name, originals)]
-    manifest = _build_manifest(place, names, originals)
+    tables = [PurePosixPath(name).name for name in names if name.startswith(f"{JUDGE}/ptable_")]
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tracearena": __version__,
+        "scorer": SCORER_VERSION,
+        "name": read_contest_file(place / charters.NAME).name,
+        "originals": originals,
+        "released": sorted(tables),
+        "awards": {one["name"]: one["winners"] for one in read_json(place / RESULTS / BOARD)["awards"]},
+        "sha256": {name: file_digest(place / name) for name in names},
+    }
     with replacing(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         listed = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
         archive.writestr(_make_zip_entry(MANIFEST), listed)
@@ -201,21 +212,6 @@ def _is_archivable(folder: Path, name: str, originals: bool) -> bool:
         has_table = any((folder / JUDGE).glob(f"ptable{about}.*"))
         is_secret |= not has_table or file_digest(folder / path) not in released
     return _is_archive_name(name) and (originals or not is_secret)
-
-
-def _build_manifest(folder: Path, names: list[str], originals: bool) -> dict[str, Any]:
-    board = read_json(folder / RESULTS / BOARD)
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "tracearena": __version__,
-        "scorer": SCORER_VERSION,
-        "name": read_contest_file(folder / charters.NAME).name,
-        "originals": originals,
-        "released": sorted(PurePosixPath(name).name for name in names if name.startswith(f"{JUDGE}/ptable_")),
-        "awards": {award["name"]: award["winners"] for award in board["awards"]},
-        "sha256": {name: file_digest(folder / name) for name in names},
-    }
 
 
 def _make_zip_entry(name: str) -> zipfile.ZipInfo:

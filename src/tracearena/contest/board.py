@@ -112,10 +112,7 @@ class Board:
 
 
 def make_board(
-    rules: Rules,
-    roster: Roster,
-    utilities: Iterable[UtilityRecord],
-    attacks: Iterable[AttackRecord],
+    rules: Rules, roster: Roster, utilities: Iterable[UtilityRecord], attacks: Iterable[AttackRecord]
 ) -> Board:
     """Compute the board; a pure function of its arguments, whatever order the records come in.
 
@@ -154,8 +151,14 @@ def make_board(
     a True 1.0 0.4
     b False 0.0 0.0
     """
-    counting = _select_utilities(rules, roster, utilities)
-    given = list(attacks)
+    uploads, given = list(utilities), list(attacks)
+    for upload in uploads:
+        _check_data_set(rules, roster, upload.team, upload.data_set)
+    valid_uploads = [one for one in uploads if rules.is_valid(one.utility)]
+    counting = {} if roster.pseudonymised is None else {(roster.pseudonymised, PSEUDONYMISED_DATA_SET): 1.0}
+    for some in (uploads, valid_uploads):
+        last_uploads = keep_last_records(((one.team, one.data_set), one) for one in some)
+        counting |= {target: one.utility for target, one in last_uploads.items()}
     for record in given:
         _check_data_set(rules, roster, record.target, record.data_set)
         if roster.role(record.attacker) is Role.PSEUDONYMISED:
@@ -174,21 +177,6 @@ def make_board(
         rows.append(BoardRow(team, roster.role(team), data_set, utility, valid, *least))
     rows.sort(key=lambda row: (row.data_set, -row.s_T_min, -row.s_R_min, row.team))
     return Board(rules, roster, tuple(rows), MappingProxyType(scores))
-
-
-def _select_utilities(
-    rules: Rules, roster: Roster, utilities: Iterable[UtilityRecord]
-) -> dict[Target, float]:
-    given = list(utilities)
-    for record in given:
-        _check_data_set(rules, roster, record.team, record.data_set)
-    last = keep_last_records(((record.team, record.data_set), record) for record in given)
-    valid = [record for record in given if rules.is_valid(record.utility)]
-    last |= keep_last_records(((record.team, record.data_set), record) for record in valid)
-    counting = {target: record.utility for target, record in last.items()}
-    if roster.pseudonymised is not None:
-        counting.setdefault((roster.pseudonymised, PSEUDONYMISED_DATA_SET), 1.0)
-    return counting
 
 
 def _check_data_set(rules: Rules, roster: Roster, whose: str, data_set: int) -> None:

@@ -260,15 +260,8 @@ def _format_toml(value: Any) -> str:
 
 SourceKind = Literal["city", "traces", "files"]
 _PATHS = ("file", "reference", "folder")
-_OF_SOURCE = {
-    "file": "traces",
-    "reference": "traces",
-    "format": "traces",
-    "grid": "traces",
-    "bounds": "traces",
-    "timezone": "traces",
-    "folder": "files",
-}
+_OF_SOURCE = dict.fromkeys(("file", "reference", "format", "grid", "bounds", "timezone"), "traces")
+_OF_SOURCE["folder"] = "files"
 
 
 @dataclass(frozen=True, kw_only=True)

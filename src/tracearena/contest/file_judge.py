@@ -162,7 +162,18 @@ class FileJudge:
         self.ledger.sort_rows()
         refused = tuple(sorted(self.refused, key=lambda one: (one.file, one.code)))
         counts = len(self.places), int(self.places.sensitive.sum())
-        return Judgement(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)
+        rules = self.rules
+        if not self.intake.has_contest_file:
+            # Without a file of rules the numbers of people and days are those of the data.
+            first = GroundTruth(self, targets[0])
+            per_day = first.original.clock.instants_per_day
+            rules = replace(
+                rules,
+                users=first.original.n_users,
+                reference_days=max(first.reference.n_instants // per_day, 1),
+                original_days=max(first.original.n_instants // per_day, 1),
+            )
+        return Judgement(self.intake, rules, tuple(utilities), tuple(attacks), refused, *counts)
 
     def select_submission(self, truth: GroundTruth) -> CountingSubmission:
         """Return what counts of all that a team handed in: the last valid file, or the last one at all."""
@@ -180,11 +191,7 @@ class FileJudge:
         """Return the utility of a file with obfuscated traces; None if the checker refuses it."""
         settings = [self.rules.utility_rule, self.rules.utility_limit_km, *self._limits()]
         return self._score_file(
-            "utility",
-            path,
-            truth.files,
-            settings,
-            lambda: score_obfuscated(path, truth.original, self.rules),
+            "utility", path, truth.files, settings, lambda: score_obfuscated(path, truth.original, self.rules)
         )
 
     def _score_attacks(
@@ -294,19 +301,6 @@ class FileJudge:
 
     def _limits(self) -> list[Any]:
         return [self.rules.largest_file_mb, self.rules.largest_listed_ids, self.rules.utility_rule == "2019"]
-
-    def _rules(self) -> Rules:
-        """Return the rules; without a file of rules the numbers of people and days are those of the data."""
-        if self.intake.has_contest_file:
-            return self.rules
-        first = GroundTruth(self, self.intake.targets()[0])
-        per_day = first.original.clock.instants_per_day
-        return replace(
-            self.rules,
-            users=first.original.n_users,
-            reference_days=max(first.reference.n_instants // per_day, 1),
-            original_days=max(first.original.n_instants // per_day, 1),
-        )
 
 
 def judge(intake: ContestFolder, rules: Rules | None = None) -> Judgement:

@@ -82,7 +82,13 @@ def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelea
             handed_in = desk.select_submission(truth)
             if truth.is_released:
                 before.append(target)
-                _require_committed(truth, commitments)
+                path = truth.file("ptable")
+                known = commitments.get(path.name.removesuffix(".gz"))
+                if known is None:
+                    raise FileError.whole(path, f"has no hash in {data.COMMITMENTS}", "no-commitment")
+                if not verify(known.digest, truth.id_table, known.salt, truth.live):
+                    problem = f"is not the table whose hash stands in {data.COMMITMENTS}"
+                    raise FileError.whole(path, problem, "contradiction")
             elif handed_in.path is None or handed_in.utility is None:
                 missing.append(target)
             elif not handed_in.is_valid(desk.rules):
@@ -132,16 +138,3 @@ def _release_data_set(
         file.write(read_bytes(handed_in))
     salt = None if seed is None else child_seed(seed, 1)
     return {names["id_table"]: commit(release.id_table, live=live, seed=salt)}
-
-
-def _require_committed(truth: GroundTruth, commitments: dict[str, Commitment]) -> None:
-    """Refuse to go on with an ID table that is not the one that was fixed."""
-    path = truth.file("ptable")
-    name = path.name.removesuffix(".gz")
-    if name not in commitments:
-        raise FileError.whole(path, f"has no hash in {data.COMMITMENTS}", "no-commitment")
-    known = commitments[name]
-    if not verify(known.digest, truth.id_table, known.salt, truth.live):
-        raise FileError.whole(
-            path, f"is not the table whose hash stands in {data.COMMITMENTS}", "contradiction"
-        )

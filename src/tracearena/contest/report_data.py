@@ -332,9 +332,7 @@ class _Matrix:
         for row, target in enumerate(self.rows, 1):
             if target not in known and target[0] != PSEUDONYMISED:
                 problem = "has scores of attacks, and no utility in the table of utilities"
-                raise _make_fault(
-                    self.path, row, "target", f"{target[0]},{target[1]}", problem, "unknown-target"
-                )
+                raise _fault(self.path, row, "target", f"{target[0]},{target[1]}", problem, "unknown-target")
 
     def records(self, kind: AttackKind) -> Iterator[AttackRecord]:
         for (target, number), scores in self.rows.items():
@@ -349,17 +347,15 @@ def _read_matrix(path: Path) -> _Matrix:
     header, rows = _read_cells(path, _KEYS)
     attackers = header[len(_KEYS) :]
     if not attackers:
-        raise _make_fault(path, 0, None, ",".join(header), "has no column for any attacker", "wrong-header")
+        raise _fault(path, 0, None, ",".join(header), "has no column for any attacker", "wrong-header")
     if PSEUDONYMISED in attackers:
         problem = "is the pseudonymised team, which attacks nobody"
-        raise _make_fault(path, 0, PSEUDONYMISED, PSEUDONYMISED, problem, "wrong-header")
+        raise _fault(path, 0, PSEUDONYMISED, PSEUDONYMISED, problem, "wrong-header")
     found: dict[Target, list[float | None]] = {}
     for number, cells in enumerate(rows, 1):
         target = _parse_target(path, number, "target", cells)
         if target in found:
-            raise _make_fault(
-                path, number, "target", ",".join(cells[:2]), "stands in two rows", "duplicate-row"
-            )
+            raise _fault(path, number, "target", ",".join(cells[:2]), "stands in two rows", "duplicate-row")
         found[target] = [
             _parse_score(path, number, attacker, cell, target[0])
             for attacker, cell in zip(attackers, cells[len(_KEYS) :], strict=True)
@@ -379,14 +375,12 @@ def _read_utilities(path: Path) -> list[UtilityRecord]:
     header, rows = _read_cells(path, _UTILITY)
     if tuple(header) != _UTILITY:
         allowed = f"the header is not {','.join(_UTILITY)}"
-        raise _make_fault(path, 0, None, ",".join(header), allowed, "wrong-header")
+        raise _fault(path, 0, None, ",".join(header), allowed, "wrong-header")
     found: dict[Target, UtilityRecord] = {}
     for number, cells in enumerate(rows, 1):
         team, data_set = target = _parse_target(path, number, "team", cells)
         if target in found:
-            raise _make_fault(
-                path, number, "team", ",".join(cells[:2]), "stands in two rows", "duplicate-row"
-            )
+            raise _fault(path, number, "team", ",".join(cells[:2]), "stands in two rows", "duplicate-row")
         value = _parse_number(path, number, "utility", cells[2])
         found[target] = UtilityRecord(team=team, utility=value, data_set=data_set)
     return list(found.values())
@@ -404,49 +398,47 @@ def _read_cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[
     header = lines[0]
     if tuple(header[: len(first)]) != tuple(first):
         allowed = f"the header does not begin with {','.join(first)}"
-        raise _make_fault(path, 0, None, ",".join(header), allowed, "wrong-header")
+        raise _fault(path, 0, None, ",".join(header), allowed, "wrong-header")
     twice = sorted({name for name in header if header.count(name) > 1 or not name})
     if twice:
         problem = "a column is named twice, or has no name"
-        raise _make_fault(path, 0, twice[0], twice[0], problem, "wrong-header")
+        raise _fault(path, 0, twice[0], twice[0], problem, "wrong-header")
     for number, cells in enumerate(lines[1:], 1):
         if len(cells) != len(header):
             problem = f"the row has {len(cells)} cells; the header has {len(header)}"
-            raise _make_fault(path, number, None, ",".join(cells), problem, "column-count")
+            raise _fault(path, number, None, ",".join(cells), problem, "column-count")
     return header, lines[1:]
 
 
 def _parse_target(path: Path, row: int, column: str, cells: Sequence[str]) -> Target:
     if not _TEAM.fullmatch(cells[0]):
-        raise _make_fault(path, row, column, cells[0], "is no team; it must be three digits", "not-a-team")
+        raise _fault(path, row, column, cells[0], "is no team; it must be three digits", "not-a-team")
     highest = "1" if cells[0] == PSEUDONYMISED else "2"
     if cells[1] not in ("1", highest):
         allowed = "1: the pseudonymised team has one" if highest == "1" else "1 or 2"
-        raise _make_fault(path, row, "data_set", cells[1], f"it must be {allowed}", "out-of-range")
+        raise _fault(path, row, "data_set", cells[1], f"it must be {allowed}", "out-of-range")
     return cells[0], int(cells[1])
 
 
 def _parse_score(path: Path, row: int, attacker: str, cell: str, target: str) -> float | None:
     if attacker == target:
         if cell not in (OWN, ""):
-            raise _make_fault(
-                path, row, attacker, cell, f"a team does not attack itself; it must be {OWN}", "own"
-            )
+            raise _fault(path, row, attacker, cell, f"a team does not attack itself; it must be {OWN}", "own")
         return None
     if cell == OWN:
         problem = f"{OWN} stands only where a team would attack itself; leave out an attack that was not made"
-        raise _make_fault(path, row, attacker, cell, problem, "own")
+        raise _fault(path, row, attacker, cell, problem, "own")
     return None if cell == "" else _parse_number(path, row, attacker, cell)
 
 
 def _parse_number(path: Path, row: int, column: str, cell: str) -> float:
     value = float(cell) if _NUMBER.fullmatch(cell) else math.nan
     if not 0 <= value <= 1:
-        raise _make_fault(path, row, column, cell, "it must be a number from 0 to 1", "not-a-score")
+        raise _fault(path, row, column, cell, "it must be a number from 0 to 1", "not-a-score")
     return value
 
 
-def _make_fault(path: Path, row: int, column: str | None, value: str, problem: str, code: str) -> FileError:
+def _fault(path: Path, row: int, column: str | None, value: str, problem: str, code: str) -> FileError:
     return FileError(path, [Fault(row, column, value, problem, code)])
 
 
@@ -488,17 +480,15 @@ def read_totals(path: str | PathLike[str]) -> dict[str, float]:
     """Read the totals of a preliminary round (``team,total``)."""
     header, rows = _read_cells(Path(path), ("team", "total"))
     if len(header) != 2:
-        raise _make_fault(
-            Path(path), 0, None, ",".join(header), "the header is not team,total", "wrong-header"
-        )
+        raise _fault(Path(path), 0, None, ",".join(header), "the header is not team,total", "wrong-header")
     found: dict[str, float] = {}
     for number, (team, cell) in enumerate(rows, 1):
         if not _TEAM.fullmatch(team) or team in found:
             problem = "it must be three digits, each team once"
-            raise _make_fault(Path(path), number, "team", team, problem, "not-a-team")
+            raise _fault(Path(path), number, "team", team, problem, "not-a-team")
         if not _NUMBER.fullmatch(cell) or not math.isfinite(float(cell)):
             problem = "it must be a number of at least 0"
-            raise _make_fault(Path(path), number, "total", cell, problem, "not-a-score")
+            raise _fault(Path(path), number, "total", cell, problem, "not-a-score")
         found[team] = float(cell)
     return found
 

@@ -210,7 +210,7 @@ class Rules:
         >>> Rules().explain()[-1]
         'Sealed: the answer to an attack upload is a receipt, whether the attack is right or not; ...'
         """
-        return describe_rules(self)
+        return [sentence for _, sentences in self.chapters() for sentence in sentences]
 
     def chapters(self) -> list[tuple[str, list[str]]]:
         """Return the sentences of `explain` under headings, for a page.
@@ -218,26 +218,16 @@ class Rules:
         >>> [heading for heading, _ in Rules().chapters()]
         ['Whose traces', 'Handing in', 'Scores', 'Awards', 'What is shown when']
         """
-        return describe_chapters(self)
+        return [
+            (translate("Whose traces"), _describe_data(self)),
+            (translate("Handing in"), _describe_uploads(self)),
+            (translate("Scores"), _describe_scores(self)),
+            (translate("Awards"), _describe_awards(self)),
+            (translate("What is shown when"), _describe_answers(self)),
+        ]
 
 
 # The rules in plain sentences.
-
-
-def describe_rules(rules: Rules) -> list[str]:
-    """Return every rule, in the order of the contest."""
-    return [sentence for _, sentences in describe_chapters(rules) for sentence in sentences]
-
-
-def describe_chapters(rules: Rules) -> list[tuple[str, list[str]]]:
-    """Return the same sentences under headings."""
-    return [
-        (translate("Whose traces"), _describe_data(rules)),
-        (translate("Handing in"), _describe_uploads(rules)),
-        (translate("Scores"), _describe_scores(rules)),
-        (translate("Awards"), _describe_awards(rules)),
-        (translate("What is shown when"), _describe_answers(rules)),
-    ]
 
 
 def _describe_data(rules: Rules) -> list[str]:

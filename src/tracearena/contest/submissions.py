@@ -241,23 +241,19 @@ def read_arrivals(path: Path) -> dict[str, Arrival] | None:
         )
     found: dict[str, Arrival] = {}
     for row, cells in enumerate(lines[1:], 1):
-        arrival = _parse_arrival(cells) if len(cells) == len(header) else None
+        arrival = None
+        if len(cells) == len(header):
+            receipt = cells[2] if len(cells) == 3 else "0"
+            with suppress(ValueError):
+                at = datetime.fromisoformat(cells[1])
+                if at.tzinfo is not None and (len(cells) == 2 or _RECEIPT.fullmatch(receipt)):
+                    arrival = Arrival(int(receipt), at)
         if arrival is None or cells[0] in found:
             problem = "it must be a file, once, and a time with its zone, such as 2026-05-15T08:59:00+09:00"
             problem += ", then the number of its receipt" if len(header) == len(HEADER) else ""
             raise FileError(path, [Fault(row, None, ",".join(cells), problem, "not-a-time")])
         found[cells[0]] = arrival
     return found
-
-
-def _parse_arrival(cells: list[str]) -> Arrival | None:
-    try:
-        at = datetime.fromisoformat(cells[1])
-    except ValueError:
-        return None
-    receipt = cells[2] if len(cells) == 3 else "0"
-    is_right = at.tzinfo is not None and (len(cells) == 2 or _RECEIPT.fullmatch(receipt))
-    return Arrival(int(receipt), at) if is_right else None
 
 
 # The cache of scores.
@@ -445,9 +441,6 @@ class SubmissionSorter:
             return "own", "a team does not attack itself"
         if number > (PSEUDONYMISED_DATA_SET if is_extra else self.charter.rules.data_sets):
             return "unknown-data-set", f"there is no data set {number} of {team}"
-        return self._find_lateness(name, path)
-
-    def _find_lateness(self, name: PwsName, path: Path) -> tuple[str, str] | None:
         schedule = self.charter.schedule_of(f"{name.attacker or name.team:03d}")
         if self.arrivals is None or schedule is None or name.team == 0 == (name.attacker or 0):
             return None
@@ -457,13 +450,13 @@ class SubmissionSorter:
         at = self.arrivals[key].at.astimezone(UTC)
         answer = phase_at(schedule, at)
         gate = answer.obfuscated if name.kind == "anotraces" else answer.attacks
-        if gate is Gate.OPEN:
-            return None
-        end = schedule.anonymization_end if name.kind == "anotraces" else schedule.attack_end
-        begin = schedule.anonymization_begin if name.kind == "anotraces" else schedule.attack_begin
+        phase = "anonymization" if name.kind == "anotraces" else "attack"
         if gate is Gate.LATE:
+            end = getattr(schedule, f"{phase}_end")
             return "late", f"came {at.isoformat()}; the phase ended {end.isoformat()}"
-        return "early", f"came {at.isoformat()}; the phase began {begin.isoformat()}"
+        begin = getattr(schedule, f"{phase}_begin")
+        early = "early", f"came {at.isoformat()}; the phase began {begin.isoformat()}"
+        return early if gate is Gate.EARLY else None
 
 
 def _read_content(path: Path) -> bytes | None:
