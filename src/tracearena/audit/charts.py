@@ -135,15 +135,7 @@ def draw_evidence(found: Linkability) -> tuple[Figure, Table]:
     """Draw what the linker finds by each group of evidence alone."""
     names = list(found.evidence)
     shares = list(found.evidence.values())
-    data = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [share.value for share in shares],
-        "y": names,
-        "error_x": _build_error_bars(shares),
-        "marker": {"color": BLUE},
-        "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
-    }
+    data = _draw_bars(names, [share.value for share in shares], BLUE, shares=shares)
     layout = {
         "height": 120 + 26 * len(names),
         "showlegend": False,
@@ -174,18 +166,7 @@ def draw_tasks(found: Usefulness) -> tuple[Figure, Table]:
     parts = [(texts.LINES["halves"], [task.halves for task in found.tasks], GREY)]
     if found.kept is not None:
         parts.insert(0, (texts.LINES["release"], [task.kept for task in found.tasks], BLUE))
-    data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": name,
-            "x": values,
-            "y": names,
-            "marker": {"color": colour},
-            "hovertemplate": "%{y}: %{x:.2f}<extra></extra>",
-        }
-        for name, values, colour in parts
-    ]
+    data = [_draw_bars(names, values, colour, name=name, number=".2f") for name, values, colour in parts]
     layout = {
         "height": 360,
         "barmode": "group",
@@ -206,23 +187,11 @@ def draw_changes(
     """Draw what attacks find before and after."""
     names = [name for name, _, _ in measures]
     data = []
-    both = [(name, before) for name, before, _ in measures], [(name, after) for name, _, after in measures]
-    for shares, word, colour in zip(
-        both, (texts.LINES["before"], texts.LINES["after"]), (VERMILION, BLUE), strict=True
-    ):
-        known = [(name, share) for name, share in shares if share is not None]
-        data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": word,
-                "x": [share.value for _, share in known],
-                "y": [name for name, _ in known],
-                "error_x": _build_error_bars([share for _, share in known]),
-                "marker": {"color": colour},
-                "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
-            }
-        )
+    for at, (word, colour) in enumerate(((texts.LINES["before"], VERMILION), (texts.LINES["after"], BLUE))):
+        known = [(one[0], share) for one in measures if (share := one[1:][at]) is not None]
+        shares = [share for _, share in known]
+        values = [share.value for share in shares]
+        data.append(_draw_bars([name for name, _ in known], values, colour, name=word, shares=shares))
     layout = {
         "height": 140 + 56 * len(names),
         "barmode": "group",
@@ -256,6 +225,27 @@ def _draw_line(name: str, x: Sequence[Any], shares: Sequence[Proportion], colour
         "line": {"color": colour},
         "marker": {"symbol": symbol, "size": 8},
         "hovertemplate": "%{x}: %{y:.1%}<extra></extra>",
+    }
+
+
+def _draw_bars(
+    names: Sequence[str],
+    values: Sequence[float | None],
+    colour: str,
+    *,
+    name: str | None = None,
+    shares: Sequence[Proportion] | None = None,
+    number: str = ".1%",
+) -> Figure:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        **({} if name is None else {"name": name}),
+        "x": values,
+        "y": names,
+        **({} if shares is None else {"error_x": _build_error_bars(shares)}),
+        "marker": {"color": colour},
+        "hovertemplate": f"%{{y}}: %{{x:{number}}}<extra></extra>",
     }
 
 

@@ -14,7 +14,7 @@ from tracearena.arena.privacy_bounds import Interval, UserLosses
 from tracearena.attacks.privacy_zones import homes_behind_zones
 from tracearena.audit.data import AuditData, AuditRelease, choose_places
 from tracearena.audit.linkability import LinkageTask
-from tracearena.audit.observations import Spots, find_point_spots, find_usual_spots
+from tracearena.audit.observations import Ints, Spots, find_point_spots, find_usual_spots
 from tracearena.audit.settings import Proportion, Ranked, Record, Settings
 from tracearena.engine import child_seed, generator
 from tracearena.obfuscation import TrimEnds, Zones
@@ -205,8 +205,6 @@ LIMIT_KM = 2.0
 """An answer this far away is worth nothing, as in s_T."""
 
 _DRAW, _INTERVAL = 10, 11
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

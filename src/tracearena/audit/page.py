@@ -103,7 +103,15 @@ def audit_page(
             caption = said["kept"].format(kept=useful.kept, whole=whole)
         page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
         _add_explanation(page, said["how"])
-    _add_crowd(page, audit)
+    said, crowd = texts.CROWD, audit.crowd
+    page.heading(said["heading"])
+    if crowd.people:
+        caption = said["caption"].format(
+            places=len(crowd.people), smallest=crowd.smallest_group, hidden=crowd.hidden
+        )
+        page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
+    else:
+        page.text(said["none"].format(smallest=crowd.smallest_group))
     if audit.weeks:
         said = texts.WEEKS
         page.heading(said["heading"])
@@ -299,18 +307,6 @@ def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | N
             found |= {} if behind is None else {said["zones"]: behind.found}
         both.append(found)
     return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
-
-
-def _add_crowd(page: Page, audit: Audit) -> None:
-    crowd, said = audit.crowd, texts.CROWD
-    page.heading(said["heading"])
-    if not crowd.people:
-        page.text(said["none"].format(smallest=crowd.smallest_group))
-        return
-    caption = said["caption"].format(
-        places=len(crowd.people), smallest=crowd.smallest_group, hidden=crowd.hidden
-    )
-    page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
 
 
 def _add_choices(page: Page, audit: Audit) -> None:

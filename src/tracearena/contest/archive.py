@@ -30,7 +30,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tracearena import __version__
-from tracearena.contest import contest_file as charters
+from tracearena.contest import contest_file
 from tracearena.contest.commitments import sign
 from tracearena.contest.contest_file import read_contest_file
 from tracearena.contest.data import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS, file_digest
@@ -44,7 +44,7 @@ RESULTS, BOARD, PRELIMINARY = "results", "board.json", "preliminary.csv"
 SIGNATURE, AUDIT_LOG = f"{MANIFEST}.sig", "audit_log.json"
 FORMAT, VERSION = "tracearena-contest-archive", 1
 _FOLDERS = (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS)
-_FILES = (charters.NAME, PRELIMINARY)
+_FILES = (contest_file.NAME, PRELIMINARY)
 _KEPT_BACK = (f"{JUDGE}/{SCORE_CACHE}", f"{JUDGE}/{MANIFEST}")
 """Scores that would be believed and not found again, and seeds that would give originals away."""
 _HANDED_IN = "anotraces"
@@ -97,7 +97,7 @@ def write_archive(
         The contest's private key, of 32 bytes, where its manifest is to be signed.
     """
     place = Path(folder)
-    for needed in (charters.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
+    for needed in (contest_file.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
         if not (place / needed).exists():
             raise FileError.whole(
                 place / needed, "is not there, and belongs to a contest that is over", "missing"
@@ -109,7 +109,7 @@ def write_archive(
         "version": VERSION,
         "tracearena": __version__,
         "scorer": SCORER_VERSION,
-        "name": read_contest_file(place / charters.NAME).name,
+        "name": read_contest_file(place / contest_file.NAME).name,
         "originals": originals,
         "released": sorted(tables),
         "awards": {one["name"]: one["winners"] for one in read_json(place / RESULTS / BOARD)["awards"]},

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.checks import require_switch, require_whole
-from tracearena.contest import contest_file as charters
+from tracearena.contest import contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
 from tracearena.contest.commitments import Commitment, commit, live_users, write_live_users
 from tracearena.contest.contest_file import ContestFile
@@ -356,22 +356,22 @@ def _read_column(path: Path, name: str) -> dict[str, str]:
 
 def write_initial_files(folder: Path, charter: ContestFile) -> None:
     """Write the contest's file and hand out what is there before the first phase."""
-    said = charters.format_contest_file(charter.for_everybody)
-    _write_text(folder / charters.NAME, said)
+    said = contest_file.format_contest_file(charter.for_everybody)
+    _write_text(folder / contest_file.NAME, said)
     judge, everybody = folder / JUDGE, folder / EVERYBODY
     info = [judge / REGIONS, judge / TIMES]
     traces = sorted([*judge.glob("reftraces_*.csv"), *judge.glob("orgtraces_*.csv")])
     samples = {int(number) for number in charter.sample_numbers}
     copy_files(info, everybody)
     copy_files((path for path in traces if PwsName.parse(path).team in samples), everybody)
-    _write_text(everybody / charters.NAME, said)
+    _write_text(everybody / contest_file.NAME, said)
     for team in charter.numbers:
         own = team_folder(folder, team)
         own.mkdir(parents=True)
         copy_files(info, own)
         mine = (path for path in traces if PwsName.parse(path).team == int(team))
         copy_files(mine, own, private=True)
-        _write_text(own / charters.NAME, said)
+        _write_text(own / contest_file.NAME, said)
         _write_text(own / LETTER, format_team_letter(charter, team))
     (folder / SUBMISSIONS).mkdir()
 

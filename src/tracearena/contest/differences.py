@@ -250,7 +250,23 @@ class Completeness:
                 yield from compare_values("receipt", place, asdict(listed[number]), asdict(one.list_entry))
             elif one.state != LATE:
                 yield Discrepancy("receipt", place, "a line in a published list", _NONE)
-        yield from self._find_wrong_outcomes(where)
+        taken = {one.receipt: (name, one) for name, one in (self.arrivals or {}).items()}
+        refused = {row[0] for row in self.refusal_rows if row}
+        for number in sorted(taken.keys() - self.receipts.keys()):
+            yield Discrepancy("receipt", f"{SUBMISSIONS}/{taken[number][0]}", f"a line in {RECEIPTS}", _NONE)
+        for number, one in self.receipts.items():
+            if number not in taken:
+                if refusal_label(one.team, number) not in refused:
+                    expected = f"its file, or a row in {RESULTS}/{REFUSED}"
+                    yield Discrepancy("receipt", f"{where}, receipt {number}", expected, _NONE)
+                continue
+            name, arrival = taken[number]
+            if arrival.at.isoformat() != one.received:
+                found = arrival.at.isoformat()
+                yield Discrepancy("receipt", f"{SUBMISSIONS}/{ARRIVALS}, {name}", one.received, found)
+            path = self.submissions / name
+            if path.is_file() and (digest := file_digest(path)) != one.sha256:
+                yield Discrepancy("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
 
     def find_wrong_refusals(self, again: list[list[str]]) -> Iterator[Discrepancy]:
         """Yield refusals that are missing, or that the second judgement does not make.
@@ -275,25 +291,6 @@ class Completeness:
             is_left_out = self._may_be_left_out(name) and name not in there
             if row not in again and row[0] not in own and not is_left_out:
                 yield Discrepancy("refusal", where, "no such row", ", ".join(row))
-
-    def _find_wrong_outcomes(self, where: str) -> Iterator[Discrepancy]:
-        taken = {one.receipt: (name, one) for name, one in (self.arrivals or {}).items()}
-        refused = {row[0] for row in self.refusal_rows if row}
-        for number in sorted(taken.keys() - self.receipts.keys()):
-            yield Discrepancy("receipt", f"{SUBMISSIONS}/{taken[number][0]}", f"a line in {RECEIPTS}", _NONE)
-        for number, one in self.receipts.items():
-            if number not in taken:
-                if refusal_label(one.team, number) not in refused:
-                    expected = f"its file, or a row in {RESULTS}/{REFUSED}"
-                    yield Discrepancy("receipt", f"{where}, receipt {number}", expected, _NONE)
-                continue
-            name, arrival = taken[number]
-            if arrival.at.isoformat() != one.received:
-                found = arrival.at.isoformat()
-                yield Discrepancy("receipt", f"{SUBMISSIONS}/{ARRIVALS}, {name}", one.received, found)
-            path = self.submissions / name
-            if path.is_file() and (digest := file_digest(path)) != one.sha256:
-                yield Discrepancy("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
 
     def _may_be_left_out(self, name: str) -> bool:
         """Whether a file holds obfuscated traces that are given away with the originals only."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -303,8 +303,15 @@ def read_score_tables(
     known = {(one.team, one.data_set) for one in utilities}
     attacks: list[AttackRecord] = []
     for kind, matrix in matrices.items():
-        matrix.require_known(known)
-        attacks += matrix.records(kind)
+        for row, ((team, number), scores) in enumerate(matrix.rows.items(), 1):
+            if (team, number) not in known and team != PSEUDONYMISED:
+                problem = "has scores of attacks, and no utility in the table of utilities"
+                raise _fault(matrix.path, row, "target", f"{team},{number}", problem, "unknown-target")
+            attacks += [
+                AttackRecord(attacker=attacker, target=team, kind=kind, score=score, data_set=number)
+                for attacker, score in zip(matrix.attackers, scores, strict=True)
+                if score is not None
+            ]
     targets = known.union(*(matrix.rows for matrix in matrices.values()))
     columns = [name for matrix in matrices.values() for name in matrix.attackers]
     named = {team for team, _ in targets} | {name for name in columns if _TEAM.fullmatch(name)}
@@ -327,20 +334,6 @@ class _Matrix:
     attackers: tuple[str, ...]
     rows: Mapping[Target, Sequence[float | None]]
     minimum: str | None
-
-    def require_known(self, known: set[Target]) -> None:
-        for row, target in enumerate(self.rows, 1):
-            if target not in known and target[0] != PSEUDONYMISED:
-                problem = "has scores of attacks, and no utility in the table of utilities"
-                raise _fault(self.path, row, "target", f"{target[0]},{target[1]}", problem, "unknown-target")
-
-    def records(self, kind: AttackKind) -> Iterator[AttackRecord]:
-        for (target, number), scores in self.rows.items():
-            for attacker, score in zip(self.attackers, scores, strict=True):
-                if score is not None:
-                    yield AttackRecord(
-                        attacker=attacker, target=target, kind=kind, score=score, data_set=number
-                    )
 
 
 def _read_matrix(path: Path) -> _Matrix:

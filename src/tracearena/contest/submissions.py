@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote
 
 from tracearena import __version__
 from tracearena.arena.sweep import Journal
-from tracearena.contest import contest_file as charters
+from tracearena.contest import contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET, Target
 from tracearena.contest.commitments import RECEIPTS
 from tracearena.contest.contest_file import PSEUDONYMISED, ContestFile, read_contest_file
@@ -137,9 +137,18 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
         raise FileError.whole(folder, "there is no such folder", "no-folder")
     judge = folder / JUDGE if (folder / JUDGE).is_dir() else folder
     submissions = folder / SUBMISSIONS if (folder / SUBMISSIONS).is_dir() else folder
-    own_rules = folder / charters.NAME
+    own_rules = folder / contest_file.NAME
     found = rules or (own_rules if own_rules.is_file() else None)
-    own = _find_judge_files(judge)
+    own: dict[PwsName, Path] = {}
+    for path in sorted(judge.glob("*.csv*")):
+        try:
+            name = PwsName.parse(path)
+        except ParameterError:
+            continue
+        if name in own and name.kind not in HANDED_IN:
+            raise FileError.whole(path, f"lies beside {own[name].name}: which one counts?", "twice")
+        if name.kind not in HANDED_IN[1:]:
+            own[name] = path
     if found is None:
         charter, teams = _assume_contest_file(own, submissions)
     else:
@@ -171,20 +180,6 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
 def answer_path(judge: Path, attack: str, name: PwsName) -> Path:
     """Return where the answer of one of the judge's own attacks lies."""
     return judge / ANSWERS / quote(attack, safe="()=,-_:") / str(name)
-
-
-def _find_judge_files(judge: Path) -> dict[PwsName, Path]:
-    found: dict[PwsName, Path] = {}
-    for path in sorted(judge.glob("*.csv*")):
-        try:
-            name = PwsName.parse(path)
-        except ParameterError:
-            continue
-        if name.kind not in HANDED_IN[1:]:
-            if name in found and name.kind not in HANDED_IN:
-                raise FileError.whole(path, f"lies beside {found[name].name}: which one counts?", "twice")
-            found[name] = path
-    return found
 
 
 def _assume_contest_file(
@@ -312,7 +307,7 @@ class ScoreCache:
 
 # Uploads sorted by name and arrival: which may count, and which cannot whatever is in them.
 
-_FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, RECEIPTS, SCORE_CACHE}
+_FRAME = {contest_file.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, RECEIPTS, SCORE_CACHE}
 _LIVE = re.compile(r"live_team[0-9]{3}_data0[12]_(IDP|TRP)\.csv", re.ASCII)
 _NEVER = Arrival(0, datetime.min.replace(tzinfo=UTC))
 _WRONG_NAME = (
@@ -356,7 +351,14 @@ class SubmissionSorter:
 
     def _sort_submissions(self) -> dict[PwsName, tuple[Path, ...]]:
         named: dict[PwsName, list[Path]] = defaultdict(list)
-        for path in self._iterate_files():
+        flat = self.judge == self.submissions
+        for path in sorted(self.submissions.glob("*") if flat else self.submissions.rglob("*")):
+            is_own = path.name in _FRAME or (flat and _LIVE.fullmatch(path.name))
+            if path.name.startswith(".") or path.is_dir() or is_own:
+                continue
+            if path.is_symlink() or not path.is_file():
+                self._refuse(path, "not-a-file", "is a link or a device, and no file")
+                continue
             try:
                 name = PwsName.parse(path)
             except ParameterError:
@@ -364,7 +366,7 @@ class SubmissionSorter:
                 continue
             if name.kind in HANDED_IN:
                 named[name].append(path)
-            elif self.judge != self.submissions:
+            elif not flat:
                 problem = f"a team hands in {', '.join(HANDED_IN)}, and no {name.kind}"
                 self._refuse(path, "not-theirs", problem)
         counting = {
@@ -413,18 +415,6 @@ class SubmissionSorter:
 
     def _arrival(self, path: Path) -> Arrival | None:
         return (self.arrivals or {}).get(self._key(path))
-
-    def _iterate_files(self) -> Iterator[Path]:
-        flat = self.judge == self.submissions
-        for path in sorted(self.submissions.glob("*") if flat else self.submissions.rglob("*")):
-            if path.name.startswith(".") or path.is_dir() or path.name in _FRAME:
-                continue
-            if flat and _LIVE.fullmatch(path.name):
-                continue
-            if path.is_symlink() or not path.is_file():
-                self._refuse(path, "not-a-file", "is a link or a device, and no file")
-            else:
-                yield path
 
     def _find_problem(self, name: PwsName, path: Path) -> tuple[str, str] | None:
         """Return why a file cannot count whatever is in it."""

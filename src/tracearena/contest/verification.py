@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tracearena.contest import contest_file as charters
+from tracearena.contest import contest_file
 from tracearena.contest.archive import (
     AUDIT_LOG,
     BOARD,
@@ -146,7 +146,7 @@ class _ArchiveCheck:
         self.checked["files"] = len(files)
         # Everybody had the very files that the judge had.
         for path in sorted((self.folder / EVERYBODY).glob("*")):
-            own = (self.folder if path.name == charters.NAME else self.folder / JUDGE) / path.name
+            own = (self.folder if path.name == contest_file.NAME else self.folder / JUDGE) / path.name
             if own.is_file():
                 where = path.relative_to(self.folder).as_posix()
                 self._compare("copy", where, file_digest(own), file_digest(path))
@@ -166,8 +166,8 @@ class _ArchiveCheck:
                             "audit log", where, "an entry that follows from the one before", "another"
                         )
                     self.checked["log entries"] = len(entries)
-        with self._record_errors(charters.NAME):
-            intake = read_submissions(self.folder, self.folder / charters.NAME, originals=False)
+        with self._record_errors(contest_file.NAME):
+            intake = read_submissions(self.folder, self.folder / contest_file.NAME, originals=False)
             # Scores that need missing originals are those of the results.
             desk = BlindJudge(intake, {}, {})
             with self._record_errors(f"{RESULTS}/{BOARD}"):

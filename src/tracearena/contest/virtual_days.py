@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.generation import DayWalk
 
 
+SLOT_S = 3_600
+"""Seconds of a slot of the contest's generator: an hour."""
 LEARNED_HOURS = (6, 18)
 """Hours of the day from which the contest's generator learned."""
-_HOUR_S = 3600
 
 
 def contest_training(traces: Traces) -> Traces:
@@ -46,13 +47,13 @@ def contest_training(traces: Traces) -> Traces:
     (21600, 24, 2)
     """
     clock = traces.clock
-    first, stop = (hour * _HOUR_S for hour in LEARNED_HOURS)
+    first, stop = (hour * SLOT_S for hour in LEARNED_HOURS)
     length = (stop - first) // clock.interval_s
     wanted = replace(
         clock,
         start_s=first,
         instants_per_day=max(length, 1),
-        instants_per_slot=max(_HOUR_S // clock.interval_s, 1),
+        instants_per_slot=max(SLOT_S // clock.interval_s, 1),
     )
     divides = PWS_CLOCK.interval_s % clock.interval_s == 0
     return resample_to_clock(traces, wanted) if divides and contains_clock(clock, wanted) else traces
@@ -109,8 +110,6 @@ STEP_S = 300
 """Seconds of a step of the contest's generator."""
 HOME_S = 7_200
 """Seconds of home time at each end of the day."""
-SLOT_S = 3_600
-"""Seconds of a slot of the contest's generator."""
 FIXED_SEED = 0
 """Of what is only learned: paths between observed places, and the pace. What people do has its own seed."""
 PACED_BY = (2_048, 2)
