@@ -15,7 +15,6 @@ from tracearena.pages.html import BLUE, COLOURS, GREY, MARKERS, ORANGE, VERMILIO
 
 Figure = dict[str, Any]
 _T = texts.TABLE
-_LEGEND = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 
 def draw_finding_curves(found: SinglingOut) -> tuple[Figure, Table]:
@@ -189,8 +188,7 @@ def draw_changes(
     data = []
     for at, (word, colour) in enumerate(((texts.LINES["before"], VERMILION), (texts.LINES["after"], BLUE))):
         known = [(one[0], share) for one in measures if (share := one[1:][at]) is not None]
-        shares = [share for _, share in known]
-        values = [share.value for share in shares]
+        shares, values = [share for _, share in known], [share.value for _, share in known]
         data.append(_draw_bars([name for name, _ in known], values, colour, name=word, shares=shares))
     layout = {
         "height": 140 + 56 * len(names),
@@ -273,7 +271,7 @@ def _build_layout(x: str, y: str, *, guess: float) -> Figure:
     }  # fmt: skip
     return {
         "height": 420,
-        "legend": _LEGEND,
+        "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
         "xaxis": {"title": {"text": x}},
         "yaxis": {"title": {"text": y}, "range": [0, 1.02], "tickformat": ".0%"},
         "shapes": [line],

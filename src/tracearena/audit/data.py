@@ -94,7 +94,17 @@ class AuditData:
         if isinstance(traces, GpsTraces):
             points = traces
             cells = GridCells.of(traces.latitude, traces.longitude, settings.cell_m, settings.most_places)
-            exact, zone = _make_events(traces, cells, settings, timezone, choices)
+            local = build_chosen_local_time(timezone) if isinstance(timezone, str) else timezone
+            local = guess_local_time(traces.latitude, traces.longitude) if local is None else local
+            zone = local.zone or "UTC"
+            interval = round(settings.interval_min * 60)
+            first = int(local_seconds(traces.time_ms[[traces.time_ms.argmin()]], zone)[0]) // DAY_S
+            day = EPOCH + timedelta(days=first)
+            clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
+            choices.append(AuditChoice("local time", zone, str(local)))
+            choices.append(texts.build_cells_choice(cells, settings))
+            choices.append(texts.build_interval_choice(settings))
+            exact = points_to_events(traces, cells, cells.places(), clock, zone)
             kind = "gps"
         else:
             exact = traces
@@ -173,26 +183,6 @@ class AuditData:
         cell, places = self.cell, self.coarse.places
         coarse = released if cell is None else remap_release(released, places, cell)
         return AuditRelease(released, coarse, points, at)
-
-
-def _make_events(
-    points: GpsTraces,
-    cells: GridCells,
-    settings: Settings,
-    timezone: str | LocalTime | None,
-    choices: list[AuditChoice],
-) -> tuple[Traces, str]:
-    local = build_chosen_local_time(timezone) if isinstance(timezone, str) else timezone
-    local = guess_local_time(points.latitude, points.longitude) if local is None else local
-    zone = local.zone or "UTC"
-    interval = round(settings.interval_min * 60)
-    first = int(local_seconds(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
-    day = EPOCH + timedelta(days=first)
-    clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
-    choices.append(AuditChoice("local time", zone, str(local)))
-    choices.append(texts.build_cells_choice(cells, settings))
-    choices.append(texts.build_interval_choice(settings))
-    return points_to_events(points, cells, cells.places(), clock, zone), zone
 
 
 # The cut in time: what an attacker knows of people, and what is released of them.

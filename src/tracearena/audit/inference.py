@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tracearena.arena.experiments import zone_circle
 from tracearena.arena.privacy_bounds import Interval, UserLosses
 from tracearena.attacks.privacy_zones import homes_behind_zones
-from tracearena.audit.data import AuditData, AuditRelease, choose_places
+from tracearena.audit.data import AuditData, AuditRelease, Ints, choose_places
 from tracearena.audit.linkability import LinkageTask
-from tracearena.audit.observations import Ints, Spots, find_point_spots, find_usual_spots
+from tracearena.audit.observations import Spots, find_point_spots, find_usual_spots
 from tracearena.audit.settings import Proportion, Ranked, Record, Settings
 from tracearena.engine import child_seed, generator
 from tracearena.obfuscation import TrimEnds, Zones

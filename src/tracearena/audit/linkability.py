@@ -16,8 +16,8 @@ from tracearena.arena.pseudonyms import random_order
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN
 from tracearena.attacks.linking import Linker
 from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
-from tracearena.audit.data import AuditData, AuditRelease, drop_unvisited
-from tracearena.audit.observations import Ints, find_usual_spots, select_day_points
+from tracearena.audit.data import AuditData, AuditRelease, Ints, drop_unvisited
+from tracearena.audit.observations import find_usual_spots, select_day_points
 from tracearena.audit.settings import Proportion, Ranked, Record, Settings
 from tracearena.audit.singling_out import sample_people
 from tracearena.engine import child_seed

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import AuditData, AuditRelease
+from tracearena.audit.data import AuditData, AuditRelease, Floats, Ints
 from tracearena.audit.settings import Record
 from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, Traces
@@ -21,9 +21,6 @@ from tracearena.traces.time import local_seconds as local_seconds_of
 
 _NIGHTS = 0.5
 """Share of the people who must have events at night; otherwise a day's first and last hour stand for it."""
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Sightings(NamedTuple):

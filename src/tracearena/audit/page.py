@@ -39,7 +39,6 @@ from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
 from tracearena.traces import Places
 
 _T = texts.TABLE
-_FEWEST_MATCHES = 10
 _WIDE_PX = 320
 
 
@@ -123,7 +122,15 @@ def audit_page(
                 page.figure(place_map(places, week.events, what="events", height=420), caption)
             else:
                 page.text(caption)
-    _add_choices(page, audit)
+    said = texts.CHOSEN
+    page.heading(said["heading"])
+    page.text(said["lead"])
+    rows = [[one.name, one.value, one.reason] for one in audit.choices]
+    page.table([_T["what"], _T["value"], _T["reason"]], rows)
+    digests = {texts.SEED: str(audit.seed), texts.DIGEST: audit.file.sha256}
+    if audit.release is not None:
+        digests[texts.RELEASE_DIGEST] = audit.release.sha256
+    page.html_part(_format_definitions(digests, code=True))
     page.heading(texts.LIMITS_HEADING)
     page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in texts.LIMITS) + "</ul>")
     page.heading(texts.GLOSSARY_HEADING)
@@ -235,7 +242,7 @@ def _add_linkability(page: Page, found: Linkability, audit: Audit) -> None:
         figure, table = charts.draw_evidence(found)
         page.figure(figure, said["evidence"], table=table, name="evidence", least_width_px=_WIDE_PX)
     for least, share in found.sure.items():
-        if share.people >= _FEWEST_MATCHES:
+        if share.people >= 10:
             page.text(fill_sentence(said["sure"], share, least=least))
     failed = [[one.attack, one.error] for one in found.attacks if one.error is not None]
     if failed:
@@ -307,19 +314,6 @@ def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | N
             found |= {} if behind is None else {said["zones"]: behind.found}
         both.append(found)
     return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
-
-
-def _add_choices(page: Page, audit: Audit) -> None:
-    said = texts.CHOSEN
-    page.heading(said["heading"])
-    page.text(said["lead"])
-    page.table(
-        [_T["what"], _T["value"], _T["reason"]], [[one.name, one.value, one.reason] for one in audit.choices]
-    )
-    facts = {texts.SEED: str(audit.seed), texts.DIGEST: audit.file.sha256}
-    if audit.release is not None:
-        facts[texts.RELEASE_DIGEST] = audit.release.sha256
-    page.html_part(_format_definitions(facts, code=True))
 
 
 def _format_definitions(terms: Mapping[str, str], *, code: bool = False) -> str:

@@ -18,7 +18,6 @@ from tracearena.audit.data import AuditData, AuditRelease
 from tracearena.audit.inference import get_mechanism_circle, infer_key_places
 from tracearena.audit.linkability import (
     LINKER,
-    LinkageTask,
     build_linkage_task,
     find_by_attacks,
     find_by_linker,
@@ -389,7 +388,19 @@ def attack_candidate(
             elif len(cut.known.places) <= MOST_PLACES and cut.points is None:
                 tries += find_by_linker(cut, seed, defence, alone=True).tries
         trial = _with_strongest(one.trial, tries, settings)
-        return _with_limits(trial, one, cut, settings, chance)
+        if defence is None:
+            return trial
+        # What else the release gives away, by its own limits.
+        few = replace(settings, draws=min(settings.draws, _FEWER_DRAWS))
+        seen = find_by_sightings(one.material, one.published, few, child_seed(chance, _SIGHTINGS))
+        found = infer_key_places(one.material, one.published, cut, settings, get_mechanism_circle(defence))
+        pairs = zip(("home", "work", "zones"), found, strict=True)
+        places = [(name, place.found) for name, place in pairs if place is not None]
+        more = (
+            rate_question("singling_out", [("found", seen)], settings.singling_out),
+            rate_question("inference", places, settings.inference),
+        )
+        return replace(trial, lights=(*trial.lights, *more))
     except TracearenaError as error:
         return replace(one.trial, error=" ".join(str(error).split()))
 
@@ -405,24 +416,6 @@ def _with_strongest(trial: DefenceTrial, tries: Sequence[Any], settings: Setting
     risk = best.linked.first
     judged = rate_question("linkability", [("linked", risk)], settings.found_again)
     return replace(trial, risk=risk, attack=best.linked.attack, lights=(judged,))
-
-
-def _with_limits(
-    trial: DefenceTrial, one: Candidate, cut: LinkageTask, settings: Settings, chance: np.random.SeedSequence
-) -> DefenceTrial:
-    """Judge what else a release gives away, by its own limits."""
-    if isinstance(one.defence, Synthesizer):
-        return trial
-    few = replace(settings, draws=min(settings.draws, _FEWER_DRAWS))
-    seen = find_by_sightings(one.material, one.published, few, child_seed(chance, _SIGHTINGS))
-    told = infer_key_places(one.material, one.published, cut, settings, get_mechanism_circle(one.defence))
-    names = ("home", "work", "zones")
-    places = [(name, place.found) for name, place in zip(names, told, strict=True) if place is not None]
-    more = (
-        rate_question("singling_out", [("found", seen)], settings.singling_out),
-        rate_question("inference", places, settings.inference),
-    )
-    return replace(trial, lights=(*trial.lights, *more))
 
 
 def with_membership(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import AuditData, AuditRelease
-from tracearena.audit.observations import Floats, Ints, Sightings, find_key_spots
+from tracearena.audit.data import AuditData, AuditRelease, Floats, Ints
+from tracearena.audit.observations import Sightings, find_key_spots
 from tracearena.audit.settings import Proportion, Record, Settings
 from tracearena.engine import child_seed, generator, run_blocks, stream
 from tracearena.traces._arrays import mark_run_starts, unique_values

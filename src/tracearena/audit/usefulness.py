@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import AuditData, AuditRelease, choose_places
+from tracearena.audit.data import AuditData, AuditRelease, Floats, choose_places
 from tracearena.audit.settings import Record
 from tracearena.engine import child_seed, generator
 from tracearena.metrics.applications.networks import share_served
@@ -21,8 +21,6 @@ from tracearena.traces.geodesy import earth_centred
 HOTSPOTS = 0.1
 """Share of the visited places that count as hotspots."""
 _DRAW, _HALVES = range(2)
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

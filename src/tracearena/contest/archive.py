@@ -49,7 +49,6 @@ _KEPT_BACK = (f"{JUDGE}/{SCORE_CACHE}", f"{JUDGE}/{MANIFEST}")
 """Scores that would be believed and not found again, and seeds that would give originals away."""
 _HANDED_IN = "anotraces"
 _EVERY_DATE = (1980, 1, 1, 0, 0, 0)
-_MOST_JSON = 2**26
 _MOST_FILES = 100_000
 
 
@@ -177,7 +176,7 @@ def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
 def read_json(path: Path) -> Any:
     """Read JSON that somebody else wrote."""
     try:
-        return json.loads(read_bytes(path, max_bytes=_MOST_JSON).decode(), parse_constant=_reject_constant)
+        return json.loads(read_bytes(path, max_bytes=2**26).decode(), parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
         raise FileError.whole(path, f"is not JSON: {error}", "not-json") from None
 

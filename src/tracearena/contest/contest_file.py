@@ -47,7 +47,6 @@ from tracearena.traces import Traces
 NAME = "contest.toml"
 PSEUDONYMISED = "000"
 """The number of the pseudonymised team."""
-_MOST_BYTES = 2**20
 _TABLES = ("rules", "schedule", "names", "extra_time", "data")
 _NUMBER = re.compile(r"[0-9]{3}", re.ASCII)
 _LONGEST_NAME = 60
@@ -136,7 +135,7 @@ def read_contest_file(path: str | PathLike[str], *, to_make: bool = False) -> Co
     """
     file = Path(path)
     try:
-        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig")
+        text = read_bytes(path, max_bytes=2**20).decode("utf-8-sig")
         found = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileError.whole(file, f"is not TOML: {error}", "not-toml") from None
@@ -364,8 +363,6 @@ class DataSource:
 
 # People of the embedded city, from whom virtual users are learned.
 
-RESIDENTS = 1_000
-
 
 def simulate_residents(days: int, *, seed: SeedLike) -> Traces:
     """Return days in the lives of a thousand people of the city.
@@ -373,7 +370,7 @@ def simulate_residents(days: int, *, seed: SeedLike) -> Traces:
     >>> simulate_residents(1, seed=1).n_users
     1000
     """
-    return simulate(users=RESIDENTS, days=days, seed=seed)
+    return simulate(users=1_000, days=days, seed=seed)
 
 
 @dataclass(frozen=True)

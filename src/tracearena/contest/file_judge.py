@@ -413,17 +413,13 @@ def is_release(obfuscated: ObfuscatedTraces, public: ObfuscatedTraces, table: Id
         return False
     order = np.searchsorted(obfuscated.user_ids, table.user_ids)
     named = obfuscated.take_users(order).with_user_ids(table.pseudonyms)
-    return named.has_rows_of(public) and _same_cells(named, public)
-
-
-def _same_cells(one: ObfuscatedTraces, other: ObfuscatedTraces) -> bool:
-    """Whether every event lists the same places, however the sets are numbered."""
-    if not np.array_equal(one.is_set, other.is_set):
+    if not named.has_rows_of(public) or not np.array_equal(named.is_set, public.is_set):
         return False
-    single = ~one.is_set
-    if not np.array_equal(one.codes[single], other.codes[single]):
+    single = ~named.is_set
+    if not np.array_equal(named.codes[single], public.codes[single]):
         return False
-    pairs = [traces.pairs() for traces in (one, other)]
+    # Every event must list the same places, however the sets are numbered.
+    pairs = [traces.pairs() for traces in (named, public)]
     listed = [np.lexsort((pair.place, pair.event)) for pair in pairs]
     return all(
         np.array_equal(getattr(pairs[0], name)[listed[0]], getattr(pairs[1], name)[listed[1]])

@@ -53,7 +53,6 @@ from tracearena.io.pwscup import PwsName
 from tracearena.traces import Traces
 
 _AGAIN = ".again"
-_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _AUDIT_LOG = f"{RESULTS}/{AUDIT_LOG}"
 
 
@@ -116,7 +115,7 @@ def verify_archive(path: str | PathLike[str], *, key: str | None = None) -> Veri
         The contest's public key, 64 hexadecimal digits, as its rules page shows it. Without it the archive
         may be signed by anybody.
     """
-    if key is not None and not _KEY.fullmatch(key):
+    if key is not None and not re.fullmatch("[0-9a-f]{64}", key):
         raise ParameterError.of("key", key, "64 hexadecimal digits in lower case")
     with read_archive(path) as archive:
         return _ArchiveCheck(archive, Completeness(archive, key)).run()
