@@ -346,12 +346,10 @@ def find_categories(places: Places) -> dict[str, NDArray[np.bool_]]:
 
 # Homes behind privacy zones: a release without the points near them still shows where trips stop.
 
-_SAME_M = 1.0
 _ENOUGH = 0.99
 """Share of the released points that must be the original's own, for a release that only leaves out points."""
 _LEAST_M = 50.0
 """Homes with a released point nearer than this are behind no zone."""
-_FEWEST = 3
 
 
 class Circle(NamedTuple):
@@ -395,7 +393,7 @@ def detect_circle(
         for user in np.flatnonzero(homes.has_position & (at >= 0))
         if len(own := np.arange(released.offsets[at[user]], released.offsets[at[user] + 1]))
     ]
-    if len(nearest) < _FEWEST or np.median(nearest) < _LEAST_M:
+    if len(nearest) < 3 or np.median(nearest) < _LEAST_M:
         return None
     return Circle(float(np.median(nearest)), 0.0, True)
 
@@ -422,4 +420,4 @@ def _is_part(original: GpsTraces, released: GpsTraces, at: NDArray[np.int64]) ->
     apart = distance_m(
         original.latitude[found], original.longitude[found], released.latitude, released.longitude
     )
-    return bool(((mine[found] == theirs) & (apart <= _SAME_M)).mean() >= _ENOUGH)
+    return bool(((mine[found] == theirs) & (apart <= 1.0)).mean() >= _ENOUGH)

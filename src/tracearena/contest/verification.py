@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -54,6 +54,7 @@ from tracearena.traces import Traces
 
 _AGAIN = ".again"
 _AUDIT_LOG = f"{RESULTS}/{AUDIT_LOG}"
+_ResultScores: TypeAlias = tuple[dict[Target, float], dict[tuple[str, Target], float]]
 
 
 @dataclass(frozen=True)
@@ -161,16 +162,16 @@ class _ArchiveCheck:
                     broken = find_broken_log_entry(entries)
                     if broken is not None:
                         where = f"{_AUDIT_LOG}, entry {broken + 1}"
-                        self._report(
-                            "audit log", where, "an entry that follows from the one before", "another"
-                        )
+                        expected = "an entry that follows from the one before"
+                        self._report("audit log", where, expected, "another")
                     self.checked["log entries"] = len(entries)
         with self._record_errors(contest_file.NAME):
             intake = read_submissions(self.folder, self.folder / contest_file.NAME, originals=False)
             # Scores that need missing originals are those of the results.
-            desk = BlindJudge(intake, {}, {})
+            scores: _ResultScores = {}, {}
             with self._record_errors(f"{RESULTS}/{BOARD}"):
-                desk = BlindJudge(intake, *_read_result_scores(self.folder / RESULTS / BOARD))
+                scores = _read_result_scores(self.folder / RESULTS / BOARD)
+            desk = BlindJudge(intake, *scores)
             truths = [GroundTruth(desk, target) for target in intake.targets()]
             released = [truth for truth in truths if truth.is_released]
             self._check_commitments(released)
@@ -287,7 +288,7 @@ class _ArchiveCheck:
             self._report("unreadable", file, "what the judge can read", str(error).replace(inside, ""))
 
 
-def _read_result_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str, Target], float]]:
+def _read_result_scores(path: Path) -> _ResultScores:
     """Return the utilities and the scores of trace inference that the results say."""
     board = read_json(path)
     try:
