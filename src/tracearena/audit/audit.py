@@ -143,13 +143,13 @@ def assess_in_stages(
     if mechanism is not None and (given is None or synthetic):
         raise ParameterError("mechanism says what made a release of real people; there is none")
     defence = catalogue.create(mechanism, DEFENCES) if isinstance(mechanism, str) else mechanism
+    facts = None
+    if given is not None:
+        name = released if release_source is None else release_source
+        facts = collect_facts(given, material.kind, name, material.zone)
     audit = Audit(
         file=collect_facts(original, material.kind, traces if source is None else source, material.zone),
-        release=None
-        if given is None
-        else collect_facts(
-            given, material.kind, released if release_source is None else release_source, material.zone
-        ),
+        release=facts,
         before=Risks(),
         after=None,
         synthetic=None,
@@ -169,7 +169,8 @@ def assess_in_stages(
     everybody, everything = material, published
     as_it_is = file if on_cells else material
     if people is not None:
-        audit = replace(audit, choices=(*_drop_people_choice(audit.choices), build_proof_choice(len(people))))
+        choices = (one for one in audit.choices if one.name != PEOPLE_TRIED)
+        audit = replace(audit, choices=(*choices, build_proof_choice(len(people))))
         material, as_it_is = material.take_people(people), as_it_is.take_people(people)
         published = None if published is None else replace(published, at=published.at[people])
     if published is not None:
@@ -194,15 +195,15 @@ def assess_in_stages(
             audit = replace(audit, after=stage)
             yield audit
     if synthetic:
-        audit, everything = _add_synthetic(audit, material, given, others, measured, root)
+        # Compared with the original at the cells for heavy attacks.
+        made = _align_places(material, given)
+        outside = None if others is None else _align_places(material, load_traces(others))
+        found = assess_synthetic(material.coarse, made, outside, measured, child_seed(root, _SYNTHETIC))
+        audit, events = replace(audit, synthetic=found), ObfuscatedTraces.from_traces(made)
+        everything = AuditRelease(events, events, None, np.full(material.exact.n_users, -1))
     useful = assess_usefulness(file, everybody, everything, child_seed(root, _USING))
     steps.done()
     yield replace(audit, usefulness=useful, complete=True)
-
-
-def _drop_people_choice(choices: Sequence[AuditChoice]) -> list[AuditChoice]:
-    """Return what was chosen but for the number of people."""
-    return [one for one in choices if one.name != PEOPLE_TRIED]
 
 
 class AttackerKnowledge(NamedTuple):
@@ -239,7 +240,7 @@ class AttackerKnowledge(NamedTuple):
 
 
 class _StepCounter:
-    """Counts what is done, for whoever shows progress."""
+    """Counts the steps that are done, and reports progress."""
 
     def __init__(self, rounds: int) -> None:
         self._total = rounds * (2 + len(catalogue.names("reidentification"))) + 1
@@ -278,24 +279,6 @@ def _assess_risks(
     inferred = infer(material, published, cut, ranked, settings, child_seed(root, _INFERRING), known.circle)
     steps.done()
     yield replace(risks, inference=inferred)
-
-
-def _add_synthetic(
-    audit: Audit,
-    material: AuditData,
-    given: Any,
-    others: Any,
-    settings: Settings,
-    root: np.random.SeedSequence,
-) -> tuple[Audit, AuditRelease]:
-    """Compare with the original at the cells for heavy attacks."""
-    made = _align_places(material, given)
-    strangers = None if others is None else _align_places(material, load_traces(others))
-    found = assess_synthetic(material.coarse, made, strangers, settings, child_seed(root, _SYNTHETIC))
-    released = ObfuscatedTraces.from_traces(made)
-    return replace(audit, synthetic=found), AuditRelease(
-        released, released, None, np.full(material.exact.n_users, -1)
-    )
 
 
 def _align_places(material: AuditData, given: Any) -> Traces:

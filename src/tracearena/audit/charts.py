@@ -15,7 +15,6 @@ from tracearena.pages.html import BLUE, COLOURS, GREY, MARKERS, ORANGE, VERMILIO
 
 Figure = dict[str, Any]
 _T = texts.TABLE
-_LEGEND = {"orientation": "h", "y": -0.25, "yanchor": "top"}
 
 
 def draw_finding_curves(found: SinglingOut) -> tuple[Figure, Table]:
@@ -33,9 +32,7 @@ def draw_finding_curves(found: SinglingOut) -> tuple[Figure, Table]:
     ]
     chance = next(iter(found.found.values())).chance if found.found else 0.0
     layout = _build_layout(texts.AXES["points"], texts.AXES["share"], guess=chance)
-    rows = [
-        [name, k, *_list_numbers(share)] for name, shares in lines for k, share in shares.items()
-    ]  # fmt: skip
+    rows = [[name, k, *_list_numbers(share)] for name, shares in lines for k, share in shares.items()]
     return {"data": data, "layout": layout}, ([_T["what"], _T["points"], *_SHARE_COLUMNS], rows)
 
 
@@ -125,17 +122,11 @@ def draw_attacks(found: Linkability) -> tuple[Figure, Table]:
     layout = {
         "height": 160 + 34 * len(names),
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
-        "xaxis": {
-            "title": {"text": texts.AXES["found_safe"]},
-            "range": [-0.01, 1.01],
-            "tickformat": ".0%",
-        },
+        "xaxis": {"title": {"text": texts.AXES["found_safe"]}, "range": [-0.01, 1.01], "tickformat": ".0%"},
         "yaxis": {"type": "category", "categoryorder": "array", "categoryarray": names},
         "shapes": [] if first is None else [_mark_chance(first.chance)],
     }
-    rows = [
-        [one.attack, top, *_list_numbers(share)] for one in listed for top, share in one.top.items()
-    ]  # fmt: skip
+    rows = [[one.attack, top, *_list_numbers(share)] for one in listed for top, share in one.top.items()]
     return {"data": data, "layout": layout}, ([_T["attack"], "among", *_SHARE_COLUMNS], rows)
 
 
@@ -143,23 +134,11 @@ def draw_evidence(found: Linkability) -> tuple[Figure, Table]:
     """Draw what the linker finds by each group of evidence alone."""
     names = list(found.evidence)
     shares = list(found.evidence.values())
-    data = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [share.value for share in shares],
-        "y": names,
-        "error_x": _build_error_bars(shares),
-        "marker": {"color": BLUE},
-        "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
-    }
+    data = _draw_bars(names, [share.value for share in shares], BLUE, shares=shares)
     layout = {
         "height": 120 + 26 * len(names),
         "showlegend": False,
-        "xaxis": {
-            "title": {"text": texts.AXES["found_safe"]},
-            "range": [0, 1.01],
-            "tickformat": ".0%",
-        },
+        "xaxis": {"title": {"text": texts.AXES["found_safe"]}, "range": [0, 1.01], "tickformat": ".0%"},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
         "shapes": [_mark_chance(shares[0].chance)],
     }
@@ -181,23 +160,12 @@ def draw_reference_days(found: Linkability) -> tuple[Figure, Table]:
 
 
 def draw_tasks(found: Usefulness) -> tuple[Figure, Table]:
-    """Draw how much of every task is kept, beside two halves of the people."""
+    """Draw how much of every task is kept, next to two halves of the people."""
     names = [texts.TASKS[task.name][0] for task in found.tasks]
     parts = [(texts.LINES["halves"], [task.halves for task in found.tasks], GREY)]
     if found.kept is not None:
         parts.insert(0, (texts.LINES["release"], [task.kept for task in found.tasks], BLUE))
-    data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": name,
-            "x": values,
-            "y": names,
-            "marker": {"color": colour},
-            "hovertemplate": "%{y}: %{x:.2f}<extra></extra>",
-        }
-        for name, values, colour in parts
-    ]
+    data = [_draw_bars(names, values, colour, name=name, number=".2f") for name, values, colour in parts]
     layout = {
         "height": 360,
         "barmode": "group",
@@ -205,15 +173,8 @@ def draw_tasks(found: Usefulness) -> tuple[Figure, Table]:
         "yaxis": {"type": "category", "autorange": "reversed"},
     }
     rows = [
-        [
-            texts.TASKS[task.name][0],
-            task.kept,
-            task.halves,
-            task.before,
-            task.after,
-            texts.TASKS[task.name][1],
-        ]
-        for task in found.tasks
+        [name, task.kept, task.halves, task.before, task.after, texts.TASKS[task.name][1]]
+        for name, task in zip(names, found.tasks, strict=True)
     ]
     columns = [_T[name] for name in ("task", "kept", "halves", "before", "after", "unit")]
     return {"data": data, "layout": layout}, (columns, rows)
@@ -225,23 +186,10 @@ def draw_changes(
     """Draw what attacks find before and after."""
     names = [name for name, _, _ in measures]
     data = []
-    both = [(name, before) for name, before, _ in measures], [(name, after) for name, _, after in measures]
-    for shares, word, colour in zip(
-        both, (texts.LINES["before"], texts.LINES["after"]), (VERMILION, BLUE), strict=True
-    ):
-        known = [(name, share) for name, share in shares if share is not None]
-        data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": word,
-                "x": [share.value for _, share in known],
-                "y": [name for name, _ in known],
-                "error_x": _build_error_bars([share for _, share in known]),
-                "marker": {"color": colour},
-                "hovertemplate": "%{y}: %{x:.1%}<extra></extra>",
-            }
-        )
+    for at, (word, colour) in enumerate(((texts.LINES["before"], VERMILION), (texts.LINES["after"], BLUE))):
+        known = [(one[0], share) for one in measures if (share := one[1:][at]) is not None]
+        shares, values = [share for _, share in known], [share.value for _, share in known]
+        data.append(_draw_bars([name for name, _ in known], values, colour, name=word, shares=shares))
     layout = {
         "height": 140 + 56 * len(names),
         "barmode": "group",
@@ -278,6 +226,27 @@ def _draw_line(name: str, x: Sequence[Any], shares: Sequence[Proportion], colour
     }
 
 
+def _draw_bars(
+    names: Sequence[str],
+    values: Sequence[float | None],
+    colour: str,
+    *,
+    name: str | None = None,
+    shares: Sequence[Proportion] | None = None,
+    number: str = ".1%",
+) -> Figure:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        **({} if name is None else {"name": name}),
+        "x": values,
+        "y": names,
+        **({} if shares is None else {"error_x": _build_error_bars(shares)}),
+        "marker": {"color": colour},
+        "hovertemplate": f"%{{y}}: %{{x:{number}}}<extra></extra>",
+    }
+
+
 def _build_error_bars(shares: Sequence[Proportion]) -> Mapping[str, Any]:
     return {
         "type": "data",
@@ -302,7 +271,7 @@ def _build_layout(x: str, y: str, *, guess: float) -> Figure:
     }  # fmt: skip
     return {
         "height": 420,
-        "legend": _LEGEND,
+        "legend": {"orientation": "h", "y": -0.25, "yanchor": "top"},
         "xaxis": {"title": {"text": x}},
         "yaxis": {"title": {"text": y}, "range": [0, 1.02], "tickformat": ".0%"},
         "shapes": [line],

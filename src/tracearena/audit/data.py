@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class AuditData:
     Attributes
     ----------
     kind
-        A key of `words.KINDS`.
+        A key of `texts.KINDS`.
     exact, coarse
         Events at the file's places (GPS points: at cells), and at the cells for the
         attacks that weigh all evidence; the same where places are few.
@@ -94,11 +94,22 @@ class AuditData:
         if isinstance(traces, GpsTraces):
             points = traces
             cells = GridCells.of(traces.latitude, traces.longitude, settings.cell_m, settings.most_places)
-            exact, zone = _make_events(traces, cells, settings, timezone, choices)
+            local = build_chosen_local_time(timezone) if isinstance(timezone, str) else timezone
+            local = guess_local_time(traces.latitude, traces.longitude) if local is None else local
+            zone = local.zone or "UTC"
+            interval = round(settings.interval_min * 60)
+            first = int(local_seconds(traces.time_ms[[traces.time_ms.argmin()]], zone)[0]) // DAY_S
+            day = EPOCH + timedelta(days=first)
+            clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
+            choices.append(AuditChoice("local time", zone, str(local)))
+            choices.append(texts.build_cells_choice(cells, settings))
+            choices.append(texts.build_interval_choice(settings))
+            exact = points_to_events(traces, cells, cells.places(), clock, zone)
             kind = "gps"
         else:
             exact = traces
-            kind = "regular" if traces.is_regular and _is_dense(traces) else "check-ins"
+            is_dense = traces.n_events >= 0.5 * traces.n_users * traces.n_instants
+            kind = "regular" if traces.is_regular and is_dense else "check-ins"
         coarse, cell = exact, None
         if len(exact.places) > settings.most_places:
             everywhere = exact.places.latitude[exact.place_index], exact.places.longitude[exact.place_index]
@@ -119,7 +130,11 @@ class AuditData:
 
     def release(self, released: AnyTraces, id_table: IdTable | None = None) -> tuple[AuditData, AuditRelease]:
         """Put what is released on the ground of the original; both may get further places."""
-        released = _with_true_ids(released, id_table)
+        if id_table is not None:
+            at = find_positions(released.user_ids, id_table.pseudonyms)
+            if (at < 0).any():
+                raise DataError("the id table does not name every released user")
+            released = released.with_user_ids(id_table.user_ids[at])
         if isinstance(released, GpsTraces):
             made = self.on_cells(released)
             return self, self._build_release(ObfuscatedTraces.from_traces(made), released)
@@ -128,7 +143,15 @@ class AuditData:
         if isinstance(released, Traces):
             released = ObfuscatedTraces.from_traces(released)
         exact, released = align_tables(self.exact, released)
-        mine = self if exact is self.exact else self._with_places(exact)
+        if exact is self.exact:
+            return self, self._build_release(released, None)
+        coarse, cell = exact, None
+        if self.cell is not None and self.cells is not None:
+            places, cell = build_coarse_places(exact.places, self.cells)
+            coarse = exact.onto(places, cell)
+        shift = exact.span[0] - self.exact.span[0]
+        cut = self.cut._replace(instant=self.cut.instant + shift)
+        mine = replace(self, exact=exact, coarse=coarse, cell=cell, cut=cut)
         return mine, mine._build_release(released, None)
 
     def with_coarse_places(self) -> AuditData:
@@ -153,61 +176,16 @@ class AuditData:
             raise DataError("the release has GPS points and the original events at places")
         return points_to_events(points, self.cells, self.exact.places, self.exact.clock, self.zone or "UTC")
 
-    def _with_places(self, exact: Traces) -> AuditData:
-        """Return the same with events at more places."""
-        coarse, cell = exact, None
-        if self.cell is not None and self.cells is not None:
-            places, cell = build_coarse_places(exact.places, self.cells)
-            coarse = exact.onto(places, cell)
-        shift = exact.span[0] - self.exact.span[0]
-        cut = self.cut._replace(instant=self.cut.instant + shift)
-        return replace(self, exact=exact, coarse=coarse, cell=cell, cut=cut)
-
     def _build_release(self, released: ObfuscatedTraces, points: GpsTraces | None) -> AuditRelease:
         at = find_positions(self.exact.user_ids, released.user_ids)
         if at.max(initial=-1) < 0:
             raise DataError(texts.NOBODY_KNOWN)
-        coarse = released
-        if self.cell is not None:
-            coarse = remap_release(released, self.coarse.places, self.cell)
+        cell, places = self.cell, self.coarse.places
+        coarse = released if cell is None else remap_release(released, places, cell)
         return AuditRelease(released, coarse, points, at)
 
 
-def _is_dense(traces: Traces) -> bool:
-    return traces.n_events >= 0.5 * traces.n_users * traces.n_instants
-
-
-def _make_events(
-    points: GpsTraces,
-    cells: GridCells,
-    settings: Settings,
-    timezone: str | LocalTime | None,
-    choices: list[AuditChoice],
-) -> tuple[Traces, str]:
-    local = build_chosen_local_time(timezone) if isinstance(timezone, str) else timezone
-    local = guess_local_time(points.latitude, points.longitude) if local is None else local
-    zone = local.zone or "UTC"
-    interval = round(settings.interval_min * 60)
-    first = int(local_seconds(points.time_ms[[points.time_ms.argmin()]], zone)[0]) // DAY_S
-    day = EPOCH + timedelta(days=first)
-    clock = Clock(instants_per_day=DAY_S // interval, interval_s=interval, first_day=day)
-    choices.append(AuditChoice("local time", zone, str(local)))
-    choices.append(texts.build_cells_choice(cells, settings))
-    choices.append(texts.build_interval_choice(settings))
-    return points_to_events(points, cells, cells.places(), clock, zone), zone
-
-
-def _with_true_ids(released: Any, id_table: IdTable | None) -> Any:
-    if id_table is None:
-        return released
-    at = find_positions(released.user_ids, id_table.pseudonyms)
-    if (at < 0).any():
-        raise DataError("the id table does not name every released user")
-    return released.with_user_ids(id_table.user_ids[at])
-
-
-# The file cut in two by time: what an attacker knows of people, and what is released of them.
-
+# The cut in time: what an attacker knows of people, and what is released of them.
 
 _ENOUGH = 0.8
 """Share of the people with two days that a common date must leave on both sides, …"""
@@ -262,52 +240,29 @@ def choose_cut(traces: Traces) -> Cut:
     by_days = len(unique_values(traces.clock.day_of(traces.instants))) > 1
     length = traces.clock.instants_per_day if by_days else 1
     unit = traces.instants.astype(np.int64) // length
-    users, units = _find_distinct(traces.user_index, unit)
+    fresh = mark_run_starts(traces.user_index, unit)
+    users, units = traces.user_index[fresh].astype(np.int64), unit[fresh]
     offsets = np.searchsorted(users, np.arange(traces.n_users + 1))
     several = np.diff(offsets) > 1
-    common = _choose_common_cut(units, offsets, several)
-    first, last = _find_ends(units, offsets)
+    first, last = np.zeros((2, traces.n_users), np.int64)
+    if len(units):
+        first = units[np.minimum(offsets[:-1], len(units) - 1)]
+        last = units[np.maximum(offsets[1:] - 1, 0)]
+    # The unit that leaves the most people on both sides; of equals the nearest to the middle.
+    common = int(units.min(initial=0))
+    if several.any():
+        common = find_best_cut(first[several], last[several], float(np.median(units)))
     divided = several & (first < common) & (common <= last)
     if divided.sum() >= min(_ENOUGH * several.sum(), _MANY):
-        label = _format_date(traces, common) if by_days else ""
+        label, day = "", traces.clock.first_day
+        if by_days:
+            label = f"the begin of day {common + 1}" if day is None else f"{day + timedelta(common):%Y-%m-%d}"
         return Cut(np.full(traces.n_users, common * length), divided, True, by_days, label)
     middle = np.minimum(offsets[:-1] + (np.diff(offsets) + 1) // 2, max(len(units) - 1, 0))
     return Cut(units[middle] * length, several, False, by_days)
 
 
-def _format_date(traces: Traces, day: int) -> str:
-    """Say which day of the clock is meant."""
-    first = traces.clock.first_day
-    return f"the begin of day {day + 1}" if first is None else f"{first + timedelta(days=day):%Y-%m-%d}"
-
-
-def _find_distinct(users: NDArray[np.int32], unit: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Return who has events in which units, each once; events lie in this order."""
-    fresh = mark_run_starts(users, unit)
-    return users[fresh].astype(np.int64), unit[fresh]
-
-
-def _find_ends(units: NDArray[np.int64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    if not len(units):
-        nothing = np.zeros(len(offsets) - 1, np.int64)
-        return nothing, nothing
-    first = units[np.minimum(offsets[:-1], len(units) - 1)]
-    last = units[np.maximum(offsets[1:] - 1, 0)]
-    return first, last
-
-
-def _choose_common_cut(
-    units: NDArray[np.int64], offsets: NDArray[np.int64], several: NDArray[np.bool_]
-) -> int:
-    """Return the unit that leaves the most people on both sides; of equals the nearest to the middle."""
-    if not several.any():
-        return int(units.min(initial=0))
-    first, last = _find_ends(units, offsets)
-    return find_best_cut(first[several], last[several], float(np.median(units)))
-
-
-# Cells where people are: squares of a world-wide grid, of which the most visited are places.
-
+# Cells of a world-wide grid, of which the most visited are places.
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

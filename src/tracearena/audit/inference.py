@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracearena.arena.experiments import zone_circle
 from tracearena.arena.privacy_bounds import Interval, UserLosses
 from tracearena.attacks.privacy_zones import homes_behind_zones
-from tracearena.audit.data import AuditData, AuditRelease, choose_places
+from tracearena.audit.data import AuditData, AuditRelease, Ints, choose_places
 from tracearena.audit.linkability import LinkageTask
 from tracearena.audit.observations import Spots, find_point_spots, find_usual_spots
 from tracearena.audit.settings import Proportion, Ranked, Record, Settings
@@ -48,7 +48,7 @@ class SensitiveVisits(Record):
     Attributes
     ----------
     category
-        A key of `words.CATEGORIES`.
+        A key of `texts.CATEGORIES`.
     places
         Places of the kind.
     learned
@@ -85,7 +85,7 @@ class Inference(Record):
 
     @property
     def share_items(self) -> list[tuple[str, Proportion | None]]:
-        """Everything that is a share of people, by its key of `words.MEASURES`."""
+        """Everything that is a share of people, by its key of `texts.MEASURES`."""
         places = [("home", self.home.found), ("work", self.work.found)]
         if self.behind_zones is not None:
             places.append(("zones", self.behind_zones.found))
@@ -147,6 +147,8 @@ def infer_key_places(
 
 
 def _compare_spots(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
+    from scipy.spatial import KDTree
+
     known = truth.has_position
     both = known & told.has_position
     distance = np.full(len(known), np.inf)
@@ -154,24 +156,20 @@ def _compare_spots(truth: Spots, told: Spots, within_m: float) -> KeyPlace:
         truth.latitude[both], truth.longitude[both], told.latitude[both], told.longitude[both]
     )
     near = distance <= within_m
-    chance = _estimate_chance(truth, told, near, within_m)
+    mine, theirs = (
+        earth_centred(one.latitude[one.has_position], one.longitude[one.has_position])
+        for one in (truth, told)
+    )
+    chance = 0.0
+    if len(mine) >= 2 and len(theirs):
+        # The share of pairs of a person and another's released place that lie together.
+        together = int(KDTree(mine).query_ball_point(theirs, within_m, return_length=True).sum())
+        chance = float((together - int(near.sum())) / (len(mine) * (len(mine) - 1)))
     return KeyPlace(
         found=Proportion.of(near[known], chance),
         error_m=float(np.median(distance[both])) if both.any() else None,
         within_m=within_m,
     )
-
-
-def _estimate_chance(truth: Spots, told: Spots, near: NDArray[np.bool_], within_m: float) -> float:
-    """Return the share of pairs of a person and another's released place that lie together."""
-    from scipy.spatial import KDTree
-
-    mine = earth_centred(truth.latitude[truth.has_position], truth.longitude[truth.has_position])
-    theirs = earth_centred(told.latitude[told.has_position], told.longitude[told.has_position])
-    if len(mine) < 2 or not len(theirs):
-        return 0.0
-    together = int(KDTree(mine).query_ball_point(theirs, within_m, return_length=True).sum())
-    return float((together - int(near.sum())) / (len(mine) * (len(mine) - 1)))
 
 
 def _infer_sensitive_visits(
@@ -201,15 +199,12 @@ def _infer_sensitive_visits(
     return tuple(found)
 
 
-# Whereabouts on a normal day: by the trace that is linked to a person, and by habits alone.
-
+# Whereabouts on a normal day, by the trace that is linked to a person and by her usual places alone.
 
 LIMIT_KM = 2.0
 """An answer this far away is worth nothing, as in s_T."""
 
 _DRAW, _INTERVAL = 10, 11
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -226,7 +221,7 @@ class Whereabouts(Record):
     gain
         How much less the first leaves than the second: what the release adds to habits.
     people, events
-        Of so many people so many events were guessed.
+        How many people and events were guessed.
     """
 
     by_release: Interval
@@ -240,13 +235,25 @@ def infer_whereabouts(
     material: AuditData, cut: LinkageTask, ranked: Ranked, root: np.random.SeedSequence
 ) -> Whereabouts | None:
     """Guess, for every true event of a normal day, where it was."""
-    truth = _select_normal_day(material.cut.later(material.coarse).take_users(cut.users))
+    # A normal day is each person's middle day of those with events.
+    traces = material.cut.later(material.coarse).take_users(cut.users)
+    day = traces.clock.day_of(traces.instants)
+    number = np.cumsum(mark_run_starts(day, traces.user_index))
+    occupied = np.flatnonzero(np.diff(traces.offsets) > 0)
+    middle = np.full(traces.n_users, -1, np.int64)
+    first, last = number[traces.offsets[:-1][occupied]], number[traces.offsets[1:][occupied] - 1]
+    middle[occupied] = (first + last) // 2
+    truth = traces.keep(number == middle[traces.user_index])
     if not len(truth):
         return None
     usual = guess_usual_places(cut.known_coarse, truth)
     told = _guess_from_links(cut, ranked, truth, child_seed(root, _DRAW))
-    answers = {"by_habits": usual, "by_release": np.where(told >= 0, told, usual)}
-    losses = {name: _compute_losses(truth, answer) for name, answer in answers.items()}
+    # What an answer misses of each person, every event for 1 at 2 km or more.
+    losses, events = {}, np.ones(truth.n_events)
+    for name, answer in (("by_habits", usual), ("by_release", np.where(told >= 0, told, usual))):
+        missed = np.minimum(truth.places.distance_km(truth.place_index, answer) / LIMIT_KM, 1)
+        sums = (np.bincount(truth.user_index, one, truth.n_users) for one in (missed, events))
+        losses[name] = UserLosses(*(one.astype(np.float64) for one in sums))
     seed = child_seed(root, _INTERVAL)
     return Whereabouts(
         **{name: one.interval(seed) for name, one in losses.items()},
@@ -254,17 +261,6 @@ def infer_whereabouts(
         people=int((np.diff(truth.offsets) > 0).sum()),
         events=truth.n_events,
     )
-
-
-def _select_normal_day(traces: Traces) -> Traces:
-    """Return each person's middle day of those with events."""
-    day = traces.clock.day_of(traces.instants)
-    number = np.cumsum(mark_run_starts(day, traces.user_index))
-    occupied = np.flatnonzero(np.diff(traces.offsets) > 0)
-    middle = np.full(traces.n_users, -1, np.int64)
-    first, last = number[traces.offsets[:-1][occupied]], number[traces.offsets[1:][occupied] - 1]
-    middle[occupied] = (first + last) // 2
-    return traces.keep(number == middle[traces.user_index])
 
 
 def guess_usual_places(known: Traces, asked: Traces) -> Ints:
@@ -313,18 +309,7 @@ def _guess_from_links(cut: LinkageTask, ranked: Ranked, truth: Traces, seed: np.
     return np.asarray(np.where(keys[at] == wanted, place[said][at], -1))
 
 
-def _compute_losses(truth: Traces, answer: Ints) -> UserLosses:
-    """Return what an answer misses of each person, every event for 1 at 2 km or more."""
-    missed = np.minimum(truth.places.distance_km(truth.place_index, answer) / LIMIT_KM, 1)
-    sums = [
-        np.bincount(truth.user_index, one, truth.n_users).astype(np.float64)
-        for one in (missed, np.ones(truth.n_events))
-    ]
-    return UserLosses(sums[0], sums[1])
-
-
-# Sensitive places by kind: what their category says, or that the file marks them.
-
+# Sensitive places, by their category or because the file marks them.
 
 MARKED = "marked"
 """Places that the file itself marks as sensitive."""
@@ -359,15 +344,12 @@ def find_categories(places: Places) -> dict[str, NDArray[np.bool_]]:
     return found
 
 
-# Homes behind privacy zones: a release without what is near them still shows where trips stop.
+# Homes behind privacy zones: a release without the points near them still shows where trips stop.
 
-
-_SAME_M = 1.0
 _ENOUGH = 0.99
 """Share of the released points that must be the original's own, for a release that only leaves out points."""
 _LEAST_M = 50.0
 """Homes with a released point nearer than this are behind no zone."""
-_FEWEST = 3
 
 
 class Circle(NamedTuple):
@@ -388,9 +370,7 @@ class Circle(NamedTuple):
 
 def get_mechanism_circle(mechanism: object) -> Circle | None:
     """Return the circle of a defence by zones or trimmed ends; None for any other."""
-    if not isinstance(mechanism, Zones | TrimEnds):
-        return None
-    return Circle(*zone_circle(mechanism), False)
+    return Circle(*zone_circle(mechanism), False) if isinstance(mechanism, Zones | TrimEnds) else None
 
 
 def detect_circle(
@@ -413,7 +393,7 @@ def detect_circle(
         for user in np.flatnonzero(homes.has_position & (at >= 0))
         if len(own := np.arange(released.offsets[at[user]], released.offsets[at[user] + 1]))
     ]
-    if len(nearest) < _FEWEST or np.median(nearest) < _LEAST_M:
+    if len(nearest) < 3 or np.median(nearest) < _LEAST_M:
         return None
     return Circle(float(np.median(nearest)), 0.0, True)
 
@@ -440,4 +420,4 @@ def _is_part(original: GpsTraces, released: GpsTraces, at: NDArray[np.int64]) ->
     apart = distance_m(
         original.latitude[found], original.longitude[found], released.latitude, released.longitude
     )
-    return bool(((mine[found] == theirs) & (apart <= _SAME_M)).mean() >= _ENOUGH)
+    return bool(((mine[found] == theirs) & (apart <= 1.0)).mean() >= _ENOUGH)

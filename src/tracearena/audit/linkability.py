@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,8 @@ from tracearena.arena.pseudonyms import random_order
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN
 from tracearena.attacks.linking import Linker
 from tracearena.attacks.linking.evidence import PLACE_GROUPS, TIME_GROUPS
-from tracearena.audit.data import AuditData, AuditRelease, drop_unvisited
-from tracearena.audit.observations import Floats, Ints, Spots, find_usual_spots, select_day_points
+from tracearena.audit.data import AuditData, AuditRelease, Ints, drop_unvisited
+from tracearena.audit.observations import find_usual_spots, select_day_points
 from tracearena.audit.settings import Proportion, Ranked, Record, Settings
 from tracearena.audit.singling_out import sample_people
 from tracearena.engine import child_seed
@@ -40,12 +41,13 @@ ON_PLACES = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R", GUESSING)
 BY_DAYS = "VisitProb-R"
 FEWEST = 2
 _FAR_KM = 20.0
-"""Farther apart is as far as can be: whoever has no such place is as far from everybody."""
+"""Farther apart counts as this far, and so does a person without such a place."""
 
 LINKER = "Link-R"
 SURE_FROM = (0.5, 0.9)
 """Posteriors from which on the linker's matches are counted, to see whether they deserve belief."""
 
+_K = TypeVar("_K")
 _PEOPLE, _SHUFFLE, _EXACT, _COARSE, _LINKER = range(5)
 
 
@@ -90,7 +92,7 @@ class Linkability(Record):
     home_and_work
         The same by the places of nights and working hours alone.
     days
-        Who is found by `BY_DAYS` from so many days of reference.
+        Who is found by `BY_DAYS` from this many days of reference.
     people, left_out
         For how many it was tried; how many have no events on both sides of the cut, or are not released.
     at_least
@@ -150,18 +152,16 @@ def build_linkage_task(
     order = random_order(len(users), child_seed(root, _SHUFFLE))
     numbers = np.arange(len(users)) + 1
 
-    def known(traces: Traces) -> Traces:
+    def take_known(traces: Traces) -> Traces:
         return material.cut.earlier(traces.take_users(users), users).with_user_ids(numbers)
 
-    def seen(released: ObfuscatedTraces) -> ObfuscatedTraces:
-        taken = released.take_users(published.at[users[order]])
-        later = material.cut.later(taken, users[order])
+    def take_seen(released: ObfuscatedTraces) -> ObfuscatedTraces:
+        later = material.cut.later(released.take_users(published.at[users[order]]), users[order])
         return later.with_user_ids(numbers + len(users))
 
-    is_one = material.coarse is material.exact
-    known_exact, seen_exact = known(material.exact), seen(published.exact)
-    known_coarse = known_exact if is_one else known(material.coarse)
-    seen_coarse = seen_exact if published.coarse is published.exact else seen(published.coarse)
+    known_exact, seen_exact = take_known(material.exact), take_seen(published.exact)
+    known_coarse = known_exact if material.coarse is material.exact else take_known(material.coarse)
+    seen_coarse = seen_exact if published.coarse is published.exact else take_seen(published.coarse)
     points = None
     if material.points is not None and published.points is not None:
         zone, by_days = material.zone, material.cut.by_days
@@ -177,21 +177,13 @@ def build_linkage_task(
     )
 
 
-def select_later(
-    material: AuditData, published: AuditRelease, released: ObfuscatedTraces
-) -> ObfuscatedTraces:
-    """Return what is released from each person's cut on."""
-    from_on = np.full(released.n_users, np.iinfo(np.int64).max)
-    there = published.at >= 0
-    from_on[published.at[there]] = material.cut.instant[there]
-    return released.keep(released.instants >= from_on[released.user_index])
-
-
 def find_linkable_people(material: AuditData, published: AuditRelease) -> NDArray[np.bool_]:
     """Return who can be looked for: who is known before the cut, and on record after it."""
-    later = select_later(material, published, published.exact)
-    has_later = np.diff(later.offsets) > 0
-    return np.asarray(material.cut.both & (published.at >= 0) & has_later[published.at])
+    released, there = published.exact, published.at >= 0
+    from_on = np.full(released.n_users, np.iinfo(np.int64).max)
+    from_on[published.at[there]] = material.cut.instant[there]
+    has_later = np.diff(released.keep(released.instants >= from_on[released.user_index]).offsets) > 0
+    return np.asarray(material.cut.both & there & has_later[published.at])
 
 
 def link(
@@ -214,7 +206,7 @@ def link(
     attacks
         Names of further attacks, such as a class of the caller's own.
     orders
-        What the order of the released file and its further columns found (`side_channels`).
+        What the order of the released file and its further columns found (`attack_orders`).
     unchanged
         Whether the file is released as it is, which the linker knows.
     tell
@@ -321,22 +313,16 @@ def find_by_linker(
         if {*groups} & {*match.groups}:
             ranked = match.by_groups(groups)[:, None]
             tries.append(LinkAttempt(_build_link_result(f"{name} by {by}", ranked, cut.owner), ranked))
-    shares = (
-        {}
-        if alone
-        else {group: _compute_share_right(match.by_groups([group]), cut) for group in match.groups}
-    )
-    right, sure = match.best == cut.owner, {}
-    for least in SURE_FROM:
-        chosen = match.posterior >= least
-        share = Proportion.of(right[chosen], 1 / len(cut.users))
-        if share is not None and not alone:
-            sure[f"{least:g}"] = share
-    return LinkerResult(tries, {name: one for name, one in shares.items() if one is not None}, sure)
+    if alone:
+        return LinkerResult(tries, {}, {})
+    chance, right = 1 / len(cut.users), match.best == cut.owner
+    evidence = {group: Proportion.of(match.by_groups([group]) == cut.owner, chance) for group in match.groups}
+    sure = {f"{least:g}": Proportion.of(right[match.posterior >= least], chance) for least in SURE_FROM}
+    return LinkerResult(tries, _drop_missing(evidence), _drop_missing(sure))
 
 
-def _compute_share_right(best: Ints, cut: LinkageTask) -> Proportion | None:
-    return Proportion.of(best == cut.owner, 1 / len(cut.users))
+def _drop_missing(shares: Mapping[_K, Proportion | None]) -> dict[_K, Proportion]:
+    return {key: share for key, share in shares.items() if share is not None}
 
 
 def find_by_attacks(
@@ -357,18 +343,17 @@ def find_by_attacks(
     for chosen, known, seen, part in parts:
         made = make_attacks(chosen)
         on_points = [one for one in made if cut.points is not None and getattr(one, "takes_points", False)]
-        for attack in on_points:
-            answer = _attack_points(attack, cut, defence, child_seed(root, part))
+        rest = [one for one in made if one not in on_points]
+        answers: list[Iterable[tuple[Any, Ranked | TracearenaError]]] = [
+            ((one, _attack_points(one, cut, defence, child_seed(root, part))) for one in on_points)
+        ]
+        if rest:
+            team = Ensemble(rest).fit(known)
+            answers.append(team.rankings(seen, defence=told, seed=child_seed(root, part)))
+        for attack, answer in chain.from_iterable(answers):
             ranks = None if isinstance(answer, TracearenaError) else answer
             found[str(attack)] = LinkAttempt(_build_link_result(str(attack), answer, cut.owner), ranks)
             tell()
-        rest = [one for one in made if one not in on_points]
-        if rest:
-            team = Ensemble(rest).fit(known)
-            for attack, answer in team.rankings(seen, defence=told, seed=child_seed(root, part)):
-                ranks = None if isinstance(answer, TracearenaError) else answer
-                found[str(attack)] = LinkAttempt(_build_link_result(str(attack), answer, cut.owner), ranks)
-                tell()
     order = {name: at for at, name in enumerate(names)}
     return sorted(found.values(), key=lambda one: order.get(one.linked.attack, len(order)))
 
@@ -399,7 +384,7 @@ def _build_link_result(name: str, ranked: Ranked | TracearenaError, owner: Ints)
         for top in TOPS
         if top == 1 or (ranked.shape[1] >= top and people >= top)
     }
-    return LinkResult(name, {top: one for top, one in shares.items() if one is not None})
+    return LinkResult(name, _drop_missing(shares))
 
 
 def _link_by_home_and_work(cut: LinkageTask) -> LinkResult:
@@ -407,7 +392,13 @@ def _link_by_home_and_work(cut: LinkageTask) -> LinkResult:
     before, after = find_usual_spots(ObfuscatedTraces.from_traces(cut.known)), find_usual_spots(cut.seen)
     table = np.zeros((len(cut.owner), len(cut.users)))
     for mine, theirs in zip(after, before, strict=True):
-        table += _measure_distance_km(mine, theirs)
+        points = [np.nan_to_num(earth_centred(one.latitude, one.longitude) / 1000) for one in (mine, theirs)]
+        squares = [(one**2).sum(axis=1) for one in points]
+        square = squares[0][:, None] + squares[1][None, :] - 2 * points[0] @ points[1].T
+        apart_km = np.minimum(np.sqrt(np.maximum(square, 0)).round(3), _FAR_KM)
+        apart_km[~mine.has_position] = _FAR_KM
+        apart_km[:, ~theirs.has_position] = _FAR_KM
+        table += apart_km
     own = table[np.arange(len(cut.owner)), cut.owner][:, None]
     better, equal = (table < own - 1e-9).sum(axis=1), (np.abs(table - own) <= 1e-9).sum(axis=1)
     people = len(cut.owner)
@@ -416,17 +407,7 @@ def _link_by_home_and_work(cut: LinkageTask) -> LinkResult:
         for top in TOPS
         if people >= top
     }
-    return LinkResult("home and work", {top: one for top, one in shares.items() if one is not None})
-
-
-def _measure_distance_km(mine: Spots, theirs: Spots) -> Floats:
-    points = [np.nan_to_num(earth_centred(one.latitude, one.longitude) / 1000) for one in (mine, theirs)]
-    squares = [(one**2).sum(axis=1) for one in points]
-    square = squares[0][:, None] + squares[1][None, :] - 2 * points[0] @ points[1].T
-    apart = np.minimum(np.sqrt(np.maximum(square, 0)).round(3), _FAR_KM)
-    apart[~mine.has_position] = _FAR_KM
-    apart[:, ~theirs.has_position] = _FAR_KM
-    return np.asarray(apart)
+    return LinkResult("home and work", _drop_missing(shares))
 
 
 def _link_by_days(cut: LinkageTask, root: np.random.SeedSequence) -> dict[int, Proportion]:
@@ -437,24 +418,17 @@ def _link_by_days(cut: LinkageTask, root: np.random.SeedSequence) -> dict[int, P
     last = number[np.maximum(cut.known.offsets[1:] - 1, 0)]
     from_end = last[users] - number + 1
     most = int(from_end.max(initial=0))
-    found = {}
+    found: dict[int, Proportion | None] = {}
     reference, seen = drop_unvisited(cut.known, cut.seen)
     for days in (*(one for one in DAYS if one < most), most):
         known = reference.keep(from_end <= days)
         team = Ensemble(make_attacks([BY_DAYS])).fit(known)
         (_, ranked), *_ = team.rankings(seen, seed=child_seed(root, _EXACT))
-        first = (
-            None
-            if isinstance(ranked, TracearenaError)
-            else _build_link_result(BY_DAYS, ranked, cut.owner).first
-        )
-        if first is not None:
-            found[days] = first
-    return found
+        found[days] = _build_link_result(BY_DAYS, ranked, cut.owner).first
+    return _drop_missing(found)
 
 
-# Side channels of a release: what tells people apart that nobody meant to publish.
-
+# Side channels of a release: what else tells people apart.
 
 SENTENCES = {
     "hours": "the hours at which they are seen",
@@ -482,7 +456,8 @@ _UNLIKELY = 4.5
 def describe_channels(found: Linkability, is_gps: bool) -> list[str]:
     """Say by what alone people can be told apart, apart from places."""
     channels = [
-        (share, SENTENCES.get(_sentence_key(group, is_gps))) for group, share in found.evidence.items()
+        (share, SENTENCES.get("exact intervals" if is_gps and group == "intervals" else group))
+        for group, share in found.evidence.items()
     ]
     by_file = (*ORDERS, *(one.attack for one in found.attacks if one.attack.startswith(_ANY_COLUMN)))
     channels += [(one.first, one.attack) for one in found.attacks if one.attack in by_file and one.first]
@@ -492,10 +467,6 @@ def describe_channels(found: Linkability, is_gps: bool) -> list[str]:
         if what is not None and share.low > max(NAMED_FROM, share.chance)
     ]
     return [sentence for _, sentence in sorted(told, reverse=True)]
-
-
-def _sentence_key(group: str, is_gps: bool) -> str:
-    return "exact intervals" if is_gps and group == "intervals" else group
 
 
 def attack_orders(
@@ -531,9 +502,14 @@ def attack_orders(
         pseudonym = np.empty(len(users), id_table.pseudonyms.dtype)
         pseudonym[at[at >= 0]] = id_table.pseudonyms[at >= 0]
         seen["the order of rows"] = _compute_ranks(find_positions(pseudonym, release_order))
-    if published.points is not None:
-        first = _find_first_trajectories(published)
-        if first is not None:
+    points = published.points
+    if points is not None:
+        is_numbered = points.trajectory_ids.dtype.kind in "iu"
+        if is_numbered and points.n_trajectories >= points.n_users:
+            # The lowest number among each user's trajectories.
+            first, owner = np.full(points.n_users, np.inf), points.trajectory_user
+            np.minimum.at(first, owner[owner >= 0], points.trajectory_ids[owner >= 0].astype(np.float64))
+            first[np.isinf(first)] = np.nan
             seen["the numbers of trajectories"] = first[published.at[users]]
     found = []
     for name, order in seen.items():
@@ -615,18 +591,6 @@ def _find_usual_values(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _compute_ranks(at: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.where(at >= 0, at, np.nan).astype(np.float64)
-
-
-def _find_first_trajectories(published: AuditRelease) -> NDArray[np.float64] | None:
-    """Return the lowest number among each user's trajectories; None where they have no numbers."""
-    points = published.points
-    assert points is not None
-    if points.trajectory_ids.dtype.kind not in "iu" or points.n_trajectories < points.n_users:
-        return None
-    first = np.full(points.n_users, np.inf)
-    owner = points.trajectory_user
-    np.minimum.at(first, owner[owner >= 0], points.trajectory_ids[owner >= 0].astype(np.float64))
-    return np.where(np.isfinite(first), first, np.nan)
 
 
 def _match_by_rank(known: NDArray[np.float64], seen: NDArray[np.float64]) -> Proportion | None:

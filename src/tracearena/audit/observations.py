@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import AuditData, AuditRelease
+from tracearena.audit.data import AuditData, AuditRelease, Floats, Ints
 from tracearena.audit.settings import Record
 from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, Traces
@@ -21,9 +21,6 @@ from tracearena.traces.time import local_seconds as local_seconds_of
 
 _NIGHTS = 0.5
 """Share of the people who must have events at night; otherwise a day's first and last hour stand for it."""
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Sightings(NamedTuple):
@@ -49,13 +46,8 @@ class Sightings(NamedTuple):
             np.bincount(event, weight * degrees[place], events.n_events).astype(np.float64)[told]
             for degrees in (events.places.latitude, events.places.longitude)
         )
-        return cls(
-            events.user_index[told],
-            latitude,
-            longitude,
-            event_local_seconds(events)[told],
-            events.n_users,
-        )
+        seconds = event_local_seconds(events)[told]
+        return cls(events.user_index[told], latitude, longitude, seconds, events.n_users)
 
     def cells(self, side_m: float) -> Ints:
         """Number the cell of each row, of a world-wide grid, from 0 on."""
@@ -185,10 +177,8 @@ def make_spots(place: Ints, places: Places) -> Spots:
     return Spots(latitude, longitude, place)
 
 
-# Three people's weeks as an attacker sees them; drawn only where the owner asks for it.
+# Three people's weeks as an attacker sees them, if the owner asks for them.
 
-
-DAYS = 7
 WHO = ("most exposed", "median", "safest")
 
 
@@ -222,10 +212,18 @@ def select_weeks(material: AuditData, published: AuditRelease) -> tuple[Week, ..
         return ()
     ranked = there[np.argsort(-exposure[there], kind="stable")]
     chosen = (ranked[0], ranked[len(ranked) // 2], ranked[-1])
-    return tuple(
-        _build_week(who, float(exposure[user]), published, int(published.at[user]))
-        for who, user in zip(WHO, chosen, strict=True)
-    )
+    weeks = []
+    for who, user in zip(WHO, chosen, strict=True):
+        own = published.exact.take_users(published.at[[user]])
+        if len(own):
+            day = own.clock.day_of(own.instants)
+            own = own.keep(day < int(day.min()) + 7)
+        place, counts = np.unique(own.pairs().place, return_counts=True)
+        latitude, longitude = (
+            tuple(one[place].round(5).tolist()) for one in (own.places.latitude, own.places.longitude)
+        )
+        weeks.append(Week(who, float(exposure[user]), latitude, longitude, tuple(counts.tolist())))
+    return tuple(weeks)
 
 
 def compute_exposures(traces: Traces) -> NDArray[np.float64]:
@@ -240,22 +238,7 @@ def compute_exposures(traces: Traces) -> NDArray[np.float64]:
         return np.asarray(sums / np.diff(traces.offsets))
 
 
-def _build_week(who: str, exposure: float, published: AuditRelease, user: int) -> Week:
-    own = published.exact.take_users(np.array([user]))
-    day = own.clock.day_of(own.instants)
-    if len(own):
-        own = own.keep(day < int(day.min()) + DAYS)
-    place, counts = np.unique(own.pairs().place, return_counts=True)
-    return Week(
-        who,
-        exposure,
-        tuple(own.places.latitude[place].round(5).tolist()),
-        tuple(own.places.longitude[place].round(5).tolist()),
-        tuple(counts.tolist()),
-    )
-
-
-# Where crowds are: a map that shows no group smaller than the owner allows.
+# People per place, without groups smaller than the owner allows.
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""The page of an audit: lights and verdict first, then a section for each question."""
+"""The page of an audit, and its files.
+
+`audit_page` shows verdict and lights first, then a section for each question; `write_audit` writes the page
+with every number as JSON and, if asked for, tables.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,9 @@ from tracearena.audit import charts, texts
 from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import BY_DAYS, Linkability, describe_channels
 from tracearena.audit.protection import MOST_PROOFS, DefenceTrial, Protection
-from tracearena.audit.results import Audit, Light, Risks, describe_measure, explain_light
+from tracearena.audit.results import Audit, Risks, describe_measure, explain_light
 from tracearena.audit.settings import Proportion
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
-from tracearena.audit.synthetic import Synthetic, VirtualPeople
 from tracearena.audit.texts import (
     describe_synthetic,
     fill_sentence,
@@ -29,7 +32,6 @@ from tracearena.audit.texts import (
     format_risk,
     format_seconds,
 )
-from tracearena.audit.usefulness import Usefulness
 from tracearena.dataframes import flatten
 from tracearena.files import replacing, replacing_folder, write_csv
 from tracearena.pages.contest_days import place_map
@@ -37,7 +39,6 @@ from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
 from tracearena.traces import Places
 
 _T = texts.TABLE
-_FEWEST_MATCHES = 10
 _WIDE_PX = 320
 
 
@@ -58,7 +59,11 @@ def audit_page(
     reading
         Options by which the file was read, for the command that the page proposes.
     """
-    page = Page(_format_title(audit), lead=_format_lead(audit))
+    facts = audit.file.to_dict() | {"version": audit.version}
+    title = texts.TITLE.format(**facts)
+    if audit.release is not None:
+        title = texts.TITLE_RELEASED.format(**facts, release=audit.release.name)
+    page = Page(title, lead=texts.LEAD.format(**facts))
     if not audit.complete:
         page.html_part(f'<p class="warning" role="alert">{escape(texts.INCOMPLETE)}</p>')
     if audit.settings.quick:
@@ -69,37 +74,68 @@ def audit_page(
     if protection is not None:
         add_protection_section(page, protection, command, audit.file.name)
     if audit.synthetic is not None:
-        _add_synthetic(page, audit.synthetic)
+        page.heading(texts.SYNTHETIC["heading"])
+        for sentence in describe_synthetic(audit.synthetic):
+            page.text(sentence)
     if audit.after is not None:
-        _add_changes(page, audit.before, audit.after)
+        measures = compare_risks(audit.before, audit.after)
+        if any(share is not None for _, _, share in measures):
+            page.heading(texts.CHANGED["heading"])
+            figure, table = charts.draw_changes(measures)
+            page.figure(
+                figure, texts.CHANGED["caption"], table=table, name="changes", least_width_px=_WIDE_PX
+            )
     if audit.judges_risks:
         if risks.singling_out is not None:
             _add_singling_out(page, risks.singling_out, audit)
         if risks.linkability is not None:
             _add_linkability(page, risks.linkability, audit)
-            _add_channels(page, risks.linkability, audit)
         if risks.inference is not None:
             _add_inference(page, risks.inference)
-    if audit.usefulness is not None:
-        _add_usefulness(page, audit.usefulness)
-    _add_crowd(page, audit)
+    if (useful := audit.usefulness) is not None:
+        said, whole = texts.USEFUL, useful.kept_of_file or 0.0
+        page.heading(said["heading"])
+        page.text(said["lead"] if useful.kept is not None else said["alone"])
+        figure, table = charts.draw_tasks(useful)
+        caption = said["chance"]
+        if useful.kept is not None:
+            caption = said["kept"].format(kept=useful.kept, whole=whole)
+        page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
+        _add_explanation(page, said["how"])
+    said, crowd = texts.CROWD, audit.crowd
+    page.heading(said["heading"])
+    if crowd.people:
+        caption = said["caption"].format(
+            places=len(crowd.people), smallest=crowd.smallest_group, hidden=crowd.hidden
+        )
+        page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
+    else:
+        page.text(said["none"].format(smallest=crowd.smallest_group))
     if audit.weeks:
-        _add_weeks(page, audit)
-    _add_choices(page, audit)
-    _add_limits(page)
-    _add_glossary(page)
+        said = texts.WEEKS
+        page.heading(said["heading"])
+        page.text(said["lead"])
+        for week in audit.weeks:
+            places = Places(list(week.latitude), list(week.longitude))
+            caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
+            if week.events:
+                page.figure(place_map(places, week.events, what="events", height=420), caption)
+            else:
+                page.text(caption)
+    said = texts.CHOSEN
+    page.heading(said["heading"])
+    page.text(said["lead"])
+    rows = [[one.name, one.value, one.reason] for one in audit.choices]
+    page.table([_T["what"], _T["value"], _T["reason"]], rows)
+    digests = {texts.SEED: str(audit.seed), texts.DIGEST: audit.file.sha256}
+    if audit.release is not None:
+        digests[texts.RELEASE_DIGEST] = audit.release.sha256
+    page.html_part(_format_definitions(digests, code=True))
+    page.heading(texts.LIMITS_HEADING)
+    page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in texts.LIMITS) + "</ul>")
+    page.heading(texts.GLOSSARY_HEADING)
+    page.html_part(_format_definitions(texts.GLOSSARY))
     return page
-
-
-def _format_title(audit: Audit) -> str:
-    if audit.release is None:
-        return texts.TITLE.format(name=audit.file.name)
-    return texts.TITLE_RELEASED.format(name=audit.file.name, release=audit.release.name)
-
-
-def _format_lead(audit: Audit) -> str:
-    facts = audit.file.to_dict()
-    return texts.LEAD.format(**facts, version=audit.version)
 
 
 def _add_verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
@@ -119,24 +155,20 @@ def _add_verdict(page: Page, audit: Audit, protection: Protection | None, readin
 
 
 def _add_lights(page: Page, audit: Audit) -> None:
-    items = "".join(_format_light(light, audit) for light in audit.lights)
+    items = ""
+    for light in audit.lights:
+        number, what, interval = "–", "", ""
+        if (share := light.share) is not None:
+            number = format_risk(share, True) if light.at_least else format_percent(share.value)
+            what = describe_measure(light, audit.settings.within_m)
+            interval = fill_sentence(texts.INTERVAL, share)
+        items += (
+            f'<li class="{light.colour}"><h2>{escape(texts.QUESTIONS[light.question])}</h2>'
+            f'<p class="lamp"><i aria-hidden="true"></i> {escape(texts.COLOURS[light.colour])}</p>'
+            f'<p class="big">{escape(number)}</p><p>{escape(what)}</p>'
+            f"<p><small>{escape(interval)} {escape(explain_light(light))}</small></p></li>"
+        )
     page.html_part(f'<ul class="lights">{items}</ul>')
-
-
-def _format_light(light: Light, audit: Audit) -> str:
-    number, what, interval = "–", "", ""
-    if light.share is not None:
-        share = light.share
-        number = format_risk(share, True) if light.at_least else format_percent(share.value)
-        what = describe_measure(light, audit.settings.within_m)
-        interval = fill_sentence(texts.INTERVAL, share)
-    colour = texts.COLOURS[light.colour]
-    return (
-        f'<li class="{light.colour}"><h2>{escape(texts.QUESTIONS[light.question])}</h2>'
-        f'<p class="lamp"><i aria-hidden="true"></i> {escape(colour)}</p>'
-        f'<p class="big">{escape(number)}</p><p>{escape(what)}</p>'
-        f"<p><small>{escape(interval)} {escape(explain_light(light))}</small></p></li>"
-    )
 
 
 def _add_explanation(page: Page, text: str) -> None:
@@ -210,21 +242,16 @@ def _add_linkability(page: Page, found: Linkability, audit: Audit) -> None:
         figure, table = charts.draw_evidence(found)
         page.figure(figure, said["evidence"], table=table, name="evidence", least_width_px=_WIDE_PX)
     for least, share in found.sure.items():
-        if share.people >= _FEWEST_MATCHES:
+        if share.people >= 10:
             page.text(fill_sentence(said["sure"], share, least=least))
     failed = [[one.attack, one.error] for one in found.attacks if one.error is not None]
     if failed:
         page.table([_T["attack"], _T["reason"]], failed)
     cut = next((one.value for one in audit.choices if one.name == "cut in two"), "")
     _add_explanation(page, said["how"].format(cut=cut, people=found.people, left_out=found.left_out))
-
-
-def _add_channels(page: Page, found: Linkability, audit: Audit) -> None:
-    if found.headline is None:
-        return
     page.heading(texts.CHANNELS["heading"])
-    said = describe_channels(found, audit.file.kind == texts.KINDS["gps"])
-    for sentence in said or [texts.CHANNELS["none"]]:
+    channels = describe_channels(found, audit.file.kind == texts.KINDS["gps"])
+    for sentence in channels or [texts.CHANNELS["none"]]:
         page.text(sentence)
 
 
@@ -232,14 +259,13 @@ def _add_inference(page: Page, found: Inference) -> None:
     said = texts.INFERRED
     page.heading(said["heading"])
     page.text(said["lead"])
-    told = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
-    known = [(name, one, one.found) for name, one in told if one is not None and one.found is not None]
+    places = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
+    known = [(name, one, one.found) for name, one in places if one is not None and one.found is not None]
+    rows: list[list[Any]] = []
     for name, one, share in known:
         page.text(fill_sentence(said[name], share, within=one.within_m))
-    rows = [
-        [texts.KEY_PLACES[name], *_build_share_row(share), _round_metres(one.error_m)]
-        for name, one, share in known
-    ]
+        error_m = None if one.error_m is None else round(one.error_m)
+        rows.append([texts.KEY_PLACES[name], *_build_share_row(share), error_m])
     if rows:
         columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], texts.MEDIAN_ERROR]
         page.table(columns, rows)
@@ -254,16 +280,9 @@ def _add_inference(page: Page, found: Inference) -> None:
     learned = [one for one in found.sensitive if one.learned is not None]
     if learned:
         page.text(said["sensitive"])
-        columns = [
-            _T["category"],
-            _T["places"],
-            _T["learned"],
-            _T["interval"],
-            _T["guessing"],
-            _T["visitors"],
-        ]
+        names = ("category", "places", "learned", "interval", "guessing", "visitors")
         page.table(
-            columns,
+            [_T[name] for name in names],
             [[texts.CATEGORIES[one.category], one.places, *_build_share_row(one.learned)] for one in learned],
         )
     else:
@@ -277,104 +296,24 @@ def _build_share_row(share: Proportion | None) -> list[Any]:
     return [f"{share.value:.1%}", f"{share.low:.1%} – {share.high:.1%}", f"{share.chance:.2%}", share.people]
 
 
-def _round_metres(metres: float | None) -> int | None:
-    return None if metres is None else round(metres)
-
-
-def _add_synthetic(page: Page, found: Synthetic) -> None:
-    page.heading(texts.SYNTHETIC["heading"])
-    for sentence in describe_synthetic(found):
-        page.text(sentence)
-
-
-def _add_changes(page: Page, before: Risks, after: Risks) -> None:
-    measures = compare_risks(before, after)
-    if any(share is not None for _, _, share in measures):
-        page.heading(texts.CHANGED["heading"])
-        figure, table = charts.draw_changes(measures)
-        page.figure(figure, texts.CHANGED["caption"], table=table, name="changes", least_width_px=_WIDE_PX)
-
-
 def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | None, Proportion | None]]:
-    """Return the measures of both, beside each other."""
-    both = [_collect_measures(one) for one in (before, after)]
+    """Return the measures of both, next to each other."""
+    said, both = texts.CHANGES, []
+    for risks in (before, after):
+        found: dict[str, Proportion | None] = {}
+        if risks.singling_out is not None:
+            found |= {said["one"]: risks.singling_out.found.get(1)}
+            found |= {said["several"].format(k=HEADLINE): risks.singling_out.headline}
+        if risks.linkability is not None:
+            two = risks.linkability.home_and_work
+            found |= {said["again"]: risks.linkability.headline}
+            found |= {said["two_places"]: None if two is None else two.first}
+        if risks.inference is not None:
+            found |= {said["home"]: risks.inference.home.found, said["work"]: risks.inference.work.found}
+            behind = risks.inference.behind_zones
+            found |= {} if behind is None else {said["zones"]: behind.found}
+        both.append(found)
     return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
-
-
-def _collect_measures(risks: Risks) -> dict[str, Proportion | None]:
-    found: dict[str, Proportion | None] = {}
-    said = texts.CHANGES
-    if risks.singling_out is not None:
-        singled = risks.singling_out.found
-        found |= {said["one"]: singled.get(1), said["several"].format(k=HEADLINE): singled.get(HEADLINE)}
-    if risks.linkability is not None:
-        found[said["again"]] = risks.linkability.headline
-        two = risks.linkability.home_and_work
-        found[said["two_places"]] = None if two is None else two.first
-    if risks.inference is not None:
-        found |= {said["home"]: risks.inference.home.found, said["work"]: risks.inference.work.found}
-        behind = risks.inference.behind_zones
-        found |= {} if behind is None else {said["zones"]: behind.found}
-    return found
-
-
-def _add_usefulness(page: Page, found: Usefulness) -> None:
-    said = texts.USEFUL
-    page.heading(said["heading"])
-    page.text(said["lead"] if found.kept is not None else said["alone"])
-    figure, table = charts.draw_tasks(found)
-    whole = found.kept_of_file or 0.0
-    caption = said["chance"] if found.kept is None else said["kept"].format(kept=found.kept, whole=whole)
-    page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
-    _add_explanation(page, said["how"])
-
-
-def _add_crowd(page: Page, audit: Audit) -> None:
-    crowd, said = audit.crowd, texts.CROWD
-    page.heading(said["heading"])
-    if not crowd.people:
-        page.text(said["none"].format(smallest=crowd.smallest_group))
-        return
-    caption = said["caption"].format(
-        places=len(crowd.people), smallest=crowd.smallest_group, hidden=crowd.hidden
-    )
-    page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
-
-
-def _add_weeks(page: Page, audit: Audit) -> None:
-    said = texts.WEEKS
-    page.heading(said["heading"])
-    page.text(said["lead"])
-    for week in audit.weeks:
-        places = Places(list(week.latitude), list(week.longitude))
-        caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
-        if week.events:
-            page.figure(place_map(places, week.events, what="events", height=420), caption)
-        else:
-            page.text(caption)
-
-
-def _add_choices(page: Page, audit: Audit) -> None:
-    said = texts.CHOSEN
-    page.heading(said["heading"])
-    page.text(said["lead"])
-    page.table(
-        [_T["what"], _T["value"], _T["reason"]], [[one.name, one.value, one.reason] for one in audit.choices]
-    )
-    facts = {texts.SEED: str(audit.seed), texts.DIGEST: audit.file.sha256}
-    if audit.release is not None:
-        facts[texts.RELEASE_DIGEST] = audit.release.sha256
-    page.html_part(_format_definitions(facts, code=True))
-
-
-def _add_limits(page: Page) -> None:
-    page.heading(texts.LIMITS_HEADING)
-    page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in texts.LIMITS) + "</ul>")
-
-
-def _add_glossary(page: Page) -> None:
-    page.heading(texts.GLOSSARY_HEADING)
-    page.html_part(_format_definitions(texts.GLOSSARY))
 
 
 def _format_definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
@@ -385,7 +324,7 @@ def _format_definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
     return f'<dl class="terms">{"".join(items)}</dl>'
 
 
-# The section of a page that shows which defences were tried, and which holds.
+# The section about defences: which were tried, and which holds.
 
 
 def add_protection_section(page: Page, found: Protection, command: str | None, name: str) -> None:
@@ -407,23 +346,17 @@ def add_protection_section(page: Page, found: Protection, command: str | None, n
         page.html_part(f"<p>{escape(said['command'])} <code>{escape(command)}</code></p>")
     figure, table = draw_protection(found)
     page.figure(figure, said["picture"], table=table, name="defences")
-    if found.virtual is not None:
-        _add_virtual_people(page, found.virtual, name)
+    if (virtual := found.virtual) is not None:
+        model, people = virtual.synthesizer, virtual.people
+        page.text(said["virtual"].format(people=people, synthesizer=model, kept=virtual.kept))
+        for sentence in describe_synthetic(virtual.betrayed):
+            page.text(sentence)
+        words = ("tracearena", "synthesize", model, name, "virtual.csv", "--virtual-users", str(people))
+        code = escape(shlex.join(words))
+        page.html_part(f"<p>{escape(said['virtual_command'])} <code>{code}</code></p>")
     choosing, proving = found.people
     how = said["how"].format(choosing=choosing, proving=proving, proofs=MOST_PROOFS)
-    page.html_part(
-        f'<details class="how"><summary>{escape(texts.HOW)}</summary><p>{escape(how)}</p></details>'
-    )
-
-
-def _add_virtual_people(page: Page, found: VirtualPeople, name: str) -> None:
-    said = texts.PROTECTED
-    page.text(said["virtual"].format(people=found.people, synthesizer=found.synthesizer, kept=found.kept))
-    for sentence in describe_synthetic(found.betrayed):
-        page.text(sentence)
-    made = ["tracearena", "synthesize", found.synthesizer, name, "virtual.csv"]
-    command = shlex.join([*made, "--virtual-users", str(found.people)])
-    page.html_part(f"<p>{escape(said['virtual_command'])} <code>{escape(command)}</code></p>")
+    _add_explanation(page, how)
 
 
 def describe_outcome(found: Protection) -> str:
@@ -478,7 +411,15 @@ def draw_protection(found: Protection) -> tuple[dict[str, Any], Table]:
         ),
         (texts.LINES["proved"], proved, GREEN, "star"),
     )
-    front = {one.defence for one in known if not _is_beaten(one, known)}
+    merits = {one.defence: (one.kept or 0.0, 1.0 if one.risk is None else -one.risk.value) for one in known}
+    # The front: no other keeps at least as much and is at least as safe, but for equals.
+    front = {
+        defence
+        for defence, mine in merits.items()
+        if not any(
+            kept >= mine[0] and safe >= mine[1] and (kept, safe) != mine for kept, safe in merits.values()
+        )
+    }
     data = [
         _draw_points(name, trials, colour, symbol, front) for name, trials, colour, symbol in groups if trials
     ]
@@ -500,10 +441,17 @@ def draw_protection(found: Protection) -> tuple[dict[str, Any], Table]:
         ],
     }  # fmt: skip
     names = ("defence", "kept", "whole", "found", "low", "high", "strongest", "limits", "error")
-    return {"data": data, "layout": layout}, (
-        [_T[one] for one in names],
-        [_build_trial_row(one) for one in found.trials],
-    )
+    rows: list[list[Any]] = []
+    for one in found.trials:
+        kept = [one.defence, one.kept, one.kept_of_file]
+        if one.risk is None:
+            rows.append([*kept, *[None] * 5, one.error or texts.NOT_ATTACKED])
+            continue
+        risk = f"{_T['at_least']} {one.risk.value:.4f}" if one.at_least else one.risk.value
+        ends = (None, None) if one.at_least else (one.risk.low, one.risk.high)
+        limits = [f"{texts.QUESTIONS[two.question]} {texts.COLOURS[two.colour]}" for two in one.lights]
+        rows.append([*kept, risk, *ends, one.attack, "; ".join(limits), one.error])
+    return {"data": data, "layout": layout}, ([_T[one] for one in names], rows)
 
 
 def _get_proof_share(found: Protection) -> Proportion | None:
@@ -512,22 +460,17 @@ def _get_proof_share(found: Protection) -> Proportion | None:
     return None if linked is None else linked.headline
 
 
-def _is_beaten(one: DefenceTrial, others: list[DefenceTrial]) -> bool:
-    """Whether another keeps at least as much and lets fewer people be found, or as few and keeps more."""
-
-    def merits(trial: DefenceTrial) -> tuple[float, float]:
-        return trial.kept or 0.0, 1.0 if trial.risk is None else -trial.risk.value
-
-    mine = merits(one)
-    theirs = [merits(other) for other in others]
-    return any(kept >= mine[0] and safe >= mine[1] and (kept, safe) != mine for kept, safe in theirs)
-
-
 def _draw_points(
     name: str, trials: list[DefenceTrial], colour: str, symbol: str, front: set[str]
 ) -> dict[str, Any]:
     shares = [one.risk for one in trials if one.risk is not None]
-    # What is at least so much has no interval.
+    # Names are broken into their stages, without what only says how long a model is trained.
+    labels = []
+    for one in trials:
+        short, cut, _ = one.defence.partition(",zeros")
+        label = f"{short})" if cut else short.replace("+", "<br>+")
+        labels.append(label if one.defence in front else "")
+    # A risk that is "at least" some value has no interval.
     ends = [
         (0.0, 0.0) if one.at_least else (share.high - share.value, share.value - share.low)
         for one, share in zip(trials, shares, strict=True)
@@ -538,7 +481,7 @@ def _draw_points(
         "name": name,
         "x": [one.kept for one in trials],
         "y": [share.value for share in shares],
-        "text": [_shorten_defence(one.defence) if one.defence in front else "" for one in trials],
+        "text": labels,
         "customdata": [one.defence for one in trials],
         "textposition": ["top left" if (one.kept or 0.0) > 0.5 else "top right" for one in trials],
         "textfont": {"size": 10},
@@ -554,23 +497,7 @@ def _draw_points(
     }
 
 
-def _shorten_defence(defence: str) -> str:
-    """Break a name into its stages, and leave out what only says how long a model is trained."""
-    name, cut, _ = defence.partition(",zeros")
-    return f"{name})" if cut else name.replace("+", "<br>+")
-
-
-def _build_trial_row(one: DefenceTrial) -> list[Any]:
-    if one.risk is None:
-        return [one.defence, one.kept, one.kept_of_file, *[None] * 5, one.error or texts.NOT_ATTACKED]
-    found = f"{_T['at_least']} {one.risk.value:.4f}" if one.at_least else one.risk.value
-    ends = (None, None) if one.at_least else (one.risk.low, one.risk.high)
-    limits = "; ".join(f"{texts.QUESTIONS[two.question]} {texts.COLOURS[two.colour]}" for two in one.lights)
-    return [one.defence, one.kept, one.kept_of_file, found, *ends, one.attack, limits, one.error]
-
-
 # An audit as files: a page, every number as JSON, and tables.
-
 
 PAGE, NUMBERS, SHARES, USEFULNESS = "audit.html", "audit.json", "shares.csv", "usefulness.csv"
 _COLUMNS = ("of", "question", "measure", "value", "low", "high", "chance", "people")
@@ -606,23 +533,23 @@ def write_audit(
             out.write(text.encode())
         if tables:
             write_csv(made / SHARES, _COLUMNS, iterate_share_rows(audit))
-            _write_usefulness(audit, made / USEFULNESS)
+            tasks = () if audit.usefulness is None else audit.usefulness.tasks
+            rows = [flatten(task.to_dict()) for task in tasks]
+            columns = list(rows[0]) if rows else ["name"]
+            write_csv(made / USEFULNESS, columns, ([row[column] for column in columns] for row in rows))
     return [Path(folder) / name for name in names]
 
 
 def iterate_share_rows(audit: Audit) -> Iterator[list[Any]]:
     """Give every share of people of an audit as a row."""
+    records: list[tuple[str, str, Any]] = []
     for of, risks in (("file", audit.before), ("release", audit.after)):
-        if isinstance(risks, Risks):
-            for question, record in vars(risks).items():
-                for path, share in _walk_shares(record, ""):
-                    yield _build_csv_row(of, question, path, share)
-    for path, share in _walk_shares(audit.synthetic, ""):
-        yield _build_csv_row("release", "synthetic", path, share)
-
-
-def _build_csv_row(of: str, question: str, path: str, share: Proportion) -> list[Any]:
-    return [of, question, path, share.value, share.low, share.high, share.chance, share.people]
+        if risks is not None:
+            records += [(of, question, record) for question, record in vars(risks).items()]
+    records.append(("release", "synthetic", audit.synthetic))
+    for of, question, record in records:
+        for path, share in _walk_shares(record, ""):
+            yield [of, question, path, share.value, share.low, share.high, share.chance, share.people]
 
 
 def _walk_shares(value: Any, path: str) -> Iterator[tuple[str, Proportion]]:
@@ -634,23 +561,13 @@ def _walk_shares(value: Any, path: str) -> Iterator[tuple[str, Proportion]]:
             yield from _walk_shares(one, f"{path} {key}".strip())
     elif isinstance(value, tuple):
         for at, one in enumerate(value):
-            yield from _walk_shares(one, f"{path} {_name_part(one, at)}".strip())
+            sides = [f"{getattr(one, name):g}" for name in ("side_m", "window_s") if hasattr(one, name)]
+            named = (getattr(one, name, None) for name in ("attack", "category"))
+            part = next((name for name in named if name is not None), " ".join(sides) or str(at))
+            yield from _walk_shares(one, f"{path} {part}".strip())
     elif hasattr(value, "__dataclass_fields__"):
         for key, one in vars(value).items():
             yield from _walk_shares(one, f"{path} {key}".strip())
-
-
-def _name_part(value: Any, at: int) -> str:
-    named = [getattr(value, name, None) for name in ("attack", "category")]
-    sides = [f"{getattr(value, name):g}" for name in ("side_m", "window_s") if hasattr(value, name)]
-    return next((one for one in named if one is not None), " ".join(sides) or str(at))
-
-
-def _write_usefulness(audit: Audit, path: Path) -> None:
-    tasks = () if audit.usefulness is None else audit.usefulness.tasks
-    rows = [flatten(task.to_dict()) for task in tasks]
-    columns = list(rows[0]) if rows else ["name"]
-    write_csv(path, columns, ([row[column] for column in columns] for row in rows))
 
 
 def _replace_nan(value: Any) -> Any:

@@ -18,7 +18,6 @@ from tracearena.audit.data import AuditData, AuditRelease
 from tracearena.audit.inference import get_mechanism_circle, infer_key_places
 from tracearena.audit.linkability import (
     LINKER,
-    LinkageTask,
     build_linkage_task,
     find_by_attacks,
     find_by_linker,
@@ -38,7 +37,7 @@ from tracearena.traces import GpsTraces, IdTable, Traces
 from tracearena.traces.time import LocalTime
 
 MOST_PROOFS = 3
-"""So many of the most useful are put to the proof; more would let luck decide."""
+"""How many of the most useful are put to the proof; more would let luck decide."""
 _DIVIDE, _CHOOSE, _PROVE, _VIRTUAL = range(4)
 _PROTECTORS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator", "synthesizer")
 
@@ -65,7 +64,7 @@ class Protection(Record):
     people
         How many people were used for choosing, and for proving.
     least_provable
-        The least risk that so many people can prove, if nobody at all is found.
+        The least risk that this many people can prove, if nobody at all is found.
     seed
         Of everything measured.
     virtual
@@ -267,8 +266,7 @@ def split_people(
     return np.sort(order[:middle]), np.sort(order[middle:])
 
 
-# One defence on some people: what it keeps, and whom the strongest attack still finds.
-
+# Trials: what one defence keeps of some people's data, and whom the strongest attack still finds.
 
 QUICK = ("VisitProb-R", "HomeProb-R", "FuzzyCount-R")
 HEAVY = ("Polya-R", "Markov-R", "Bayes-R")
@@ -348,7 +346,7 @@ def make_candidate(
     """
     chance = _derive_seed(root, name)
     try:
-        defence = catalogue.create(name, ("obfuscator", "gps-obfuscator", "synthesizer"))
+        defence = catalogue.create(name, _PROTECTORS)
         on_cells = material.cell is not None and needs_cells(name)
         ground = material.with_coarse_places() if on_cells else material
         if isinstance(defence, Synthesizer):
@@ -390,7 +388,19 @@ def attack_candidate(
             elif len(cut.known.places) <= MOST_PLACES and cut.points is None:
                 tries += find_by_linker(cut, seed, defence, alone=True).tries
         trial = _with_strongest(one.trial, tries, settings)
-        return _with_limits(trial, one, cut, settings, chance)
+        if defence is None:
+            return trial
+        # What else the release gives away, by its own limits.
+        few = replace(settings, draws=min(settings.draws, _FEWER_DRAWS))
+        seen = find_by_sightings(one.material, one.published, few, child_seed(chance, _SIGHTINGS))
+        found = infer_key_places(one.material, one.published, cut, settings, get_mechanism_circle(defence))
+        pairs = zip(("home", "work", "zones"), found, strict=True)
+        places = [(name, place.found) for name, place in pairs if place is not None]
+        more = (
+            rate_question("singling_out", [("found", seen)], settings.singling_out),
+            rate_question("inference", places, settings.inference),
+        )
+        return replace(trial, lights=(*trial.lights, *more))
     except TracearenaError as error:
         return replace(one.trial, error=" ".join(str(error).split()))
 
@@ -406,24 +416,6 @@ def _with_strongest(trial: DefenceTrial, tries: Sequence[Any], settings: Setting
     risk = best.linked.first
     judged = rate_question("linkability", [("linked", risk)], settings.found_again)
     return replace(trial, risk=risk, attack=best.linked.attack, lights=(judged,))
-
-
-def _with_limits(
-    trial: DefenceTrial, one: Candidate, cut: LinkageTask, settings: Settings, chance: np.random.SeedSequence
-) -> DefenceTrial:
-    """Judge what else a release gives away, by its own limits."""
-    if isinstance(one.defence, Synthesizer):
-        return trial
-    few = replace(settings, draws=min(settings.draws, _FEWER_DRAWS))
-    seen = find_by_sightings(one.material, one.published, few, child_seed(chance, _SIGHTINGS))
-    told = infer_key_places(one.material, one.published, cut, settings, get_mechanism_circle(one.defence))
-    names = ("home", "work", "zones")
-    places = [(name, place.found) for name, place in zip(names, told, strict=True) if place is not None]
-    more = (
-        rate_question("singling_out", [("found", seen)], settings.singling_out),
-        rate_question("inference", places, settings.inference),
-    )
-    return replace(trial, lights=(*trial.lights, *more))
 
 
 def with_membership(
@@ -481,8 +473,7 @@ def synthesize_days(synthesizer: Synthesizer, material: AuditData, seed: Any, *,
     )
 
 
-# Which defences `protect` tries: pipelines of the catalogue that suit a file.
-
+# Candidate defences: pipelines of the catalogue that suit a file.
 
 _SWAP = "SwapTimes(1km,month)"
 

@@ -149,7 +149,6 @@ class Audit(Record):
         return f"<Audit of {self.file.name}: {self.verdict} ({told})>"
 
     def _repr_html_(self) -> str:
-
         return summary_html(self)
 
 
@@ -160,9 +159,18 @@ def collect_facts(traces: Any, kind: str, given: Any, zone: str | None = None) -
         days = len(unique_values(local_seconds(traces.time_ms, zone or "UTC") // DAY_S))
     else:
         days = len(unique_values(traces.clock.day_of(traces.instants)))
+    # The digest of a file's bytes, or of the columns of traces.
+    path, digest = Path(given) if isinstance(given, (str, PathLike)) else None, hashlib.sha256()
+    if path is not None and path.is_file():
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256")
+    else:
+        for column in ("offsets", "time_ms", "latitude", "longitude", "instants", "place_index", "codes"):
+            if hasattr(traces, column):
+                digest.update(np.ascontiguousarray(getattr(traces, column)).tobytes())
     return FileFacts(
-        name=_get_name(given),
-        sha256=_compute_digest(traces, given),
+        name="traces" if path is None else path.name,
+        sha256=digest.hexdigest(),
         kind=texts.KINDS[kind],
         people=int((np.diff(traces.offsets) > 0).sum()),
         events=len(traces),
@@ -171,35 +179,7 @@ def collect_facts(traces: Any, kind: str, given: Any, zone: str | None = None) -
     )
 
 
-def _get_name(given: Any) -> str:
-    return Path(given).name if isinstance(given, (str, PathLike)) else "traces"
-
-
-def _compute_digest(traces: Any, given: Any) -> str:
-    """Return the SHA-256 of a file's bytes, or of the columns of traces."""
-    found = hashlib.sha256()
-    if isinstance(given, (str, PathLike)) and Path(given).is_file():
-        with open(given, "rb") as file:
-            while part := file.read(1 << 20):
-                found.update(part)
-        return found.hexdigest()
-    columns: tuple[str, ...] = (
-        "offsets",
-        "time_ms",
-        "latitude",
-        "longitude",
-        "instants",
-        "place_index",
-        "codes",
-    )
-    for column in columns:
-        if hasattr(traces, column):
-            found.update(np.ascontiguousarray(getattr(traces, column)).tobytes())
-    return found.hexdigest()
-
-
-# Lights: three questions, a colour each, and what they come to together.
-
+# Lights: a colour for each of three questions, and a verdict from all of them.
 
 QUESTIONS = ("singling_out", "linkability", "inference")
 OVER_GUESSING = ("singling_out", "inference")
@@ -222,7 +202,7 @@ class Light(Record):
     share
         What was found.
     what
-        What it is a share of, a key of `words.MEASURES`.
+        What it is a share of, a key of `texts.MEASURES`.
     limit
         What the owner allows: of the share, or of its advantage over guessing (`OVER_GUESSING`).
     at_least
@@ -254,8 +234,12 @@ def rate_question(
         (what, share, _adjust_for_guessing(question, share)) for what, share in measured if share is not None
     ]
     if len(known) > 1:
-        proving = [one for one in known if one[2].colour(limit) != "amber" or _can_prove(one[1], limit)]
-        known = proving or known
+        # A measure proves something if the limit would be kept if nobody were found.
+        known = [
+            (what, share, judged)
+            for what, share, judged in known
+            if judged.colour(limit) != "amber" or clopper_pearson(0, share.people)[1] - share.chance <= limit
+        ] or known
     if not known:
         return Light(question, "grey", None, measured[0][0], limit)
     what, share, judged = min(known, key=lambda one: (_ORDER.index(one[2].colour(limit)), -one[2].high))
@@ -263,11 +247,6 @@ def rate_question(
     return Light(
         question, "amber" if at_least and colour == "green" else colour, share, what, limit, at_least
     )
-
-
-def _can_prove(share: Proportion, limit: float) -> bool:
-    """Whether the limit would be kept if nobody were found."""
-    return clopper_pearson(0, share.people)[1] - share.chance <= limit
 
 
 def _adjust_for_guessing(question: str, share: Proportion) -> Proportion:
@@ -285,8 +264,7 @@ def find_worst_colour(lights: Sequence[Light]) -> LightColour:
     return min([*found, *(() if is_linked else ("grey",))], key=_ORDER.index, default="grey")
 
 
-# An audit in a few lines: for a terminal, and for a notebook.
-
+# Summaries for a terminal and for a notebook.
 
 DOTS = {"green": "#009E73", "amber": "#E69F00", "red": "#D55E00", "grey": "#8C8C8C"}
 
@@ -297,7 +275,7 @@ def describe_measure(light: Light, within_m: float) -> str:
 
 
 def format_number(light: Light) -> str:
-    """Write a light's number with its interval, or that it is at least so much."""
+    """Write a light's number with its interval, or that it is at least this much."""
     assert light.share is not None
     return f"at least {format_share(light.share)}" if light.at_least else format_share(light.share)
 
@@ -317,9 +295,10 @@ def summarise_lines(audit: Audit) -> dict[str, Any]:
     """Return the verdict and the three answers, by name, for people on a terminal."""
     found: dict[str, Any] = {"verdict": f"{audit.verdict}: {audit.headline}"}
     for light in audit.lights:
-        number = "" if light.share is None else f": {format_number(light)} "
-        what = describe_measure(light, audit.settings.within_m) if light.share is not None else ""
-        found[light.question] = f"{light.colour}{number}{what}".strip()
+        found[light.question] = str(light.colour)
+        if light.share is not None:
+            what = describe_measure(light, audit.settings.within_m)
+            found[light.question] += f": {format_number(light)} {what}"
     if any(light.at_least for light in audit.lights):
         found["not_tried"] = texts.AT_LEAST
     if audit.usefulness is not None and audit.usefulness.kept is not None:
@@ -332,21 +311,20 @@ def summarise_lines(audit: Audit) -> dict[str, Any]:
 
 def summary_html(audit: Audit) -> str:
     """Show an audit in a notebook: verdict, lights, numbers; no style of its own but the dots."""
-    rows = "".join(_format_row(light, audit) for light in audit.lights)
+    rows = ""
+    for light in audit.lights:
+        number, what = "–", ""
+        if light.share is not None:
+            number, what = format_number(light), describe_measure(light, audit.settings.within_m)
+        dot = f'<span style="color:{DOTS[light.colour]}">●</span>'
+        rows += (
+            f'<tr><td style="text-align:left">{dot} {escape(texts.QUESTIONS[light.question])}</td>'
+            f'<td style="text-align:left">{escape(number)} {escape(what)}</td></tr>'
+        )
     kept = audit.usefulness.kept if audit.usefulness is not None else None
     whole = 0.0 if audit.usefulness is None else audit.usefulness.kept_of_file or 0.0
     useful = "" if kept is None else f"<p>{escape(texts.USEFUL['kept'].format(kept=kept, whole=whole))}</p>"
     return (
         f"<div><b>{escape(texts.TITLE.format(name=audit.file.name))}</b>"
         f"<p>{escape(audit.headline)}</p><table>{rows}</table>{useful}</div>"
-    )
-
-
-def _format_row(light: Light, audit: Audit) -> str:
-    number = "–" if light.share is None else format_number(light)
-    dot = f'<span style="color:{DOTS[light.colour]}">●</span>'
-    what = describe_measure(light, audit.settings.within_m) if light.share is not None else ""
-    return (
-        f'<tr><td style="text-align:left">{dot} {escape(texts.QUESTIONS[light.question])}</td>'
-        f'<td style="text-align:left">{escape(number)} {escape(what)}</td></tr>'
     )

@@ -1,4 +1,4 @@
-"""What an audit may be told; every default has a reason."""
+"""Settings of an audit, and the records that its results are made of: proportions with their interval."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ from numpy.typing import NDArray
 
 from tracearena.checks import require_number, require_switch, require_whole
 from tracearena.dataframes import Result
-
-# A share of people, how sure it is, and what guessing gives.
-
-
-SURE = 0.95
-"""How often an interval holds the truth."""
 
 Colour = Literal["green", "amber", "red"]
 Ranked = NDArray[np.int64]
@@ -83,7 +77,7 @@ def clopper_pearson(successes: float, people: int) -> tuple[float, float]:
     """
     from scipy.special import betaincinv
 
-    rest, failures = (1 - SURE) / 2, people - successes
+    rest, failures = (1 - 0.95) / 2, people - successes
     low = 0.0 if successes <= 0 else float(betaincinv(successes, failures + 1, rest))
     high = 1.0 if failures <= 0 else float(betaincinv(successes + 1, failures, 1 - rest))
     return low, high
@@ -110,9 +104,6 @@ class Record(Result):
 
 LIMITS = {"linkability": "found_again", "singling_out": "singling_out", "inference": "inference"}
 """The setting that limits what each question may find."""
-
-_QUICK_PEOPLE = 200
-_QUICK_DRAWS = 10
 
 
 @dataclass(frozen=True)
@@ -188,4 +179,4 @@ class Settings(Record):
         """Return what is really measured with: a quick audit takes fewer people and draws."""
         if not self.quick:
             return self
-        return replace(self, people=min(self.people, _QUICK_PEOPLE), draws=min(self.draws, _QUICK_DRAWS))
+        return replace(self, people=min(self.people, 200), draws=min(self.draws, 10))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import AuditData, AuditRelease
-from tracearena.audit.observations import Floats, Ints, Sightings, find_key_spots
+from tracearena.audit.data import AuditData, AuditRelease, Floats, Ints
+from tracearena.audit.observations import Sightings, find_key_spots
 from tracearena.audit.settings import Proportion, Record, Settings
 from tracearena.engine import child_seed, generator, run_blocks, stream
 from tracearena.traces._arrays import mark_run_starts, unique_values
 from tracearena.traces.geodesy import cell_keys
 
 POINTS = 6
-"""So many points of a person are known at most."""
+"""Known points of a person, at most."""
 HEADLINE = 4
-"""So many stand for what a neighbour or a colleague knows (de Montjoye et al. 2013)."""
+"""Known points that stand for what a neighbour or a colleague knows (de Montjoye et al. 2013)."""
 SIDES_M = (250.0, 1000.0, 4000.0, 16000.0)
 WINDOWS_S = (3600, 6 * 3600, 86_400, 7 * 86_400)
 GROUPS = (1, 2, 5, 10)
@@ -81,7 +82,7 @@ class SinglingOut(Record):
     night
         Groups at night-time places, at several sides.
     candidates
-        Among so many people they are looked for.
+        Among how many people they are looked for.
     """
 
     found: dict[int, Proportion]
@@ -106,40 +107,37 @@ def single_out(
     coarseness = []
     for side in SIDES_M:
         cells = sightings.cells(side)
-        coarseness += [
-            _measure_coarseness(sightings, cells, people, candidates, side, window, settings, root)
-            for window in WINDOWS_S
-        ]
+        for window in WINDOWS_S:
+            seen = _build_code_table(sightings, sightings.codes(cells, window), people)
+            unique = _measure_uniqueness(seen, people, candidates, settings, root)
+            coarseness.append(Coarseness(side, window, unique))
+    home, _ = find_key_spots(material, published)
+    known = home.has_position
+    night = [] if published.points is not None else [_group_by_cell(home.place[known], 0.0)]
+    for side in SIDES_M[:3]:
+        night.append(_group_by_cell(cell_keys(home.latitude[known], home.longitude[known], side), side))
     return SinglingOut(
         found=_run_sighting_attacks(material, published, candidates, settings, root),
         coarseness=tuple(coarseness),
-        night=_measure_night_groups(material, published),
+        night=tuple(night),
         candidates=candidates,
     )
 
 
 def sample_people(chosen: NDArray[np.bool_], most: int, root: np.random.SeedSequence, part: int) -> Ints:
-    """Return the people chosen, all or a random sample of so many, in their order."""
+    """Return the people chosen, all or a random sample of `most`, in their order."""
     people = np.flatnonzero(chosen)
     if len(people) <= most:
         return people
     return np.sort(generator(child_seed(root, part)).choice(people, most, replace=False))
 
 
-def _measure_coarseness(
-    sightings: Sightings,
-    cells: Ints,
-    people: Ints,
-    candidates: int,
-    side_m: float,
-    window_s: int,
-    settings: Settings,
-    root: np.random.SeedSequence,
-) -> Coarseness:
+def _measure_uniqueness(
+    seen: Any, people: Ints, candidates: int, settings: Settings, root: np.random.SeedSequence
+) -> dict[int, Proportion]:
     """Look, for everybody tried, who else has the same codes."""
     from tracearena.arena._kernels import count_singling_draws
 
-    seen = _build_code_table(sightings, sightings.codes(cells, window_s), people)
     by_code = seen.tocsc()
     visitors, ends = by_code.indices.astype(np.int64), by_code.indptr.astype(np.int64)
 
@@ -149,9 +147,16 @@ def _measure_coarseness(
         codes_of = seen.indices[seen.indptr[user] : seen.indptr[user + 1]].astype(np.int64)
         return np.asarray(count_singling_draws(codes_of, uniform, ends, visitors, user) / settings.draws)
 
-    found = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
+    return _average_people(work, len(people), candidates)
+
+
+def _average_people(
+    work: Callable[[int, int, int], Floats], people: int, candidates: int
+) -> dict[int, Proportion]:
+    """Return the share of people found by 1, 2, … points, from the work on each of them."""
+    found = np.array(run_blocks(work, [(i, i + 1) for i in range(people)])).reshape(-1, POINTS)
     shares = {k: Proportion.of(found[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
-    return Coarseness(side_m, window_s, {k: one for k, one in shares.items() if one is not None})
+    return {k: one for k, one in shares.items() if one is not None}
 
 
 def _build_code_table(sightings: Sightings, codes: Ints, people: Ints) -> Any:
@@ -161,7 +166,11 @@ def _build_code_table(sightings: Sightings, codes: Ints, people: Ints) -> Any:
     is_tried = np.zeros(sightings.n_users, bool)
     is_tried[people] = True
     wanted = unique_values(codes[is_tried[sightings.user]])
-    shared = np.flatnonzero(_prefilter_codes(codes, wanted))
+    # Leave out most of the codes that are not wanted, by a table of 20 bits of each.
+    bits, wanted_bits = ((one.astype(np.uint64) * _MIXING) >> np.uint64(44) for one in (codes, wanted))
+    may_be_wanted = np.zeros(2**20, bool)
+    may_be_wanted[wanted_bits] = True
+    shared = np.flatnonzero(may_be_wanted[bits])
     at = np.minimum(np.searchsorted(wanted, codes[shared]), max(len(wanted) - 1, 0))
     found = wanted[at] == codes[shared] if len(wanted) else np.zeros(0, bool)
     users = sightings.user[shared[found]]
@@ -170,17 +179,6 @@ def _build_code_table(sightings: Sightings, codes: Ints, people: Ints) -> Any:
     table = csr_array((np.ones(len(users), bool), at[found], starts), shape)
     table.sum_duplicates()
     return table
-
-
-def _prefilter_codes(codes: Ints, wanted: Ints) -> NDArray[np.bool_]:
-    """Leave out most of the codes that are not wanted, by a table of 20 bits of each."""
-
-    def bits(of: Ints) -> NDArray[np.uint64]:
-        return (of.astype(np.uint64) * _MIXING) >> np.uint64(44)
-
-    known = np.zeros(2**20, bool)
-    known[bits(wanted)] = True
-    return known[bits(codes)]
 
 
 def find_by_sightings(
@@ -208,7 +206,7 @@ def _run_sighting_attacks(
     scale = max(estimate_displacement_km(material, published), _EXACT_KM)
     by_time = truth.instants.astype(np.int64), seen.instants[event].astype(np.int64)
     attackers = [(*by_time, seen.user_index[event].astype(np.int64), place, scale)]
-    # Whoever was somewhere often is there once.
+    # Several visits of a person to a place count once.
     width = max(len(truth.places), 1)
     user, where = np.divmod(unique_values(seen.user_index[event].astype(np.int64) * width + place), width)
     for side_m in SIDES_M[:3]:
@@ -265,9 +263,7 @@ def _score_sightings(
         )  # fmt: skip
         return credit / settings.draws
 
-    credit = np.array(run_blocks(work, [(i, i + 1) for i in range(len(people))])).reshape(-1, POINTS)
-    shares = {k: Proportion.of(credit[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
-    return {k: one for k, one in shares.items() if one is not None}
+    return _average_people(work, len(people), candidates)
 
 
 def estimate_displacement_km(material: AuditData, published: AuditRelease) -> float:
@@ -289,17 +285,6 @@ def estimate_displacement_km(material: AuditData, published: AuditRelease) -> fl
     if not both.any():
         return 0.0
     return float(truth.places.distance_km(truth.place_index[at[both]], place[both]).mean())
-
-
-def _measure_night_groups(material: AuditData, published: AuditRelease) -> tuple[NightGroups, ...]:
-    home, _ = find_key_spots(material, published)
-    known = home.has_position
-    groups = []
-    if published.points is None:
-        groups.append(_group_by_cell(home.place[known], 0.0))
-    for side in SIDES_M[:3]:
-        groups.append(_group_by_cell(cell_keys(home.latitude[known], home.longitude[known], side), side))
-    return tuple(groups)
 
 
 def _group_by_cell(cell: Ints, side_m: float) -> NightGroups:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 NEAR = 0.05
-"""Real people have another real person this near in so many cases; nearer synthetic ones are copies."""
+"""Share of real people who have another real person nearer than the limit for copies."""
 _REAL, _MADE, _OTHERS = 20, 21, 22
 
 
@@ -69,11 +69,7 @@ class Synthetic(Record):
 
 
 def assess_synthetic(
-    real: Traces,
-    made: Traces,
-    others: Traces | None,
-    settings: Settings,
-    root: np.random.SeedSequence,
+    real: Traces, made: Traces, others: Traces | None, settings: Settings, root: np.random.SeedSequence
 ) -> Synthetic:
     """Compare synthetic people with those they were made from, and with others if there are any."""
     if real.places != made.places:
@@ -81,11 +77,17 @@ def assess_synthetic(
     to_real, among_real = _measure_nearest(real, made, settings, root)
     limit = float(np.quantile(among_real, NEAR)) if len(among_real) else 0.0
     membership, auc = _infer_membership(real, made, others, child_seed(root, _OTHERS))
+    reidentified = None
+    if np.isin(*to_comparable_ids(made.user_ids, real.user_ids)).all():
+        rate = float(SyntheticIdentification().fit(real).rate(made))
+        traces = int((np.diff(made.offsets) > 0).sum())
+        ends = clopper_pearson(rate * traces, traces)
+        reidentified = Proportion(rate, *ends, traces, 1 / max(real.n_users, 1))
     return Synthetic(
         copies=Proportion.of(to_real < limit, NEAR) if len(among_real) else None,
         nearest=float(np.median(to_real)) if len(to_real) else None,
         nearest_real=float(np.median(among_real)) if len(among_real) else None,
-        reidentified=_reidentify(real, made),
+        reidentified=reidentified,
         membership=membership,
         auc=auc,
     )
@@ -99,10 +101,8 @@ def _measure_nearest(
 
     people = sample_people(np.diff(real.offsets) > 0, settings.people, root, _REAL)
     some = sample_people(np.diff(made.offsets) > 0, settings.people, root, _MADE)
-    crowd, asked = (
-        _compute_visit_shares(real.take_users(people)),
-        _compute_visit_shares(made.take_users(some)),
-    )
+    crowd = _compute_visit_shares(real.take_users(people))
+    asked = _compute_visit_shares(made.take_users(some))
 
     def work(block: int, first: int, stop: int) -> float:
         own, skip = (crowd[first], first) if first < len(crowd) else (asked[first - len(crowd)], -1)
@@ -119,15 +119,6 @@ def _compute_visit_shares(traces: Traces) -> NDArray[np.float64]:
     return np.asarray(table / np.maximum(table.sum(axis=1, keepdims=True), 1))
 
 
-def _reidentify(real: Traces, made: Traces) -> Proportion | None:
-    if not np.isin(*to_comparable_ids(made.user_ids, real.user_ids)).all():
-        return None
-    rate = SyntheticIdentification().fit(real).rate(made)
-    traces = int((np.diff(made.offsets) > 0).sum())
-    low, high = clopper_pearson(rate * traces, traces)
-    return Proportion(float(rate), low, high, traces, 1 / max(real.n_users, 1))
-
-
 def _infer_membership(
     real: Traces, made: Traces, others: Traces | None, root: np.random.SeedSequence
 ) -> tuple[Proportion | None, float | None]:
@@ -142,12 +133,9 @@ def _infer_membership(
     """
     if others is None or not len(made):
         return None, None
-    people = Traces.concat(
-        [
-            real.with_user_ids(np.arange(real.n_users)),
-            others.with_user_ids(real.n_users + np.arange(others.n_users)),
-        ]
-    )
+    numbers = np.arange(real.n_users + others.n_users)
+    inside, outside = np.split(numbers, [real.n_users])
+    people = Traces.concat([real.with_user_ids(inside), others.with_user_ids(outside)])
     traces = ObfuscatedTraces.from_traces(made).with_user_ids(-1 - np.arange(made.n_users))
     match = LinkMatcher(mechanism=NoObfuscation(), channel=False).fit(people).match(traces, seed=root)
     best = np.full(people.n_users, -np.inf)
@@ -180,9 +168,7 @@ def compute_auc(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> tu
     return auc, max(auc - margin, 0.0), min(auc + margin, 1.0)
 
 
-# People who never lived (PPMTF+): nobody can be found again among them, so other questions are
-# asked.
-
+# Virtual people (PPMTF+): nobody can be found again among them, so other questions are asked.
 
 SYNTHESIZER = "PPMTF(16,200,zeros=all,iterations=20)"
 MOST_DAYS = 40

@@ -1,6 +1,6 @@
-"""Every sentence of an audit, in one place, but the few of `phrases` that depend on numbers.
+"""Every text of an audit: sentences, names in pictures and tables, and functions that fill in numbers.
 
-Names in braces are filled in by `str.format`; what stands between two words never depends on their order.
+Names in braces are filled in by `str.format`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,7 @@ if TYPE_CHECKING:
     from tracearena.traces import Traces
 
 
-KINDS = {
-    "gps": "GPS points",
-    "regular": "traces at regular times",
-    "check-ins": "check-ins",
-}
+KINDS = {"gps": "GPS points", "regular": "traces at regular times", "check-ins": "check-ins"}
 
 QUESTIONS = {
     "singling_out": "Can a person be singled out?",
@@ -86,16 +82,14 @@ WHY_GREY = {
 
 VERDICTS = {
     "red": "Do not publish this file as it is: people in it can be recognised.",
-    "amber": "Not proven: a risk may be above its limit. Publish this file only to people who are bound "
-    "not to "
-    "look for anybody.",
+    "amber": "Not proven: a risk may be above its limit. Publish this file only to people who are bound not "
+    "to look for anybody.",
     "green": "Every risk that was measured is within its limit.",
     "grey": "This audit could not answer every question.",
 }
 WHAT_TO_DO = {
-    "red": "Let tracearena look for a defence that keeps the limits: {protect}. Where none does, "
-    "publish counts or "
-    "synthetic traces, or do not publish.",
+    "red": "Let tracearena look for a defence that keeps the limits: {protect}. Where none does, publish "
+    "counts or synthetic traces, or do not publish.",
     "amber": "Compare defences on this file: {protect}. More people make intervals narrower.",
     "green": "Check that it is still useful (below), keep the original and the table of who is who to "
     "yourself, and audit again when a stronger attack is known.",
@@ -138,11 +132,9 @@ QUICK = "A quick audit: attacks were tried for {people:,} people, so that interv
 SINGLED = {
     "heading": "1. Singling out",
     "lead": "Somebody saw a person a few times: a neighbour, a shop, a photo with a date. How few sightings "
-    "tell "
-    "which trace is hers?",
+    "tell which trace is hers?",
     "found": "Who knows the place and the time of {k} sightings names the right trace for {value:.1%} of "
-    "people "
-    "(guessing: {chance:.2%}).",
+    "people (guessing: {chance:.2%}).",
     "curves": "How many people are unique by a few points, at the finest coarseness and at coarser ones: "
     "{message}",
     "falls": "four points stop singling out half of the people at {side} and {window}.",
@@ -151,79 +143,61 @@ SINGLED = {
     "heat": "Share of people who are unique by four points, by the size of a place and the length of a time "
     "window.",
     "night": "{value:.1%} of people with a night-time place are alone there{where}; {few:,} share it with "
-    "fewer than "
-    "{smallest} others.",
+    "fewer than {smallest} others.",
     "how": "For up to {people:,} people, {draws} draws each: k of her sightings are taken at random, at the "
-    "file's own "
-    "places and instants. Released traces are scored by how near they are at those instants; equals share. "
-    "Uniqueness counts the draws that nobody else in the same file matches, in cells of a world-wide grid "
-    "and windows "
-    "of time, as in de Montjoye et al. (2013). They found that four points of an hour and an antenna single "
-    "out 95 % "
-    "of 1.5 million people.",
+    "file's own places and instants. Released traces are scored by how near they are at those instants; "
+    "equals share. Uniqueness counts the draws that nobody else in the same file matches, in cells of a "
+    "world-wide grid and windows of time, as in de Montjoye et al. (2013). They found that four points of "
+    "an hour and an antenna single out 95 % of 1.5 million people.",
 }
 LINKED = {
     "heading": "2. Linkability",
     "lead": "Somebody knows other days of the same people under their names. The names are taken off the "
-    "later days: "
-    "who is who?",
+    "later days: who is who?",
     "attacks": "{strongest} finds {at_least}{value:.1%} of {people:,} people again (between {low:.1%} and "
-    "{high:.1%}); guessing "
-    "finds {chance:.2%}.",
+    "{high:.1%}); guessing finds {chance:.2%}.",
     "at_least": "at least ",
     "evidence": "What each kind of evidence finds alone, when the linker looks at nothing else.",
-    "sure": "Of the matches that the linker believes in with a posterior of at least {least}, "
-    "{value:.0%} are "
-    "right ({low:.0%} to {high:.0%}).",
+    "sure": "Of the matches that the linker believes in with a posterior of at least {least}, {value:.0%} "
+    "are right ({low:.0%} to {high:.0%}).",
     "home_and_work": "From the places of nights and working hours alone, {value:.1%} are found.",
     "days": "How much the attacker must know: at least {least:.1%} of people are found from {first} of "
-    "their own "
-    "days, at least {most:.1%} from {last} (by {attack}, which is quick and not the strongest).",
+    "their own days, at least {most:.1%} from {last} (by {attack}, which is quick and not the strongest).",
     "how": "The file is cut in two by time ({cut}). The earlier part is known; the later part is shuffled "
-    "and numbered "
-    "again. The linker, which looks at everything that is left, and every other re-identification attack "
-    "of the "
-    "catalogue then say who is who, for {people:,} people at once; "
+    "and numbered again. The linker, which looks at everything that is left, and every other "
+    "re-identification attack of the catalogue then say who is who, for {people:,} people at once; "
     "{left_out:,} others are not on record on both sides. The crowd is those people and no larger, which "
-    "errs on the "
-    "side of caution for a larger file. Intervals are those of Clopper and Pearson (95 %).",
+    "errs on the side of caution for a larger file. Intervals are those of Clopper and Pearson (95 %).",
 }
 INFERRED = {
     "heading": "3. Inference",
     "lead": "What does the release tell about somebody's life, even to who does not know her name?",
     "home": "The place of most nights is within {within:.0f} m of the true one for {value:.1%} of people; "
-    "another "
-    "person's would be for {chance:.2%}.",
+    "another person's would be for {chance:.2%}.",
     "work": "The place of most working hours is, for {value:.1%} (another person's: {chance:.2%}).",
     "zones": "The release has privacy zones. From where trips of all days stop, the home is found to within "
     "{within:.0f} m for {value:.1%} of people (another person's: {chance:.2%}).",
     "whereabouts": "On a normal day the linked trace leaves {release:.2f} of what there is to hide (s_T: 0 "
-    "is the true "
-    "place, 1 is 2 km away or more); habits alone, without the release, leave {habits:.2f}. The release adds "
-    "{gain:.2f} (between {low:.2f} and {high:.2f}).",
+    "is the true place, 1 is 2 km away or more); habits alone, without the release, leave {habits:.2f}. The "
+    "release adds {gain:.2f} (between {low:.2f} and {high:.2f}).",
     "sensitive": "Visits to sensitive places that are learned with the name of the visitor.",
     "none": "The file names no sensitive places, so that nothing can be said about visits to them.",
     "how": "Homes and workplaces are those of the days before the cut (nights from 20 to 8 o'clock, or the "
-    "first and "
-    "the last hour where a day has no night; working hours from 10 to 17 o'clock on weekdays). The attacker "
-    "takes the "
-    "same of what is released after it. A visit is learned where the strongest attack above finds the "
-    "person and her "
-    "trace shows the place. A normal day is each person's middle day after the cut.",
+    "first and the last hour where a day has no night; working hours from 10 to 17 o'clock on weekdays). "
+    "The attacker takes the same of what is released after it. A visit is learned where the strongest "
+    "attack above finds the person and her trace shows the place. A normal day is each person's middle day "
+    "after the cut.",
 }
 SYNTHETIC = {
     "heading": "Synthetic traces and the people behind them",
     "copies": "{value:.1%} of synthetic people are copies: nearer to a real person than 95 % of real people "
-    "are to "
-    "another (guessing: 5 %).",
+    "are to another (guessing: 5 %).",
     "nearest": "A synthetic person is {made:.2f} from the nearest real one in the median, a real person "
-    "{real:.2f} from "
-    "the nearest other (0 is the same places, 1 nothing in common).",
+    "{real:.2f} from the nearest other (0 is the same places, 1 nothing in common).",
     "reidentified": "{value:.1%} of synthetic traces lead back to the person they were made from (guessing: "
     "{chance:.2%}).",
-    "membership": "The linker scores somebody who was in the data above somebody who was not in "
-    "{auc:.1%} of cases "
-    "(guessing: 50 %): an advantage of {value:.1%} ({low:.1%} to {high:.1%}).",
+    "membership": "The linker scores somebody who was in the data above somebody who was not in {auc:.1%} "
+    "of cases (guessing: 50 %): an advantage of {value:.1%} ({low:.1%} to {high:.1%}).",
     "no_membership": "Whether somebody was in the data at all was not tested: it needs people who were not "
     "(--others).",
 }
@@ -232,18 +206,15 @@ USEFUL = {
     "lead": "The same six tasks of planners, with the original and with the release. 1 is as good as the "
     "original.",
     "alone": "Two random halves of the people, one against the other, show how much a task varies by "
-    "chance: a "
-    "release need not be nearer than that.",
+    "chance: a release need not be nearer than that.",
     "chance": "How alike two random halves of the people are in each task; 1 is the same.",
-    "kept": "Over all six tasks {kept:.0%} is kept at the resolution of the release, {whole:.0%} against the "
-    "original file.",
+    "kept": "Over all six tasks {kept:.0%} is kept at the resolution of the release, {whole:.0%} against "
+    "the original file.",
     "how": "Counts by place and hour and flows: what two distributions have in common (1 minus the total "
-    "variation). "
-    "Trip lengths and radius of gyration: 1 minus the largest gap of the cumulative distributions. Time at "
-    "home: 1 "
-    "minus the mean gap over the hours. Hotspots: what the busiest tenth of the released places serves, "
-    "over what the "
-    "true busiest tenth would. Of a set of places one is drawn; deleted events are gone.",
+    "variation). Trip lengths and radius of gyration: 1 minus the largest gap of the cumulative "
+    "distributions. Time at home: 1 minus the mean gap over the hours. Hotspots: what the busiest tenth of "
+    "the released places serves, over what the true busiest tenth would. Of a set of places one is drawn; "
+    "deleted events are gone.",
 }
 TASKS = {
     "counts": ("counts by place and hour", "pairs of a place and an hour with events"),
@@ -256,23 +227,19 @@ TASKS = {
 PROTECTED = {
     "heading": "What protects it",
     "lead": "Defences, the most useful first, each against the strongest attacks. The target: at most "
-    "{target:.1%} "
-    "of people found again, by the upper end of the 95 % interval, on people who were not used for choosing.",
-    "picture": "What each defence leaves of the six tasks, and the people whom the strongest attack "
-    "still finds. "
-    "Triangles are at least this many, because some attacks already exceed the target and the others "
-    "were not "
-    "run. The lower right is good; the dotted line is the target.",
+    "{target:.1%} of people found again, by the upper end of the 95 % interval, on people who were not used "
+    "for choosing.",
+    "picture": "What each defence leaves of the six tasks, and the people whom the strongest attack still "
+    "finds. Triangles are at least this many, because some attacks already exceed the target and the others "
+    "were not run. The lower right is good; the dotted line is the target.",
     "cells": "{defence} puts events at cells of {side}, not at the file's own places.",
     "times": "{defence} changes times: what is released is not when people were there.",
     "how": "The people are divided at random into {choosing:,} for choosing and {proving:,} for the proof. "
-    "Attacks that are quick come first; where they alone find more than the target, the others are "
-    "spared and the "
-    "risk is given as “at least”. Defences less useful than one that keeps the limits are not attacked. "
-    "Defences "
-    "that hand true traces to others are not tried. The proof is an audit of the released file itself, "
-    "on the "
-    "people who were not used for choosing; at most {proofs} defences are put to it.",
+    "Attacks that are quick come first; where they alone find more than the target, the others are spared "
+    "and the risk is given as “at least”. Defences less useful than one that keeps the limits are not "
+    "attacked. Defences that hand true traces to others are not tried. The proof is an audit of the "
+    "released file itself, on the people who were not used for choosing; at most {proofs} defences are put "
+    "to it.",
     "command": "The command that makes it again, with other randomness:",
     "virtual": "People who never lived: {people:,} virtual people drawn from a model of those used for "
     "choosing ({synthesizer}) keep {kept:.0%} of the six tasks. Nobody can be found again among them: none "
@@ -295,11 +262,9 @@ CROWD = {
 WEEKS = {
     "heading": "Three people's weeks",
     "lead": "As an attacker sees them, drawn because --show-people was asked for. These people should have "
-    "agreed to it, "
-    "and this page is not for everybody.",
+    "agreed to it, and this page is not for everybody.",
     "caption": "The {who} person: one sighting leads to her with a chance of {exposure:.0%}; {places:,} "
-    "places in her "
-    "first week.",
+    "places in her first week.",
 }
 CHOSEN = {
     "heading": "How it was measured",
@@ -307,21 +272,17 @@ CHOSEN = {
 }
 LIMITS_HEADING = "Limits"
 LIMITS = (
-    "“No attack found it” is not “nobody can”. A high number is a fact; a low one is only the absence "
-    "of a "
+    "“No attack found it” is not “nobody can”. A high number is a fact; a low one is only the absence of a "
     "success so far.",
     "An attacker may know more than other days of the same file: streets, timetables, photos, other files.",
     "Numbers are shares of people. One unusual person may be at much higher risk than the share says.",
-    "The strongest of several attacks is chosen by its success on these people, which favours the "
-    "attacker a "
-    "little.",
-    "The attacker knows days that are not in the release. Somebody who knows days that are, to the "
-    "place and the "
-    "minute, is the one of the question about singling out.",
+    "The strongest of several attacks is chosen by its success on these people, which favours the attacker "
+    "a little.",
+    "The attacker knows days that are not in the release. Somebody who knows days that are, to the place "
+    "and the minute, is the one of the question about singling out.",
     "Whoever downloads a file has it for ever, and can wait for a better attack.",
-    "This page is no legal advice. It answers, with measurements, the three questions of Opinion "
-    "05/2014 of the "
-    "Article 29 Working Party.",
+    "This page is no legal advice. It answers, with measurements, the three questions of Opinion 05/2014 of "
+    "the Article 29 Working Party.",
 )
 GLOSSARY_HEADING = "Glossary"
 GLOSSARY = {
@@ -339,47 +300,32 @@ GLOSSARY = {
     "synthetic traces": "Traces of people who do not exist, drawn from a model of those who do.",
 }
 TABLE = {
-    "attack": "attack",
-    "found": "found",
+    **{
+        name: name
+        for name in (
+            *("attack", "found", "guessing", "people", "places", "learned", "visitors"),
+            *("task", "kept", "unit", "what", "value", "defence", "low"),
+            *("high", "limits", "evidence", "error", "measure"),
+        )
+    },
     "interval": "95 % interval",
-    "guessing": "guessing",
-    "people": "people",
-    "top5": "among 5",
-    "top10": "among 10",
     "category": "kind of place",
-    "places": "places",
-    "learned": "learned",
-    "visitors": "visitors",
-    "task": "task",
-    "kept": "kept",
     "halves": "half against half",
     "before": "original",
     "after": "release",
-    "unit": "unit",
-    "what": "what",
-    "value": "value",
     "reason": "why",
     "side": "side of a cell",
     "window": "time window",
     "points": "known points",
-    "unique": "unique",
     "days": "days of reference",
     "group": "people at the same night-time place",
-    "defence": "defence",
-    "tried_on": "people used for",
-    "low": "low",
-    "high": "high",
     "strongest": "strongest attack",
     "at_least": "at least",
-    "limits": "limits",
     "whole": "kept of the original file",
-    "evidence": "evidence",
-    "error": "error",
-    "measure": "measure",
 }
 
 
-# Sentences of an audit that depend on what was measured; all others are in `words`.
+# Sentences that depend on what was measured.
 
 
 def format_percent(value: float) -> str:
@@ -388,7 +334,7 @@ def format_percent(value: float) -> str:
 
 
 def format_risk(risk: Proportion, at_least: bool) -> str:
-    """Write the risk of a defence: with its interval, or that it is at least so much."""
+    """Write the risk of a defence: with its interval, or that it is at least this much."""
     if at_least:
         return f"at least {format_percent(risk.value)}"
     return f"{format_percent(risk.value)} ({format_percent(risk.low)} to {format_percent(risk.high)})"
@@ -415,23 +361,20 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds / 3600:g} h"
 
 
-def describe_cut(cut: Cut) -> str:
-    """Say how time is cut."""
-    if not cut.by_days:
-        return "within its one day"
-    return f"at {cut.label}" if cut.is_common else "each person's own days in the middle"
-
-
 def build_cut_choice(cut: Cut, traces: Traces) -> AuditChoice:
     """Say where the file is cut in two, and why."""
     tried, several = int(cut.both.sum()), traces.n_users
     if not cut.by_days:
-        reason = "the file has one day only"
+        where, reason = "within its one day", "the file has one day only"
     elif cut.is_common:
-        reason = f"{tried:,} of {several:,} people are on record before and after it"
+        where, reason = (
+            f"at {cut.label}",
+            f"{tried:,} of {several:,} people are on record before and after it",
+        )
     else:
+        where = "each person's own days in the middle"
         reason = "people are on record at different times, so that no date has most of them on both sides"
-    return AuditChoice("cut in two", describe_cut(cut), reason)
+    return AuditChoice("cut in two", where, reason)
 
 
 PEOPLE_TRIED = "people tried"
@@ -466,12 +409,8 @@ def _format_cells(cells: GridCells) -> str:
 
 def build_interval_choice(settings: Settings) -> AuditChoice:
     """Say how far instants are apart."""
-    minutes = f"every {settings.interval_min:g} min"
-    return AuditChoice(
-        "instants of GPS points",
-        minutes,
-        "the point nearest in time is taken; trips are longer; --every changes it",
-    )
+    reason = "the point nearest in time is taken; trips are longer; --every changes it"
+    return AuditChoice("instants of GPS points", f"every {settings.interval_min:g} min", reason)
 
 
 def build_coarse_choice(places: int, cells: GridCells) -> AuditChoice:
@@ -496,7 +435,7 @@ def build_circle_choice(circle: Circle) -> AuditChoice:
 
 
 def fill_sentence(sentence: str, share: Proportion, **others: Any) -> str:
-    """Put a share, and whatever else it names, into a sentence of `words`."""
+    """Put a share, and whatever else it names, into a sentence."""
     return sentence.format(**{**share.to_dict(), **others})
 
 
@@ -516,8 +455,7 @@ def describe_synthetic(found: Synthetic) -> list[str]:
     return told
 
 
-# Short names in pictures and tables of an audit; sentences are in `words`.
-
+# Short names in pictures and tables.
 
 HOW = "How we measured this"
 INTERVAL = "95 % interval {low:.1%} to {high:.1%}, {people:,} people tried; guessing gives {chance:.2%}."

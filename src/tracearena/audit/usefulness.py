@@ -1,4 +1,4 @@
-"""Usefulness: what planners do with traces, and how much of it is left, one number a task."""
+"""Usefulness: what planners do with traces, and how much of it is left, one number per task."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.audit.data import AuditData, AuditRelease, choose_places
+from tracearena.audit.data import AuditData, AuditRelease, Floats, choose_places
 from tracearena.audit.settings import Record
 from tracearena.engine import child_seed, generator
 from tracearena.metrics.applications.networks import share_served
 from tracearena.mobility.statistics import radius_of_gyration_km, share_at_home, trip_lengths_km
-from tracearena.traces import ObfuscatedTraces, Places, Traces
+from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import unique_values
 from tracearena.traces.geodesy import earth_centred
 
 HOTSPOTS = 0.1
 """Share of the visited places that count as hotspots."""
 _DRAW, _HALVES = range(2)
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,13 +30,13 @@ class Task(Record):
     Attributes
     ----------
     name
-        A key of `words.TASKS`.
+        A key of `texts.TASKS`.
     kept
         How much of it is left, from 0 to 1 (as in the original); without a release None.
     halves
         The same between two random halves of the people, half against half: as good as chance allows.
     before, after
-        A single figure of the task in the original and in the release, in the unit that `words.TASKS` names.
+        A single figure of the task in the original and in the release, in the unit that `texts.TASKS` names.
     """
 
     name: str
@@ -90,7 +88,16 @@ def assess_usefulness(
     if published is not None:
         released = to_plain_events(published.coarse, child_seed(root, _DRAW))
         whole = measure_usefulness(file, published, child_seed(root, _DRAW))
-    tasks = tuple(_build_task(name, work, original, released, parts) for name, work in _TASKS.items())
+    tasks = tuple(
+        Task(
+            name=name,
+            kept=None if released is None else _to_number(work.compare(original, released)),
+            halves=_to_number(work.compare(parts[0], parts[1])) if all(map(len, parts)) else None,
+            before=_to_number(work.figure(original)),
+            after=None if released is None else _to_number(work.figure(released)),
+        )
+        for name, work in _TASKS.items()
+    )
     kept = [task.kept for task in tasks if task.kept is not None]
     return Usefulness(tasks, float(np.mean(kept)) if kept else None, whole)
 
@@ -109,20 +116,18 @@ def measure_usefulness(material: AuditData, published: AuditRelease, seed: np.ra
     original, released = material.exact, to_plain_events(published.exact, seed)
     at_own = released
     if released.places != original.places:
-        at_own = released.onto(original.places, _find_nearest_places(released.places, original.places))
+        from scipy.spatial import KDTree
+
+        own, theirs = (
+            earth_centred(one.places.latitude, one.places.longitude) for one in (original, released)
+        )
+        at_own = released.onto(original.places, np.asarray(KDTree(own).query(theirs)[1], np.int32))
     as_released = ("trips", "gyration")
     found = [
         work.compare(original, released if name in as_released else at_own) for name, work in _TASKS.items()
     ]
     known = [value for value in found if np.isfinite(value)]
     return float(np.mean(known)) if known else 0.0
-
-
-def _find_nearest_places(given: Places, wanted: Places) -> NDArray[np.int32]:
-    from scipy.spatial import KDTree
-
-    tree = KDTree(earth_centred(wanted.latitude, wanted.longitude))
-    return np.asarray(tree.query(earth_centred(given.latitude, given.longitude))[1], np.int32)
 
 
 def to_plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Traces:
@@ -137,18 +142,6 @@ def to_plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) ->
         instants=told.instants,
         place_index=place[place >= 0],
         span=told.span,
-    )
-
-
-def _build_task(
-    name: str, work: _TaskFunctions, original: Traces, released: Traces | None, parts: list[Traces]
-) -> Task:
-    return Task(
-        name=name,
-        kept=None if released is None else _to_number(work.compare(original, released)),
-        halves=_to_number(work.compare(parts[0], parts[1])) if all(map(len, parts)) else None,
-        before=_to_number(work.figure(original)),
-        after=None if released is None else _to_number(work.figure(released)),
     )
 
 

@@ -3,7 +3,7 @@
 `Rules` and `Schedule` say what holds and when (`phase_at`). At the end of the anonymization phase
 `tracearena.arena.pseudonymise` makes the release and `commit` fixes its ID table. From `UtilityRecord`
 and `AttackRecord` comes the `Board` (`make_board`), and from the board come the awards (`make_awards`).
-`rehearse` holds a whole contest with invented teams.
+`simulate_contest` holds a whole contest with invented teams.
 
 By files: `write_contest_data` makes a folder for each reader, `read_submissions` looks through what
 teams handed in, `release_all` gives out pseudonyms, `attack_all` runs the judge's own attacks, `judge`

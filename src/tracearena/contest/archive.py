@@ -1,7 +1,7 @@
-"""The whole of a contest that is over, in one zip: whoever has it can judge everything again.
+"""A contest that is over in one zip file: anyone who has it can judge everything again.
 
-Inside is a contest's folder as `tracearena.contest.handout` lays it out, with the results, and a
-manifest with the hash of every file::
+Inside is a contest's folder as `tracearena.contest.data` lays it out, with the results, and a manifest with
+the hash of every file::
 
     manifest.json       versions, who was released, the awards, SHA-256 of every other file
     manifest.json.sig   the contest's public key and its signature, where it was held on a server
@@ -30,7 +30,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tracearena import __version__
-from tracearena.contest import contest_file as charters
+from tracearena.contest import contest_file
 from tracearena.contest.commitments import sign
 from tracearena.contest.contest_file import read_contest_file
 from tracearena.contest.data import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS, file_digest
@@ -44,12 +44,11 @@ RESULTS, BOARD, PRELIMINARY = "results", "board.json", "preliminary.csv"
 SIGNATURE, AUDIT_LOG = f"{MANIFEST}.sig", "audit_log.json"
 FORMAT, VERSION = "tracearena-contest-archive", 1
 _FOLDERS = (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS)
-_FILES = (charters.NAME, PRELIMINARY)
+_FILES = (contest_file.NAME, PRELIMINARY)
 _KEPT_BACK = (f"{JUDGE}/{SCORE_CACHE}", f"{JUDGE}/{MANIFEST}")
 """Scores that would be believed and not found again, and seeds that would give originals away."""
 _HANDED_IN = "anotraces"
 _EVERY_DATE = (1980, 1, 1, 0, 0, 0)
-_MOST_JSON = 2**26
 _MOST_FILES = 100_000
 
 
@@ -97,13 +96,24 @@ def write_archive(
         The contest's private key, of 32 bytes, where its manifest is to be signed.
     """
     place = Path(folder)
-    for needed in (charters.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
+    for needed in (contest_file.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
         if not (place / needed).exists():
             raise FileError.whole(
                 place / needed, "is not there, and belongs to a contest that is over", "missing"
             )
     names = [name for name in _list_files(place) if _is_archivable(place, name, originals)]
-    manifest = _build_manifest(place, names, originals)
+    tables = [PurePosixPath(name).name for name in names if name.startswith(f"{JUDGE}/ptable_")]
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tracearena": __version__,
+        "scorer": SCORER_VERSION,
+        "name": read_contest_file(place / contest_file.NAME).name,
+        "originals": originals,
+        "released": sorted(tables),
+        "awards": {one["name"]: one["winners"] for one in read_json(place / RESULTS / BOARD)["awards"]},
+        "sha256": {name: file_digest(place / name) for name in names},
+    }
     with replacing(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         listed = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
         archive.writestr(_make_zip_entry(MANIFEST), listed)
@@ -129,28 +139,6 @@ def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
         that lead out of it or differ only by the case of letters, more than it may unpack to.
     """
     place = Path(path)
-    _require_zip(place)
-    with unpack_archive(place) as folder:
-        _require_names(place, _list_files(folder))
-        for name in _FOLDERS:
-            # A zip has no empty folders.
-            (folder / name).mkdir(exist_ok=True)
-        yield Archive(folder, _read_manifest(place, folder))
-
-
-def read_json(path: Path) -> Any:
-    """Read JSON that somebody else wrote."""
-    try:
-        return json.loads(read_bytes(path, max_bytes=_MOST_JSON).decode(), parse_constant=_reject_constant)
-    except (ValueError, RecursionError) as error:
-        raise FileError.whole(path, f"is not JSON: {error}", "not-json") from None
-
-
-def _reject_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number")
-
-
-def _require_zip(place: Path) -> None:
     place.stat()
     if not zipfile.is_zipfile(place):
         raise FileError.whole(place, "is no archive of a contest (a zip)", "bad-archive")
@@ -161,18 +149,40 @@ def _require_zip(place: Path) -> None:
         raise FileError.whole(place, f"is not a whole zip archive: {error}", "bad-archive") from None
     if count > _MOST_FILES:
         raise FileError.whole(place, f"holds {count:,} files; {_MOST_FILES:,} are the most", "too-large")
+    with unpack_archive(place) as folder:
+        seen: set[str] = set()
+        for name in _list_files(folder):
+            if name not in (MANIFEST, SIGNATURE) and not _is_archive_name(name):
+                raise FileError.whole(place, "holds a file that has no place in an archive", "bad-name", name)
+            # Such names are one name on some systems.
+            alike = unicodedata.normalize("NFC", name).casefold()
+            if alike in seen:
+                raise FileError.whole(place, "holds names that differ by case alone", "bad-name", name)
+            seen.add(alike)
+        for name in _FOLDERS:
+            # A zip has no empty folders.
+            (folder / name).mkdir(exist_ok=True)
+        if not (folder / MANIFEST).is_file():
+            raise FileError.whole(place, f"is no archive of a contest: it has no {MANIFEST}", "bad-archive")
+        found = read_json(folder / MANIFEST)
+        digests = found.get("sha256") if isinstance(found, dict) else None
+        is_ours = isinstance(digests, dict) and all(isinstance(digest, str) for digest in digests.values())
+        if not is_ours or found.get("format") != FORMAT or found.get("version") != VERSION:
+            problem = f"its {MANIFEST} is not that of an archive of a contest, version {VERSION}"
+            raise FileError.whole(place, problem, "bad-archive")
+        yield Archive(folder, dict(found))
 
 
-def _require_names(place: Path, names: list[str]) -> None:
-    """Refuse names that have no place in an archive, and those that are one name on some systems."""
-    seen: set[str] = set()
-    for name in names:
-        if name not in (MANIFEST, SIGNATURE) and not _is_archive_name(name):
-            raise FileError.whole(place, "holds a file that has no place in an archive", "bad-name", name)
-        alike = unicodedata.normalize("NFC", name).casefold()
-        if alike in seen:
-            raise FileError.whole(place, "holds names that differ by case alone", "bad-name", name)
-        seen.add(alike)
+def read_json(path: Path) -> Any:
+    """Read JSON that somebody else wrote."""
+    try:
+        return json.loads(read_bytes(path, max_bytes=2**26).decode(), parse_constant=_reject_constant)
+    except (ValueError, RecursionError) as error:
+        raise FileError.whole(path, f"is not JSON: {error}", "not-json") from None
+
+
+def _reject_constant(text: str) -> None:
+    raise ValueError(f"{text} is no number")
 
 
 def _list_files(folder: Path) -> list[str]:
@@ -193,46 +203,14 @@ def _is_archivable(folder: Path, name: str, originals: bool) -> bool:
     # A page of results has pictures of original traces.
     is_original = path.name.startswith("orgtraces") or path.suffix == ".html"
     is_public = (folder / EVERYBODY / path.name).is_file()
-    is_secret = (is_original and not is_public) or _is_unreleased(folder, path)
+    is_secret = is_original and not is_public
+    if path.name.startswith(_HANDED_IN):
+        # Obfuscated traces that nobody was given may be the originals, unchanged.
+        about = path.name.removeprefix(_HANDED_IN).partition(".")[0]
+        released = map(file_digest, (folder / JUDGE).glob(f"{_HANDED_IN}{about}.*"))
+        has_table = any((folder / JUDGE).glob(f"ptable{about}.*"))
+        is_secret |= not has_table or file_digest(folder / path) not in released
     return _is_archive_name(name) and (originals or not is_secret)
-
-
-def _is_unreleased(folder: Path, path: PurePosixPath) -> bool:
-    """Whether a file holds obfuscated traces that nobody was given: they may be the originals, unchanged."""
-    if not path.name.startswith(_HANDED_IN):
-        return False
-    about = path.name.removeprefix(_HANDED_IN).partition(".")[0]
-    if not any((folder / JUDGE).glob(f"ptable{about}.*")):
-        return True
-    released = (folder / JUDGE).glob(f"{_HANDED_IN}{about}.*")
-    return file_digest(folder / path) not in map(file_digest, released)
-
-
-def _build_manifest(folder: Path, names: list[str], originals: bool) -> dict[str, Any]:
-    board = read_json(folder / RESULTS / BOARD)
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "tracearena": __version__,
-        "scorer": SCORER_VERSION,
-        "name": read_contest_file(folder / charters.NAME).name,
-        "originals": originals,
-        "released": sorted(PurePosixPath(name).name for name in names if name.startswith(f"{JUDGE}/ptable_")),
-        "awards": {award["name"]: award["winners"] for award in board["awards"]},
-        "sha256": {name: file_digest(folder / name) for name in names},
-    }
-
-
-def _read_manifest(place: Path, folder: Path) -> dict[str, Any]:
-    if not (folder / MANIFEST).is_file():
-        raise FileError.whole(place, f"is no archive of a contest: it has no {MANIFEST}", "bad-archive")
-    found = read_json(folder / MANIFEST)
-    digests = found.get("sha256") if isinstance(found, dict) else None
-    is_ours = isinstance(digests, dict) and all(isinstance(digest, str) for digest in digests.values())
-    if not is_ours or found.get("format") != FORMAT or found.get("version") != VERSION:
-        problem = f"its {MANIFEST} is not that of an archive of a contest, version {VERSION}"
-        raise FileError.whole(place, problem, "bad-archive")
-    return dict(found)
 
 
 def _make_zip_entry(name: str) -> zipfile.ZipInfo:
@@ -241,9 +219,7 @@ def _make_zip_entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-# The audit log of a contest on a server: entries bound to each other by hashes, so that a gap
-# shows.
-
+# The audit log of a contest on a server: each entry has the hash of the one before.
 
 BEGINNING = 64 * "0"
 """What the first entry has in the place of the hash of the one before."""

@@ -1,11 +1,14 @@
-"""The board: validity and the minimum over all attacks, from the judge's records."""
+"""The board and the awards, computed from the judge's records.
+
+A data set is valid if its utility reaches the threshold; its privacy is the minimum over all attacks.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -50,15 +53,7 @@ class BoardRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values for JSON."""
-        return {
-            "team": self.team,
-            "role": self.role,
-            "data_set": self.data_set,
-            "utility": self.utility,
-            "valid": self.valid,
-            "s_R_min": self.s_R_min,
-            "s_T_min": self.s_T_min,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -93,12 +88,12 @@ class Board:
 
     def with_names(self, names: Mapping[str, str]) -> Board:
         """Return the same board with other names for some parties; what is not named keeps its own."""
-        new = dict(zip(self.roster.names(), self.roster.names(), strict=True)) | dict(names)
-        given = self.roster
+        old = self.roster
+        new = {name: names.get(name, name) for name in old.names()}
         roster = Roster(
-            teams=[new[team] for team in given.teams],
-            pseudonymised=None if given.pseudonymised is None else new[given.pseudonymised],
-            samples=[new[sample] for sample in given.samples],
+            teams=[new[team] for team in old.teams],
+            pseudonymised=None if old.pseudonymised is None else new[old.pseudonymised],
+            samples=[new[sample] for sample in old.samples],
         )
         rows = tuple(replace(row, team=new[row.team]) for row in self.rows)
         attacks = {(new[a], new[t], number, kind): s for (a, t, number, kind), s in self.attacks.items()}
@@ -117,10 +112,7 @@ class Board:
 
 
 def make_board(
-    rules: Rules,
-    roster: Roster,
-    utilities: Iterable[UtilityRecord],
-    attacks: Iterable[AttackRecord],
+    rules: Rules, roster: Roster, utilities: Iterable[UtilityRecord], attacks: Iterable[AttackRecord]
 ) -> Board:
     """Compute the board; a pure function of its arguments, whatever order the records come in.
 
@@ -159,83 +151,42 @@ def make_board(
     a True 1.0 0.4
     b False 0.0 0.0
     """
-    counting = _select_utilities(rules, roster, utilities)
-    scores = _select_attacks(rules, roster, attacks)
-    minima = _find_minima(scores)
-    rows = [
-        _build_board_row(rules, roster, target, counting.get(target), minima)
-        for target in _list_board_targets(rules, roster, counting)
-    ]
-    rows.sort(key=lambda row: (row.data_set, -row.s_T_min, -row.s_R_min, row.team))
-    return Board(rules, roster, tuple(rows), MappingProxyType(scores))
-
-
-def _select_utilities(
-    rules: Rules, roster: Roster, utilities: Iterable[UtilityRecord]
-) -> dict[Target, float]:
-    given = list(utilities)
-    for record in given:
-        _check_data_set(rules, roster, record.team, record.data_set)
-    last = keep_last_records(((record.team, record.data_set), record) for record in given)
-    valid = [record for record in given if rules.is_valid(record.utility)]
-    last |= keep_last_records(((record.team, record.data_set), record) for record in valid)
-    counting = {target: record.utility for target, record in last.items()}
-    if roster.pseudonymised is not None:
-        counting.setdefault((roster.pseudonymised, PSEUDONYMISED_DATA_SET), 1.0)
-    return counting
-
-
-def _select_attacks(
-    rules: Rules, roster: Roster, attacks: Iterable[AttackRecord]
-) -> dict[tuple[str, str, int, AttackKind], float]:
-    given = list(attacks)
+    uploads, given = list(utilities), list(attacks)
+    for upload in uploads:
+        _check_data_set(rules, roster, upload.team, upload.data_set)
+    valid_uploads = [one for one in uploads if rules.is_valid(one.utility)]
+    counting = {} if roster.pseudonymised is None else {(roster.pseudonymised, PSEUDONYMISED_DATA_SET): 1.0}
+    for some in (uploads, valid_uploads):
+        last_uploads = keep_last_records(((one.team, one.data_set), one) for one in some)
+        counting |= {target: one.utility for target, one in last_uploads.items()}
     for record in given:
         _check_data_set(rules, roster, record.target, record.data_set)
         if roster.role(record.attacker) is Role.PSEUDONYMISED:
             raise DataError(f"{record.attacker!r} is the pseudonymised team; it attacks nobody")
     last = keep_last_records((record.key, record) for record in given)
-    return {key: record.score for key, record in last.items()}
-
-
-def _find_minima(
-    scores: Mapping[tuple[str, str, int, AttackKind], float],
-) -> dict[tuple[Target, AttackKind], float]:
-    minima: dict[tuple[Target, AttackKind], float] = defaultdict(lambda: NOT_ATTACKED)
+    scores = {key: record.score for key, record in last.items()}
+    minima: dict[tuple[str, int, AttackKind], float] = defaultdict(lambda: NOT_ATTACKED)
     for (_, target, data_set, kind), score in scores.items():
-        cell = (target, data_set), kind
-        minima[cell] = min(minima[cell], score)
-    return minima
-
-
-def _build_board_row(
-    rules: Rules,
-    roster: Roster,
-    target: Target,
-    utility: float | None,
-    minima: Mapping[tuple[Target, AttackKind], float],
-) -> BoardRow:
-    valid = utility is not None and rules.is_valid(utility)
-    s_R_min = minima[target, AttackKind.REIDENTIFICATION] if valid else INVALID
-    s_T_min = minima[target, AttackKind.TRACE_INFERENCE] if valid else INVALID
-    return BoardRow(target[0], roster.role(target[0]), target[1], utility, valid, s_R_min, s_T_min)
-
-
-def _list_board_targets(rules: Rules, roster: Roster, counting: Mapping[Target, float]) -> set[Target]:
-    return {(team, data_set) for team in roster.teams for data_set in _data_sets(rules)} | set(counting)
-
-
-def _data_sets(rules: Rules) -> range:
-    return range(1, rules.data_sets + 1)
+        minima[target, data_set, kind] = min(minima[target, data_set, kind], score)
+    expected = {(team, number) for team in roster.teams for number in range(1, rules.data_sets + 1)}
+    rows = []
+    for team, data_set in expected | counting.keys():
+        utility = counting.get((team, data_set))
+        valid = utility is not None and rules.is_valid(utility)
+        least = (minima[team, data_set, kind] if valid else INVALID for kind in AttackKind)
+        rows.append(BoardRow(team, roster.role(team), data_set, utility, valid, *least))
+    rows.sort(key=lambda row: (row.data_set, -row.s_T_min, -row.s_R_min, row.team))
+    return Board(rules, roster, tuple(rows), MappingProxyType(scores))
 
 
 def _check_data_set(rules: Rules, roster: Roster, whose: str, data_set: int) -> None:
-    if data_set not in _data_sets(rules):
+    if not 1 <= data_set <= rules.data_sets:
         raise DataError(f"data set {data_set} does not exist; this contest has {rules.data_sets} per team")
     if roster.role(whose) is Role.PSEUDONYMISED and data_set != PSEUDONYMISED_DATA_SET:
         raise DataError(f"data set {data_set} of {whose!r} does not exist; the pseudonymised team has one")
 
 
-# What the judge writes down: who takes part, the utility of each upload, the score of each attack.
+# Records of the judge: who takes part, the utility of each upload, the score of each attack.
 
 
 class AttackKind(StrEnum):
@@ -404,8 +355,7 @@ def _check_numbers(data_set: int, receipt: int) -> None:
     require_whole("receipt", receipt, at_least=0)
 
 
-# Awards: who defended best, who attacked best, with ties shared.
-
+# Awards: who defended best and who attacked best; equal teams share.
 
 SAME = 1e-9
 """Scores closer than this are equal: such a difference is rounding, not merit."""
@@ -421,7 +371,7 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the standing as plain values for JSON."""
-        return {"place": self.place, "team": self.team, "value": self.value}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -504,7 +454,10 @@ def make_awards(board: Board, preliminary: Mapping[str, float] | None = None) ->
     if last == 2:
         name = "best-anonymization-reidentification"
         defended.append(_award_best_defence(board, name, AttackKind.REIDENTIFICATION, 1))
-    overall = [_award_overall(board, preliminary)] if board.rules.overall_total else []
+    overall = []
+    if board.rules.overall_total:
+        order = _rank_teams(totals(board, preliminary), lowest_first=False)
+        overall.append(Award("overall", _TITLES["overall"], order))
     if preliminary is not None and not overall:
         raise ParameterError("a preliminary round counts in the overall award only: set overall_total")
     apart = frozenset(() if board.rules.winner_takes_attack_awards else overall[0].winners)
@@ -539,33 +492,27 @@ def totals(board: Board, preliminary: Mapping[str, float] | None = None) -> dict
     }
 
 
-def _award_overall(board: Board, preliminary: Mapping[str, float] | None) -> Award:
-    return Award("overall", _TITLES["overall"], _rank_teams(totals(board, preliminary), lowest_first=False))
-
-
 def attack_sums(board: Board, kind: AttackKind) -> dict[str, float]:
     """Return for every team the sum of the scores it left to its targets; lower is better."""
     targets = board.targets()
-    return {team: _sum_attack_scores(board, team, targets, kind) for team in board.roster.teams}
-
-
-def _sum_attack_scores(board: Board, attacker: str, targets: list[Target], kind: AttackKind) -> float:
     # fsum is exact before its one rounding, so the order of the targets has no effect.
-    return math.fsum(
-        board.attacks.get((attacker, target, data_set, kind), NOT_ATTACKED)
-        for target, data_set in targets
-        if target != attacker
-    )
+    return {
+        team: math.fsum(
+            board.attacks.get((team, target, data_set, kind), NOT_ATTACKED)
+            for target, data_set in targets
+            if target != team
+        )
+        for team in board.roster.teams
+    }
 
 
 def _award_best_attack(board: Board, name: str, kind: AttackKind, apart: Set[str]) -> Award:
     targets = set(board.targets())
-    attackers = {
+    competing = {
         attacker
         for attacker, target, data_set, of_kind in board.attacks
         if of_kind == kind and (target, data_set) in targets
-    }
-    competing = attackers - apart
+    } - apart
     sums = {team: total for team, total in attack_sums(board, kind).items() if team in competing}
     return Award(name, _TITLES[name], _rank_teams(sums, lowest_first=True))
 

@@ -7,7 +7,7 @@ it with a shell::
     (echo SALT; cat ptable.csv) | sha256sum
 
 In a contest with a live board the users of the board are fixed as well: a second table follows in the
-same text, its header ``live_user_id``, its ids ascending, one a line::
+same text, its header ``live_user_id``, its ids ascending, one per line::
 
     (echo SALT; cat ptable.csv live.csv) | sha256sum
 """
@@ -89,7 +89,9 @@ def commit(
         salt = secrets.token_hex(_SALT_BYTES) if seed is None else generator(seed).bytes(_SALT_BYTES).hex()
     _check_hex("salt", salt)
     if live is not None:
-        _require_users(live, id_table)
+        at = find_positions(np.asarray(live), id_table.user_ids)
+        if not 0 < len(np.unique(at)) == len(at) < len(id_table) or (at < 0).any():
+            raise DataError("the users of a live board are some of the users of the ID table, and not all")
     return Commitment(_compute_digest(id_table, salt, live), salt)
 
 
@@ -124,23 +126,13 @@ def _compute_digest(id_table: IdTable, salt: str, live: Any) -> str:
     return hashlib.sha256(f"{salt}\n{tables}".encode()).hexdigest()
 
 
-def _require_users(live: Any, id_table: IdTable) -> None:
-    users = np.asarray(live)
-    at = find_positions(users, id_table.user_ids)
-    if not 0 < len(np.unique(at)) == len(at) < len(id_table) or (at < 0).any():
-        raise DataError("the users of a live board are some of the users of the ID table, and not all")
-
-
 def _format_ids(identifiers: NDArray[Any]) -> list[str]:
     if identifiers.dtype.kind == "i":
         return [str(number) for number in identifiers.tolist()]
-    return [_quote_csv(text) for text in identifiers.tolist()]
-
-
-def _quote_csv(text: str) -> str:
-    if any(character in text for character in ',"\r\n'):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+    return [
+        '"' + text.replace('"', '""') + '"' if any(letter in text for letter in ',"\r\n') else text
+        for text in identifiers.tolist()
+    ]
 
 
 def _check_hex(name: str, value: str) -> None:
@@ -148,10 +140,7 @@ def _check_hex(name: str, value: str) -> None:
         raise ParameterError.of(name, value, "64 hexadecimal digits in lower case")
 
 
-# The live board: on whom it is computed, when it changes, and how much of a score it shows.
-
-
-_HIGHEST = 2**31 - 1
+# The live board: which users it is computed from, when it changes, how much of a score it shows.
 
 
 def draw_live_users(user_ids: Any, share: float, *, seed: SeedLike = None) -> NDArray[Any]:
@@ -240,15 +229,14 @@ def read_live_users(path: Path) -> NDArray[np.int32]:
     last = 0
     for row, cell in enumerate(lines[1:], 1):
         user = int(cell) if cell.isascii() and cell.isdigit() and len(cell) <= 10 else 0
-        if not last < user <= _HIGHEST or cell != str(user):
+        if not last < user < 2**31 or cell != str(user):
             problem = "it must be a whole number, larger than the one before"
             raise FileError(path, [Fault(row, LIVE_HEADER, cell, problem, "not-a-number")])
         last = user
     return np.array(lines[1:], np.int32)
 
 
-# The judge's signed lists of receipts: nobody can add, drop or change an upload after its phase.
-
+# Signed lists of receipts: nobody can add, drop or change an upload after its phase.
 
 LISTS = {"anonymization": "receipts_anonymization.csv", "attack": "receipts_attack.csv"}
 """The list of each phase, among everybody's files."""

@@ -47,7 +47,6 @@ from tracearena.traces import Traces
 NAME = "contest.toml"
 PSEUDONYMISED = "000"
 """The number of the pseudonymised team."""
-_MOST_BYTES = 2**20
 _TABLES = ("rules", "schedule", "names", "extra_time", "data")
 _NUMBER = re.compile(r"[0-9]{3}", re.ASCII)
 _LONGEST_NAME = 60
@@ -136,7 +135,7 @@ def read_contest_file(path: str | PathLike[str], *, to_make: bool = False) -> Co
     """
     file = Path(path)
     try:
-        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig")
+        text = read_bytes(path, max_bytes=2**20).decode("utf-8-sig")
         found = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise FileError.whole(file, f"is not TOML: {error}", "not-toml") from None
@@ -149,26 +148,37 @@ def read_contest_file(path: str | PathLike[str], *, to_make: bool = False) -> Co
         if not isinstance(found.get(key, {}), dict):
             raise place.fault(key, found[key], f"it must be a table: [{key}]")
     given: dict[str, Any] = {key: found[key] for key in ("name", "teams") if key in found}
-    given["rules"] = _parse_rules(found.get("rules", {}), place)
+    rules = found.get("rules", {})
+    for rule, value in rules.items():
+        # One by one, so that the message can name the line. What only another rule allows comes below.
+        more = {"overall_total": True} if rule == "winner_takes_attack_awards" else {}
+        place.build_value(f"rules.{rule}", Rules.from_dict, {rule: value} | more)
+    given["rules"] = place.build_value("rules", Rules.from_dict, rules)
     if "schedule" in found:
         given["schedule"] = place.build_value(
             "schedule", Schedule.from_dict, _format_times(found["schedule"])
         )
     if "data" in found:
-        given["data"] = _parse_data_source(found["data"], place, to_make)
+        source = found["data"]
+        kind = {"source": source["source"]} if "source" in source else {}
+        for key, value in source.items():
+            place.build_value(f"data.{key}", DataSource.from_dict, kind | {key: value})
+        made = place.build_value("data", DataSource.from_dict, source)
+        if to_make:
+            place.build_value("data", made.require_complete)
+        given["data"] = made.with_absolute_paths(file.parent)
     for key in ("name", "teams"):
         if key in found:
             place.build_value(key, ContestFile, **{key: found[key], "rules": given["rules"]})
     for team, called in found.get("names", {}).items():
-        alone = given | {"names": {team: called}}
-        place.build_value(f"names.{team}", ContestFile, **alone)
+        place.build_value(f"names.{team}", ContestFile, **given, names={team: called})
     given["names"] = found.get("names", {})
+    extra_time = {}
     for team, ends in found.get("extra_time", {}).items():
         if not isinstance(ends, dict):
             raise place.fault(f"extra_time.{team}", ends, f"it must be a table: [extra_time.{team}]")
-        own = {"extra_time": {team: _format_times(ends)}}
-        place.build_value(f"extra_time.{team}", ContestFile, **given, **own)
-    extra_time = {team: _format_times(ends) for team, ends in found.get("extra_time", {}).items()}
+        extra_time[team] = _format_times(ends)
+        place.build_value(f"extra_time.{team}", ContestFile, **given, extra_time={team: extra_time[team]})
     return ContestFile(**given, extra_time=extra_time)
 
 
@@ -223,27 +233,6 @@ class _KeyLocator:
         return None
 
 
-def _parse_rules(values: Mapping[str, Any], place: _KeyLocator) -> Rules:
-    for rule, value in values.items():
-        # One by one, so that the message can name the line. What only another rule allows comes below.
-        alone = {rule: value}
-        if rule == "winner_takes_attack_awards":
-            alone["overall_total"] = True
-        place.build_value(f"rules.{rule}", Rules.from_dict, alone)
-    made: Rules = place.build_value("rules", Rules.from_dict, values)
-    return made
-
-
-def _parse_data_source(values: Mapping[str, Any], place: _KeyLocator, to_make: bool) -> DataSource:
-    for key, value in values.items():
-        alone = {name: values[name] for name in ("source",) if name in values} | {key: value}
-        place.build_value(f"data.{key}", DataSource.from_dict, alone)
-    made: DataSource = place.build_value("data", DataSource.from_dict, values)
-    if to_make:
-        place.build_value("data", made.require_complete)
-    return made.with_absolute_paths(place.file.parent)
-
-
 def _format_times(points: Mapping[str, Any]) -> dict[str, Any]:
     """Return the points of a schedule as text: TOML has times of its own."""
     return {key: at.isoformat() if isinstance(at, datetime) else at for key, at in points.items()}
@@ -266,20 +255,12 @@ def _format_toml(value: Any) -> str:
     return repr(value)
 
 
-# Where the people of a contest come from: the table ``[data]`` of its file.
-
+# The table ``[data]``: where the people of a contest come from.
 
 SourceKind = Literal["city", "traces", "files"]
 _PATHS = ("file", "reference", "folder")
-_OF_SOURCE = {
-    "file": "traces",
-    "reference": "traces",
-    "format": "traces",
-    "grid": "traces",
-    "bounds": "traces",
-    "timezone": "traces",
-    "folder": "files",
-}
+_OF_SOURCE = dict.fromkeys(("file", "reference", "format", "grid", "bounds", "timezone"), "traces")
+_OF_SOURCE["folder"] = "files"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,17 +309,14 @@ class DataSource:
             if value is not None and self.source != source:
                 raise ParameterError(f"{name} belongs to source = {source!r}, not to {self.source!r}")
         if self.source == "traces":
-            self._require_readable()
+            # The readers are loaded only where there is something to read.
+            from tracearena.io import FORMATS, GPS_FORMATS, Choices
+
+            if self.format is not None:
+                require_choice("format", self.format, (*FORMATS, *GPS_FORMATS))
+            Choices.parse(grid=self.grid, bounds=self.bounds, timezone=self.timezone)
         if self.seed is not None:
             require_whole("seed", self.seed, at_least=0)
-
-    def _require_readable(self) -> None:
-        """Refuse what no reader can do. The readers are loaded only where there is something to read."""
-        from tracearena.io import FORMATS, GPS_FORMATS, Choices
-
-        if self.format is not None:
-            require_choice("format", self.format, (*FORMATS, *GPS_FORMATS))
-        Choices.parse(grid=self.grid, bounds=self.bounds, timezone=self.timezone)
 
     @property
     def people(self) -> Literal["virtual", "real"]:
@@ -375,19 +353,15 @@ class DataSource:
         for name in values:
             if name not in known:
                 raise ParameterError(f"there is no {name!r}; there are {', '.join(known)}")
-        given = {name: _parse_path(value) if name in _PATHS else value for name, value in values.items()}
+        given = dict(values)
+        for name in _PATHS:
+            # What is no path is left as it is: the check of all values refuses it.
+            if isinstance(value := given.get(name), str) and value and "\0" not in value:
+                given[name] = Path(value)
         return cls(**given)
 
 
-def _parse_path(value: Any) -> Any:
-    """Return a text as a path; what is none is refused by the check of all values."""
-    return Path(value) if isinstance(value, str) and value and "\0" not in value else value
-
-
-# People of the embedded city, from whom a contest's virtual users are learned.
-
-
-RESIDENTS = 1_000
+# People of the embedded city, from whom virtual users are learned.
 
 
 def simulate_residents(days: int, *, seed: SeedLike) -> Traces:
@@ -396,7 +370,7 @@ def simulate_residents(days: int, *, seed: SeedLike) -> Traces:
     >>> simulate_residents(1, seed=1).n_users
     1000
     """
-    return simulate(users=RESIDENTS, days=days, seed=seed)
+    return simulate(users=1_000, days=days, seed=seed)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""The data of a contest: virtual users of every team's own, as the official files."""
+"""The data of a contest: virtual users of every team's own, written as the official files.
+
+`write_contest_data` makes the folders of the judge, of everybody and of each team, with commitments,
+a manifest and letters; the other functions write and read the parts.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from numpy.typing import NDArray
 
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.checks import require_switch, require_whole
-from tracearena.contest import contest_file as charters
+from tracearena.contest import contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
 from tracearena.contest.commitments import Commitment, commit, live_users, write_live_users
 from tracearena.contest.contest_file import ContestFile
@@ -149,11 +153,7 @@ class ContestPlan:
             )
 
 
-def team_traces(
-    model: VirtualUserModel,
-    plan: ContestPlan,
-    seed: SeedLike = None,
-) -> tuple[Traces, Traces]:
+def team_traces(model: VirtualUserModel, plan: ContestPlan, seed: SeedLike = None) -> tuple[Traces, Traces]:
     """Make the reference and original traces of one team, at the contest's times of day.
 
     References
@@ -213,26 +213,30 @@ def write_contest_data(
             files = write_traces(judge, team, number + 1, reference, original, days=days)
             if plan.roles()[team] == "pseudonymised":
                 unchanged = ObfuscatedTraces.from_traces(original)
-                shuffle, salt, drawn = _derive_seeds(shuffle_seed, number)
+                shuffle = salt = drawn = None
+                if shuffle_seed is not None:
+                    shuffles = seed_sequence(shuffle_seed)
+                    shuffle = child_seed(shuffles, number)
+                    salt, drawn = child_seed(shuffles, number, 1), child_seed(shuffles, number, 2)
                 release = pseudonymise(unchanged, seed=shuffle)
                 live = live_users(charter.rules, release.id_table.user_ids, seed=drawn)
                 files |= write_release(judge, team, number + 1, unchanged, release, live)
                 commitments[files["id_table"]] = commit(release.id_table, live=live, seed=salt)
             for secret in files.keys() & SECRET:
                 (judge / files[secret]).chmod(0o600)
-            entries.append(_build_manifest_entry(team, number, plan, own, files))
+            entries.append(
+                {
+                    "team": team,
+                    "role": plan.roles()[team],
+                    "data": f"data{number + 1:02d}_{PURPOSES[number]}",
+                    "seed": _describe_seed(own),
+                    "files": files,
+                }
+            )
             report(done, len(sets))
         write_commitments(place, commitments)
         write_initial_files(place, charter)
         return write_manifest(judge, asdict(plan), _describe_seed(root), entries, about or {})
-
-
-def _derive_seeds(seed: SeedLike, number: int) -> tuple[SeedLike, SeedLike, SeedLike]:
-    """Return the seeds of a shuffle, a salt and the users of a live board; None where nobody chose one."""
-    if seed is None:
-        return None, None, None
-    root = seed_sequence(seed)
-    return child_seed(root, number), child_seed(root, number, 1), child_seed(root, number, 2)
 
 
 def check_regions(traces: Traces) -> None:
@@ -246,18 +250,6 @@ def check_regions(traces: Traces) -> None:
         raise DataError("contest files number the regions 1, 2, … in the order of the grid")
 
 
-def _build_manifest_entry(
-    team: int, number: int, plan: ContestPlan, seed: np.random.SeedSequence, files: dict[str, str]
-) -> dict[str, Any]:
-    return {
-        "team": team,
-        "role": plan.roles()[team],
-        "data": f"data{number + 1:02d}_{PURPOSES[number]}",
-        "seed": _describe_seed(seed),
-        "files": files,
-    }
-
-
 def _describe_seed(root: np.random.SeedSequence) -> dict[str, Any] | None:
     """Return what repeats the run; nothing does if nobody chose a seed."""
     if is_secret(root):
@@ -266,8 +258,7 @@ def _describe_seed(root: np.random.SeedSequence) -> dict[str, Any] | None:
     return {"entropy": [int(word) for word in words], "spawn_key": [int(word) for word in root.spawn_key]}
 
 
-# Who gets which folder: the judge's secrets, everybody's files, and one bundle a team.
-
+# The folders of a contest: the judge's secrets, everybody's files, and one folder per team.
 
 JUDGE, EVERYBODY, TEAMS, SUBMISSIONS = "judge", "everybody", "teams", "submissions"
 MANIFEST, LETTER = "manifest.json", "LETTER.txt"
@@ -287,7 +278,7 @@ def official_file_name(kind: str, team: int, number: int, attacker: int | None =
 
 
 def live_file_name(team: int, number: int) -> str:
-    """Return the name of the file with the users of the live board, beside the ID table.
+    """Return the name of the file with the users of the live board, next to the ID table.
 
     >>> live_file_name(1, 1)
     'live_team001_data01_IDP.csv'
@@ -303,7 +294,7 @@ def team_folder(folder: Path, team: str) -> Path:
 def write_traces(
     judge: Path, team: int, number: int, reference: Traces, original: Traces, *, days: tuple[int, int]
 ) -> dict[str, str]:
-    """Write the traces of one data set into the judge's folder, with regions and times beside them."""
+    """Write the traces of one data set into the judge's folder, with regions and times next to them."""
     if not (judge / REGIONS).exists():
         pwscup.write_places(original.places, judge / REGIONS)
         pwscup.write_times(pwscup.ContestTimes(original.clock, *days), judge / TIMES)
@@ -337,10 +328,8 @@ def write_commitments(folder: Path, made: Mapping[str, Commitment]) -> None:
     tables = sorted(made)
     digests = csv_text(["file", "sha256"], ([name, made[name].digest] for name in tables))
     salts = csv_text(["file", "salt"], ([name, made[name].salt] for name in tables))
-    with replacing(folder / EVERYBODY / COMMITMENTS) as file:
-        file.write(digests.encode())
-    with replacing(folder / JUDGE / SALTS, private=True) as file:
-        file.write(salts.encode())
+    _write_text(folder / EVERYBODY / COMMITMENTS, digests)
+    _write_text(folder / JUDGE / SALTS, salts, private=True)
 
 
 def read_commitments(folder: Path) -> dict[str, Commitment]:
@@ -367,20 +356,22 @@ def _read_column(path: Path, name: str) -> dict[str, str]:
 
 def write_initial_files(folder: Path, charter: ContestFile) -> None:
     """Write the contest's file and hand out what is there before the first phase."""
-    said = charters.format_contest_file(charter.for_everybody)
-    _write_text(folder / charters.NAME, said)
+    said = contest_file.format_contest_file(charter.for_everybody)
+    _write_text(folder / contest_file.NAME, said)
     judge, everybody = folder / JUDGE, folder / EVERYBODY
+    info = [judge / REGIONS, judge / TIMES]
+    traces = sorted([*judge.glob("reftraces_*.csv"), *judge.glob("orgtraces_*.csv")])
     samples = {int(number) for number in charter.sample_numbers}
-    copy_files(_list_info_files(judge), everybody)
-    copy_files((path for path in _list_trace_files(judge) if PwsName.parse(path).team in samples), everybody)
-    _write_text(everybody / charters.NAME, said)
+    copy_files(info, everybody)
+    copy_files((path for path in traces if PwsName.parse(path).team in samples), everybody)
+    _write_text(everybody / contest_file.NAME, said)
     for team in charter.numbers:
         own = team_folder(folder, team)
         own.mkdir(parents=True)
-        copy_files(_list_info_files(judge), own)
-        mine = (path for path in _list_trace_files(judge) if PwsName.parse(path).team == int(team))
+        copy_files(info, own)
+        mine = (path for path in traces if PwsName.parse(path).team == int(team))
         copy_files(mine, own, private=True)
-        _write_text(own / charters.NAME, said)
+        _write_text(own / contest_file.NAME, said)
         _write_text(own / LETTER, format_team_letter(charter, team))
     (folder / SUBMISSIONS).mkdir()
 
@@ -409,8 +400,7 @@ def write_manifest(
         "data": entries,
         "sha256": {path.name: file_digest(path) for path in sorted(judge.iterdir())},
     }
-    with replacing(judge / MANIFEST, private=True) as file:
-        file.write((json.dumps(manifest, indent=1) + "\n").encode())
+    _write_text(judge / MANIFEST, json.dumps(manifest, indent=1) + "\n", private=True)
     return manifest
 
 
@@ -420,23 +410,12 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _list_info_files(judge: Path) -> list[Path]:
-    return [judge / REGIONS, judge / TIMES]
-
-
-def _list_trace_files(judge: Path) -> list[Path]:
-    return sorted([*judge.glob("reftraces_*.csv"), *judge.glob("orgtraces_*.csv")])
-
-
-def _write_text(path: Path, text: str) -> None:
-    with replacing(path) as file:
+def _write_text(path: Path, text: str, *, private: bool = False) -> None:
+    with replacing(path, private=private) as file:
         file.write(text.encode())
 
 
-# Which regions of a contest are sensitive: those with a hospital in them, or whatever is named.
-
-
-_SHOWN = 10
+# Sensitive regions: those with a hospital in them, or with places of the categories that are named.
 
 
 def parse_categories(text: str) -> tuple[str, ...]:
@@ -466,7 +445,7 @@ def select_categories(points: Places, categories: tuple[str, ...]) -> Places:
     unknown = [name for name in categories if not any(name in one for one in parts)]
     if unknown:
         known = sorted({part for one in kinds.tolist() for part in one.split("/")[:2] if part})
-        shown = ", ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN} more" if known[_SHOWN:] else "")
+        shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if known[10:] else "")
         raise DataError(f"no place is of category {unknown[0]!r}; there are {shown or 'none'}")
     chosen = np.array([bool(one.intersection(categories)) for one in parts])[kind_of]
     return Places(points.latitude[chosen], points.longitude[chosen])
@@ -492,10 +471,8 @@ def mark_sensitive(traces: Traces, points: Places) -> Traces:
     return traces.onto(marked)
 
 
-# What the organiser writes to the teams: what to do, and until when.
+# Letters to the teams: what to do, and until when.
 
-
-_WIDTH = 92
 _LATER = "the organiser will say until when"
 
 
@@ -505,11 +482,22 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
     sets = ("data01_IDP", "data02_TRP")[: rules.data_sets]
     hand_in = " and ".join(f"anotraces_team{team}_{data}.csv" for data in sets)
     until = _format_deadline(None if schedule is None else schedule.anonymization_end)
-    attack = (
-        _LATER
-        if schedule is None
-        else f"{_format_time(schedule.attack_begin)} to {_format_time(schedule.attack_end)}"
-    )
+    attack = _LATER
+    if schedule is not None:
+        attack = f"{_format_time(schedule.attack_begin)} to {_format_time(schedule.attack_end)}"
+    # The options by which a team scores as the judge does, where the rules are not the usual ones.
+    usual, options = Rules(), ""
+    if rules.utility_rule != usual.utility_rule:
+        options += f" --rule {rules.utility_rule}"
+    if rules.utility_threshold != usual.utility_threshold:
+        options += f" --threshold {rules.utility_threshold:g}"
+    practice = []
+    if charter.sample_numbers:
+        samples = " and ".join(charter.sample_numbers)
+        practice.append(
+            "To practise: the folder for everybody has reference and original traces of the sample teams "
+            f"{samples}."
+        )
     return _format_letter(
         f"{charter.name}: the {rules.challenge}",
         [
@@ -531,23 +519,22 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
         ]
         + [
             f"tracearena score utility --obfuscated anotraces_team{team}_{data}.csv "
-            f"--original orgtraces_team{team}_{data}.csv --places info_region.csv"
-            + _format_judge_options(rules)
+            f"--original orgtraces_team{team}_{data}.csv --places info_region.csv{options}"
             for data in sets
         ],
         [
             f"Then ({attack}) you get everybody's reference traces and released traces, and attack: "
             f"etable_team{team}-NNN_… says who is behind each pseudonym of team NNN, "
             f"etraces_team{team}-NNN_… where each of its users was. A second letter comes with them.",
-            *_list_practice_commands(charter),
+            *practice,
         ],
     )
 
 
 def format_public_letter(charter: ContestFile, targets: Sequence[str]) -> str:
     """Return the letter that goes with the released traces."""
-    schedule = charter.schedule
-    until = _format_deadline(None if schedule is None else schedule.attack_end)
+    until = _format_deadline(None if charter.schedule is None else charter.schedule.attack_end)
+    live = " and of the users of its live board" if charter.rules.mode == "live" else ""
     return _format_letter(
         f"{charter.name}: attack",
         [
@@ -560,45 +547,21 @@ def format_public_letter(charter: ContestFile, targets: Sequence[str]) -> str:
             "pseudonym, ascending; etraces_teamYYY-NNN_data01_IDP.csv has below reg_id one region for each "
             "user and time, by user and then by time. A target that you do not attack counts 1 for you, the "
             "worst there is.",
-            f"commitments.csv has a salted hash of every ID table{_format_live_note(charter.rules)}. When "
-            "all is "
-            "over the judge shows tables and salts, and you can see that no table was changed meanwhile.",
+            f"commitments.csv has a salted hash of every ID table{live}. When all is over the judge shows "
+            "tables and salts, and you can see that no table was changed meanwhile.",
         ],
-        [],
-        [],
     )
 
 
-def _format_live_note(rules: Rules) -> str:
-    return " and of the users of its live board" if rules.mode == "live" else ""
+def _format_letter(
+    title: str, first: Sequence[str], commands: Sequence[str] = (), last: Sequence[str] = ()
+) -> str:
+    def fill(paragraphs: Sequence[str]) -> list[str]:
+        wrapper = textwrap.TextWrapper(92, break_long_words=False, break_on_hyphens=False)
+        return [line for paragraph in paragraphs for line in (wrapper.fill(paragraph), "")]
 
-
-def _format_judge_options(rules: Rules) -> str:
-    """Return the options by which a team scores as the judge does, where the rules are not the usual ones."""
-    usual = Rules()
-    rule = "" if rules.utility_rule == usual.utility_rule else f" --rule {rules.utility_rule}"
-    lowest = rules.utility_threshold
-    return rule + ("" if lowest == usual.utility_threshold else f" --threshold {lowest:g}")
-
-
-def _list_practice_commands(charter: ContestFile) -> list[str]:
-    if not charter.sample_numbers:
-        return []
-    teams = " and ".join(charter.sample_numbers)
-    return [
-        "To practise: the folder for everybody has reference and original traces of the sample teams "
-        f"{teams}."
-    ]
-
-
-def _format_letter(title: str, first: Sequence[str], commands: Sequence[str], last: Sequence[str]) -> str:
-    parts = [title, "=" * len(title), ""]
-    for paragraph in first:
-        parts += [textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False), ""]
-    parts += [f"    {command}" for command in commands] + ([""] if commands else [])
-    for paragraph in last:
-        parts += [textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False), ""]
-    return "\n".join(parts)
+    listed = [*(f"    {command}" for command in commands), *([""] if commands else [])]
+    return "\n".join([title, "=" * len(title), "", *fill(first), *listed, *fill(last)])
 
 
 def _format_deadline(end: datetime | None) -> str:

@@ -1,4 +1,7 @@
-"""Where two results differ: cell by cell, numbers up to rounding."""
+"""What is wrong in an archive: differences between two results, and uploads that are not accounted for.
+
+Tables and JSON are compared cell by cell, numbers up to rounding.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ class Discrepancy:
 
     def to_dict(self) -> dict[str, str]:
         """Return the finding as plain values for JSON."""
-        return {"what": self.what, "where": self.where, "expected": self.expected, "found": self.found}
+        return asdict(self)
 
 
 def compare_tables(what: str, name: str, expected: str, found: str) -> Iterator[Discrepancy]:
@@ -141,9 +144,7 @@ def _parse_cell(cell: str) -> str | float:
     return float(cell) if _NUMBER.fullmatch(cell) else cell
 
 
-# Whether everything that was handed in is accounted for: listed, signed, and either judged or
-# refused.
-
+# Whether every upload is accounted for: listed, signed, and either judged or refused.
 
 REFUSED = "refused.csv"
 LATE = "late"
@@ -249,27 +250,6 @@ class Completeness:
                 yield from compare_values("receipt", place, asdict(listed[number]), asdict(one.list_entry))
             elif one.state != LATE:
                 yield Discrepancy("receipt", place, "a line in a published list", _NONE)
-        yield from self._find_wrong_outcomes(where)
-
-    def find_wrong_refusals(self, again: list[list[str]]) -> Iterator[Discrepancy]:
-        """Yield refusals that are missing, or that the second judgement does not make.
-
-        Parameters
-        ----------
-        again
-            The rows of the table that the second judgement writes.
-        """
-        where = f"{RESULTS}/{REFUSED}"
-        for row in again:
-            if row not in self.refusal_rows:
-                yield Discrepancy("refusal", where, ", ".join(row), "no such row")
-        own = {row[0] for row in self._select_receipt_rows()}
-        for row in self.refusal_rows:
-            if row in again or row[0] in own or self._is_left_out(row):
-                continue
-            yield Discrepancy("refusal", where, "no such row", ", ".join(row))
-
-    def _find_wrong_outcomes(self, where: str) -> Iterator[Discrepancy]:
         taken = {one.receipt: (name, one) for name, one in (self.arrivals or {}).items()}
         refused = {row[0] for row in self.refusal_rows if row}
         for number in sorted(taken.keys() - self.receipts.keys()):
@@ -288,18 +268,29 @@ class Completeness:
             if path.is_file() and (digest := file_digest(path)) != one.sha256:
                 yield Discrepancy("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
 
-    def _select_receipt_rows(self) -> list[list[str]]:
-        """Return rows of refused uploads, which are not in the archive."""
-        if not self.has_receipts:
-            return []
-        taken = {one.receipt for one in (self.arrivals or {}).values()}
-        own = {refusal_label(one.team, n) for n, one in self.receipts.items() if n not in taken}
-        return [row for row in self.refusal_rows if row and row[0] in own]
+    def find_wrong_refusals(self, again: list[list[str]]) -> Iterator[Discrepancy]:
+        """Yield refusals that are missing, or that the second judgement does not make.
 
-    def _is_left_out(self, row: list[str]) -> bool:
-        """Whether a row is about a file that is not given away."""
-        name = row[0].removeprefix(f"{SUBMISSIONS}/") if row else ""
-        return self._may_be_left_out(name) and name not in self.files()
+        Parameters
+        ----------
+        again
+            The rows of the table that the second judgement writes.
+        """
+        where = f"{RESULTS}/{REFUSED}"
+        for row in again:
+            if row not in self.refusal_rows:
+                yield Discrepancy("refusal", where, ", ".join(row), "no such row")
+        # Refused uploads, and files that are not given away, are not in the archive.
+        own: set[str] = set()
+        if self.has_receipts:
+            taken = {one.receipt for one in (self.arrivals or {}).values()}
+            own = {refusal_label(one.team, n) for n, one in self.receipts.items() if n not in taken}
+        there = self.files()
+        for row in self.refusal_rows:
+            name = row[0].removeprefix(f"{SUBMISSIONS}/") if row else ""
+            is_left_out = self._may_be_left_out(name) and name not in there
+            if row not in again and row[0] not in own and not is_left_out:
+                yield Discrepancy("refusal", where, "no such row", ", ".join(row))
 
     def _may_be_left_out(self, name: str) -> bool:
         """Whether a file holds obfuscated traces that are given away with the originals only."""

@@ -1,8 +1,8 @@
-"""The judge's desk: every file is checked by the one checker, scored by the one scorer, and written down.
+"""The judge: checks and scores every file that was handed in.
 
-`judge` goes through a whole folder; `tracearena.contest.file_scores` does the same for one file. A
-score that was found once is kept by the content of all that it hangs on (`tracearena.contest.ledger`),
-so that a run that was stopped goes on where it was, and a second run changes nothing.
+`judge` goes through a whole folder; `score_obfuscated`, `score_table` and `score_traces` do the same for
+one file. A score is cached by the content of all files that it depends on (`ScoreCache`), so that an
+interrupted run is resumed and a second run changes nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tracearena.contest.board import (
     make_board,
 )
 from tracearena.contest.commitments import read_live_users, select_final_users
-from tracearena.contest.data import REGIONS, TIMES, live_file_name
+from tracearena.contest.data import DATA_SETS, REGIONS, TIMES, live_file_name
 from tracearena.contest.rules import Rules
 from tracearena.contest.submissions import SCORE_CACHE, ContestFolder, Refusal, ScoreCache
 from tracearena.engine import report
@@ -40,7 +40,6 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces._arrays import find_positions
 
 _KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
-_SHOWN_FAULTS = 3
 
 _Attack: TypeAlias = tuple[str, PwsName, tuple[Path, ...]]
 """Who attacks, the name of the file, and its versions in the order in which they came."""
@@ -138,17 +137,22 @@ class FileJudge:
         utilities: list[UtilityRecord] = []
         attacks: list[AttackRecord] = []
         targets = self.intake.targets()
+        versions = sorted(self.intake.versions.items(), key=lambda item: str(item[0]))
+        answers = sorted(self.intake.answers.items(), key=lambda item: str(item[1]))
         about: dict[Target, list[_Attack]] = {target: [] for target in targets}
-        for attack in self._iterate_attacks():
-            target = _parse_target(attack[1])
+        for attacker, name, paths in (
+            *((f"{name.attacker:03d}", name, paths) for name, paths in versions if name.kind in _KINDS),
+            *((attack, name, (path,)) for (attack, name), path in answers),
+        ):
+            target = f"{name.team:03d}", DATA_SETS[name.purpose]
             if target not in about:
                 problem = f"is about team {target[0]}, and the contest has {len(self.intake.teams)} teams"
-                raise FileError.whole(attack[2][-1], problem, "unknown-target")
-            about[target].append(attack)
+                raise FileError.whole(paths[-1], problem, "unknown-target")
+            about[target].append((attacker, name, paths))
         for done, target in enumerate(targets):
             report(done, len(targets))
             truth = GroundTruth(self, target)
-            self._require_agreement(truth)
+            self.require_agreement(truth)
             handed_in = self.select_submission(truth)
             if handed_in.utility is not None:
                 record = UtilityRecord(team=target[0], utility=handed_in.utility, data_set=target[1])
@@ -158,13 +162,24 @@ class FileJudge:
         self.ledger.sort_rows()
         refused = tuple(sorted(self.refused, key=lambda one: (one.file, one.code)))
         counts = len(self.places), int(self.places.sensitive.sum())
-        return Judgement(self.intake, self._rules(), tuple(utilities), tuple(attacks), refused, *counts)
+        rules = self.rules
+        if not self.intake.has_contest_file:
+            # Without a file of rules the numbers of people and days are those of the data.
+            first = GroundTruth(self, targets[0])
+            per_day = first.original.clock.instants_per_day
+            rules = replace(
+                rules,
+                users=first.original.n_users,
+                reference_days=max(first.reference.n_instants // per_day, 1),
+                original_days=max(first.original.n_instants // per_day, 1),
+            )
+        return Judgement(self.intake, rules, tuple(utilities), tuple(attacks), refused, *counts)
 
     def select_submission(self, truth: GroundTruth) -> CountingSubmission:
         """Return what counts of all that a team handed in: the last valid file, or the last one at all."""
         found = CountingSubmission(None, 1.0 if truth.target[0] == self.intake.pseudonym_team else None)
         for path in reversed(self.intake.submission_files("anotraces", truth.target)):
-            utility = self._utility(truth, path)
+            utility = self.score_utility(truth, path)
             if utility is None:
                 continue
             if self.rules.is_valid(utility):
@@ -172,14 +187,11 @@ class FileJudge:
             found = CountingSubmission(path, utility) if found.path is None else found
         return found
 
-    def _utility(self, truth: GroundTruth, path: Path) -> float | None:
+    def score_utility(self, truth: GroundTruth, path: Path) -> float | None:
+        """Return the utility of a file with obfuscated traces; None if the checker refuses it."""
         settings = [self.rules.utility_rule, self.rules.utility_limit_km, *self._limits()]
         return self._score_file(
-            "utility",
-            path,
-            truth.files,
-            settings,
-            lambda: score_obfuscated(path, truth.original, self.rules),
+            "utility", path, truth.files, settings, lambda: score_obfuscated(path, truth.original, self.rules)
         )
 
     def _score_attacks(
@@ -187,15 +199,16 @@ class FileJudge:
     ) -> Iterator[AttackRecord]:
         valid = handed_in.is_valid(self.rules)
         released = valid and truth.is_released
-        if released and handed_in.path is not None:
-            self._require_release(truth, handed_in.path)
+        if released and handed_in.path is not None and not self.is_release(truth, handed_in.path):
+            problem = f"is not {handed_in.path.name} under the pseudonyms of {truth.file('ptable').name}"
+            raise FileError.whole(truth.file("pubtraces"), problem, "contradiction")
         for attacker, name, paths in attacks:
             if not released:
                 why = "is not valid" if not valid else "is not released"
                 team, number = truth.target
                 self._refuse(paths[-1], "no-target", f"data set {number} of team {team} {why}")
                 continue
-            scores = (self._attack_score(truth, attacker, name, path) for path in reversed(paths))
+            scores = (self.score_attack(truth, attacker, name, path) for path in reversed(paths))
             score = next((score for score in scores if score is not None), None)
             if score is not None:
                 yield AttackRecord(
@@ -206,7 +219,8 @@ class FileJudge:
                     data_set=truth.target[1],
                 )
 
-    def _attack_score(self, truth: GroundTruth, attacker: str, name: PwsName, path: Path) -> float | None:
+    def score_attack(self, truth: GroundTruth, attacker: str, name: PwsName, path: Path) -> float | None:
+        """Return the privacy that an attack leaves; None if the checker refuses its file."""
         if name.kind == "etable":
             files = [truth.file("ptable"), truth.file("reftraces"), *self.frame, *truth.among_files]
             return self._score_file(
@@ -236,7 +250,10 @@ class FileJudge:
             except FileError as error:
                 if error.path != str(path):
                     raise
-                return {"code": error.faults[0].code, "reason": _format_reason(error)}
+                shown = error.faults[:3]
+                reason, more = "; ".join(map(str, shown)), error.total - len(shown)
+                reason += f"; … and {more:,} more" if more > 0 else ""
+                return {"code": error.faults[0].code, "reason": reason}
 
         found = self.ledger.get_or_compute(what, [path, *files], settings, find)
         if "score" in found:
@@ -244,7 +261,7 @@ class FileJudge:
         self._refuse(path, found["code"], found["reason"])
         return None
 
-    def _require_agreement(self, truth: GroundTruth) -> None:
+    def require_agreement(self, truth: GroundTruth) -> None:
         """Refuse data that is not what the rules speak of."""
         files = [truth.file("orgtraces"), truth.file("reftraces"), *self.frame]
 
@@ -269,15 +286,6 @@ class FileJudge:
                 problem = f"has {found[name]} {what}, and the rules say {value}: data and rules must agree"
                 raise FileError.whole(which, problem, "other-data")
 
-    def _require_release(self, truth: GroundTruth, handed_in: Path) -> None:
-        """Refuse a release that is not what was handed in, under the pseudonyms of the ID table."""
-        if not self.is_release(truth, handed_in):
-            raise FileError.whole(
-                truth.file("pubtraces"),
-                f"is not {handed_in.name} under the pseudonyms of {truth.file('ptable').name}",
-                "contradiction",
-            )
-
     def is_release(self, truth: GroundTruth, handed_in: Path) -> bool:
         """Whether what was released is what was handed in, under the pseudonyms of the ID table."""
         files = [handed_in, truth.file("pubtraces"), truth.file("ptable"), *truth.files]
@@ -288,31 +296,11 @@ class FileJudge:
 
         return bool(self.ledger.get_or_compute("release", files, self._limits(), compare))
 
-    def _iterate_attacks(self) -> Iterator[_Attack]:
-        for name, paths in sorted(self.intake.versions.items(), key=lambda item: str(item[0])):
-            if name.kind in _KINDS:
-                yield f"{name.attacker:03d}", name, paths
-        for (attack, name), path in sorted(self.intake.answers.items(), key=lambda item: str(item[1])):
-            yield attack, name, (path,)
-
     def _refuse(self, path: Path, code: str, reason: str) -> None:
         self.refused.append(Refusal(self.intake.display_path(path), code, reason))
 
     def _limits(self) -> list[Any]:
         return [self.rules.largest_file_mb, self.rules.largest_listed_ids, self.rules.utility_rule == "2019"]
-
-    def _rules(self) -> Rules:
-        """Return the rules; without a file of rules the numbers of people and days are those of the data."""
-        if self.intake.has_contest_file:
-            return self.rules
-        first = GroundTruth(self, self.intake.targets()[0])
-        per_day = first.original.clock.instants_per_day
-        return replace(
-            self.rules,
-            users=first.original.n_users,
-            reference_days=max(first.reference.n_instants // per_day, 1),
-            original_days=max(first.original.n_instants // per_day, 1),
-        )
 
 
 def judge(intake: ContestFolder, rules: Rules | None = None) -> Judgement:
@@ -320,18 +308,7 @@ def judge(intake: ContestFolder, rules: Rules | None = None) -> Judgement:
     return FileJudge(intake, rules).judge()
 
 
-def _parse_target(name: PwsName) -> Target:
-    return f"{name.team:03d}", 1 if name.purpose == "IDP" else 2
-
-
-def _format_reason(error: FileError) -> str:
-    told = "; ".join(map(str, error.faults[:_SHOWN_FAULTS]))
-    more = error.total - min(len(error.faults), _SHOWN_FAULTS)
-    return f"{told}; … and {more:,} more" if more > 0 else told
-
-
-# One file, checked by the one checker and scored by the one scorer.
-
+# Checking and scoring one file.
 
 SCORER_VERSION = 1
 """It grows whenever the same files would get another score."""
@@ -436,17 +413,13 @@ def is_release(obfuscated: ObfuscatedTraces, public: ObfuscatedTraces, table: Id
         return False
     order = np.searchsorted(obfuscated.user_ids, table.user_ids)
     named = obfuscated.take_users(order).with_user_ids(table.pseudonyms)
-    return named.has_rows_of(public) and _same_cells(named, public)
-
-
-def _same_cells(one: ObfuscatedTraces, other: ObfuscatedTraces) -> bool:
-    """Whether every event lists the same places, however the sets are numbered."""
-    if not np.array_equal(one.is_set, other.is_set):
+    if not named.has_rows_of(public) or not np.array_equal(named.is_set, public.is_set):
         return False
-    single = ~one.is_set
-    if not np.array_equal(one.codes[single], other.codes[single]):
+    single = ~named.is_set
+    if not np.array_equal(named.codes[single], public.codes[single]):
         return False
-    pairs = [traces.pairs() for traces in (one, other)]
+    # Every event must list the same places, however the sets are numbered.
+    pairs = [traces.pairs() for traces in (named, public)]
     listed = [np.lexsort((pair.place, pair.event)) for pair in pairs]
     return all(
         np.array_equal(getattr(pairs[0], name)[listed[0]], getattr(pairs[1], name)[listed[1]])
@@ -454,7 +427,7 @@ def _same_cells(one: ObfuscatedTraces, other: ObfuscatedTraces) -> bool:
     )
 
 
-# What the judge knows of one data set: the secrets that every score hangs on.
+# What the judge knows of one data set: the secrets that every score depends on.
 
 
 class GroundTruth:
@@ -479,7 +452,7 @@ class GroundTruth:
 
     @property
     def files(self) -> list[Path]:
-        """The files that every score of this data set hangs on."""
+        """The files that every score of this data set depends on."""
         return [self.file("orgtraces"), *self.desk.frame]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""When a contest takes what: phases as a function of the schedule and the time."""
+"""The schedule of a contest, and which phase runs at a time: what is accepted, early or late."""
 
 from __future__ import annotations
 
@@ -66,10 +66,22 @@ class Schedule:
         for name in names:
             object.__setattr__(self, name, require_utc(getattr(self, name), name))
         for earlier, later in pairwise(names):
-            begins = later.endswith("_begin")
             before, after = getattr(self, earlier), getattr(self, later)
-            if before > after or (before == after and not begins):
-                raise ParameterError(_format_disorder(later, after, earlier, before))
+            about = {"later": later, "after": repr(after.isoformat())}
+            about |= {"earlier": earlier, "before": before.isoformat()}
+            if later.endswith("_begin") and before > after:
+                raise ParameterError(
+                    translate(
+                        "{later} = {after} is not allowed; it must be at or after {earlier}, {before}",
+                        **about,
+                    )
+                )
+            if later.endswith("_end") and before >= after:
+                raise ParameterError(
+                    translate(
+                        "{later} = {after} is not allowed; it must be after {earlier}, {before}", **about
+                    )
+                )
 
     @classmethod
     def weeks(cls, begin: datetime, *, anonymization_days: float = 7, attack_days: float = 7) -> Schedule:
@@ -154,20 +166,6 @@ class Schedule:
                 f"a schedule has exactly {', '.join(names)}; missing or unknown: {', '.join(wrong)}"
             )
         return cls(**{name: _parse_time(values[name], name) for name in names})
-
-
-def _format_disorder(later: str, after: datetime, earlier: str, before: datetime) -> str:
-    about = {
-        "later": later,
-        "after": repr(after.isoformat()),
-        "earlier": earlier,
-        "before": before.isoformat(),
-    }
-    if later.endswith("_begin"):
-        return translate(
-            "{later} = {after} is not allowed; it must be at or after {earlier}, {before}", **about
-        )
-    return translate("{later} = {after} is not allowed; it must be after {earlier}, {before}", **about)
 
 
 @dataclass(frozen=True)

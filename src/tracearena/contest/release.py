@@ -82,20 +82,39 @@ def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelea
             handed_in = desk.select_submission(truth)
             if truth.is_released:
                 before.append(target)
-                _require_committed(truth, commitments)
+                path = truth.file("ptable")
+                known = commitments.get(path.name.removesuffix(".gz"))
+                if known is None:
+                    raise FileError.whole(path, f"has no hash in {data.COMMITMENTS}", "no-commitment")
+                if not verify(known.digest, truth.id_table, known.salt, truth.live):
+                    problem = f"is not the table whose hash stands in {data.COMMITMENTS}"
+                    raise FileError.whole(path, problem, "contradiction")
             elif handed_in.path is None or handed_in.utility is None:
                 missing.append(target)
             elif not handed_in.is_valid(desk.rules):
                 invalid.append((target, handed_in.utility))
             else:
-                _refuse_redrawing(truth, commitments)
+                # A table whose hash is published is lost; another one would not open the hash.
+                table = str(data.official_file_name("ptable", int(target[0]), target[1]))
+                if table in commitments:
+                    problem = (
+                        f"it or its pubtraces are gone, and its hash stands in {data.COMMITMENTS}: put both "
+                        "back from a copy; another table will not be drawn"
+                    )
+                    raise FileError.whole(intake.judge / table, problem, "missing")
                 new.append(target)
                 own = None if root is None else child_seed(root, int(target[0]), target[1])
                 commitments |= _release_data_set(desk, truth, handed_in.path, own)
         if new:
             data.write_commitments(intake.folder, commitments)
     # What goes out is a copy of what is fixed now: a run stopped here is finished by the next.
-    _publish_releases(intake, sorted([*before, *new]))
+    everybody, released = intake.folder / data.EVERYBODY, sorted([*before, *new])
+    for team, number in released:
+        names = (data.official_file_name(kind, int(team), number) for kind in ("reftraces", "pubtraces"))
+        data.copy_files((intake.judge / str(name) for name in names), everybody)
+    with replacing(everybody / data.LETTER) as file:
+        teams = list(dict.fromkeys(team for team, _ in released))
+        file.write(data.format_public_letter(intake.charter, teams).encode())
     report(len(targets), len(targets))
     phase = [one for one in desk.refused if "anotraces" in Path(one.file).name or one.code == "wrong-name"]
     return ContestRelease(
@@ -119,38 +138,3 @@ def _release_data_set(
         file.write(read_bytes(handed_in))
     salt = None if seed is None else child_seed(seed, 1)
     return {names["id_table"]: commit(release.id_table, live=live, seed=salt)}
-
-
-def _refuse_redrawing(truth: GroundTruth, commitments: dict[str, Commitment]) -> None:
-    """Refuse to draw an ID table whose hash is published: it is lost, and another one would not open it."""
-    name = str(data.official_file_name("ptable", int(truth.target[0]), truth.target[1]))
-    if name in commitments:
-        raise FileError.whole(
-            truth.desk.intake.judge / name,
-            f"it or its pubtraces are gone, and its hash stands in {data.COMMITMENTS}: put both back from "
-            "a copy; another table will not be drawn",
-            "missing",
-        )
-
-
-def _require_committed(truth: GroundTruth, commitments: dict[str, Commitment]) -> None:
-    """Refuse to go on with an ID table that is not the one that was fixed."""
-    path = truth.file("ptable")
-    name = path.name.removesuffix(".gz")
-    if name not in commitments:
-        raise FileError.whole(path, f"has no hash in {data.COMMITMENTS}", "no-commitment")
-    known = commitments[name]
-    if not verify(known.digest, truth.id_table, known.salt, truth.live):
-        raise FileError.whole(
-            path, f"is not the table whose hash stands in {data.COMMITMENTS}", "contradiction"
-        )
-
-
-def _publish_releases(intake: ContestFolder, released: list[Target]) -> None:
-    everybody = intake.folder / data.EVERYBODY
-    for team, number in released:
-        names = (data.official_file_name(kind, int(team), number) for kind in ("reftraces", "pubtraces"))
-        data.copy_files((intake.judge / str(name) for name in names), everybody)
-    targets = list(dict.fromkeys(team for team, _ in released))
-    with replacing(everybody / data.LETTER) as file:
-        file.write(data.format_public_letter(intake.charter, targets).encode())

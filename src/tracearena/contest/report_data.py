@@ -1,11 +1,15 @@
-"""What is told of a contest that was held, by files or as a rehearsal: all that a page needs."""
+"""The data behind the report of a contest, whether it was held by files or simulated.
+
+`ReportData` has all that a page needs; the rest reads and writes tables of scores and names the teams of
+a simulated contest.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -179,23 +183,19 @@ def build_report_data(
     board = board.with_names(called)
     before = None if preliminary is None else {called.get(team, team): s for team, s in preliminary.items()}
     awards = make_awards(board, before)
-    return ReportData(title, _format_lead(board, awards), board, awards, command, **more)
-
-
-def _format_lead(board: Board, awards: Sequence[Award]) -> str:
     teams = len(board.roster.teams)
     taking_part = len({row.team for row in board.rows if row.role is Role.TEAM and row.utility is not None})
     valid = len([row for row in select_compared_rows(board) if row.role is Role.TEAM])
     winners = " and ".join(awards[0].winners) or "Nobody"
-    return (
+    lead = (
         f"The {board.rules.challenge}. {taking_part} of {teams} teams handed in traces that were to stay "
         f"useful to a planner and be useless to a spy, and attacked each other's; {valid} of them count. "
         f"{winners} defended best."
     )
+    return ReportData(title, lead, board, awards, command, **more)
 
 
-# The result of a contest as files: tables for people and programs.
-
+# The result of a contest as files.
 
 MATRICES = {
     AttackKind.REIDENTIFICATION: "reidentification.csv",
@@ -218,43 +218,35 @@ def write_results(
     rows = [row.to_dict() for row in board.rows]
     for row in rows:
         row["valid"] = str(row["valid"]).lower()
-    written = [write_csv(folder / "board.csv", columns, ([row[name] for name in columns] for row in rows))]
-    written.append(write_csv(folder / "utility.csv", *build_utility_table(board)))
-    written += [write_csv(folder / name, *build_matrix_table(board, kind)) for kind, name in MATRICES.items()]
-    written.append(write_csv(folder / "sums.csv", *_build_sums_table(board)))
-    written.append(
-        write_csv(folder / "awards.csv", ["award", "place", "team", "value"], _build_standing_rows(awards))
-    )
+    sums = [attack_sums(board, kind) for kind in MATRICES]
+    places = [[award.name, one.place, one.team, one.value] for award in awards for one in award.places]
+    tables: dict[str, tuple[list[str], Iterable[Sequence[Any]]]] = {
+        "board.csv": (columns, ([row[name] for name in columns] for row in rows)),
+        "utility.csv": build_utility_table(board),
+        **{name: build_matrix_table(board, kind) for kind, name in MATRICES.items()},
+        "sums.csv": (
+            ["team", "reidentification", "trace_inference"],
+            ([team, *(one[team] for one in sums)] for team in board.roster.teams),
+        ),
+        "awards.csv": (["award", "place", "team", "value"], places),
+    }
     if board.rules.overall_total:
-        written.append(write_csv(folder / "totals.csv", *build_totals_table(totals(board, preliminary))))
+        tables["totals.csv"] = build_totals_table(totals(board, preliminary))
     refusals = ([one.file, one.code, one.reason] for one in refused)
-    written.append(write_csv(folder / "refused.csv", ["file", "code", "reason"], refusals))
+    tables["refused.csv"] = (["file", "code", "reason"], refusals)
+    written = [write_csv(folder / name, *table) for name, table in tables.items()]
     with replacing(folder / "board.json") as file:
         file.write((json.dumps(summary(board, awards, refused), indent=1, allow_nan=False) + "\n").encode())
     return [*written, folder / "board.json"]
 
 
-def _build_sums_table(board: Board) -> tuple[list[str], list[list[Any]]]:
-    by_kind = [attack_sums(board, kind) for kind in MATRICES]
-    return ["team", "reidentification", "trace_inference"], [
-        [team, *(sums[team] for sums in by_kind)] for team in board.roster.teams
-    ]
-
-
-def _build_standing_rows(awards: Sequence[Award]) -> list[list[Any]]:
-    return [[award.name, place.place, place.team, place.value] for award in awards for place in award.places]
-
-
 # Tables of scores, in the layout in which the results of 2019 were published.
-
 
 OWN = "-"
 _TEAM = re.compile(r"[0-9]{3}", re.ASCII)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?", re.ASCII)
 _KEYS = ("target", "data_set")
 _UTILITY = ("team", "data_set", "utility")
-_SAME = 1e-9
-_MOST_BYTES = 2**24
 
 
 @dataclass(frozen=True)
@@ -306,14 +298,19 @@ def read_score_tables(
         AttackKind.REIDENTIFICATION: _read_matrix(Path(reidentification)),
         AttackKind.TRACE_INFERENCE: _read_matrix(Path(trace_inference)),
     }
+    known = {(one.team, one.data_set) for one in utilities}
     attacks: list[AttackRecord] = []
     for kind, matrix in matrices.items():
-        known = {(one.team, one.data_set) for one in utilities}
-        matrix.require_known(known)
-        attacks += matrix.records(kind)
-    targets = {(one.team, one.data_set) for one in utilities} | {
-        target for matrix in matrices.values() for target in matrix.rows
-    }
+        for row, ((team, number), scores) in enumerate(matrix.rows.items(), 1):
+            if (team, number) not in known and team != PSEUDONYMISED:
+                problem = "has scores of attacks, and no utility in the table of utilities"
+                raise _fault(matrix.path, row, "target", f"{team},{number}", problem, "unknown-target")
+            attacks += [
+                AttackRecord(attacker=attacker, target=team, kind=kind, score=score, data_set=number)
+                for attacker, score in zip(matrix.attackers, scores, strict=True)
+                if score is not None
+            ]
+    targets = known.union(*(matrix.rows for matrix in matrices.values()))
     columns = [name for matrix in matrices.values() for name in matrix.attackers]
     named = {team for team, _ in targets} | {name for name in columns if _TEAM.fullmatch(name)}
     if not named - {PSEUDONYMISED}:
@@ -336,76 +333,45 @@ class _Matrix:
     rows: Mapping[Target, Sequence[float | None]]
     minimum: str | None
 
-    def require_known(self, known: set[Target]) -> None:
-        for row, target in enumerate(self.rows, 1):
-            if target not in known and target[0] != PSEUDONYMISED:
-                problem = "has scores of attacks, and no utility in the table of utilities"
-                raise _make_fault(
-                    self.path, row, "target", f"{target[0]},{target[1]}", problem, "unknown-target"
-                )
-
-    def records(self, kind: AttackKind) -> Iterator[AttackRecord]:
-        for (target, number), scores in self.rows.items():
-            for attacker, score in zip(self.attackers, scores, strict=True):
-                if score is not None:
-                    yield AttackRecord(
-                        attacker=attacker, target=target, kind=kind, score=score, data_set=number
-                    )
-
 
 def _read_matrix(path: Path) -> _Matrix:
     header, rows = _read_cells(path, _KEYS)
     attackers = header[len(_KEYS) :]
     if not attackers:
-        raise _make_fault(path, 0, None, ",".join(header), "has no column for any attacker", "wrong-header")
+        raise _fault(path, 0, None, ",".join(header), "has no column for any attacker", "wrong-header")
     if PSEUDONYMISED in attackers:
         problem = "is the pseudonymised team, which attacks nobody"
-        raise _make_fault(path, 0, PSEUDONYMISED, PSEUDONYMISED, problem, "wrong-header")
+        raise _fault(path, 0, PSEUDONYMISED, PSEUDONYMISED, problem, "wrong-header")
     found: dict[Target, list[float | None]] = {}
     for number, cells in enumerate(rows, 1):
         target = _parse_target(path, number, "target", cells)
         if target in found:
-            raise _make_fault(
-                path, number, "target", ",".join(cells[:2]), "stands in two rows", "duplicate-row"
-            )
+            raise _fault(path, number, "target", ",".join(cells[:2]), "stands in two rows", "duplicate-row")
         found[target] = [
             _parse_score(path, number, attacker, cell, target[0])
             for attacker, cell in zip(attackers, cells[len(_KEYS) :], strict=True)
         ]
-    return _drop_minimum_column(path, attackers, found)
-
-
-def _drop_minimum_column(path: Path, attackers: list[str], rows: dict[Target, list[float | None]]) -> _Matrix:
-    is_minimum = (
-        len(attackers) > 1
-        and len(rows) > 0
-        and not _TEAM.fullmatch(attackers[-1])
-        and all(_is_minimum(scores) for scores in rows.values())
-    )
-    if not is_minimum:
-        return _Matrix(path, tuple(attackers), rows, None)
-    kept = {target: scores[:-1] for target, scores in rows.items()}
-    return _Matrix(path, tuple(attackers[:-1]), kept, attackers[-1])
-
-
-def _is_minimum(scores: Sequence[float | None]) -> bool:
-    *others, last = scores
-    least = min((score for score in others if score is not None), default=None)
-    return last is not None and least is not None and abs(last - least) <= _SAME
+    # A last column that is no team's and holds the minimum of the others in every row is no attack.
+    if len(attackers) == 1 or not found or _TEAM.fullmatch(attackers[-1]):
+        return _Matrix(path, tuple(attackers), found, None)
+    for *others, last in found.values():
+        least = min((score for score in others if score is not None), default=None)
+        if last is None or least is None or abs(last - least) > 1e-9:
+            return _Matrix(path, tuple(attackers), found, None)
+    without = {target: scores[:-1] for target, scores in found.items()}
+    return _Matrix(path, tuple(attackers[:-1]), without, attackers[-1])
 
 
 def _read_utilities(path: Path) -> list[UtilityRecord]:
     header, rows = _read_cells(path, _UTILITY)
     if tuple(header) != _UTILITY:
         allowed = f"the header is not {','.join(_UTILITY)}"
-        raise _make_fault(path, 0, None, ",".join(header), allowed, "wrong-header")
+        raise _fault(path, 0, None, ",".join(header), allowed, "wrong-header")
     found: dict[Target, UtilityRecord] = {}
     for number, cells in enumerate(rows, 1):
         team, data_set = target = _parse_target(path, number, "team", cells)
         if target in found:
-            raise _make_fault(
-                path, number, "team", ",".join(cells[:2]), "stands in two rows", "duplicate-row"
-            )
+            raise _fault(path, number, "team", ",".join(cells[:2]), "stands in two rows", "duplicate-row")
         value = _parse_number(path, number, "utility", cells[2])
         found[target] = UtilityRecord(team=team, utility=value, data_set=data_set)
     return list(found.values())
@@ -414,7 +380,7 @@ def _read_utilities(path: Path) -> list[UtilityRecord]:
 def _read_cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of a table, all as long as the header."""
     try:
-        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig")
+        text = read_bytes(path, max_bytes=2**24).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError.whole(path, "is not UTF-8", "not-utf8") from None
     lines = csv_rows(text)
@@ -423,49 +389,47 @@ def _read_cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[
     header = lines[0]
     if tuple(header[: len(first)]) != tuple(first):
         allowed = f"the header does not begin with {','.join(first)}"
-        raise _make_fault(path, 0, None, ",".join(header), allowed, "wrong-header")
+        raise _fault(path, 0, None, ",".join(header), allowed, "wrong-header")
     twice = sorted({name for name in header if header.count(name) > 1 or not name})
     if twice:
         problem = "a column is named twice, or has no name"
-        raise _make_fault(path, 0, twice[0], twice[0], problem, "wrong-header")
+        raise _fault(path, 0, twice[0], twice[0], problem, "wrong-header")
     for number, cells in enumerate(lines[1:], 1):
         if len(cells) != len(header):
             problem = f"the row has {len(cells)} cells; the header has {len(header)}"
-            raise _make_fault(path, number, None, ",".join(cells), problem, "column-count")
+            raise _fault(path, number, None, ",".join(cells), problem, "column-count")
     return header, lines[1:]
 
 
 def _parse_target(path: Path, row: int, column: str, cells: Sequence[str]) -> Target:
     if not _TEAM.fullmatch(cells[0]):
-        raise _make_fault(path, row, column, cells[0], "is no team; it must be three digits", "not-a-team")
+        raise _fault(path, row, column, cells[0], "is no team; it must be three digits", "not-a-team")
     highest = "1" if cells[0] == PSEUDONYMISED else "2"
     if cells[1] not in ("1", highest):
         allowed = "1: the pseudonymised team has one" if highest == "1" else "1 or 2"
-        raise _make_fault(path, row, "data_set", cells[1], f"it must be {allowed}", "out-of-range")
+        raise _fault(path, row, "data_set", cells[1], f"it must be {allowed}", "out-of-range")
     return cells[0], int(cells[1])
 
 
 def _parse_score(path: Path, row: int, attacker: str, cell: str, target: str) -> float | None:
     if attacker == target:
         if cell not in (OWN, ""):
-            raise _make_fault(
-                path, row, attacker, cell, f"a team does not attack itself; it must be {OWN}", "own"
-            )
+            raise _fault(path, row, attacker, cell, f"a team does not attack itself; it must be {OWN}", "own")
         return None
     if cell == OWN:
         problem = f"{OWN} stands only where a team would attack itself; leave out an attack that was not made"
-        raise _make_fault(path, row, attacker, cell, problem, "own")
+        raise _fault(path, row, attacker, cell, problem, "own")
     return None if cell == "" else _parse_number(path, row, attacker, cell)
 
 
 def _parse_number(path: Path, row: int, column: str, cell: str) -> float:
     value = float(cell) if _NUMBER.fullmatch(cell) else math.nan
     if not 0 <= value <= 1:
-        raise _make_fault(path, row, column, cell, "it must be a number from 0 to 1", "not-a-score")
+        raise _fault(path, row, column, cell, "it must be a number from 0 to 1", "not-a-score")
     return value
 
 
-def _make_fault(path: Path, row: int, column: str | None, value: str, problem: str, code: str) -> FileError:
+def _fault(path: Path, row: int, column: str | None, value: str, problem: str, code: str) -> FileError:
     return FileError(path, [Fault(row, column, value, problem, code)])
 
 
@@ -507,17 +471,15 @@ def read_totals(path: str | PathLike[str]) -> dict[str, float]:
     """Read the totals of a preliminary round (``team,total``)."""
     header, rows = _read_cells(Path(path), ("team", "total"))
     if len(header) != 2:
-        raise _make_fault(
-            Path(path), 0, None, ",".join(header), "the header is not team,total", "wrong-header"
-        )
+        raise _fault(Path(path), 0, None, ",".join(header), "the header is not team,total", "wrong-header")
     found: dict[str, float] = {}
     for number, (team, cell) in enumerate(rows, 1):
         if not _TEAM.fullmatch(team) or team in found:
             problem = "it must be three digits, each team once"
-            raise _make_fault(Path(path), number, "team", team, problem, "not-a-team")
+            raise _fault(Path(path), number, "team", team, problem, "not-a-team")
         if not _NUMBER.fullmatch(cell) or not math.isfinite(float(cell)):
             problem = "it must be a number of at least 0"
-            raise _make_fault(Path(path), number, "total", cell, problem, "not-a-score")
+            raise _fault(Path(path), number, "total", cell, problem, "not-a-score")
         found[team] = float(cell)
     return found
 
@@ -527,7 +489,7 @@ def build_totals_table(totals: Mapping[str, float]) -> tuple[list[str], Iterable
     return ["team", "total"], sorted(totals.items())
 
 
-# Who plays in a rehearsal: invented teams, each with a defence and two attacks of its own.
+# Teams of a simulated contest, each with a defence and two attacks of its own.
 
 
 @dataclass(frozen=True)
@@ -551,75 +513,48 @@ class SimulatedTeam:
     inference: str | None
 
 
-SIMULATED_TEAMS = (
-    SimulatedTeam(
+_CAST = (
+    (
         "Paper Cranes",
         "make similar people visit similar places",
         "ClusterAveraging(0.7,blur_km=0.5)",
         "HomeProb-R",
         "HomeProb-T",
     ),
-    SimulatedTeam(
-        "Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"
-    ),
-    SimulatedTeam(
-        "Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "VisitProb-T"
-    ),
-    SimulatedTeam(
-        "Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"
-    ),
-    SimulatedTeam(
-        "Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None
-    ),
-    SimulatedTeam(
-        "Dice Throwers",
-        "answer a random place now and then",
-        "RR(8)",
-        "FuzzyCount-R(log-idf)",
-        "FuzzyCount-T",
-    ),
-    SimulatedTeam(
-        "Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "FuzzyCount-T(count)"
-    ),
-    SimulatedTeam("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),
-    SimulatedTeam(
+    ("Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"),
+    ("Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "VisitProb-T"),
+    ("Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"),
+    ("Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
+    ("Dice Throwers", "answer a random place now and then", "RR(8)", "FuzzyCount-R(log-idf)", "FuzzyCount-T"),
+    ("Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "FuzzyCount-T(count)"),
+    ("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),
+    (
         "Morning Mist",
         "move every place a little",
         "PL(6,1)",
         "FuzzyCount-R(count-idf)",
         "FuzzyCount-T(log-idf)",
     ),
-    SimulatedTeam("Loaded Dice", "answer a random place rarely", "RR(9)", "VisitProb-R", "Random-T"),
-    SimulatedTeam(
-        "Two by One", "name pairs of regions, hide a fifth", "MRLH(1,0,0.2)", "HomeProb-R", "VisitProb-T"
-    ),
-    SimulatedTeam("Big Tiles", "name blocks of sixteen regions", "MRLH(2,2,0)", "VisitProb-R", "Replay-T"),
-    SimulatedTeam(
+    ("Loaded Dice", "answer a random place rarely", "RR(9)", "VisitProb-R", "Random-T"),
+    ("Two by One", "name pairs of regions, hide a fifth", "MRLH(1,0,0.2)", "HomeProb-R", "VisitProb-T"),
+    ("Big Tiles", "name blocks of sixteen regions", "MRLH(2,2,0)", "VisitProb-R", "Replay-T"),
+    (
         "Murmuration",
         "make similar people more alike, gently",
         "ClusterAveraging(0.8,blur_km=0.5)",
         "FuzzyCount-R",
         "HomeProb-T",
     ),
-    SimulatedTeam(
-        "Pickpockets", "swap the traces of every tenth person", "Cheat(0.1)", "HomeProb-R", "VisitProb-T"
-    ),
-    SimulatedTeam(
-        "Sea Smoke", "move every place a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"
-    ),
-    SimulatedTeam(
-        "Coin Flippers", "answer a random place half the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"
-    ),
-    SimulatedTeam(
-        "Small Tiles", "name blocks of four regions", "MRLH(1,1,0)", "HomeProb-R", "FuzzyCount-T(count)"
-    ),
-    SimulatedTeam("Light Drizzle", "move every place very little", "PL(7,1)", "FuzzyCount-R", "Random-T"),
-    SimulatedTeam("Blind Spot", "hide a tenth of all events", "MRLH(0,0,0.1)", "Random-R", "VisitProb-T"),
-    SimulatedTeam(
-        "Long Odds", "answer a random place very rarely", "RR(10)", "FuzzyCount-R(log-idf)", "HomeProb-T"
-    ),
-    SimulatedTeam("Thunderheads", "move every place by a kilometre or so", "PL(2,1)", "VisitProb-R", None),
+    ("Pickpockets", "swap the traces of every tenth person", "Cheat(0.1)", "HomeProb-R", "VisitProb-T"),
+    ("Sea Smoke", "move every place a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"),
+    ("Coin Flippers", "answer a random place half the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"),
+    ("Small Tiles", "name blocks of four regions", "MRLH(1,1,0)", "HomeProb-R", "FuzzyCount-T(count)"),
+    ("Light Drizzle", "move every place very little", "PL(7,1)", "FuzzyCount-R", "Random-T"),
+    ("Blind Spot", "hide a tenth of all events", "MRLH(0,0,0.1)", "Random-R", "VisitProb-T"),
+    ("Long Odds", "answer a random place very rarely", "RR(10)", "FuzzyCount-R(log-idf)", "HomeProb-T"),
+    ("Thunderheads", "move every place by a kilometre or so", "PL(2,1)", "VisitProb-R", None),
 )
+SIMULATED_TEAMS = tuple(SimulatedTeam(*row) for row in _CAST)
 """Everybody who can play, the most instructive first: the first n teams make a contest of n."""
 
 FEWEST, DEFAULT = 2, 7

@@ -19,7 +19,7 @@ from tracearena.metrics.contest_scores import UtilityRule
 
 Mode = Literal["sealed", "live"]
 STRONGEST = "strongest"
-"""Among sample attacks: everybody who weighs all he knows without being told the defence."""
+"""Stands among sample attacks for every attack that weighs all evidence without knowing the defence."""
 
 
 def _with_check(check: Callable[..., None], **limits: Any) -> dict[str, Any]:
@@ -50,16 +50,6 @@ def _is_attack(spec: Any) -> bool:
         # A judge who runs sample attacks does not know how the teams defend.
         return False
     return ":" in name if entry is None else entry.kind in ("reidentification", "trace-inference")
-
-
-def _expand_attacks(names: Any) -> Any:
-    """Put the strongest attacks in the place of their common name; what is wrong is left to the check."""
-    if not isinstance(names, tuple) or STRONGEST not in names:
-        return names
-    from tracearena.arena.ensemble import UNINFORMED_ATTACKS
-
-    at = names.index(STRONGEST)
-    return tuple(dict.fromkeys((*names[:at], *UNINFORMED_ATTACKS, *names[at + 1 :])))
 
 
 _COUNT = _with_check(require_whole, at_least=1)
@@ -163,7 +153,13 @@ class Rules:
     live_refresh_hours: tuple[int, ...] = field(default=(0, 6, 12, 18), metadata=_with_check(_check_hours))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sample_attacks", _expand_attacks(self.sample_attacks))
+        names = self.sample_attacks
+        if isinstance(names, tuple) and STRONGEST in names:
+            from tracearena.arena.ensemble import UNINFORMED_ATTACKS
+
+            at = names.index(STRONGEST)
+            names = tuple(dict.fromkeys((*names[:at], *UNINFORMED_ATTACKS, *names[at + 1 :])))
+            object.__setattr__(self, "sample_attacks", names)
         for rule in fields(self):
             rule.metadata["check"](rule.name, getattr(self, rule.name))
         if not self.winner_takes_attack_awards and not self.overall_total:
@@ -214,7 +210,7 @@ class Rules:
         >>> Rules().explain()[-1]
         'Sealed: the answer to an attack upload is a receipt, whether the attack is right or not; ...'
         """
-        return describe_rules(self)
+        return [sentence for _, sentences in self.chapters() for sentence in sentences]
 
     def chapters(self) -> list[tuple[str, list[str]]]:
         """Return the sentences of `explain` under headings, for a page.
@@ -222,30 +218,20 @@ class Rules:
         >>> [heading for heading, _ in Rules().chapters()]
         ['Whose traces', 'Handing in', 'Scores', 'Awards', 'What is shown when']
         """
-        return describe_chapters(self)
+        return [
+            (translate("Whose traces"), _describe_data(self)),
+            (translate("Handing in"), _describe_uploads(self)),
+            (translate("Scores"), _describe_scores(self)),
+            (translate("Awards"), _describe_awards(self)),
+            (translate("What is shown when"), _describe_answers(self)),
+        ]
 
 
 # The rules in plain sentences.
 
 
-def describe_rules(rules: Rules) -> list[str]:
-    """Return every rule, in the order of the contest."""
-    return [sentence for _, told in describe_chapters(rules) for sentence in told]
-
-
-def describe_chapters(rules: Rules) -> list[tuple[str, list[str]]]:
-    """Return the same sentences under headings."""
-    return [
-        (translate("Whose traces"), _describe_data(rules)),
-        (translate("Handing in"), _describe_uploads(rules)),
-        (translate("Scores"), _describe_scores(rules)),
-        (translate("Awards"), _describe_awards(rules)),
-        (translate("What is shown when"), _describe_answers(rules)),
-    ]
-
-
 def _describe_data(rules: Rules) -> list[str]:
-    told = [
+    sentences = [
         translate(
             "Each team gets the traces of {users} virtual users of its own: {reference_days} days of "
             "reference traces, which every attacker will know, and {original_days} days of original traces "
@@ -256,31 +242,28 @@ def _describe_data(rules: Rules) -> list[str]:
         )
     ]
     if rules.data_sets == 2:
-        told.append(
+        sentences.append(
             translate(
                 "Each team defends two data sets: the first against re-identification, the second against "
                 "trace inference."
             )
         )
     else:
-        told.append(translate("Each team defends one data set: this is the trace-inference challenge."))
+        sentences.append(translate("Each team defends one data set: this is the trace-inference challenge."))
     if rules.sample_teams:
-        told.append(
+        sentences.append(
             translate(
                 "Traces of {teams} more teams, originals included, go to everybody for practice.",
                 teams=rules.sample_teams,
             )
         )
     if rules.pseudonymised_team:
-        told.append(_describe_pseudonym_team(rules))
-    return told
-
-
-def _describe_pseudonym_team(rules: Rules) -> str:
-    told = translate(
-        "One extra team's traces are only pseudonymised, not obfuscated; they are a target for all."
-    )
-    return translate("{rule} It has one data set.", rule=told) if rules.data_sets == 2 else told
+        extra = translate(
+            "One extra team's traces are only pseudonymised, not obfuscated; they are a target for all."
+        )
+        two = rules.data_sets == 2
+        sentences.append(translate("{rule} It has one data set.", rule=extra) if two else extra)
+    return sentences
 
 
 def _describe_uploads(rules: Rules) -> list[str]:
@@ -317,8 +300,30 @@ def _describe_uploads(rules: Rules) -> list[str]:
 
 
 def _describe_scores(rules: Rules) -> list[str]:
+    if rules.utility_rule == "paper":
+        utility = translate(
+            "Utility falls from 1 for the true place to 0 for a place {limit} km away or a deleted one; the "
+            "mean distance of a set of places is taken first and then capped.",
+            limit=f"{rules.utility_limit_km:g}",
+        )
+    else:
+        utility = translate(
+            "Utility falls from 1 for the true place to 0 for a place {limit} km away or a deleted one; the "
+            "distance of each place of a set is capped first, then the mean is taken.",
+            limit=f"{rules.utility_limit_km:g}",
+        )
+    if rules.sample_attacks:
+        minimum = translate(
+            "A privacy score is the minimum over the attacks of all other teams and of the judge "
+            "({attacks}); without any attack it is 1.",
+            attacks=", ".join(rules.sample_attacks),
+        )
+    else:
+        minimum = translate(
+            "A privacy score is the minimum over the attacks of all other teams; without any attack it is 1."
+        )
     return [
-        _describe_utility(rules),
+        utility,
         translate(
             "A data set is valid if its utility is at least {threshold}; an invalid one is not published and "
             "its privacy scores are 0.",
@@ -331,88 +336,50 @@ def _describe_scores(rules: Rules) -> list[str]:
             limit=f"{rules.inference_limit_km:g}",
             weight=f"{rules.sensitive_weight:g}",
         ),
-        _describe_minimum(rules),
+        minimum,
     ]
-
-
-def _describe_utility(rules: Rules) -> str:
-    limit = f"{rules.utility_limit_km:g}"
-    if rules.utility_rule == "paper":
-        return translate(
-            "Utility falls from 1 for the true place to 0 for a place {limit} km away or a deleted one; the "
-            "mean distance of a set of places is taken first and then capped.",
-            limit=limit,
-        )
-    return translate(
-        "Utility falls from 1 for the true place to 0 for a place {limit} km away or a deleted one; the "
-        "distance of each place of a set is capped first, then the mean is taken.",
-        limit=limit,
-    )
-
-
-def _describe_minimum(rules: Rules) -> str:
-    if not rules.sample_attacks:
-        return translate(
-            "A privacy score is the minimum over the attacks of all other teams; without any attack it is 1."
-        )
-    return translate(
-        "A privacy score is the minimum over the attacks of all other teams and of the judge ({attacks}); "
-        "without any attack it is 1.",
-        attacks=", ".join(rules.sample_attacks),
-    )
 
 
 def _describe_awards(rules: Rules) -> list[str]:
-    told = [
-        _describe_best_defence(rules),
-        _describe_best_attacks(rules),
-        translate("Equal teams share an award. A team that attacked nobody does not win for attacking."),
-    ]
-    if rules.overall_total:
-        told.append(_describe_overall(rules))
-    return told
-
-
-def _describe_best_defence(rules: Rules) -> str:
     if rules.data_sets == 1:
-        return translate("Best anonymization: the highest trace-inference privacy.")
-    return translate(
-        "Best anonymization: the highest trace-inference privacy on the second data set; and, as an award of "
-        "its own, the highest re-identification privacy on the first."
-    )
-
-
-def _describe_best_attacks(rules: Rules) -> str:
+        defence = translate("Best anonymization: the highest trace-inference privacy.")
+    else:
+        defence = translate(
+            "Best anonymization: the highest trace-inference privacy on the second data set; and, as an "
+            "award of its own, the highest re-identification privacy on the first."
+        )
     if rules.pseudonymised_team:
-        return translate(
+        attacks = translate(
             "Best re-identification and best trace inference: the lowest sum of scores over all valid data "
             "sets of the other teams and the pseudonymised team; a target that was not attacked counts 1, an "
             "invalid one drops out for everybody."
         )
-    return translate(
-        "Best re-identification and best trace inference: the lowest sum of scores over all valid data sets "
-        "of the other teams; a target that was not attacked counts 1, an invalid one drops out for everybody."
-    )
-
-
-def _describe_overall(rules: Rules) -> str:
+    else:
+        attacks = translate(
+            "Best re-identification and best trace inference: the lowest sum of scores over all valid data "
+            "sets of the other teams; a target that was not attacked counts 1, an invalid one drops out for "
+            "everybody."
+        )
+    ties = translate("Equal teams share an award. A team that attacked nobody does not win for attacking.")
+    if not rules.overall_total:
+        return [defence, attacks, ties]
     weight = f"{rules.final_weight:g}"
     if rules.data_sets == 1:
-        told = translate(
+        overall = translate(
             "Overall winner: the highest total, which is the re-identification privacy plus the "
             "trace-inference privacy; after a preliminary round its total plus {weight} times this one.",
             weight=weight,
         )
     else:
-        told = translate(
+        overall = translate(
             "Overall winner: the highest total, which is the re-identification privacy of the first data set "
             "plus the trace-inference privacy of the second; after a preliminary round its total plus "
             "{weight} times this one.",
             weight=weight,
         )
-    if rules.winner_takes_attack_awards:
-        return told
-    return translate("{rule} The overall winner does not win for attacking as well.", rule=told)
+    if not rules.winner_takes_attack_awards:
+        overall = translate("{rule} The overall winner does not win for attacking as well.", rule=overall)
+    return [defence, attacks, ties, overall]
 
 
 def _describe_answers(rules: Rules) -> list[str]:

@@ -1,4 +1,4 @@
-"""A rehearsal: a whole contest in memory, with invented teams and virtual users of the embedded city.
+"""A simulated contest in memory, with invented teams and virtual users of the embedded city.
 
 Data for everybody, defences, the judge's utility check, pseudonyms and commitments, everybody
 against everybody, the judge's sample attacks, board and awards; all from one seed.
@@ -22,6 +22,7 @@ from tracearena.contest.board import (
     AttackRecord,
     Award,
     Board,
+    BoardRow,
     Roster,
     UtilityRecord,
     make_awards,
@@ -144,6 +145,11 @@ class SimulatedContest:
             f"attacked each other's data. {winners} defended best. The people, the city and the teams are "
             "invented; the methods and the rules are real."
         )
+
+        def look(row: BoardRow) -> DataSetView:
+            entrant = self.entrant(row.team)
+            return DataSetView(entrant.name, 1, entrant.original, entrant.obfuscated)
+
         return ReportData(
             "A contest of hide and seek",
             lead,
@@ -151,7 +157,7 @@ class SimulatedContest:
             self.awards,
             command,
             players={one.name: one.player for one in self.entrants if one.player is not None},
-            look=lambda row: _view_data_set(self.entrant(row.team)),
+            look=look,
             samples=self.samples,
             cheating=self.cheating,
             afterwards=self.afterwards,
@@ -161,7 +167,6 @@ class SimulatedContest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values for JSON."""
-        made = {"afterwards": [row.to_dict() for row in self.afterwards]} if self.afterwards else {}
         return {
             "seed": self.seed,
             "teams": len(self.teams),
@@ -177,12 +182,8 @@ class SimulatedContest:
             "commitments": {
                 one.name: one.commitment.digest for one in self.entrants if one.commitment is not None
             },
-            **made,
+            **({"afterwards": [row.to_dict() for row in self.afterwards]} if self.afterwards else {}),
         }
-
-
-def _view_data_set(entrant: Entrant) -> DataSetView:
-    return DataSetView(entrant.name, 1, entrant.original, entrant.obfuscated)
 
 
 def defence_name(entrant: Entrant) -> str:
@@ -230,118 +231,83 @@ def simulate_contest(
     >>> [entrant.name for entrant in held.entrants]
     ['Paper Cranes', 'Card Sharps', 'Pseudonyms only']
     """
-    cast, say, root = (
-        select_simulated_teams(teams),
-        tell or (lambda what, done, total: None),
-        seed_sequence(seed),
-    )
+    cast, root = select_simulated_teams(teams), seed_sequence(seed)
+    say: Tell = tell or (lambda what, done, total: None)
     plan = ContestPlan(teams=len(cast), users=users, days=days)
     rules = Rules(users=users, reference_days=plan.reference_days, original_days=days - plan.reference_days)
     city = child_seed(root, _CITY)
-    data = list(_make_teams(maker or _train_model(plan.reference_days, city, say), plan, city, say))
+    if maker is None:
+        from tracearena.synthesis import PPMTF
+
+        with use(progress=partial(say, "people live in the city")):
+            residents = simulate_residents(plan.reference_days, seed=child_seed(city, 0))
+        with use(progress=partial(say, "the judge learns how they live")):
+            maker = PPMTF().fit(contest_training(residents), seed=child_seed(city, 1))
+    data, groups = [], len(plan.roles())
+    for group in range(groups):
+        say("every team gets people of its own", group, groups)
+        data.append(team_traces(maker, plan, child_seed(city, 2, group)))
     practice = tuple(data[len(cast) + 1 :])
+
     entrants = []
     for number, (player, (reference, original)) in enumerate(zip((*cast, None), data, strict=False)):
         say("teams defend", number, len(cast) + 1)
-        entrants.append(_defend_team(player, reference, original, rules, child_seed(root, _TEAM, number)))
-    records = _attack_everybody(entrants, cast, rules, root, say)
-    roster = Roster(teams=[player.name for player in cast], pseudonymised=PSEUDONYMISED,
-                    samples=rules.sample_attacks)  # fmt: skip
-    utilities = [UtilityRecord(team=one.name, utility=one.utility.utility) for one in entrants]
-    board = make_board(rules, roster, utilities, records)
-    samples, cheating = _try_sample_defences(practice[0], cast, rules, child_seed(root, _SAMPLE), say)
-    after = _try_further_attacks(practice[0], cast, attacks, rules, child_seed(root, _AFTERWARDS), say)
-    return SimulatedContest(
-        seed, rules, tuple(entrants), practice, samples, cheating, board, make_awards(board), after
-    )
+        name, defence = (PSEUDONYMISED, "No") if player is None else (player.name, player.defence)
+        own = child_seed(root, _TEAM, number)
+        obfuscator = catalogue.create(defence, "obfuscator")
+        obfuscated = validation.run_transform(obfuscator, original, seed=child_seed(own, _DEFENCE))
+        rule, limit_km = rules.utility_rule, rules.utility_limit_km
+        utility = utility_score(original, obfuscated, rule=rule, limit_km=limit_km)
+        valid = rules.is_valid(utility.utility)
+        release = pseudonymise(obfuscated, seed=child_seed(own, _SHUFFLE)) if valid else None
+        commitment = commit(release.id_table, seed=child_seed(own, _SALT)) if release else None
+        entrants.append(
+            Entrant(name, player, reference, original, obfuscated, utility, valid, release, commitment)
+        )
 
-
-def _train_model(days: int, seed: np.random.SeedSequence, say: Tell) -> VirtualUserModel:
-    """Learn from residents of the city how people live."""
-    from tracearena.synthesis import PPMTF
-
-    with use(progress=partial(say, "people live in the city")):
-        known = simulate_residents(days, seed=child_seed(seed, 0))
-    with use(progress=partial(say, "the judge learns how they live")):
-        return PPMTF().fit(contest_training(known), seed=child_seed(seed, 1))
-
-
-def _make_teams(
-    maker: VirtualUserModel, plan: ContestPlan, seed: np.random.SeedSequence, say: Tell
-) -> Iterator[tuple[Traces, Traces]]:
-    groups = len(plan.roles())
-    for group in range(groups):
-        say("every team gets people of its own", group, groups)
-        yield team_traces(maker, plan, child_seed(seed, 2, group))
-
-
-def _defend_team(
-    player: SimulatedTeam | None,
-    reference: Traces,
-    original: Traces,
-    rules: Rules,
-    seed: np.random.SeedSequence,
-) -> Entrant:
-    obfuscator = catalogue.create("No" if player is None else player.defence, "obfuscator")
-    obfuscated = validation.run_transform(obfuscator, original, seed=child_seed(seed, _DEFENCE))
-    utility = utility_score(original, obfuscated, rule=rules.utility_rule, limit_km=rules.utility_limit_km)
-    valid = rules.is_valid(utility.utility)
-    release = pseudonymise(obfuscated, seed=child_seed(seed, _SHUFFLE)) if valid else None
-    commitment = commit(release.id_table, seed=child_seed(seed, _SALT)) if release else None
-    name = PSEUDONYMISED if player is None else player.name
-    return Entrant(name, player, reference, original, obfuscated, utility, valid, release, commitment)
-
-
-def _attack_everybody(
-    entrants: Sequence[Entrant],
-    cast: Sequence[SimulatedTeam],
-    rules: Rules,
-    root: np.random.SeedSequence,
-    say: Tell,
-) -> list[AttackRecord]:
-    """Run each different attack once on each published data set, and credit whoever uses it."""
-    names = _list_attacks(cast, rules)
+    # Each different attack runs once on each published data set, and counts for everybody who uses it.
+    used = (name for player in cast for name in (player.identification, player.inference) if name)
+    every = list(dict.fromkeys((*rules.sample_attacks, *used)))
     records: list[AttackRecord] = []
     for number, target in enumerate(entrants):
         say("everybody attacks", number, len(entrants))
         if target.release is not None:
             known = rules.scoring.attacker_settings
-            ensemble = Ensemble(make_attacks(names, **known), **known).fit(target.reference)
-            scores = ensemble.score(
-                target.original, target.release, seed=child_seed(root, _TEAM, number, _ATTACK)
-            )
+            ensemble = Ensemble(make_attacks(every, **known), **known).fit(target.reference)
+            own = child_seed(root, _TEAM, number, _ATTACK)
+            scores = ensemble.score(target.original, target.release, seed=own)
             records += _credit_attacks(target.name, scores, cast, rules)
-    return records
 
+    names = [player.name for player in cast]
+    roster = Roster(teams=names, pseudonymised=PSEUDONYMISED, samples=rules.sample_attacks)
+    utilities = [UtilityRecord(team=one.name, utility=one.utility.utility) for one in entrants]
+    board = make_board(rules, roster, utilities, records)
 
-def _try_further_attacks(
-    team: tuple[Traces, Traces],
-    cast: Sequence[SimulatedTeam],
-    attacks: Sequence[str],
-    rules: Rules,
-    seed: np.random.SeedSequence,
-    say: Tell,
-) -> tuple[SweepRow, ...]:
-    """Try the teams' defences on some people of a sample team against further attacks, and work out bands."""
-    if not attacks:
-        return ()
-    reference, original = (traces.take_users(np.arange(min(FEW, rules.users))) for traces in team)
-    with use(progress=partial(say, "the judge attacks with all that is known")):
-        rows = run_sweep(
-            reference,
-            original,
-            defences=list(dict.fromkeys(("No", *(player.defence for player in cast)))),
-            attacks=[*_list_attacks(cast, rules), *attacks],
-            scoring=rules.scoring,
-            band=True,
-            seed=seed,
-        )
-    return tuple(require_success(rows))
+    # Sample defences meet every attack of the contest, so that they compare with the teams'.
+    defences, scoring = (*SAMPLES, *CHEATING), rules.scoring
+    with use(progress=partial(say, "the judge tries sample defences")):
+        own = child_seed(root, _SAMPLE)
+        rows = run_sweep(*practice[0], defences=defences, attacks=every, scoring=scoring, seed=own)
+    require_success(rows)
+    samples, cheating = tuple(rows[: len(SAMPLES)]), tuple(rows[len(SAMPLES) :])
 
-
-def _list_attacks(cast: Sequence[SimulatedTeam], rules: Rules) -> list[str]:
-    used = (name for player in cast for name in (player.identification, player.inference) if name)
-    return list(dict.fromkeys((*rules.sample_attacks, *used)))
+    after: tuple[SweepRow, ...] = ()
+    if attacks:
+        reference, original = (traces.take_users(np.arange(min(FEW, users))) for traces in practice[0])
+        with use(progress=partial(say, "the judge attacks with all that is known")):
+            rows = run_sweep(
+                reference,
+                original,
+                defences=list(dict.fromkeys(("No", *(player.defence for player in cast)))),
+                attacks=[*every, *attacks],
+                scoring=scoring,
+                band=True,
+                seed=child_seed(root, _AFTERWARDS),
+            )
+        after = tuple(require_success(rows))
+    return SimulatedContest(
+        seed, rules, tuple(entrants), practice, samples, cheating, board, make_awards(board), after
+    )
 
 
 def _credit_attacks(
@@ -351,37 +317,14 @@ def _credit_attacks(
         (AttackKind.REIDENTIFICATION, scores.reidentification),
         (AttackKind.TRACE_INFERENCE, scores.trace_inference),
     ):
-        chosen = {name: name for name in rules.sample_attacks} | {
-            player.name: player.identification if kind is AttackKind.REIDENTIFICATION else player.inference
-            for player in cast
-        }
-        for attacker, attack in chosen.items():
+        attribute = "identification" if kind is AttackKind.REIDENTIFICATION else "inference"
+        chosen = {name: name for name in rules.sample_attacks}
+        for attacker, attack in (chosen | {one.name: getattr(one, attribute) for one in cast}).items():
             if attack in by_name and attacker != target:
                 yield AttackRecord(attacker=attacker, target=target, kind=kind, score=by_name[attack])
 
 
-def _try_sample_defences(
-    team: tuple[Traces, Traces],
-    cast: Sequence[SimulatedTeam],
-    rules: Rules,
-    seed: np.random.SeedSequence,
-    say: Tell,
-) -> tuple[tuple[SweepRow, ...], tuple[SweepRow, ...]]:
-    """Try sample defences against every attack of the contest, so that they compare with the teams'."""
-    with use(progress=partial(say, "the judge tries sample defences")):
-        rows = run_sweep(
-            *team,
-            defences=(*SAMPLES, *CHEATING),
-            attacks=_list_attacks(cast, rules),
-            scoring=rules.scoring,
-            seed=seed,
-        )
-    require_success(rows)
-    return tuple(rows[: len(SAMPLES)]), tuple(rows[len(SAMPLES) :])
-
-
 # The judge's own attacks on everything that was released.
-
 
 SEED = 1
 
@@ -400,33 +343,23 @@ def attack_all(intake: ContestFolder, *, seed: int = SEED) -> ContestFolder:
         Seed of attacks that draw; it is part of what an answer is kept by.
     """
     desk = FileJudge(intake)
-    targets = intake.targets()
+    targets, names = intake.targets(), desk.rules.sample_attacks
     for done, target in enumerate(targets):
         report(done, len(targets))
         truth = GroundTruth(desk, target)
-        if desk.select_submission(truth).is_valid(desk.rules) and truth.is_released:
-            _run_attacks(desk, truth, seed)
+        if not desk.select_submission(truth).is_valid(desk.rules) or not truth.is_released:
+            continue
+        made = zip(names, make_attacks(names, **desk.rules.scoring.attacker_settings), strict=True)
+        tasks = [_AttackTask(desk, truth, name, attack, seed) for name, attack in made]
+        waiting = {id(one.attack): one for one in tasks if not one.is_answered}
+        if waiting:
+            own = child_seed(seed_sequence(seed), int(target[0]), target[1])
+            with use(progress=None):
+                ensemble = Ensemble([one.attack for one in waiting.values()]).fit(truth.reference)
+                for attack, answer in ensemble.answers(truth.public, seed=own):
+                    waiting[id(attack)].write(answer)
     report(len(targets), len(targets))
     return read_submissions(intake.folder, intake.rules_file)
-
-
-def _run_attacks(desk: FileJudge, truth: GroundTruth, seed: int) -> None:
-    """Run the attacks that have no answer yet."""
-    names = desk.rules.sample_attacks
-    asked = [
-        _AttackTask(desk, truth, name, attack, seed)
-        for name, attack in zip(
-            names, make_attacks(names, **desk.rules.scoring.attacker_settings), strict=True
-        )
-    ]
-    open_ = {id(one.attack): one for one in asked if not one.is_answered}
-    if not open_:
-        return
-    own = child_seed(seed_sequence(seed), int(truth.target[0]), truth.target[1])
-    with use(progress=None):
-        ensemble = Ensemble([one.attack for one in open_.values()]).fit(truth.reference)
-        for attack, answer in ensemble.answers(truth.public, seed=own):
-            open_[id(attack)].write(answer)
 
 
 class _AttackTask:

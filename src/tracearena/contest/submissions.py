@@ -1,7 +1,7 @@
-"""What lies in a contest's folder: which files count by their names, and why others do not.
+"""The files of a contest's folder: which of them count by their names, and why others do not.
 
-Nothing is opened here but the contest's file and the list of arrivals; what is inside the files is
-`tracearena.contest.desk`'s.
+Nothing is opened here but the contest's file and the list of arrivals; `tracearena.contest.file_judge`
+reads the other files.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from urllib.parse import quote, unquote
 
 from tracearena import __version__
 from tracearena.arena.sweep import Journal
-from tracearena.contest import contest_file as charters
+from tracearena.contest import contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET, Target
 from tracearena.contest.commitments import RECEIPTS
 from tracearena.contest.contest_file import PSEUDONYMISED, ContestFile, read_contest_file
@@ -137,21 +137,40 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
         raise FileError.whole(folder, "there is no such folder", "no-folder")
     judge = folder / JUDGE if (folder / JUDGE).is_dir() else folder
     submissions = folder / SUBMISSIONS if (folder / SUBMISSIONS).is_dir() else folder
-    own_rules = folder / charters.NAME
+    own_rules = folder / contest_file.NAME
     found = rules or (own_rules if own_rules.is_file() else None)
-    own = _find_judge_files(judge)
+    own: dict[PwsName, Path] = {}
+    for path in sorted(judge.glob("*.csv*")):
+        try:
+            name = PwsName.parse(path)
+        except ParameterError:
+            continue
+        if name in own and name.kind not in HANDED_IN:
+            raise FileError.whole(path, f"lies beside {own[name].name}: which one counts?", "twice")
+        if name.kind not in HANDED_IN[1:]:
+            own[name] = path
     if found is None:
         charter, teams = _assume_contest_file(own, submissions)
     else:
         charter = read_contest_file(found)
         teams = charter.numbers
         if originals:
-            _require_originals(judge, own, charter)
+            for team in charter.numbers:
+                for purpose, number in DATA_SETS.items():
+                    for kind in ("orgtraces", "reftraces"):
+                        name = PwsName(kind=kind, team=int(team), purpose=purpose)
+                        if number <= charter.rules.data_sets and name not in own:
+                            problem = f"is not there, and the contest has {charter.teams} teams"
+                            raise FileError.whole(judge / str(name), problem, "missing")
     arrivals = read_arrivals(submissions / ARRIVALS)
     sorting = SubmissionSorter(folder, judge, submissions, charter, teams, arrivals)
     versions = sorting.select_files(own)
     refused = tuple(sorting.refused)
-    answers = _find_answers(judge, charter.rules)
+    answers = {}
+    for path in sorted((judge / ANSWERS).glob("*/e*.csv")):
+        name, attack = PwsName.parse(path), unquote(path.parent.name)
+        if attack in charter.rules.sample_attacks:
+            answers[attack, name] = path
     has_arrivals = arrivals is not None
     return ContestFolder(
         folder, judge, submissions, charter, found, teams, versions, answers, refused, has_arrivals
@@ -163,65 +182,25 @@ def answer_path(judge: Path, attack: str, name: PwsName) -> Path:
     return judge / ANSWERS / quote(attack, safe="()=,-_:") / str(name)
 
 
-def _find_judge_files(judge: Path) -> dict[PwsName, Path]:
-    found: dict[PwsName, Path] = {}
-    for path in sorted(judge.glob("*.csv*")):
-        try:
-            name = PwsName.parse(path)
-        except ParameterError:
-            continue
-        if name.kind not in HANDED_IN[1:]:
-            if name in found and name.kind not in HANDED_IN:
-                raise FileError.whole(path, f"lies beside {found[name].name}: which one counts?", "twice")
-            found[name] = path
-    return found
-
-
-def _require_originals(judge: Path, own: Mapping[PwsName, Path], charter: ContestFile) -> None:
-    for team in charter.numbers:
-        for purpose, number in DATA_SETS.items():
-            for kind in ("orgtraces", "reftraces"):
-                name = PwsName(kind=kind, team=int(team), purpose=purpose)
-                if number <= charter.rules.data_sets and name not in own:
-                    problem = f"is not there, and the contest has {charter.teams} teams"
-                    raise FileError.whole(judge / str(name), problem, "missing")
-
-
 def _assume_contest_file(
     own: Mapping[PwsName, Path], submissions: Path
 ) -> tuple[ContestFile, tuple[str, ...]]:
-    """Return the usual rules for the data that lies there."""
+    """Return the usual rules for the data that lies there, and everybody who defends or attacks."""
     defended = {name.team for name in own if name.kind == "orgtraces" and name.team > 0}
     if not defended:
         raise DataError(f"{submissions}: holds no orgtraces_teamNNN_… of any team")
-    numbers = sorted(defended | _find_attackers(submissions))
+    teams = set(defended)
+    for path in submissions.rglob("e*_team*"):
+        with suppress(ParameterError):
+            teams.add(PwsName.parse(path).attacker or 0)
+    numbers = sorted(teams - {0})
     sets = 2 if any(name.purpose == "TRP" for name in own if name.kind == "orgtraces") else 1
     extra = any(name.team == 0 for name in own)
     rules = replace(Rules(), data_sets=sets, sample_teams=0, pseudonymised_team=extra)
     return ContestFile(teams=numbers[-1], rules=rules), tuple(f"{number:03d}" for number in numbers)
 
 
-def _find_attackers(submissions: Path) -> set[int]:
-    """Return who hands in attacks, whether they defend anything or not."""
-    found = set()
-    for path in submissions.rglob("e*_team*"):
-        with suppress(ParameterError):
-            found.add(PwsName.parse(path).attacker or 0)
-    return found - {0}
-
-
-def _find_answers(judge: Path, rules: Rules) -> dict[tuple[str, PwsName], Path]:
-    """Return the answers of the judge's own attacks that the rules name."""
-    found = {}
-    for path in sorted((judge / ANSWERS).glob("*/e*.csv")):
-        name, attack = PwsName.parse(path), unquote(path.parent.name)
-        if attack in rules.sample_attacks:
-            found[attack, name] = path
-    return found
-
-
-# When the files of a contest came, by the judge's own list.
-
+# The judge's list of when files arrived.
 
 ARRIVALS = "received.csv"
 HEADER = ("file", "received", "receipt")
@@ -257,7 +236,13 @@ def read_arrivals(path: Path) -> dict[str, Arrival] | None:
         )
     found: dict[str, Arrival] = {}
     for row, cells in enumerate(lines[1:], 1):
-        arrival = _parse_arrival(cells) if len(cells) == len(header) else None
+        arrival = None
+        if len(cells) == len(header):
+            receipt = cells[2] if len(cells) == 3 else "0"
+            with suppress(ValueError):
+                at = datetime.fromisoformat(cells[1])
+                if at.tzinfo is not None and (len(cells) == 2 or _RECEIPT.fullmatch(receipt)):
+                    arrival = Arrival(int(receipt), at)
         if arrival is None or cells[0] in found:
             problem = "it must be a file, once, and a time with its zone, such as 2026-05-15T08:59:00+09:00"
             problem += ", then the number of its receipt" if len(header) == len(HEADER) else ""
@@ -266,29 +251,13 @@ def read_arrivals(path: Path) -> dict[str, Arrival] | None:
     return found
 
 
-def _parse_arrival(cells: list[str]) -> Arrival | None:
-    at = _parse_moment(cells[1])
-    if at is None or len(cells) == 2:
-        return None if at is None else Arrival(0, at)
-    return Arrival(int(cells[2]), at) if _RECEIPT.fullmatch(cells[2]) else None
-
-
-def _parse_moment(text: str) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return None if at.tzinfo is None else at
-
-
-# What the judge has found out already, by the content of what it hangs on.
-
+# The cache of scores.
 
 SCORE_CACHE = "scores.jsonl"
 
 
 class ScoreCache:
-    """Scores by the content of what they hang on, each on disk before the next is begun.
+    """Scores by the content of the files they depend on, each on disk before the next is begun.
 
     Parameters
     ----------
@@ -336,11 +305,9 @@ class ScoreCache:
         self._digests.pop(path, None)
 
 
-# What teams handed in, sorted by name and arrival: what may count, and what cannot whatever is in
-# it.
+# Uploads sorted by name and arrival: which may count, and which cannot whatever is in them.
 
-
-_FRAME = {charters.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, RECEIPTS, SCORE_CACHE}
+_FRAME = {contest_file.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIVALS, RECEIPTS, SCORE_CACHE}
 _LIVE = re.compile(r"live_team[0-9]{3}_data0[12]_(IDP|TRP)\.csv", re.ASCII)
 _NEVER = Arrival(0, datetime.min.replace(tzinfo=UTC))
 _WRONG_NAME = (
@@ -384,7 +351,14 @@ class SubmissionSorter:
 
     def _sort_submissions(self) -> dict[PwsName, tuple[Path, ...]]:
         named: dict[PwsName, list[Path]] = defaultdict(list)
-        for path in self._iterate_files():
+        flat = self.judge == self.submissions
+        for path in sorted(self.submissions.glob("*") if flat else self.submissions.rglob("*")):
+            is_own = path.name in _FRAME or (flat and _LIVE.fullmatch(path.name))
+            if path.name.startswith(".") or path.is_dir() or is_own:
+                continue
+            if path.is_symlink() or not path.is_file():
+                self._refuse(path, "not-a-file", "is a link or a device, and no file")
+                continue
             try:
                 name = PwsName.parse(path)
             except ParameterError:
@@ -392,10 +366,13 @@ class SubmissionSorter:
                 continue
             if name.kind in HANDED_IN:
                 named[name].append(path)
-            elif self.judge != self.submissions:
+            elif not flat:
                 problem = f"a team hands in {', '.join(HANDED_IN)}, and no {name.kind}"
                 self._refuse(path, "not-theirs", problem)
-        counting = {name: self._in_order(name, paths) for name, paths in sorted(named.items(), key=_sort_key)}
+        counting = {
+            name: self._in_order(name, paths)
+            for name, paths in sorted(named.items(), key=lambda item: str(item[0]))
+        }
         beyond = self._refuse_beyond_limits(counting)
         kept = {name: tuple(p for p in paths if p not in beyond) for name, paths in counting.items()}
         return {name: paths for name, paths in kept.items() if paths}
@@ -439,18 +416,6 @@ class SubmissionSorter:
     def _arrival(self, path: Path) -> Arrival | None:
         return (self.arrivals or {}).get(self._key(path))
 
-    def _iterate_files(self) -> Iterator[Path]:
-        flat = self.judge == self.submissions
-        for path in sorted(self.submissions.glob("*") if flat else self.submissions.rglob("*")):
-            if path.name.startswith(".") or path.is_dir() or path.name in _FRAME:
-                continue
-            if flat and _LIVE.fullmatch(path.name):
-                continue
-            if path.is_symlink() or not path.is_file():
-                self._refuse(path, "not-a-file", "is a link or a device, and no file")
-            else:
-                yield path
-
     def _find_problem(self, name: PwsName, path: Path) -> tuple[str, str] | None:
         """Return why a file cannot count whatever is in it."""
         team, number = f"{name.team:03d}", DATA_SETS[name.purpose]
@@ -466,9 +431,6 @@ class SubmissionSorter:
             return "own", "a team does not attack itself"
         if number > (PSEUDONYMISED_DATA_SET if is_extra else self.charter.rules.data_sets):
             return "unknown-data-set", f"there is no data set {number} of {team}"
-        return self._find_lateness(name, path)
-
-    def _find_lateness(self, name: PwsName, path: Path) -> tuple[str, str] | None:
         schedule = self.charter.schedule_of(f"{name.attacker or name.team:03d}")
         if self.arrivals is None or schedule is None or name.team == 0 == (name.attacker or 0):
             return None
@@ -478,17 +440,13 @@ class SubmissionSorter:
         at = self.arrivals[key].at.astimezone(UTC)
         answer = phase_at(schedule, at)
         gate = answer.obfuscated if name.kind == "anotraces" else answer.attacks
-        if gate is Gate.OPEN:
-            return None
-        end = schedule.anonymization_end if name.kind == "anotraces" else schedule.attack_end
-        begin = schedule.anonymization_begin if name.kind == "anotraces" else schedule.attack_begin
+        phase = "anonymization" if name.kind == "anotraces" else "attack"
         if gate is Gate.LATE:
+            end = getattr(schedule, f"{phase}_end")
             return "late", f"came {at.isoformat()}; the phase ended {end.isoformat()}"
-        return "early", f"came {at.isoformat()}; the phase began {begin.isoformat()}"
-
-
-def _sort_key(item: tuple[PwsName, list[Path]]) -> str:
-    return str(item[0])
+        begin = getattr(schedule, f"{phase}_begin")
+        early = "early", f"came {at.isoformat()}; the phase began {begin.isoformat()}"
+        return early if gate is Gate.EARLY else None
 
 
 def _read_content(path: Path) -> bytes | None:
@@ -497,9 +455,6 @@ def _read_content(path: Path) -> bytes | None:
         return read_bytes(path)
     except FileError:
         return None
-
-
-# What does not count, and why.
 
 
 @dataclass(frozen=True)
@@ -522,7 +477,7 @@ class Refusal:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the refusal as plain values for JSON."""
-        return {"file": self.file, "code": self.code, "reason": self.reason}
+        return asdict(self)
 
 
 def format_path(path: Path, folder: Path) -> str:

@@ -1,18 +1,18 @@
-"""An archive of a contest, judged once more from the first file to the last award."""
+"""Verification of an archive: the contest is judged again, from the first file to the last award."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tracearena.contest import contest_file as charters
+from tracearena.contest import contest_file
 from tracearena.contest.archive import (
     AUDIT_LOG,
     BOARD,
@@ -53,8 +53,8 @@ from tracearena.io.pwscup import PwsName
 from tracearena.traces import Traces
 
 _AGAIN = ".again"
-_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _AUDIT_LOG = f"{RESULTS}/{AUDIT_LOG}"
+_ResultScores: TypeAlias = tuple[dict[Target, float], dict[tuple[str, Target], float]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Verification:
     name
         The contest.
     checked
-        How many files, commitments, releases, utilities and attacks were held against the archive.
+        How many files, commitments, releases, utilities and attacks were compared with the archive.
     told
         Scores that could not be found again, for the original traces are not in the archive.
     findings
@@ -116,7 +116,7 @@ def verify_archive(path: str | PathLike[str], *, key: str | None = None) -> Veri
         The contest's public key, 64 hexadecimal digits, as its rules page shows it. Without it the archive
         may be signed by anybody.
     """
-    if key is not None and not _KEY.fullmatch(key):
+    if key is not None and not re.fullmatch("[0-9a-f]{64}", key):
         raise ParameterError.of("key", key, "64 hexadecimal digits in lower case")
     with read_archive(path) as archive:
         return _ArchiveCheck(archive, Completeness(archive, key)).run()
@@ -124,7 +124,7 @@ def verify_archive(path: str | PathLike[str], *, key: str | None = None) -> Veri
 
 @dataclass
 class _ArchiveCheck:
-    """One archive, looked at from all sides."""
+    """The check of one archive."""
 
     archive: Archive
     uploads: Completeness
@@ -139,64 +139,49 @@ class _ArchiveCheck:
 
     def run(self) -> Verification:
         """Look at everything, as far as one can get."""
-        self._check_hashes()
-        self._check_copies()
+        digests, files = self.archive.digests, self.archive.files()
+        for name in sorted(digests.keys() | set(files)):
+            found = file_digest(self.folder / name) if name in files else "no such file"
+            self._compare("hash", name, digests.get(name, f"a line in {MANIFEST}"), found)
+        self.checked["files"] = len(files)
+        # Everybody had the very files that the judge had.
+        for path in sorted((self.folder / EVERYBODY).glob("*")):
+            own = (self.folder if path.name == contest_file.NAME else self.folder / JUDGE) / path.name
+            if own.is_file():
+                where = path.relative_to(self.folder).as_posix()
+                self._compare("copy", where, file_digest(own), file_digest(path))
         with self._record_errors(SUBMISSIONS):
-            self._check_uploads()
-        with self._record_errors(charters.NAME):
-            intake = read_submissions(self.folder, self.folder / charters.NAME, originals=False)
-            desk = self._build_judge(intake)
+            self.signed_by = self.uploads.find_signer()
+            self.findings += self.uploads.find_unlisted_files()
+            if self.uploads.has_receipts:
+                self.findings += self.uploads.find_bad_signatures()
+                self.findings += self.uploads.find_wrong_receipts()
+                self.checked["receipts"] = len(self.uploads.receipts)
+                with self._record_errors(_AUDIT_LOG):
+                    entries = read_audit_log(self.folder / _AUDIT_LOG)
+                    broken = find_broken_log_entry(entries)
+                    if broken is not None:
+                        where = f"{_AUDIT_LOG}, entry {broken + 1}"
+                        expected = "an entry that follows from the one before"
+                        self._report("audit log", where, expected, "another")
+                    self.checked["log entries"] = len(entries)
+        with self._record_errors(contest_file.NAME):
+            intake = read_submissions(self.folder, self.folder / contest_file.NAME, originals=False)
+            # Scores that need missing originals are those of the results.
+            scores: _ResultScores = {}, {}
+            with self._record_errors(f"{RESULTS}/{BOARD}"):
+                scores = _read_result_scores(self.folder / RESULTS / BOARD)
+            desk = BlindJudge(intake, *scores)
             truths = [GroundTruth(desk, target) for target in intake.targets()]
             released = [truth for truth in truths if truth.is_released]
             self._check_commitments(released)
-            self._check_releases(desk, released)
-            self._check_decisions(desk, truths)
+            self._check_releases(desk, truths)
             with self._record_errors(RESULTS):
                 self._check_results(desk, released)
             self.told = tuple(desk.list_assumed_scores())
         named = self.archive.manifest.get("name")
         findings = tuple(dict.fromkeys(self.findings))
         return Verification(str(named), self.checked, self.told, findings, self.signed_by)
-
-    def _build_judge(self, intake: ContestFolder) -> BlindJudge:
-        """Return the judge's desk; scores that need missing originals are those of the results."""
-        with self._record_errors(f"{RESULTS}/{BOARD}"):
-            return BlindJudge(intake, *_read_result_scores(self.folder / RESULTS / BOARD))
-        return BlindJudge(intake, {}, {})
-
-    def _check_hashes(self) -> None:
-        digests, files = self.archive.digests, self.archive.files()
-        for name in sorted(digests.keys() | set(files)):
-            found = file_digest(self.folder / name) if name in files else "no such file"
-            self._compare("hash", name, digests.get(name, f"a line in {MANIFEST}"), found)
-        self.checked["files"] = len(files)
-
-    def _check_uploads(self) -> None:
-        """Everything that was handed in is accounted for."""
-        self.signed_by = self.uploads.find_signer()
-        self.findings += self.uploads.find_unlisted_files()
-        if self.uploads.has_receipts:
-            self.findings += self.uploads.find_bad_signatures()
-            self.findings += self.uploads.find_wrong_receipts()
-            self.checked["receipts"] = len(self.uploads.receipts)
-            with self._record_errors(_AUDIT_LOG):
-                self._check_audit_log()
-
-    def _check_audit_log(self) -> None:
-        entries = read_audit_log(self.folder / _AUDIT_LOG)
-        broken = find_broken_log_entry(entries)
-        if broken is not None:
-            where = f"{_AUDIT_LOG}, entry {broken + 1}"
-            self._add_discrepancy("audit log", where, "an entry that follows from the one before", "another")
-        self.checked["log entries"] = len(entries)
-
-    def _check_copies(self) -> None:
-        """Everybody had the very files that the judge had."""
-        for path in sorted((self.folder / EVERYBODY).glob("*")):
-            own = self.folder if path.name == charters.NAME else self.folder / JUDGE
-            if (own / path.name).is_file():
-                name = path.relative_to(self.folder).as_posix()
-                self._compare("copy", name, file_digest(own / path.name), file_digest(path))
 
     def _check_commitments(self, released: Iterable[GroundTruth]) -> None:
         made: dict[str, Commitment] = {}
@@ -207,61 +192,48 @@ class _ArchiveCheck:
             name = _format_table_name(truth.target)
             opened.add(name)
             if name not in made:
-                self._add_discrepancy(
-                    "commitment", f"{JUDGE}/{name}", "a hash published before the attacks", "none"
-                )
+                self._report("commitment", f"{JUDGE}/{name}", "a hash published before the attacks", "none")
                 continue
             with self._record_errors(f"{JUDGE}/{name}"):
                 known = made[name]
                 if not verify(known.digest, truth.id_table, known.salt, truth.live):
-                    self._add_discrepancy(
+                    self._report(
                         "commitment", f"{JUDGE}/{name}", f"the table of {known.digest}", "another table"
                     )
         for name in sorted(made.keys() - opened):
-            self._add_discrepancy(
-                "commitment", f"{JUDGE}/{name}", "the table of a published hash", "no table"
-            )
+            self._report("commitment", f"{JUDGE}/{name}", "the table of a published hash", "no table")
         self.checked["commitments"] = len(made)
 
-    def _check_releases(self, desk: BlindJudge, released: Iterable[GroundTruth]) -> None:
-        """What was released is what the team handed in."""
+    def _check_releases(self, desk: BlindJudge, truths: Sequence[GroundTruth]) -> None:
+        """What was released is what the team handed in; what is valid was released, and nothing else."""
         count = 0
-        for truth in released:
-            public = f"{JUDGE}/{truth.file('pubtraces').name}"
-            if not (self.folder / EVERYBODY / truth.file("pubtraces").name).is_file():
-                self._add_discrepancy("release", public, f"the same file in {EVERYBODY}", "none")
+        for truth in (truth for truth in truths if truth.is_released):
+            path = truth.file("pubtraces")
+            public = f"{JUDGE}/{path.name}"
+            if not (self.folder / EVERYBODY / path.name).is_file():
+                self._report("release", public, f"the same file in {EVERYBODY}", "none")
             with self._record_errors(public):
-                self._check_release(desk, truth, public)
+                upload = desk.intake.path("anotraces", truth.target)
+                if upload is None:
+                    self._report("release", public, "the upload that was released", "none")
+                else:
+                    if not desk.is_release(truth, upload):
+                        expected = f"{upload.name} under the ID table"
+                        self._report("release", public, expected, "other traces")
+                    if truth.target[0] != PSEUDONYMISED:
+                        content = read_bytes(upload)
+                        files = desk.intake.submissions.rglob(f"{upload.name.removesuffix('.gz')}*")
+                        if all(read_bytes(file) != content for file in files if file.is_file()):
+                            where = f"{JUDGE}/{upload.name}"
+                            self._report("upload", where, "a file that the team handed in", "another file")
                 count += 1
         self.checked["releases"] = count
-
-    def _check_decisions(self, desk: BlindJudge, truths: Iterable[GroundTruth]) -> None:
-        """What is valid was released, and nothing else."""
         for truth in truths:
             name = f"{JUDGE}/{official_file_name('pubtraces', int(truth.target[0]), truth.target[1])}"
             with self._record_errors(name):
                 valid = desk.select_submission(truth).is_valid(desk.rules)
                 words = {True: "a release", False: "no release"}
                 self._compare("release", name, words[valid], words[truth.is_released])
-
-    def _check_release(self, desk: BlindJudge, truth: GroundTruth, public: str) -> None:
-        handed_in = desk.intake.path("anotraces", truth.target)
-        if handed_in is None:
-            self._add_discrepancy("release", public, "the upload that was released", "none")
-            return
-        if not desk.is_release(truth, handed_in):
-            self._add_discrepancy("release", public, f"{handed_in.name} under the ID table", "other traces")
-        if truth.target[0] != PSEUDONYMISED:
-            self._check_upload(desk.intake, handed_in)
-
-    def _check_upload(self, intake: ContestFolder, released: Path) -> None:
-        """What the judge released is one of the files that the team handed in."""
-        content = read_bytes(released)
-        named = intake.submissions.rglob(f"{released.name.removesuffix('.gz')}*")
-        if all(read_bytes(path) != content for path in named if path.is_file()):
-            self._add_discrepancy(
-                "upload", f"{JUDGE}/{released.name}", "a file that the team handed in", "another file"
-            )
 
     def _check_results(self, desk: BlindJudge, released: Iterable[GroundTruth]) -> None:
         judged = desk.judge()
@@ -287,7 +259,10 @@ class _ArchiveCheck:
             # The judge's own table has uploads too that are not in the archive: it is compared by itself.
             expected["refused"] = [row[:2] for row in self.uploads.refusal_rows]
             if isinstance(found_board, dict):
-                found_board["refused"] = _extract_refusals(found_board.get("refused"))
+                refused = found_board.get("refused")
+                if isinstance(refused, list) and all(isinstance(one, dict) for one in refused):
+                    refused = [[one.get("file"), one.get("code")] for one in refused]
+                found_board["refused"] = refused
             self.findings += compare_values("score", f"{RESULTS}/{BOARD}", expected, found_board)
         manifest = self.archive.manifest
         winners = {award.name: list(award.winners) for award in awards}
@@ -297,9 +272,9 @@ class _ArchiveCheck:
 
     def _compare(self, what: str, where: str, expected: str, found: str) -> None:
         if expected != found:
-            self._add_discrepancy(what, where, expected, found)
+            self._report(what, where, expected, found)
 
-    def _add_discrepancy(self, what: str, where: str, expected: str, found: str) -> None:
+    def _report(self, what: str, where: str, expected: str, found: str) -> None:
         self.findings.append(Discrepancy(what, where, expected, found))
 
     @contextmanager
@@ -308,15 +283,12 @@ class _ArchiveCheck:
         try:
             yield
         except (TracearenaError, FileNotFoundError) as error:
-            self._add_discrepancy("unreadable", *self._describe_error(error, where))
-
-    def _describe_error(self, error: Exception, where: str) -> tuple[str, str, str]:
-        inside = f"{self.folder}/"
-        file = error.path.removeprefix(inside) if isinstance(error, FileError) else where
-        return file, "what the judge can read", str(error).replace(inside, "")
+            inside = f"{self.folder}/"
+            file = error.path.removeprefix(inside) if isinstance(error, FileError) else where
+            self._report("unreadable", file, "what the judge can read", str(error).replace(inside, ""))
 
 
-def _read_result_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str, Target], float]]:
+def _read_result_scores(path: Path) -> _ResultScores:
     """Return the utilities and the scores of trace inference that the results say."""
     board = read_json(path)
     try:
@@ -328,31 +300,23 @@ def _read_result_scores(path: Path) -> tuple[dict[Target, float], dict[tuple[str
         }
     except (KeyError, TypeError):
         raise FileError.whole(path, "is not a board", "not-a-board") from None
-    if not all(value is None or _is_score(value) for value in (*utilities.values(), *inferences.values())):
+    if not all(
+        value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1)
+        for value in (*utilities.values(), *inferences.values())
+    ):
         raise FileError.whole(path, "holds scores that are none", "not-a-board")
     return utilities, inferences
-
-
-def _extract_refusals(refused: Any) -> Any:
-    """Return file and code of what a board says was refused; what is no such list is left as it is."""
-    is_list = isinstance(refused, list) and all(isinstance(one, dict) for one in refused)
-    return [[one.get("file"), one.get("code")] for one in refused] if is_list else refused
-
-
-def _is_score(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _format_table_name(target: Target) -> str:
     return str(official_file_name("ptable", int(target[0]), target[1]))
 
 
-# The judge's desk without the original traces: what can be found again is, the rest is taken as
-# told.
+# The judge without original traces: what can be scored again is, other scores are taken from elsewhere.
 
 
 class BlindJudge(FileJudge):
-    """A desk at which the utilities and s_T of some data sets are known from elsewhere.
+    """A judge to whom the utilities and s_T of some data sets are known from elsewhere.
 
     Parameters
     ----------
@@ -366,7 +330,7 @@ class BlindJudge(FileJudge):
     Attributes
     ----------
     told_utilities, told_inferences
-        The scores that were taken as they were told.
+        The scores that were taken from there.
     """
 
     def __init__(
@@ -380,27 +344,30 @@ class BlindJudge(FileJudge):
         self.told_utilities: set[Target] = set()
         self.told_inferences: set[tuple[str, Target]] = set()
 
-    def _require_agreement(self, truth: GroundTruth) -> None:
+    def require_agreement(self, truth: GroundTruth) -> None:
         if truth.has_original:
-            super()._require_agreement(truth)
+            super().require_agreement(truth)
 
-    def _utility(self, truth: GroundTruth, path: Path) -> float | None:
+    def score_utility(self, truth: GroundTruth, path: Path) -> float | None:
         if truth.has_original:
-            return super()._utility(truth, path)
+            return super().score_utility(truth, path)
         self.told_utilities.add(truth.target)
         return self.utilities.get(truth.target)
 
-    def _attack_score(self, truth: GroundTruth, attacker: str, name: PwsName, path: Path) -> float | None:
+    def score_attack(self, truth: GroundTruth, attacker: str, name: PwsName, path: Path) -> float | None:
         if truth.has_original or name.kind == "etable":
-            return super()._attack_score(truth, attacker, name, path)
+            return super().score_attack(truth, attacker, name, path)
         self.told_inferences.add((attacker, truth.target))
         return self.inferences.get((attacker, truth.target))
 
     def list_assumed_scores(self) -> list[str]:
-        """Return the scores that were taken as they were told, in words."""
-        utilities = [f"utility of {_format_target(target)}" for target in sorted(self.told_utilities)]
-        return utilities + [
-            f"s_T of {who} on {_format_target(target)}" for who, target in sorted(self.told_inferences)
+        """Return the scores that were not computed again, in words."""
+        return [
+            *(f"utility of team {team}, data set {n}" for team, n in sorted(self.told_utilities)),
+            *(
+                f"s_T of {who} on team {team}, data set {n}"
+                for who, (team, n) in sorted(self.told_inferences)
+            ),
         ]
 
     def is_release(self, truth: GroundTruth, handed_in: Path) -> bool:
@@ -430,8 +397,3 @@ def make_placeholder_traces(truth: GroundTruth) -> Traces:
         place_index=np.zeros(named.n_events, np.int32),
         span=named.span,
     )
-
-
-def _format_target(target: Target) -> str:
-    team, number = target
-    return f"team {team}, data set {number}"

@@ -7,7 +7,6 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.checks import require_whole
 from tracearena.engine import SeedLike, use
@@ -21,9 +20,10 @@ if TYPE_CHECKING:
     from tracearena.synthesis.ppmtf.generation import DayWalk
 
 
+SLOT_S = 3_600
+"""Seconds of a slot of the contest's generator: an hour."""
 LEARNED_HOURS = (6, 18)
 """Hours of the day from which the contest's generator learned."""
-_HOUR_S = 3600
 
 
 def contest_training(traces: Traces) -> Traces:
@@ -47,13 +47,13 @@ def contest_training(traces: Traces) -> Traces:
     (21600, 24, 2)
     """
     clock = traces.clock
-    first, stop = (hour * _HOUR_S for hour in LEARNED_HOURS)
+    first, stop = (hour * SLOT_S for hour in LEARNED_HOURS)
     length = (stop - first) // clock.interval_s
     wanted = replace(
         clock,
         start_s=first,
         instants_per_day=max(length, 1),
-        instants_per_slot=max(_HOUR_S // clock.interval_s, 1),
+        instants_per_slot=max(SLOT_S // clock.interval_s, 1),
     )
     divides = PWS_CLOCK.interval_s % clock.interval_s == 0
     return resample_to_clock(traces, wanted) if divides and contains_clock(clock, wanted) else traces
@@ -104,15 +104,12 @@ def resample_to_clock(traces: Traces, wanted: Clock) -> Traces:
     )
 
 
-# The walk of a contest's virtual users: five-minute steps inside, the contest's times outside.
-
+# Virtual users who walk in short steps and are seen at the contest's times.
 
 STEP_S = 300
 """Seconds of a step of the contest's generator."""
 HOME_S = 7_200
-"""So long at each end of the day is home time."""
-SLOT_S = 3_600
-"""Seconds of a slot of the contest's generator."""
+"""Seconds of home time at each end of the day."""
 FIXED_SEED = 0
 """Of what is only learned: paths between observed places, and the pace. What people do has its own seed."""
 PACED_BY = (2_048, 2)
@@ -151,7 +148,7 @@ class ShortWalk:
 
     @classmethod
     def of(cls, training: Traces, step_s: int = STEP_S) -> ShortWalk:
-        """Lay a walk in steps of so many seconds through the days of the training traces."""
+        """Lay a walk in steps of `step_s` seconds through the days of the training traces."""
         require_whole("walk", step_s, at_least=1)
         learned = contest_training(training)
         clock = learned.clock
@@ -192,7 +189,15 @@ class ShortWalk:
         filled = self.learned
         if self.steps > 1:
             filled = ShortSteps.of(filled, self.steps).fill(filled, seed=FIXED_SEED)
-        return _with_slots(filled, slot * self.steps)
+        return Traces(
+            filled.places,
+            replace(filled.clock, instants_per_slot=(slot * self.steps)),
+            user_ids=filled.user_ids,
+            offsets=filled.offsets,
+            instants=filled.instants,
+            place_index=filled.place_index,
+            span=filled.span,
+        )
 
     def build_model(self, model: PPMTF, *, homes: bool, only_seen: bool) -> ShortStepModel:
         """Return what makes virtual users of a model that was trained on `training()`, at the right pace.
@@ -211,7 +216,12 @@ class ShortWalk:
                 users, homes=homes, only_seen=only_seen, walk=replace(walk, pace=pace), seed=FIXED_SEED
             )
             with use(progress=None):
-                return self._same_after(drawn.draw(days))
+                table = drawn.draw(days)
+                starts = np.arange(self.lead_steps, table.shape[2] - self.steps, self.steps)
+                return [
+                    float((table[:, :, starts] == table[:, :, starts + lag]).mean())
+                    for lag in range(self.steps + 1)
+                ]
 
         shares = same_after(1.0)
         pace, aim, reached = solve_pace(shares, wanted), wanted, shares[-1]
@@ -222,13 +232,6 @@ class ShortWalk:
             aim = min(max(aim + wanted - reached, 0.0), 1.0)
             pace = solve_pace(shares, aim)
         return ShortStepModel(model, self, replace(walk, pace=pace), reached)
-
-    def _same_after(self, table: NDArray[np.int32]) -> list[float]:
-        """Return the share of people who are where they were 0, 1, …, `steps` steps after an instant."""
-        starts = np.arange(self.lead_steps, table.shape[2] - self.steps, self.steps)
-        return [
-            float((table[:, :, starts] == table[:, :, starts + lag]).mean()) for lag in range(self.steps + 1)
-        ]
 
     def stays(self) -> float:
         """Return the share of transitions, in the hours handed out, that lead nowhere."""
@@ -306,15 +309,3 @@ def solve_pace(same_after: list[float], stays: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if expected(middle) > stays else (low, middle)
     return high
-
-
-def _with_slots(traces: Traces, instants_per_slot: int) -> Traces:
-    return Traces(
-        traces.places,
-        replace(traces.clock, instants_per_slot=instants_per_slot),
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=traces.place_index,
-        span=traces.span,
-    )
