@@ -43,7 +43,16 @@ def align_tables(first: _First, second: _Second) -> tuple[_First, _Second]:
     ['a', 'b']
     """
     places = _join_two_places(first.places, second.places)
-    clock = _build_common_clock(first.clock, second.clock)
+    days = [clock.first_day for clock in (first.clock, second.clock)]
+    if replace(first.clock, first_day=None) != replace(second.clock, first_day=None) or (
+        None in days and any(days)
+    ):
+        raise DataError(
+            f"one file has {_describe_instants(first.clock)}, the other "
+            f"{_describe_instants(second.clock)}: they need one clock, which --times names for numbered "
+            "times, --interval for others"
+        )
+    clock = first.clock if days[0] is None or days[1] is None or days[0] <= days[1] else second.clock
     return cast(_First, _move_table(first, places, clock)), cast(_Second, _move_table(second, places, clock))
 
 
@@ -117,17 +126,6 @@ def _append_places(first: Places, second: Places, new: NDArray[np.bool_]) -> Pla
         categories=joined(*kinds) if named else None,
         km_per_degree=first.km_per_degree,
     )
-
-
-def _build_common_clock(first: Clock, second: Clock) -> Clock:
-    days = [clock.first_day for clock in (first, second)]
-    if replace(first, first_day=None) != replace(second, first_day=None) or (None in days and any(days)):
-        raise DataError(
-            f"one file has {_describe_instants(first)}, the other {_describe_instants(second)}: they need "
-            "one clock, "
-            "which --times names for numbered times, --interval for others"
-        )
-    return first if days[0] is None or days[1] is None or days[0] <= days[1] else second
 
 
 def _describe_instants(clock: Clock) -> str:

@@ -42,7 +42,11 @@ def convert_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
     moments without one (``time``). Of GeoPandas, the points become ``lat`` and ``lng`` on WGS84.
     """
     if isinstance(frame, pl.LazyFrame):
-        return _collect_lazy_frame(frame, chosen)
+        try:
+            return frame.select(chosen(frame.collect_schema().names())).collect()
+        except pl.exceptions.PolarsError as error:
+            said = (str(error).splitlines() or [""])[0]
+            raise DataError(f"the lazy frame cannot be collected: {said[:200]}") from None
     if _is_frame_of("pandas", frame) and hasattr(frame, "columns"):
         return _convert_pandas(frame, chosen)
     if hasattr(frame, "__arrow_c_stream__") and not _is_frame_of("pandas", frame):
@@ -73,14 +77,6 @@ def _list_candidate_columns(names: list[str], layout: Layout) -> list[str]:
 def _is_frame_of(library: str, frame: Any) -> bool:
     """Whether the class of a frame, or one it is derived from, is of a library that need not be there."""
     return any(kind.__module__.partition(".")[0] == library for kind in type(frame).__mro__)
-
-
-def _collect_lazy_frame(frame: pl.LazyFrame, chosen: Choice) -> pl.DataFrame:
-    try:
-        return frame.select(chosen(frame.collect_schema().names())).collect()
-    except pl.exceptions.PolarsError as error:
-        said = (str(error).splitlines() or [""])[0]
-        raise DataError(f"the lazy frame cannot be collected: {said[:200]}") from None
 
 
 def _convert_arrow(frame: Any) -> pl.DataFrame:
@@ -125,26 +121,22 @@ def _convert_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
     }
     places = {} if geometry is None else _read_coordinates(geometry)
     series = {name: column for name, column in series.items() if name not in places}
-    series |= _read_index_columns(frame.index, [*series, *places])
+    columns = [*series, *places]
+    found: dict[str, Any] = {}
+    for level, given in enumerate(frame.index.names):
+        values = frame.index.get_level_values(level)
+        name = given
+        if name is None and values.dtype.kind == "M" and "time" not in find_roles(columns):
+            name = "time"
+        if name is not None and str(name) not in columns:
+            found[str(name)] = values.to_series()
+    series |= found
     return pl.DataFrame(
         {
             name: places[name] if name in places else _convert_series(series[name])
             for name in chosen([*series, *places])
         }
     )
-
-
-def _read_index_columns(index: Any, columns: list[str]) -> dict[str, Any]:
-    """Return the levels of an index that say something: those with a name, and moments."""
-    found: dict[str, Any] = {}
-    for level, given in enumerate(index.names):
-        values = index.get_level_values(level)
-        name = given
-        if name is None and values.dtype.kind == "M" and "time" not in find_roles(columns):
-            name = "time"
-        if name is not None and str(name) not in columns:
-            found[str(name)] = values.to_series()
-    return found
 
 
 def _find_geometry(frame: Any) -> Any:

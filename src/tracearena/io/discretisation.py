@@ -15,7 +15,7 @@ from tracearena.io.fields.columns import convert_ids, number_ids
 from tracearena.io.options import Choices, Extent
 from tracearena.io.report import DropRule, Report
 from tracearena.io.rows import CheckIns
-from tracearena.traces import Box, Clock, Grid, Places, Traces
+from tracearena.traces import Box, Grid, Places, Traces
 from tracearena.traces.row_table import arrange_rows
 
 DEFAULT_GRID = (32, 32)
@@ -51,7 +51,13 @@ def build_traces(
         check_no_place_choices(choices)
         frame = move_to_known_places(frame, places, report)
     elif choices.grid is not None or "venue" not in frame.columns:
-        places, frame = _move_to_grid(frame, choices, report)
+        if choices.top is not None:
+            raise ParameterError("top needs a column of places, and the file has only coordinates")
+        if "lat" not in frame.columns:
+            raise ParameterError("a grid needs coordinates, and the file has none")
+        box = choices.bounds or compute_robust_box(frame["lat"], frame["lon"])
+        grid = Grid.over(box, *(choices.grid or DEFAULT_GRID))
+        places, frame = Places.of_grid(grid), move_to_cells(frame, grid, report)
     else:
         places, frame = _move_to_venues(frame, choices.top, report)
     report.refuse_if_nothing_is_left(frame.height)
@@ -88,16 +94,6 @@ def keep_inside_box(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFra
         raise ParameterError("bounds need coordinates, and the file has none")
     within = pl.col("lat").is_between(box.south, box.north) & pl.col("lon").is_between(box.west, box.east)
     return report.sift(frame, [DropRule(reason="outside the bounds", bad=~within, column="lat, lon")])
-
-
-def _move_to_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Places, pl.DataFrame]:
-    if choices.top is not None:
-        raise ParameterError("top needs a column of places, and the file has only coordinates")
-    if "lat" not in frame.columns:
-        raise ParameterError("a grid needs coordinates, and the file has none")
-    box = choices.bounds or compute_robust_box(frame["lat"], frame["lon"])
-    grid = Grid.over(box, *(choices.grid or DEFAULT_GRID))
-    return Places.of_grid(grid), move_to_cells(frame, grid, report)
 
 
 def move_to_cells(frame: pl.DataFrame, grid: Grid, report: Report) -> pl.DataFrame:
@@ -184,7 +180,12 @@ def _assemble_traces(
     else:
         extent = Extent.of(frame["local"].to_numpy(), frame["utc"], checkins.zone)
     clock = extent.clock(choices, are_numbered=checkins.are_numbered)
-    frame = _compute_instants(frame, extent, clock, checkins)
+    origin = extent.origin(clock)
+    if checkins.are_numbered:
+        instant = pl.col("instant") - origin
+    else:
+        instant = (pl.col("local") - origin) // clock.interval_s
+    frame = frame.with_columns(instant=instant)
     users, user_ids = number_ids(frame["user"])
     keys = ["instant"] if checkins.are_numbered else ["instant", "utc"]
     rows = arrange_rows(users, [frame[key].to_numpy() for key in keys])
@@ -200,13 +201,6 @@ def _assemble_traces(
     )
     report_oddities(traces, report)
     return traces
-
-
-def _compute_instants(frame: pl.DataFrame, extent: Extent, clock: Clock, checkins: CheckIns) -> pl.DataFrame:
-    origin = extent.origin(clock)
-    if checkins.are_numbered:
-        return frame.with_columns(pl.col("instant") - origin)
-    return frame.with_columns(instant=(pl.col("local") - origin) // clock.interval_s)
 
 
 def report_oddities(traces: Traces, report: Report) -> None:
@@ -247,14 +241,11 @@ def regrid_traces(traces: Traces, choices: Choices, report: Report) -> Traces:
         traces = _keep_places(traces, inside, "outside the bounds", report)
     if choices.top is not None:
         reason = f"not among the {choices.top:,} most visited places"
-        traces = _keep_places(traces, _rank_places(traces, choices.top), reason, report)
+        visited, first, counts = np.unique(traces.place_index, return_index=True, return_counts=True)
+        # In descending order of their events, ties in order of appearance.
+        ranked = visited[np.lexsort([first, -counts])[: choices.top]]
+        traces = _keep_places(traces, np.asarray(ranked, np.int64), reason, report)
     return traces
-
-
-def _rank_places(traces: Traces, top: int) -> NDArray[np.int64]:
-    """Places in descending order of their events, ties in order of appearance."""
-    visited, first, counts = np.unique(traces.place_index, return_index=True, return_counts=True)
-    return np.asarray(visited[np.lexsort([first, -counts])[:top]], np.int64)
 
 
 def _keep_places(traces: Traces, chosen: NDArray[np.int64], reason: str, report: Report) -> Traces:

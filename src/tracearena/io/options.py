@@ -79,20 +79,16 @@ class Layout:
             raise ParameterError.of("one_user", self.one_user, f"a name of 1 to {_LONGEST_NAME} letters")
         if self.one_user is not None and "user" in self.columns:
             raise ParameterError("one_user and a column of users exclude each other")
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
-        if self.header:
-            return
-        if not self.columns:
-            raise ParameterError(
-                "without a header every column needs its number: --columns user=1,time=2,lat=3,lng=4 "
-                "(columns={'user': 1, 'time': 2, 'lat': 3, 'lng': 4})"
-            )
-        for role, column in self.columns.items():
-            if not (column.isascii() and column.isdigit() and int(column) >= 1):
-                allowed = "the number of a column, from 1, because there is no header"
-                raise ParameterError.of(f"columns: {find_option_name(role)}", column, allowed)
+        if not self.header:
+            if not self.columns:
+                raise ParameterError(
+                    "without a header every column needs its number: --columns user=1,time=2,lat=3,lng=4 "
+                    "(columns={'user': 1, 'time': 2, 'lat': 3, 'lng': 4})"
+                )
+            for role, column in self.columns.items():
+                if not (column.isascii() and column.isdigit() and int(column) >= 1):
+                    allowed = "the number of a column, from 1, because there is no header"
+                    raise ParameterError.of(f"columns: {find_option_name(role)}", column, allowed)
 
     @classmethod
     def parse(
@@ -106,8 +102,19 @@ class Layout:
         one_user: str | None = None,
     ) -> Layout:
         """Read what the command line or a caller says."""
+        pairs = _split_column_pairs(columns) if isinstance(columns, str) else list((columns or {}).items())
+        found: dict[str, str] = {}
+        for name, column in pairs:
+            role = OPTIONS.get(str(name).strip().lower())
+            if role is None:
+                raise ParameterError.of("columns", name, f"a role: {', '.join(OPTIONS)}")
+            if role in found:
+                raise ParameterError(f"columns: the {find_option_name(role)} is named twice")
+            if str(column) in found.values():
+                raise ParameterError(f"columns: {column!r} cannot have two roles")
+            found[role] = str(column)
         return cls(
-            columns=_parse_columns(columns),
+            columns=found,
             header=header,
             delimiter=None if delimiter is None else DELIMITERS.get(delimiter, delimiter),
             decimal=decimal,
@@ -171,21 +178,6 @@ class Layout:
 
 AS_NAMED = Layout()
 """A table whose header says it all."""
-
-
-def _parse_columns(columns: str | Mapping[str, Any] | None) -> dict[str, str]:
-    pairs = _split_column_pairs(columns) if isinstance(columns, str) else list((columns or {}).items())
-    found: dict[str, str] = {}
-    for name, column in pairs:
-        role = OPTIONS.get(str(name).strip().lower())
-        if role is None:
-            raise ParameterError.of("columns", name, f"a role: {', '.join(OPTIONS)}")
-        if role in found:
-            raise ParameterError(f"columns: the {find_option_name(role)} is named twice")
-        if str(column) in found.values():
-            raise ParameterError(f"columns: {column!r} cannot have two roles")
-        found[role] = str(column)
-    return found
 
 
 def _split_column_pairs(text: str) -> list[tuple[str, str]]:

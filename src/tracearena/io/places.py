@@ -43,7 +43,8 @@ def read_places(path: str | PathLike[str]) -> Places:
         return read_place_table(path)
     header, _ = split_header(read_utf8_bytes(path))
     if header == _REGIONS:
-        return checkins.read_regions(path, _find_pois_file(Path(path)))
+        pois = Path(path).with_name(Path(path).name.replace("regions_", "POI_", 1))
+        return checkins.read_regions(path, pois if pois.is_file() and pois != Path(path) else None)
     if header.startswith(_REGIONS):
         return pwscup.read_places(path)
     if header.startswith(_POIS):
@@ -82,11 +83,6 @@ def read_places_beside(path: Path, format: str) -> Places:
     raise FileError.whole(
         path, f"needs its file of places: give it with --places or put {names[0]} beside it", "no-places"
     )
-
-
-def _find_pois_file(regions: Path) -> Path | None:
-    pois = regions.with_name(regions.name.replace("regions_", "POI_", 1))
-    return pois if pois.is_file() and pois != regions else None
 
 
 # Places in a CSV or Parquet file of our own: one row a place.
@@ -141,7 +137,13 @@ def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Pla
             longitude,
             ids=np.asarray(ids.to_list()),
             sensitive=None if sensitive is None else sensitive.to_numpy() > 0,
-            categories=_fill_categories(frame[found["category"]]) if "category" in found else None,
+            categories=frame[found["category"]]
+            .cast(pl.String)
+            .fill_null("")
+            .str.slice(0, LONGEST_ID)
+            .to_list()
+            if "category" in found
+            else None,
             grid=_build_place_grid(path, frame, latitude, longitude)
             if {"row", "column"} <= set(frame.columns)
             else None,
@@ -166,10 +168,6 @@ def _select_place_columns(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.Da
     # A frame may have columns of its own under names that events have, such as a time.
     known = [name for name in raw.columns if name in kinds or name in _OWN]
     return pl.DataFrame({name: check_column_type(raw[name], kinds.get(name, name), path) for name in known})
-
-
-def _fill_categories(column: pl.Series) -> list[str]:
-    return column.cast(pl.String).fill_null("").str.slice(0, LONGEST_ID).to_list()
 
 
 def _read_csv_places(path: str | PathLike[str]) -> pl.DataFrame:
@@ -258,7 +256,23 @@ def write_id_pairs(table: IdTable, path: str | PathLike[str]) -> None:
 
 
 def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:
-    rows = _read_pair_rows(path)
+    with open(path, "rb") as file:
+        packed = file.read(4) == b"PAR1"
+    if not packed:
+        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig", "replace")
+        # Ids may hold what `str.splitlines` takes for the end of a line.
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+        except csv.Error as error:
+            raise FileError.whole(path, f"is not a CSV table: {error}", "bad-csv") from None
+    else:
+        from tracearena.io.tables import check_column_type, read_parquet
+
+        frame = read_parquet(path, lambda names: names)
+        columns = [
+            check_column_type(column, "user", path).cast(str).fill_null("").to_list() for column in frame
+        ]
+        rows = [frame.columns, *map(list, zip(*columns, strict=True))]
     if not rows:
         raise FileError.whole(path, "is empty; an id table has a header and a line a pseudonym", "empty")
     header = [name.strip().lower() for name in rows[0]]
@@ -285,23 +299,6 @@ def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str
     if not table:
         raise FileError.whole(path, "has a header and no line", "empty")
     return table
-
-
-def _read_pair_rows(path: str | PathLike[str]) -> list[list[str]]:
-    with open(path, "rb") as file:
-        packed = file.read(4) == b"PAR1"
-    if not packed:
-        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig", "replace")
-        # Ids may hold what `str.splitlines` takes for the end of a line.
-        try:
-            return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
-        except csv.Error as error:
-            raise FileError.whole(path, f"is not a CSV table: {error}", "bad-csv") from None
-    from tracearena.io.tables import check_column_type, read_parquet
-
-    frame = read_parquet(path, lambda names: names)
-    columns = [check_column_type(column, "user", path).cast(str).fill_null("").to_list() for column in frame]
-    return [frame.columns, *map(list, zip(*columns, strict=True))]
 
 
 def _convert_pair_ids(texts: list[str]) -> NDArray[Any]:

@@ -51,7 +51,12 @@ def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAME
     number, at = frame["row"].to_numpy(), frame["_at"].to_numpy()
     report_old_times(report.path, at, number, report, report.header_lines)
     user, user_ids = number_ids(frame["user"])
-    trajectory, known = _number_trajectories(frame)
+    trajectory, known = None, None
+    if "trajectory" in frame.columns:
+        ids = convert_ids(frame["trajectory"])
+        is_text = ids.dtype == pl.String
+        ids = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
+        trajectory, known = number_ids(ids)
     traces = GpsTraces.from_points(
         user,
         at,
@@ -65,15 +70,6 @@ def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAME
     _report_order(user, at, number, report)
     report_odd_users(report.path, traces, report)
     return traces
-
-
-def _number_trajectories(frame: pl.DataFrame) -> tuple[NDArray[np.int64] | None, NDArray[Any] | None]:
-    if "trajectory" not in frame.columns:
-        return None, None
-    ids = convert_ids(frame["trajectory"])
-    if ids.dtype == pl.String:
-        return number_ids(ids.fill_null("").str.slice(0, LONGEST_ID))
-    return number_ids(ids.fill_null(-1))
 
 
 def convert_to_utc(rows: Rows, report: Report) -> pl.Series:
@@ -149,13 +145,21 @@ def convert_points_to_events(
     places
         The cells of a grid, if `choices` has none.
     """
-    _check_event_options(choices, resample, places)
+    if resample is not None and resample not in METHODS:
+        raise ParameterError.of("resample", resample, f"one of {', '.join(METHODS)}")
+    if choices.top is not None:
+        raise ParameterError("top needs a column of places, and GPS points lie at none")
+    if choices.utc_hours:
+        raise ParameterError("GPS points have no offsets to ignore: --timezone UTC gives hours of UTC")
+    if places is not None and choices.grid is not None:
+        raise ParameterError("places and grid exclude each other")
     traces, read = reading
     local = find_local_time(traces, read)
     report = Report(read.path, read.format, traces.n_points + read.dropped_rows, clock=local)
     report.add(read)
     if places is None:
-        places = _build_cells(traces, choices)
+        box = choices.bounds or compute_robust_box(pl.Series(traces.latitude), pl.Series(traces.longitude))
+        places = Places.of_grid(Grid.over(box, *(choices.grid or (1, 1))))
     interval = choices.interval_s or _HOUR_S
     clock = Clock(
         instants_per_day=DAY_S // interval,
@@ -178,23 +182,6 @@ def convert_points_to_events(
         if covered < traces.n_points:
             report.drop("outside the bounds", traces.n_points - covered)
     return Reading(events, report)
-
-
-def _check_event_options(choices: Choices, resample: str | None, places: Places | None) -> None:
-    if resample is not None and resample not in METHODS:
-        raise ParameterError.of("resample", resample, f"one of {', '.join(METHODS)}")
-    if choices.top is not None:
-        raise ParameterError("top needs a column of places, and GPS points lie at none")
-    if choices.utc_hours:
-        raise ParameterError("GPS points have no offsets to ignore: --timezone UTC gives hours of UTC")
-    if places is not None and choices.grid is not None:
-        raise ParameterError("places and grid exclude each other")
-
-
-def _build_cells(traces: GpsTraces, choices: Choices) -> Places:
-    around = pl.Series(traces.latitude), pl.Series(traces.longitude)
-    box = choices.bounds or compute_robust_box(*around)
-    return Places.of_grid(Grid.over(box, *(choices.grid or (1, 1))))
 
 
 # Tables of GPS points: CSV or Parquet, one row a point.

@@ -119,7 +119,11 @@ def read(
 
         return sample_users(reading, sample)
     frame = select_event_rows(path_or_frame, layout)
-    name = _choose_frame_format(frame, format, layout)
+    if format is not None:
+        _check_known_format(format)
+        if format not in ("table", "points"):
+            raise ParameterError.of("format", format, "table or points for a data frame")
+    name = format or recognition.guess_frame_format(frame, layout)
     check_no_times(Path(FRAME), name, times)
     report = Report(FRAME, name, header_lines=None, strict=strict, timezone=chosen.timezone)
     if format is None and recognition.is_trips_frame(frame.columns, layout):
@@ -144,7 +148,12 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, a folder or an archive."""
-    name = _choose_format(path, format, request.layout)
+    if format is not None:
+        _check_known_format(format)
+    refuse_pipe(path)
+    name = format or recognition.recognise(path, request.layout)
+    if format is not None:
+        recognition.check_format(path, format, request.layout)
     from tracearena.io.formats import archives as bundles
 
     if name != "geolife" and archives.is_archive(path):
@@ -174,25 +183,6 @@ def _notice_hidden(folder: Path, report: Report, layout: Layout) -> None:
     ):
         path = f"{report.path}: {file}" if archives.is_archive(report.path) else str(folder / file)
         report.notice_fault(bundles.HIDDEN, path=path)
-
-
-def _choose_format(path: Path, format: str | None, layout: Layout) -> str:
-    if format is not None:
-        _check_known_format(format)
-    refuse_pipe(path)
-    if format is None:
-        return recognition.recognise(path, layout)
-    recognition.check_format(path, format, layout)
-    return format
-
-
-def _choose_frame_format(frame: pl.DataFrame, format: str | None, layout: Layout) -> str:
-    if format is None:
-        return recognition.guess_frame_format(frame, layout)
-    _check_known_format(format)
-    if format not in ("table", "points"):
-        raise ParameterError.of("format", format, "table or points for a data frame")
-    return format
 
 
 def _check_known_format(format: str) -> None:
@@ -373,7 +363,14 @@ def _read_prepared(
     known = read_places_beside(path, format) if places is None else _read_if_file(places)
     assumed = ""
     if format == "ppmtf":
-        traces = _read_ppmtf(path, known, choices)
+        from tracearena.io import ppmtf
+
+        if choices.timezone is not None or choices.utc_hours:
+            raise ParameterError("a ppmtf file has local hours already: no time zone")
+        if recognition.is_synthetic(path):
+            traces = ppmtf.read_synthetic(path, known).traces
+        else:
+            traces = ppmtf.read_traces(path, known, interval_s=choices.interval_s, slot_s=choices.slot_s)
     elif not choices.times_are_as_in_file:
         raise ParameterError(f"a {format} file has instants and no times: no interval, slot or time zone")
     elif format == "peopleflow":
@@ -387,16 +384,6 @@ def _read_prepared(
     return Reading(
         traces if choices.places_are_as_in_file else regrid_traces(traces, choices, report), report
     )
-
-
-def _read_ppmtf(path: Path, places: Places, choices: Choices) -> Traces:
-    from tracearena.io import ppmtf
-
-    if choices.timezone is not None or choices.utc_hours:
-        raise ParameterError("a ppmtf file has local hours already: no time zone")
-    if recognition.is_synthetic(path):
-        return ppmtf.read_synthetic(path, places).traces
-    return ppmtf.read_traces(path, places, interval_s=choices.interval_s, slot_s=choices.slot_s)
 
 
 def check_no_times(path: Path, name: str, times: File | None) -> None:

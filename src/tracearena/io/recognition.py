@@ -185,7 +185,9 @@ def guess_format(
     if (
         Path(path).is_dir()
         and (files := list_parquet_files(path))
-        and _are_partitions(Path(path), layout, wanted)
+        and (
+            wanted == "partitions" or next(find_unread_traces(Path(path), "partitions", layout), None) is None
+        )
     ):
         inside = guess_format(files[0], layout)
         if inside.formats[:1] == ("points",):
@@ -219,11 +221,6 @@ def guess_format(
     return guess_table_format(lines, path, layout) or FormatGuess(
         (), f"no format known here; its first line is {lines[0][:60]!a}"
     )
-
-
-def _are_partitions(folder: Path, layout: Layout, wanted: str | None) -> bool:
-    """Whether the Parquet files of a folder are all its traces, or all that is wanted."""
-    return wanted == "partitions" or next(find_unread_traces(folder, "partitions", layout), None) is None
 
 
 def guess_file_format(file: Path, layout: Layout) -> tuple[FormatGuess, Layout]:
@@ -509,7 +506,12 @@ def guess_by_first_lines(lines: list[str], path: str | PathLike[str]) -> FormatG
 def _guess_by_header(lines: list[str]) -> FormatGuess | None:
     first = lines[0]
     if first == _INSTANTS:
-        return _guess_by_instants(lines)
+        # PWS Cup has 20 instants a day, people flow 35 in all.
+        rows = [line.split(",") for line in lines[1:-1]]
+        times = [row[1:2] for row in rows if row[0] == rows[0][0]]
+        if times == [[str(time)] for time in range(1, 36)]:
+            return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
+        return _CONTEST
     if first.startswith(_PPMTF_HEADERS):
         return FormatGuess(("ppmtf",), "traces of the PPMTF tools")
     if first.startswith(_RAW_PEOPLE_FLOW):
@@ -521,15 +523,6 @@ def _guess_by_header(lines: list[str]) -> FormatGuess | None:
     if first.lstrip().startswith(("<?xml", "<gpx")):
         return FormatGuess((), "an XML file such as GPX")
     return None
-
-
-def _guess_by_instants(lines: list[str]) -> FormatGuess:
-    """PWS Cup has 20 instants a day, people flow 35 in all."""
-    rows = [line.split(",") for line in lines[1:-1]]
-    times = [row[1:2] for row in rows if row[0] == rows[0][0]]
-    if times == [[str(time)] for time in range(1, 36)]:
-        return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
-    return _CONTEST
 
 
 _TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], FormatGuess], ...] = (

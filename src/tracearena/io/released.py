@@ -105,7 +105,9 @@ def read_released(
     caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
     if header != OBFUSCATED:
         _refuse_options(path, "other files than the contest's obfuscated traces", None, caps)
-    if header is None and (format == released_table.FORMAT or _is_released_table_path(path, format)):
+    if header is None and (
+        format == released_table.FORMAT or (format is None and released_table.is_released_table(path))
+    ):
         _refuse_options(path, "released traces in a table", choices, options | {"times": times})
         if original is not None:
             known, clock = known or original.places, clock or original.clock
@@ -163,10 +165,6 @@ def match_original_events(released: ObfuscatedTraces, original: Traces, path: _F
         return made
     # Within their instants the times are others, such as rounded ones: those of the file count.
     return made.without_timestamps() if there.timestamps is None else made.with_timestamps(there.timestamps)
-
-
-def _is_released_table_path(path: _File, format: str | None) -> bool:
-    return format is None and released_table.is_released_table(path)
 
 
 def _choose_places(

@@ -389,7 +389,9 @@ def add_local_times(rows: Rows, hours: TimeConversion, report: Report) -> tuple[
     local, utc = _compute_local_and_utc(rows, hours, report)
     rules = [*rows.who(), *rows.when(), *_build_date_rules(rows, hours)]
     if hours.way == "offset column":
-        rules.append(_build_offset_rule())
+        minutes = pl.col("offset_min").cast(pl.Float64, strict=False)
+        bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
+        rules.append(DropRule(reason="implausible offset from UTC", bad=bad, column="offset_min"))
     rules += rows.where()
     if "lat" in rows.frame.columns:
         nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
@@ -411,13 +413,7 @@ def _compute_local_and_utc(rows: Rows, hours: TimeConversion, report: Report) ->
         report.notice("times without a zone, taken as local", bare)
     if hours.way == "named offsets":
         return utc + offset.fill_null(0), utc
-    return _convert_by_zone(utc, offset, hours.clock.zone or "UTC", report)
-
-
-def _convert_by_zone(
-    utc: pl.Series, offset: pl.Series, zone: str, report: Report
-) -> tuple[pl.Series, pl.Series]:
-    """Local and UTC seconds where all times are of one zone, those that name none among them."""
+    zone = hours.clock.zone or "UTC"
     zoned = zones.utc_to_zone(utc, zone)
     if offset.null_count() == 0:
         return zoned, utc
@@ -440,12 +436,6 @@ def _guess_local_time(raw: pl.DataFrame, places: Places | None) -> LocalTime:
         return UNKNOWN
     degrees = raw.select("_lat", "_lon").drop_nulls()
     return guess_local_time(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
-
-
-def _build_offset_rule() -> DropRule:
-    minutes = pl.col("offset_min").cast(pl.Float64, strict=False)
-    bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
-    return DropRule(reason="implausible offset from UTC", bad=bad, column="offset_min")
 
 
 def _build_date_rules(rows: Rows, hours: TimeConversion) -> list[DropRule]:

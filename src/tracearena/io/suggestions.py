@@ -10,7 +10,7 @@ import gzip
 import itertools
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -127,7 +127,10 @@ def propose_layout(path_or_frame: Any) -> Proposal | None:
     """
     is_file = isinstance(path_or_frame, (str, PathLike))
     try:
-        layout, frame = _sample_file(Path(path_or_frame)) if is_file else _sample_frame(path_or_frame)
+        if is_file:
+            layout, frame = _sample_file(Path(path_or_frame))
+        else:
+            layout, frame = Layout(), convert_frame(path_or_frame).head(_ROWS)
         found = _complete_layout(frame, layout, Path(path_or_frame).stem if is_file else "me")
         return (
             None
@@ -137,10 +140,6 @@ def propose_layout(path_or_frame: Any) -> Proposal | None:
     except (TracearenaError, OSError, pl.exceptions.PolarsError, csv.Error):
         # What cannot be opened or read so is refused by its reader, with more to say about it.
         return None
-
-
-def _sample_frame(frame: Any) -> tuple[Layout, pl.DataFrame]:
-    return Layout(), convert_frame(frame).head(_ROWS)
 
 
 def _sample_file(path: Path) -> tuple[Layout, pl.DataFrame]:
@@ -274,7 +273,11 @@ def _find_coordinate_columns(frame: pl.DataFrame, known: Mapping[str, str]) -> d
     lat, lon = known.get("lat"), known.get("lon")
     named = {role: [c for c in degrees if _is_name_hint(c, role)] for role in _HINTS}
     narrow = {name for name, read in degrees.items() if _is_narrow_range(read)}
-    pairs = itertools.permutations(degrees, 2) if not (lat or lon) else _pair_with_known(lat, lon, degrees)
+    pairs = (
+        itertools.permutations(degrees, 2)
+        if not (lat or lon)
+        else [(lat, other) if lat else (other, str(lon)) for other in degrees]
+    )
     fit = [(a, b) for a, b in pairs if a in narrow or a == lat]
     if not fit:
         return {}
@@ -282,10 +285,6 @@ def _find_coordinate_columns(frame: pl.DataFrame, known: Mapping[str, str]) -> d
         fit, key=lambda pair: (pair[0] in named["lat"], pair[1] in named["lon"], pair[1] not in narrow)
     )
     return {role: name for role, name in zip(("lat", "lon"), best, strict=True) if role not in known}
-
-
-def _pair_with_known(lat: str | None, lon: str | None, degrees: Iterable[str]) -> list[tuple[str, str]]:
-    return [(lat, other) if lat else (other, str(lon)) for other in degrees]
 
 
 def _is_name_hint(column: str, role: str) -> bool:

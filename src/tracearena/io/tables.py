@@ -83,14 +83,25 @@ def read_role_rows(
         layout.require_columns(names, path)
         found = layout.roles(names, wanted)
         report_rival_columns(names, found, report, layout)
-        return _list_columns(found) if has_enough_columns(found) else names[:_SHOWN]
+        if not has_enough_columns(found):
+            return names[:_SHOWN]
+        return [column for column in found.values() if column != ONE_USER]
 
     if layout.one_user is not None:
         sample = None
     if not Path(path).is_dir() and not is_parquet(path):
         if sample is not None:
             return suggestions.sample_text(path, report, wanted, layout, sample)
-        return _read_csv(path, report, wanted, layout)
+        data = read_utf8_bytes(path, report=report)
+        table, rest = TextTable.read_header(path, data, report, wanted, layout)
+        if not rest.strip():
+            raise FileError.whole(path, "has a header and no rows", "empty")
+        frame = table.read(rest)
+        report.rows = frame.height
+        report_rival_columns(table.names, table.found, report, layout)
+        good = table.drop_short_rows(frame, report, ROW)
+        report.refuse_if_nothing_is_left(good.height)
+        return good
     report.header_lines = None  # rows of Parquet are no lines
     layout.refuse_all_but(UNDELIMITED, path, "Parquet, whose columns have names")
     if sample is not None:
@@ -131,25 +142,19 @@ def select_by_role(
 
 def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) -> None:
     """Make one column of a date and a time of day; a date alone is the time, a time with a date is whole."""
-    date = given.pop("date", None)
+    date, time = given.pop("date", None), given.get("time")
     if date is None:
         return
-    if "time" not in given:
+    if time is None:
         given["time"] = date
-    elif {"date", "time"} <= set(layout.columns) or goes_with_a_date(given["time"]):
-        given["time"] = join_date_and_time(date, given["time"])
-    else:
-        _refuse_unread_date(date, given["time"], path, layout)
-
-
-def _refuse_unread_date(date: pl.Series, time: pl.Series, path: str, layout: Layout) -> None:
-    """Refuse a date that was named and has no time of day beside it, or only numbers that mean nothing."""
-    if "date" in layout.columns:
+    elif {"date", "time"} <= set(layout.columns) or goes_with_a_date(time):
+        given["time"] = join_date_and_time(date, time)
+    elif "date" in layout.columns:
         raise ParameterError(
             f"{path}: date={date.name} does not apply: the column {time.name!r} holds no times of day to go "
             f"with it; --columns time={date.name} reads the dates alone"
         )
-    if simplify_name(time.name) != INSTANTS and layout.time_format is None and has_instant_numbers(time):
+    elif simplify_name(time.name) != INSTANTS and layout.time_format is None and has_instant_numbers(time):
         problem = (
             f"numbers beside a date ({date.name}) must be times of day such as 930 or 93000; if they count "
             f"instants, --columns time={time.name} (columns=) says so"
@@ -170,10 +175,6 @@ def report_rival_columns(
             report.notice(reason, len(others))
 
 
-def _list_columns(found: Mapping[str, str]) -> list[str]:
-    return [column for column in found.values() if column != ONE_USER]
-
-
 def find_row_numbers(raw: pl.DataFrame) -> pl.Series:
     """Return the number of each row in its file, from 1."""
     return raw[ROW] if ROW in raw.columns else pl.int_range(1, raw.height + 1, eager=True)
@@ -189,21 +190,6 @@ def is_parquet(path: str | PathLike[str]) -> bool:
     """Whether the file begins as Parquet does."""
     with open(path, "rb") as file:
         return file.read(4) == b"PAR1"
-
-
-def _read_csv(
-    path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout
-) -> pl.DataFrame:
-    data = read_utf8_bytes(path, report=report)
-    table, rest = TextTable.read_header(path, data, report, wanted, layout)
-    if not rest.strip():
-        raise FileError.whole(path, "has a header and no rows", "empty")
-    frame = table.read(rest)
-    report.rows = frame.height
-    report_rival_columns(table.names, table.found, report, layout)
-    good = table.drop_short_rows(frame, report, ROW)
-    report.refuse_if_nothing_is_left(good.height)
-    return good
 
 
 def _read_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:
@@ -572,17 +558,13 @@ def read_headless(
     report.rows = frame.height
     kept = report.sift(frame, build_length_rules(required))
     if 2 * kept.height < frame.height:
-        raise _build_length_error(path, data, len(columns), report)
+        line = data[:4096].partition(b"\n")[0].decode("utf-8", "replace")
+        problem = (
+            f"{report.dropped_rows:,} of {report.rows:,} rows do not have the {len(columns)} tab-separated fields "
+            f"of the {report.format} format; the first line is {shorten(line[:_SHOWN_LINE])}"
+        )
+        raise FileError(path, [Fault(None, None, None, problem, "columns")])
     return kept.drop(EXTRA)
-
-
-def _build_length_error(path: str | PathLike[str], data: bytes, expected: int, report: Report) -> FileError:
-    line = data[:4096].partition(b"\n")[0].decode("utf-8", "replace")
-    problem = (
-        f"{report.dropped_rows:,} of {report.rows:,} rows do not have the {expected} tab-separated fields "
-        f"of the {report.format} format; the first line is {shorten(line[:_SHOWN_LINE])}"
-    )
-    return FileError(path, [Fault(None, None, None, problem, "columns")])
 
 
 def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:

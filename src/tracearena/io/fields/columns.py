@@ -262,7 +262,9 @@ def convert_ids(column: pl.Series) -> pl.Series:
         if bool((whole == whole.floor()).all()):
             return column.cast(pl.Int64, strict=False)
     text = column.cast(pl.String)
-    if _begins_with_text(text):
+    # If the first id is no number, none needs to be tried.
+    first = text.first()
+    if isinstance(first, str) and not first.lstrip("-").isdigit():
         return text
     number = text.cast(pl.Int64, strict=False)
     plain = number.null_count() == text.null_count() and not bool(text.str.contains(r"^(0.|\+|-0)").any())
@@ -291,9 +293,3 @@ def convert_ids_to_array(ids: pl.Series) -> NDArray[Any]:
     import polars as pl
 
     return np.array(ids.to_list(), np.str_) if ids.dtype == pl.String else ids.to_numpy()
-
-
-def _begins_with_text(text: pl.Series) -> bool:
-    """Whether the first id is no number, so that none needs to be tried."""
-    first = text.first()
-    return isinstance(first, str) and not first.lstrip("-").isdigit()

@@ -180,7 +180,14 @@ def read_and_join_points(
             )
             continue
         if found.format == "gpx":
-            parts.append(_prefix_track_names(traces, str(file.relative_to(folder))))
+            name = str(file.relative_to(folder))
+            import numpy as np
+
+            parts.append(
+                traces.with_trajectory_ids(
+                    np.array([f"{name}-{i}" for i in range(traces.n_trajectories)], np.str_)
+                )
+            )
         else:
             parts.append(_clear_trajectories(traces))
         report.header_lines, report.strict, report.timezone = found.header_lines, found.strict, found.timezone
@@ -216,12 +223,3 @@ def _clear_trajectories(traces: GpsTraces) -> GpsTraces:
     if len(np.unique(owners)) < len(owners) or ids.tolist() != list(range(len(ids))):
         return traces
     return traces.with_trajectory_ids(np.zeros(len(ids), np.int64))
-
-
-def _prefix_track_names(traces: GpsTraces, name: str) -> GpsTraces:
-    """Let the tracks of a file be its own, though a file elsewhere may have the same name."""
-    import numpy as np
-
-    return traces.with_trajectory_ids(
-        np.array([f"{name}-{i}" for i in range(traces.n_trajectories)], np.str_)
-    )

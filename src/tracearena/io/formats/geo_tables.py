@@ -168,17 +168,17 @@ def read_layers(path: str | PathLike[str]) -> dict[str, Layer]:
             known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'gpkg_geometry_columns'"
             if not base.execute(known).fetchone():
                 raise FileError.whole(path, "is no GeoPackage", "bad-geopackage")
+            columns = "SELECT name FROM pragma_table_info(?)"
             found = base.execute("SELECT table_name, geometry_type_name FROM gpkg_geometry_columns")
             return {
-                str(name): Layer(str(kind).upper(), tuple(_read_layer_columns(base, str(name))))
+                str(name): Layer(
+                    str(kind).upper(),
+                    tuple(str(column) for (column,) in base.execute(columns, (str(name),))),
+                )
                 for name, kind in found.fetchall()
             }
     except sqlite3.Error as error:
         raise FileError.whole(path, f"is not a whole GeoPackage: {error}", "bad-geopackage") from None
-
-
-def _read_layer_columns(base: sqlite3.Connection, table: str) -> list[str]:
-    return [str(name) for (name,) in base.execute("SELECT name FROM pragma_table_info(?)", (table,))]
 
 
 def _find_point_layer(path: str | PathLike[str]) -> str:

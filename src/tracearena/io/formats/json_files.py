@@ -99,7 +99,13 @@ class _FeatureRows:
             self._add_position(number, geometry.get("coordinates"), properties)
         elif geometry.get("type") in _LINES:
             tracks = list(_iterate_tracks(geometry, feature, properties))
-            self._lines(number, tracks, _drop_lists(properties))
+            # Lists of times and others do not hold for each point of a line.
+            plain = {
+                name: value
+                for name, value in properties.items()
+                if not isinstance(value, (list, dict)) and simplify_name(name) not in _TIMES
+            }
+            self._lines(number, tracks, plain)
         else:
             shown = geometry.get("type")
             self._drop(number, "geometry", shown, "must be a point, or a line with times")
@@ -119,9 +125,9 @@ class _FeatureRows:
                 continue
             trajectory = name if len(tracks) == 1 else f"{name}-{part}"
             for position, time in zip(coordinates, times, strict=True):
-                self._add_position(
-                    number, position, properties | {"time": _complete_zone(time), "traj": trajectory}
-                )
+                # PostgreSQL leaves out the minutes of a zone.
+                full = f"{time}:00" if isinstance(time, str) and _HOURS_ONLY.search(time) else time
+                self._add_position(number, position, properties | {"time": full, "traj": trajectory})
 
     def _add_position(self, number: int, position: Any, row: dict[str, Any]) -> None:
         x, y = [*position, None, None][:2] if isinstance(position, list) else (None, None)
@@ -136,21 +142,17 @@ class _FeatureRows:
         self._report.refuse_if_nothing_is_left(len(self._rows), "holds no features", "no-points")
         frame = self._rows.frame()
         named = _parse_system_name(self._report.path, system or self._system)
-        frame = _add_degrees(frame, named, self._report)
+        x, y = frame[X].alias("lon"), frame[Y].alias("lat")
+        if named is not None:
+            east, north = (given.cast(pl.Float64, strict=False) for given in (x, y))
+            latitude, longitude = convert_to_degrees(east.to_numpy(), north.to_numpy(), named, self._report)
+            x, y = pl.Series("lon", longitude), pl.Series("lat", latitude)
+        frame = frame.drop(X, Y).with_columns(y, x)
         if self._has_lines and user is not None and "user" not in find_roles(frame.columns):
             problem = f"no property names a user; all lines are those of one, {user!a}"
             self._report.notice_fault(Fault(None, "user", None, problem, "one-user", None))
             frame = frame.with_columns(pl.lit(user).alias("user"))
         return frame
-
-
-def _add_degrees(frame: pl.DataFrame, system: str | None, report: Report) -> pl.DataFrame:
-    x, y = frame[X].alias("lon"), frame[Y].alias("lat")
-    if system is not None:
-        east, north = (given.cast(pl.Float64, strict=False) for given in (x, y))
-        latitude, longitude = convert_to_degrees(east.to_numpy(), north.to_numpy(), system, report)
-        x, y = pl.Series("lon", longitude), pl.Series("lat", latitude)
-    return frame.drop(X, Y).with_columns(y, x)
 
 
 def _iterate_sequences(moving: dict[str, Any]) -> Iterator[_Track]:
@@ -186,11 +188,6 @@ def _iterate_tracks(
         first += count
 
 
-def _complete_zone(time: Any) -> Any:
-    """Return a time whose zone has minutes, which PostgreSQL leaves out."""
-    return f"{time}:00" if isinstance(time, str) and _HOURS_ONLY.search(time) else time
-
-
 def _find_line_times(feature: dict[str, Any], properties: dict[str, Any]) -> Any:
     """Return the list of times of a line."""
     for holder in (properties.get("coordinateProperties"), properties, feature):
@@ -200,15 +197,6 @@ def _find_line_times(feature: dict[str, Any], properties: dict[str, Any]) -> Any
                 if name in plain:
                     return plain[name]
     return None
-
-
-def _drop_lists(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties that hold for a whole line: not its times, nor any other list."""
-    return {
-        name: value
-        for name, value in properties.items()
-        if not isinstance(value, (list, dict)) and simplify_name(name) not in _TIMES
-    }
 
 
 def _parse_system_name(path: str, crs: Any) -> str | None:
@@ -230,17 +218,14 @@ def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     properties = frame.drop(latitude.name, longitude.name).with_columns(_format_times(frame))
     with replacing(path) as out:
         out.write(b'{"type": "FeatureCollection", "features": [\n')
-        rows = zip(longitude.to_list(), latitude.to_list(), _format_objects(properties), strict=True)
+        # Ids may hold what `str.splitlines` takes for the end of a line.
+        objects = properties.write_ndjson().removesuffix("\n").split("\n")
+        rows = zip(longitude.to_list(), latitude.to_list(), objects, strict=True)
         for number, (x, y, row) in enumerate(rows):
             geometry = f'{{"type": "Point", "coordinates": [{x!r}, {y!r}]}}'
             feature = f'{{"type": "Feature", "geometry": {geometry}, "properties": {row}}}'
             out.write((",\n" if number else "").encode() + feature.encode())
         out.write(b"\n]}\n")
-
-
-def _format_objects(frame: pl.DataFrame) -> list[str]:
-    """Return each row as a JSON object; ids may hold what `str.splitlines` takes for the end of a line."""
-    return frame.write_ndjson().removesuffix("\n").split("\n")
 
 
 def _format_times(frame: pl.DataFrame) -> list[pl.Series]:

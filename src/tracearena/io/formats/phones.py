@@ -83,19 +83,16 @@ def _scale_record_degrees(frame: pl.DataFrame, name: str, limit: int, report: Re
         numbers = pl.select(
             pl.when(beyond.fill_null(False)).then(numbers - numbers.sign() * _OVERFLOW).otherwise(numbers)
         ).to_series()
-        _note_overflow(beyond.arg_true(), frame, name, report)
+        at = beyond.arg_true()
+        first = int(at[0])
+        problem = "has lost a bit of 32, and is put right"
+        fault = Fault(int(frame[ROW][first]), name, str(frame[name][first]), problem, "overflow", None)
+        report.notice_fault(fault, len(at))
     degrees = numbers / DIGITS
     if degrees.null_count() == given.null_count():
         return degrees
     shown: Iterable[Any] = zip(degrees.to_list(), given.to_list(), strict=True)
     return build_json_column(name, [text if number is None else number for number, text in shown])
-
-
-def _note_overflow(at: pl.Series, frame: pl.DataFrame, name: str, report: Report) -> None:
-    first = int(at[0])
-    problem = "has lost a bit of 32, and is put right"
-    fault = Fault(int(frame[ROW][first]), name, str(frame[name][first]), problem, "overflow", None)
-    report.notice_fault(fault, len(at))
 
 
 # Google's Timeline as the telephone exports it since 2024: what one person did, in segments.
@@ -136,8 +133,13 @@ def _iterate_segment_points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]
     if isinstance(path, list):
         for point in path:
             known = point if isinstance(point, dict) else {}
-            minutes = known.get("durationMinutesOffsetFromStartTime")
-            time = known.get("time") if minutes is None else _add_minutes(start, minutes)
+            minutes: Any = known.get("durationMinutesOffsetFromStartTime")
+            time: Any = known.get("time")
+            if minutes is not None:
+                try:
+                    time = (datetime.fromisoformat(start) + timedelta(minutes=float(minutes))).isoformat()
+                except (ValueError, TypeError, OverflowError):
+                    time = f"{start} + {minutes} min"
             yield time, known.get("point")
     if isinstance(activity, dict):
         yield start, activity.get("start")
@@ -147,13 +149,6 @@ def _iterate_segment_points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]
         place = best.get("placeLocation") if isinstance(best, dict) else None
         yield start, place
         yield end, place
-
-
-def _add_minutes(start: Any, minutes: Any) -> str | None:
-    try:
-        return (datetime.fromisoformat(start) + timedelta(minutes=float(minutes))).isoformat()
-    except (ValueError, TypeError, OverflowError):
-        return f"{start} + {minutes} min"
 
 
 def _parse_position(position: Any) -> tuple[Any, Any]:

@@ -433,7 +433,11 @@ def _parse_places(
     problem = "must be places with their latitudes and longitudes"
     _refuse_bad_rows(path, frame, "places", frame["row"].is_in(bad.implode()), problem)
     if places is None:
-        places = _build_named_places(flat)
+        # Where a place lies is taken from its first row.
+        kept = [name for name in ("lat", "lng", _CATEGORY) if name in flat.columns]
+        first = flat.group_by("places", maintain_order=True).agg(pl.col(kept).first())
+        first = first.with_columns(places=convert_ids(first["places"])).sort("places")
+        places = build_venue_places(np.asarray(first["places"].to_list()), first.rename({"lng": "lon"}))
     texts = pl.Series(list(map(str, places.ids.tolist())), dtype=pl.String)
     index = flat.select("places").join(
         pl.DataFrame({"places": texts, "at": np.arange(len(texts), dtype=np.int32)}),
@@ -445,14 +449,6 @@ def _parse_places(
     problem = f"is none of the {len(texts):,} known places; --places names the file of all"
     _refuse_bad_rows(path, frame, "places", frame["row"].is_in(unknown.implode()), problem)
     return places, index.to_numpy().astype(np.int32), sizes.to_numpy().astype(np.int64)
-
-
-def _build_named_places(flat: pl.DataFrame) -> Places:
-    """Places of the file, by id; where one lies is taken from its first row."""
-    kept = [name for name in ("lat", "lng", _CATEGORY) if name in flat.columns]
-    first = flat.group_by("places", maintain_order=True).agg(pl.col(kept).first())
-    first = first.with_columns(places=convert_ids(first["places"])).sort("places")
-    return build_venue_places(np.asarray(first["places"].to_list()), first.rename({"lng": "lon"}))
 
 
 def _build_codes(

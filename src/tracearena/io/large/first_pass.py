@@ -182,7 +182,16 @@ def build_first_pass(
     nothing
         What is said of a table without rows, and the code of that fault.
     """
-    _add_reports(report, seen)
+    timed = 0
+    for one in seen:
+        report.add(one.report)
+        report.rows += one.report.rows
+        report.unzoned += one.report.unzoned
+        timed += one.timed
+    report.all_unzoned = 0 < report.unzoned == timed
+    if report.unzoned and report.timezone is None and not report.all_unzoned:
+        problem = "some times name no zone; these are taken as UTC"
+        report.notice_fault(Fault(None, "time", None, problem, "no-zone"), report.unzoned)
     report.doubts.refuse()
     refuse_unread_times(report, times, time_format)
     report.refuse_if_nothing_is_left(sum(one.kept for one in seen), *nothing)
@@ -229,7 +238,17 @@ def summarise_point_chunk(
     runs = frame.select(pl.col("user").rle()).unnest("user")
     ids, users, rises = runs["value"], *count_user_runs(runs)
     at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
-    in_time = _report_falling_times(at, row, np.cumsum(runs["len"].to_numpy())[:-1], report)
+    # Times may fall from one user to the next, not within the rows of a user.
+    falls = at[1:] < at[:-1]
+    if falls.any():
+        begins = np.cumsum(runs["len"].to_numpy())[:-1]
+        falls[begins.astype(np.int64) - 1] = False
+    where = np.flatnonzero(falls)
+    in_time = not len(where)
+    if not in_time:
+        pair = slice(where[0], where[0] + 2)
+        report_unsorted_times(report.path, at[pair], row[pair], report, report.header_lines)
+        report.notice("unsorted", len(where) - 1)
     ends = ((ids[0], int(at[0]), int(row[0])), (ids[-1], int(at[-1]), int(row[-1])))
     whole = bool((at % 1000 == 0).all())
     is_sorted, kinds = rises and in_time, (ids.dtype, kind)
@@ -246,21 +265,6 @@ def count_user_runs(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
     return users if rises else users.group_by("user").agg(pl.col("len").sum()), rises
 
 
-def _report_falling_times(
-    at: NDArray[np.int64], row: NDArray[np.int64], begins: NDArray[Any], report: Report
-) -> bool:
-    """Report times that fall within the consecutive rows of a user; return whether none does."""
-    falls = at[1:] < at[:-1]
-    if falls.any():
-        falls[begins.astype(np.int64) - 1] = False
-    where = np.flatnonzero(falls)
-    if len(where):
-        pair = slice(where[0], where[0] + 2)
-        report_unsorted_times(report.path, at[pair], row[pair], report, report.header_lines)
-        report.notice("unsorted", len(where) - 1)
-    return not len(where)
-
-
 def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> bool:
     """Whether all chunks are sorted, and each goes on where the one before ended."""
     known = [(one, one.ends) for one in seen if one.ends is not None]
@@ -273,19 +277,6 @@ def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> boo
             report_unsorted_times(one.report.path, *pair, report, report.header_lines)
         is_sorted = is_sorted and (last < first or (last == first and at <= then))
     return is_sorted
-
-
-def _add_reports(report: Report, seen: Sequence[PointChunkSummary]) -> None:
-    timed = 0
-    for one in seen:
-        report.add(one.report)
-        report.rows += one.report.rows
-        report.unzoned += one.report.unzoned
-        timed += one.timed
-    report.all_unzoned = 0 < report.unzoned == timed
-    if report.unzoned and report.timezone is None and not report.all_unzoned:
-        problem = "some times name no zone; these are taken as UTC"
-        report.notice_fault(Fault(None, "time", None, problem, "no-zone"), report.unzoned)
 
 
 # One look at all rows of a table of events: who, from when to when, and at which places.

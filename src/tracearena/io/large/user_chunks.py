@@ -135,24 +135,20 @@ class UserChunkTable(Generic[T]):
     def traces(self, number: int) -> T:
         """Return a portion as traces: what reading the whole and taking these users would give."""
         portion = self.portions[number]
-        frame = (
-            self._read_sorted_rows(portion)
-            if self.spill is None
-            else self.spill.read_sorted(number, self.order)
-        )
+        if self.spill is None:
+            first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
+            parts = []
+            for at in range(first, len(self.chunks)):
+                begin, end = int(self.before[at]), int(self.before[at + 1])
+                if begin >= portion.stop:
+                    break
+                skip, stop = max(portion.first - begin, 0), min(portion.stop, end) - begin
+                if stop > skip:
+                    parts.append(self._rows(self.chunks[at], end - begin, skip, stop))
+            frame = pl.concat(parts) if len(parts) > 1 else parts[0]
+        else:
+            frame = self.spill.read_sorted(number, self.order)
         return self.made(self._cast_columns(frame), portion)
-
-    def _read_sorted_rows(self, portion: UserChunk) -> pl.DataFrame:
-        first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
-        parts = []
-        for at in range(first, len(self.chunks)):
-            begin, end = int(self.before[at]), int(self.before[at + 1])
-            if begin >= portion.stop:
-                break
-            skip, stop = max(portion.first - begin, 0), min(portion.stop, end) - begin
-            if stop > skip:
-                parts.append(self._rows(self.chunks[at], end - begin, skip, stop))
-        return pl.concat(parts) if len(parts) > 1 else parts[0]
 
     def _rows(self, chunk: RowChunk, kept: int, skip: int, stop: int) -> pl.DataFrame:
         """Return some of the usable rows of a chunk; where all are usable, the others are not read."""
@@ -443,7 +439,11 @@ def open_event_chunks(
         )
     else:
         table = open_table(path, report, EVENTS, layout, nothing=NO_EVENT)
-    known = _choose_known_places(chosen, places)
+    known = places
+    if places is not None:
+        check_no_place_choices(chosen)
+    elif chosen.grid is not None and chosen.bounds is not None:
+        known = Places.of_grid(Grid.over(chosen.bounds, *chosen.grid))
     if known is None:
         require_coordinates(list(table.roles), str(path))
     chunks = table.chunks(chunk)
@@ -467,16 +467,6 @@ def open_event_chunks(
     if found.is_sorted or not sort:
         return opened, found
     return sort_externally(opened, scratch, is_shared=is_shared), found
-
-
-def _choose_known_places(choices: Choices, places: Places | None) -> Places | None:
-    """Return the places that are known before a row is read."""
-    if places is not None:
-        check_no_place_choices(choices)
-        return places
-    if choices.grid is None or choices.bounds is None:
-        return None
-    return Places.of_grid(Grid.over(choices.bounds, *choices.grid))
 
 
 @dataclass(frozen=True)

@@ -95,14 +95,21 @@ def read_traces(
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
     moments = table.number("unixtime", -(2.0**53), 2.0**53).astype(np.int64)
     second = table.whole("hour", 0, 23) * 3600 + table.whole("min", 0, 59) * 60
-    time_of_day = _parse_times_of_day(table, second, clock)
+    time_of_day = (second - clock.start_s) // clock.interval_s
+    inside = (time_of_day >= 0) & (time_of_day < clock.instants_per_day)
+    last = (clock.start_s + clock.instants_per_day * clock.interval_s) // 3600 - 1
+    table.require(
+        "hour", inside, f"must be from {clock.start_s // 3600} to {last} in this layout", "bad-hour"
+    )
     table.close()
     if "distance" in table:
         days = _count_user_days(users, time_of_day)
     else:
         dates = _convert_midnights(moments - second)
         days = dates - dates.min(initial=np.iinfo(np.int64).max)
-        clock = _set_first_day(clock, dates)
+        first = int(dates.min(initial=np.iinfo(np.int64).max)) + _EPOCH
+        if 1 <= first <= date.max.toordinal():
+            clock = replace(clock, first_day=date.fromordinal(first))
     instants = days * clock.instants_per_day + time_of_day
     check_span(path, days, clock)
     span = (0, (int(days.max(initial=0)) + 1) * clock.instants_per_day)
@@ -116,16 +123,6 @@ def check_span(path: str | PathLike[str], days: NDArray[np.int64], clock: Clock)
         raise FileError.whole(
             path, f"spreads its events over {last + 1:,} days, which is too many", "too-long"
         )
-
-
-def _parse_times_of_day(table: CellTable, second: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
-    time = (second - clock.start_s) // clock.interval_s
-    inside = (time >= 0) & (time < clock.instants_per_day)
-    last = (clock.start_s + clock.instants_per_day * clock.interval_s) // 3600 - 1
-    table.require(
-        "hour", inside, f"must be from {clock.start_s // 3600} to {last} in this layout", "bad-hour"
-    )
-    return time
 
 
 def _convert_midnights(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -152,11 +149,6 @@ def _count_user_days(users: NDArray[np.int64], time_of_day: NDArray[np.int64]) -
     return days
 
 
-def _set_first_day(clock: Clock, dates: NDArray[np.int64]) -> Clock:
-    first = int(dates.min(initial=np.iinfo(np.int64).max)) + _EPOCH
-    return replace(clock, first_day=date.fromordinal(first)) if 1 <= first <= date.max.toordinal() else clock
-
-
 def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     """Write ``traintraces_<city>.csv``; people flow if the clock is, else check-ins.
 
@@ -166,8 +158,9 @@ def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     people_flow = is_people_flow(clock)
     moments, second = _compute_moments(traces, people_flow)
     weekday = (_convert_midnights(moments - second) + _EPOCH - 1) % 7
+    users = traces.user_ids if traces.user_ids.dtype.kind == "i" else np.arange(len(traces.user_ids))
     columns: dict[str, Any] = {
-        "user_index": _number_users(traces.user_ids)[traces.user_index],
+        "user_index": users[traces.user_index],
         "poi_index": traces.place_index,
         "category": format_categories(traces.places)[traces.place_index],
         "unixtime": moments.astype(np.float64),
@@ -190,10 +183,6 @@ def _compute_moments(traces: Traces, people_flow: bool) -> tuple[NDArray[np.int6
     if people_flow:
         return traces.timestamps, second
     return traces.timestamps, second + traces.timestamps % clock.interval_s
-
-
-def _number_users(user_ids: NDArray[Any]) -> NDArray[np.int64]:
-    return user_ids if user_ids.dtype.kind == "i" else np.arange(len(user_ids))
 
 
 def read_user_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
@@ -266,7 +255,13 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     within = table.whole("time_instant", 0, within_high)
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
     likelihood = table.number("loglikeli") if "loglikeli" in table else None
-    clock = _guess_synthetic_clock(path, slots, within) if clock is None else clock
+    if clock is None:
+        per_slot = int(within.max(initial=0)) + 1
+        per_day = (int(slots.max(initial=0)) + 1) * per_slot
+        if per_day > DAY_S:
+            raise FileError.whole(path, f"has {per_day:,} instants a day, more than seconds", "bad-instant")
+        interval = 3600 if per_day <= 24 else DAY_S // per_day
+        clock = Clock(instants_per_day=per_day, interval_s=interval, instants_per_slot=per_slot)
     times = _compute_instants(days, slots, within, clock)
     last = clock.instants_per_day - 1
     table.require("time_instant", times <= last, f"lies beyond the day's last instant, {last}", "bad-instant")
@@ -299,17 +294,6 @@ def _compute_instants(
     at = np.minimum(np.searchsorted(known, asked, sorter=order), len(known) - 1)
     good = (known[order][at] == asked) & (within < longest)
     return np.where(good, clock.time_of_day(every[order][at]), clock.instants_per_day)
-
-
-def _guess_synthetic_clock(
-    path: str | PathLike[str], slots: NDArray[np.int64], within: NDArray[np.int64]
-) -> Clock:
-    per_slot = int(within.max(initial=0)) + 1
-    per_day = (int(slots.max(initial=0)) + 1) * per_slot
-    if per_day > DAY_S:
-        raise FileError.whole(path, f"has {per_day:,} instants a day, more than seconds", "bad-instant")
-    interval = 3600 if per_day <= 24 else DAY_S // per_day
-    return Clock(instants_per_day=per_day, interval_s=interval, instants_per_slot=per_slot)
 
 
 def write_synthetic(
@@ -366,9 +350,12 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
     ids, categories = _parse_place_ids(table), table.text("category")
     grid = _recognise_grid(table, latitude, longitude) if "2D_id" in table else None
     table.close()
-    index = _find_index_file(path) if index is None else Path(index)
+    file = Path(path)
+    if index is None and file.name.startswith("POI_"):
+        beside = file.with_name(file.name.replace("POI_", "POIindex_", 1))
+        index = beside if beside.is_file() else None
     if index is not None:
-        chosen = _find_indexed_rows(index, ids)
+        chosen = _find_indexed_rows(Path(index), ids)
         if not np.array_equal(chosen, np.arange(len(ids))):
             ids, categories, grid = ids[chosen], categories[chosen], None
             latitude, longitude = latitude[chosen], longitude[chosen]
@@ -414,14 +401,6 @@ def _recognise_grid(
     return grid if close else None
 
 
-def _find_index_file(path: str | PathLike[str]) -> Path | None:
-    file = Path(path)
-    if not file.name.startswith("POI_"):
-        return None
-    beside = file.with_name(file.name.replace("POI_", "POIindex_", 1))
-    return beside if beside.is_file() else None
-
-
 def _find_indexed_rows(path: Path, ids: NDArray[Any]) -> NDArray[np.int64]:
     """Return for each place of the index file its row among `ids`."""
     indexed, _ = read_place_index(path)
@@ -438,19 +417,13 @@ def read_place_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArr
     """Read ``POIindex_<city>.csv``: id and category of place 0, 1, …"""
     table = read_table(path, _INDEX)
     order = table.whole("poi_index", 0, max(len(table) - 1, 0))
-    table.require(
-        "poi_index", _find_first_occurrences(order), "stands in an earlier row already", "repeated-index"
-    )
+    seen = np.zeros(len(order), bool)
+    seen[np.unique(order, return_index=True)[1]] = True
+    table.require("poi_index", seen, "stands in an earlier row already", "repeated-index")
     ids, categories = table.text("poi_id"), table.text("category")
     table.close()
     rows = np.argsort(order)
     return ids[rows], categories[rows]
-
-
-def _find_first_occurrences(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    seen = np.zeros(len(values), bool)
-    seen[np.unique(values, return_index=True)[1]] = True
-    return seen
 
 
 def write_places(places: Places, path: str | PathLike[str], counts: Any = None) -> None:

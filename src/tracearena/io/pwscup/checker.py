@@ -270,7 +270,9 @@ def diagnose_cell(cell: bytes, column: SchemaColumn, *, allow_repetition: bool =
     if column.kind == "word":
         return None if decode_for_display(cell) in column.words else "unknown-word"
     if b"*" in cell:
-        return _diagnose_star(cell, column)
+        if cell != b"*":
+            return "mixed-star"
+        return None if column.kind == "list" else "star-not-allowed"
     if b"\t" in cell or b"  " in cell or cell[:1] == b" " or cell[-1:] == b" ":
         return "stray-blank"
     return _diagnose_ids(cell, column, allow_repetition)
@@ -292,17 +294,24 @@ def _diagnose_characters(cell: bytes) -> str | None:
     return "quotes" if b'"' in cell or b"'" in cell else None
 
 
-def _diagnose_star(cell: bytes, column: SchemaColumn) -> str | None:
-    if cell != b"*":
-        return "mixed-star"
-    return None if column.kind == "list" else "star-not-allowed"
-
-
 def _diagnose_ids(cell: bytes, column: SchemaColumn, allow_repetition: bool) -> str | None:
     seen: set[bytes] = set()
     for match in _PIECE.finditer(cell):
         piece = match.group()
-        code = _diagnose_id(piece, column)
+        if piece[:1] in b"+-" and piece[1:].isdigit():
+            code = "sign"
+        elif not piece.isdigit():
+            code = "not-a-number"
+        elif piece[:1] == b"0" and len(piece) > 1:
+            code = "leading-zero"
+        elif (
+            len(piece) > len(str(column.highest))
+            or not 1 <= int(piece) <= column.highest
+            or (column.known is not None and int(piece) not in column.known)
+        ):
+            code = "out-of-range"
+        else:
+            code = None
         if code is not None:
             return code
         if piece in seen and not allow_repetition and column.kind == "list":
@@ -310,20 +319,6 @@ def _diagnose_ids(cell: bytes, column: SchemaColumn, allow_repetition: bool) -> 
         seen.add(piece)
         if column.kind == "id" and match.end() < len(cell):
             return "list-not-allowed"
-    return None
-
-
-def _diagnose_id(piece: bytes, column: SchemaColumn) -> str | None:
-    if piece[:1] in b"+-" and piece[1:].isdigit():
-        return "sign"
-    if not piece.isdigit():
-        return "not-a-number"
-    if piece[:1] == b"0" and len(piece) > 1:
-        return "leading-zero"
-    if len(piece) > len(str(column.highest)) or not 1 <= int(piece) <= column.highest:
-        return "out-of-range"
-    if column.known is not None and int(piece) not in column.known:
-        return "out-of-range"
     return None
 
 

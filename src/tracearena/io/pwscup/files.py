@@ -159,7 +159,12 @@ def read_inferred_traces(
     max_bytes
         Limit of a submission, as in `read_obfuscated`.
     """
-    frame = original_frame if original_frame.is_complete else _check_no_gaps(original_frame)
+    frame = original_frame
+    if not frame.is_complete:
+        anywhere = np.zeros((frame.n_users, frame.n_instants), np.int32)
+        frame = Traces.from_dense(
+            anywhere, frame.places, frame.clock, user_ids=frame.user_ids, first_instant=frame.span[0]
+        )
     sheet = open_sheet(
         path,
         INFERRED_TRACES.with_last(build_place_column(frame.places, "id")),
@@ -169,13 +174,6 @@ def read_inferred_traces(
     rows = scan_sheet(sheet, frame.places, expected_rows=len(frame))
     sheet.refuse_faulty()
     return frame.with_places(rows.codes)
-
-
-def _check_no_gaps(traces: Traces) -> Traces:
-    anywhere = np.zeros((traces.n_users, traces.n_instants), np.int32)
-    return Traces.from_dense(
-        anywhere, traces.places, traces.clock, user_ids=traces.user_ids, first_instant=traces.span[0]
-    )
 
 
 def write_inferred_traces(inferred: Traces, path: str | PathLike[str]) -> None:

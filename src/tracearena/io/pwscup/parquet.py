@@ -54,21 +54,17 @@ def read_footer(data: bytes) -> Footer:
         raise ValueError(f"its footer has {size:,} bytes; {_LARGEST_FOOTER:,} are the most")
     try:
         footer, _ = _CompactReader(data, len(data) - 8 - size, len(data) - 8).read_structure()
-        return _build_footer(data, footer)
+        elements = footer[2][1:]
+        names = tuple(element[4].decode() for element in elements)
+        rows, unpacked = _check_count(footer[3]), 0
+        if rows != sum(_check_count(group[3]) for group in footer[4]):
+            raise ValueError("its footer contradicts itself")
+        for group in footer[4]:
+            for chunk in group[1]:
+                unpacked += _count_page_bytes(data, chunk[3], _check_count(group[3]))
+        return Footer(names, rows, unpacked)
     except (KeyError, TypeError, AttributeError, IndexError, UnicodeDecodeError):
         raise ValueError("its footer cannot be read") from None
-
-
-def _build_footer(data: bytes, footer: Structure) -> Footer:
-    elements = footer[2][1:]
-    names = tuple(element[4].decode() for element in elements)
-    rows, unpacked = _check_count(footer[3]), 0
-    if rows != sum(_check_count(group[3]) for group in footer[4]):
-        raise ValueError("its footer contradicts itself")
-    for group in footer[4]:
-        for chunk in group[1]:
-            unpacked += _count_page_bytes(data, chunk[3], _check_count(group[3]))
-    return Footer(names, rows, unpacked)
 
 
 def _count_page_bytes(data: bytes, column: Structure, rows: int) -> int:
@@ -203,7 +199,15 @@ def convert_parquet_to_csv(
         raise FileError(path, [replace(build_row_count_fault(footer.rows, rows), header_lines=None)])
     if footer.unpacked_bytes > max_bytes + _BYTES_OF_NUMBERS * rows:
         return None
-    return _format_csv_text(_read_parquet_table(path, data, layout), path, layout, max_bytes)
+    table = _read_parquet_table(path, data, layout)
+    import polars as pl
+
+    columns = [_convert_to_text(table[column.name], path) for column in layout.columns]
+    size = sum(int(column.str.len_bytes().sum()) + len(column) for column in columns)
+    if len(layout.header) + 1 + size > max_bytes:
+        return None
+    lines = pl.select(pl.concat_str(columns, separator=",").str.join("\n")).item()
+    return f"{layout.header}\n{lines}\n".encode()
 
 
 def _read_checked_footer(path: str | PathLike[str], data: bytes) -> Footer:
@@ -221,19 +225,6 @@ def _read_parquet_table(path: str | PathLike[str], data: bytes, layout: FileSche
         return pl.read_parquet(io.BytesIO(data), columns=names, parallel="none", use_statistics=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise _build_parquet_error(path, "its pages cannot be read") from None
-
-
-def _format_csv_text(
-    table: pl.DataFrame, path: str | PathLike[str], layout: FileSchema, max_bytes: int
-) -> bytes | None:
-    import polars as pl
-
-    columns = [_convert_to_text(table[column.name], path) for column in layout.columns]
-    size = sum(int(column.str.len_bytes().sum()) + len(column) for column in columns)
-    if len(layout.header) + 1 + size > max_bytes:
-        return None
-    lines = pl.select(pl.concat_str(columns, separator=",").str.join("\n")).item()
-    return f"{layout.header}\n{lines}\n".encode()
 
 
 def _convert_to_text(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
