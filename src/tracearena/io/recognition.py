@@ -1,4 +1,4 @@
-"""Which format a file has: from its name where that tells, or else from its first lines."""
+"""Recognise the format of a file: from its name where that tells, or else from its first lines."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ READABLE = (*FORMATS, released_table.FORMAT, *GPS_FORMATS)
 """Names of all formats that traces are read from: also releases whose events have one place each."""
 
 ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
-"""Names of the formats that come down to rows of a table (`row_formats`)."""
+"""Names of the formats that come down to rows of a table."""
 
 
 def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
@@ -214,10 +214,10 @@ def guess_format(
     lines = [line.rstrip("\r") for line in decode_start(start).split("\n")]
     if look := guess_text_format(lines, layout):
         return look
-    if not {"columns", "header", "delimiter"} & set(layout.option_names):
-        look = guess_by_first_lines(lines, path)
-        if look is not None:
-            return look
+    if not {"columns", "header", "delimiter"} & set(layout.option_names) and (
+        look := guess_by_first_lines(lines, path)
+    ):
+        return look
     return guess_table_format(lines, path, layout) or FormatGuess(
         (), f"no format known here; its first line is {lines[0][:60]!a}"
     )
@@ -252,7 +252,6 @@ def guess_frame_format(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
 
 def is_trips_frame(names: Sequence[str], layout: Layout) -> bool:
     """Whether the columns of a data frame are those of trips with starts and ends."""
-
     look = guess_trips_format(names, layout)
     return look is not None and look.formats == ("trips",)
 
@@ -295,8 +294,7 @@ def _read_start(path: str | PathLike[str]) -> bytes:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
 
 
-# How the formats that come down to rows (`row_formats`) are known from their first lines.
-
+# Formats that come down to rows of a table.
 
 DATABASE = b"SQLite format 3\0"
 """How a GeoPackage begins, which is a database."""
@@ -313,25 +311,20 @@ def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     if not text.startswith(("{", "[")):
         return None
     first, _, rest = text.partition("\n")
-    row = _parse_json_object(first)
-    if row is not None and (found := _guess_row_format(row, bool(rest.strip()), layout)):
+    try:
+        row = parse_json_line(first)
+    except ValueError:
+        row = None
+    if isinstance(row, dict) and (found := _guess_row_format(row, bool(rest.strip()), layout)):
         return found
     kind, pieces = parse_json_start(text)
     known = _guess_document_format(kind, pieces, layout)
     if known is not None:
         return known
-    if row is not None:
+    if isinstance(row, dict):
         return _build_row_guess(row, "JSON lines", layout)
     keys = ", ".join(str(piece.key) for piece in pieces[:40] if piece.number is None)[:80]
     return FormatGuess((), f"JSON of no kind known here; its keys: {keys or 'none'}")
-
-
-def _parse_json_object(line: str) -> dict[str, Any] | None:
-    try:
-        value = parse_json_line(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _guess_row_format(row: Mapping[str, Any], more: bool, layout: Layout) -> FormatGuess | None:
@@ -440,9 +433,6 @@ def is_geoparquet(path: str | PathLike[str]) -> bool:
         return b'"primary_column"' in file.read(length)
 
 
-# What a file looks like, before it is read.
-
-
 @dataclass(frozen=True)
 class FormatGuess:
     """What a file looks like.
@@ -465,9 +455,7 @@ class FormatGuess:
     of_points: bool = False
 
 
-# Layouts of text that are known by their first lines: of contests, of published programs and check-
-# ins.
-
+# Text that is known by its first lines: of contests, of published programs, and check-ins.
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _TWITTER = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
@@ -494,37 +482,6 @@ _PPMTF_HEADERS = (
 _INSTANTS = "user_id,time_id,reg_id"
 _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 _CONTEST = FormatGuess(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
-
-
-def guess_by_first_lines(lines: list[str], path: str | PathLike[str]) -> FormatGuess | None:
-    """Return what a text is by its first lines; None where its columns must be looked at."""
-    if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
-        return _CONTEST
-    return _guess_by_header(lines) or _guess_by_tabs(lines)
-
-
-def _guess_by_header(lines: list[str]) -> FormatGuess | None:
-    first = lines[0]
-    if first == _INSTANTS:
-        # PWS Cup has 20 instants a day, people flow 35 in all.
-        rows = [line.split(",") for line in lines[1:-1]]
-        times = [row[1:2] for row in rows if row[0] == rows[0][0]]
-        if times == [[str(time)] for time in range(1, 36)]:
-            return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
-        return _CONTEST
-    if first.startswith(_PPMTF_HEADERS):
-        return FormatGuess(("ppmtf",), "traces of the PPMTF tools")
-    if first.startswith(_RAW_PEOPLE_FLOW):
-        return FormatGuess(("peopleflow",), "raw people flow of the PPMTF tools")
-    if first in _OTHER_HEADERS:
-        return FormatGuess((), _OTHER_HEADERS[first])
-    if first.startswith("Geolife trajectory"):
-        return FormatGuess((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
-    if first.lstrip().startswith(("<?xml", "<gpx")):
-        return FormatGuess((), "an XML file such as GPX")
-    return None
-
-
 _TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], FormatGuess], ...] = (
     (5,
         lambda f: all(look.fullmatch(f[k]) for k, look in ((1, _ISO), (2, _NUMBER_CELL), (3, _NUMBER_CELL))),
@@ -538,8 +495,29 @@ _TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], FormatGuess], ...] =
 )  # fmt: skip
 
 
-def _guess_by_tabs(lines: list[str]) -> FormatGuess | None:
-    """By the first lines together, so that one broken line does not decide."""
+def guess_by_first_lines(lines: list[str], path: str | PathLike[str]) -> FormatGuess | None:
+    """Return what a text is by its first lines; None where its columns must be looked at."""
+    first = lines[0]
+    if first == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
+        return _CONTEST
+    if first == _INSTANTS:
+        # PWS Cup has 20 instants a day, people flow 35 in all.
+        events = [line.split(",") for line in lines[1:-1]]
+        times = [event[1:2] for event in events if event[0] == events[0][0]]
+        if times == [[str(time)] for time in range(1, 36)]:
+            return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
+        return _CONTEST
+    if first.startswith(_PPMTF_HEADERS):
+        return FormatGuess(("ppmtf",), "traces of the PPMTF tools")
+    if first.startswith(_RAW_PEOPLE_FLOW):
+        return FormatGuess(("peopleflow",), "raw people flow of the PPMTF tools")
+    if first in _OTHER_HEADERS:
+        return FormatGuess((), _OTHER_HEADERS[first])
+    if first.startswith("Geolife trajectory"):
+        return FormatGuess((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
+    if first.lstrip().startswith(("<?xml", "<gpx")):
+        return FormatGuess((), "an XML file such as GPX")
+    # The first lines decide together, so that one broken line does not.
     rows = [line.split("\t") for line in lines[:20] if "\t" in line]
     for width, fits, look in _TAB_LAYOUTS:
         if 2 * sum(len(row) == width and fits(row) for row in rows) > len(rows) > 0:
@@ -548,7 +526,6 @@ def _guess_by_tabs(lines: list[str]) -> FormatGuess | None:
 
 
 # What a table holds by its columns: GPS points, events at places, a release, or neither.
-
 
 SAMPLE = 100
 """Rows from which it is told whether times are instants."""
@@ -566,24 +543,20 @@ def guess_parquet_format(path: str | PathLike[str], layout: Layout) -> FormatGue
         return FormatGuess((), "a broken Parquet file")
     if released_table.has_released_columns(list(columns)):
         return _RELEASED
-
     if look := guess_parquet_rows_format(path, list(columns), layout):
         return look
     layout.require_columns(list(columns), path)
     found = layout.roles(list(columns))
-    if has_only_points(found) and not are_instants(
-        _read_first_times(path, find_time_column(found)), found, layout
-    ):
-        return FormatGuess(("points", "table", "peopleflow"), "a Parquet table of GPS points")
+    if has_only_points(found):
+        column = find_time_column(found)
+        times = [str(time) for time in read_parquet(path, lambda _: [column], SAMPLE)[column].to_list()]
+        if not are_instants(times, found, layout):
+            return FormatGuess(("points", "table", "peopleflow"), "a Parquet table of GPS points")
     if has_enough_columns(found):
         return FormatGuess(_list_table_formats(found), "a Parquet table of events")
     shown = ", ".join(list(columns)[:8])
     words = f"a Parquet file without columns for user, time and place: {shown}"
     return FormatGuess((), words, tuple(build_missing_faults(list(columns), found)))
-
-
-def _read_first_times(path: str | PathLike[str], column: str) -> list[str]:
-    return [str(time) for time in read_parquet(path, lambda _: [column], SAMPLE)[column].to_list()]
 
 
 def are_instants(times: list[str], found: Mapping[str, str], layout: Layout) -> bool:
@@ -608,14 +581,6 @@ def find_time_column(found: Mapping[str, str]) -> str:
     return found["time"] if "time" in found else found["date"]
 
 
-def _split_fields(lines: list[str], separator: str) -> list[list[str]]:
-    """Split rows at the separators that stand outside of quotes."""
-    try:
-        return list(csv.reader(lines, delimiter=separator))
-    except csv.Error:
-        return [line.split(separator) for line in lines]
-
-
 def guess_table_format(lines: list[str], path: str | PathLike[str], layout: Layout) -> FormatGuess | None:
     """Look at the header of a text, and at the times of its first rows."""
     names, separator = split_header_fields(lines[0], layout)
@@ -625,7 +590,11 @@ def guess_table_format(lines: list[str], path: str | PathLike[str], layout: Layo
     found = layout.roles(names)
     if has_only_points(found):
         at = names.index(find_time_column(found))
-        fields = _split_fields(lines[int(layout.header) : SAMPLE], separator)
+        sample = lines[int(layout.header) : SAMPLE]
+        try:
+            fields = list(csv.reader(sample, delimiter=separator))
+        except csv.Error:
+            fields = [line.split(separator) for line in sample]
         if not are_instants([row[at].strip('" ') for row in fields if len(row) > at], found, layout):
             return FormatGuess(("points", "table", "peopleflow"), "a table of GPS points")
     if has_enough_columns(found):

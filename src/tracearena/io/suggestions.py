@@ -6,10 +6,8 @@ A proposal is for people to look at. Nothing is read by one unless they say so.
 from __future__ import annotations
 
 import csv
-import gzip
 import itertools
 import time
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -20,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import FileError, TracearenaError
-from tracearena.files.io import MAX_TABLE_EXPANSION, require_expansion
+from tracearena.files.io import MAX_TABLE_EXPANSION, open_unpacked, require_expansion
 from tracearena.io.dataframes import convert_frame
 from tracearena.io.fields import times
 from tracearena.io.fields.columns import EVENTS, find_option_name, has_enough_columns, simplify_name
@@ -132,11 +130,9 @@ def propose_layout(path_or_frame: Any) -> Proposal | None:
         else:
             layout, frame = Layout(), convert_frame(path_or_frame).head(_ROWS)
         found = _complete_layout(frame, layout, Path(path_or_frame).stem if is_file else "me")
-        return (
-            None
-            if found is None
-            else Proposal(found, _format_first_rows(frame, found), _list_doubts(frame, found))
-        )
+        if found is None:
+            return None
+        return Proposal(found, _format_first_rows(frame, found), _list_doubts(frame, found))
     except (TracearenaError, OSError, pl.exceptions.PolarsError, csv.Error):
         # What cannot be opened or read so is refused by its reader, with more to say about it.
         return None
@@ -144,11 +140,11 @@ def propose_layout(path_or_frame: Any) -> Proposal | None:
 
 def _sample_file(path: Path) -> tuple[Layout, pl.DataFrame]:
     if is_parquet(path):
-        known = [name for name, kind in read_parquet_schema(path).items() if not kind.is_nested()][
-            :_MOST_COLUMNS
-        ]
-        return Layout(), read_parquet(path, lambda _: known, _ROWS)
-    lines = [line for line in decode_start(_read_file_start(path)).splitlines() if line.strip()]
+        plain = [name for name, kind in read_parquet_schema(path).items() if not kind.is_nested()]
+        return Layout(), read_parquet(path, lambda _: plain[:_MOST_COLUMNS], _ROWS)
+    with open_unpacked(path) as file:
+        start = file.read(_START)
+    lines = [line for line in decode_start(start).splitlines() if line.strip()]
     if not lines:
         raise FileError.whole(path, "is empty", "empty")
     lines = lines[: _ROWS + 1]
@@ -164,16 +160,6 @@ def _sample_file(path: Path) -> tuple[Layout, pl.DataFrame]:
     sniffed = Layout(delimiter=None if delimiter in ",;\t|" else delimiter)
     # Without a header every role is a number; which ones is found below.
     return (sniffed if header else replace(sniffed, header=False, columns={"time": "1"})), frame
-
-
-def _read_file_start(path: Path) -> bytes:
-    with open(path, "rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        try:
-            return gzip.GzipFile(fileobj=raw).read(_START) if packed else raw.read(_START)
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            return b""
 
 
 def _complete_layout(frame: pl.DataFrame, layout: Layout, name: str) -> Layout | None:
@@ -349,7 +335,6 @@ def _quote_for_shell(value: str) -> str:
 
 # A random sample of people of a table that is too large to be read for a first look.
 
-
 _BYTES_OF_TEXT = 64 << 20
 _LEAST_USERS = 200
 
@@ -363,7 +348,7 @@ class Sample:
     users
         At most this many people.
     rows
-        People are fewer, but at least 200, where so many have about more rows than this together.
+        People are fewer, but at least 200, where they have more rows than this together.
     seed
         Who is drawn.
     """

@@ -1,4 +1,4 @@
-"""Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet; data frames are in `frames`.
+"""Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet; data frames are in `dataframes`.
 
 Columns are chosen by their roles (`Layout.roles`) and keep their names; they are of a kind that a
 reader expects, or refused by name.
@@ -108,7 +108,22 @@ def read_role_rows(
         return suggestions.sample_parquet(
             Path(path), report, chosen, lambda names: layout.roles(names, wanted)["user"], sample
         )
-    return _read_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
+    if not Path(path).is_dir():
+        return read_parquet(path, chosen)
+    files = list_parquet_files(path)
+    if not files:
+        raise FileError.whole(path, "holds no .parquet files", "empty")
+    frames = [read_parquet(file, chosen) for file in files]
+    for file, frame in zip(files, frames, strict=True):
+        if frame.schema != frames[0].schema:
+            differ = f"{_format_columns(frame)}, not {_format_columns(frames[0])}"
+            problem = f"has other columns or types than {files[0].name}: {differ}"
+            raise FileError.whole(file, problem, "columns")
+    return pl.concat(frames)
+
+
+def _format_columns(frame: pl.DataFrame) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
 
 
 def select_by_role(
@@ -192,20 +207,6 @@ def is_parquet(path: str | PathLike[str]) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _read_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:
-    """Return some columns, chosen by their names, of all files; their types must be the same."""
-    files = list_parquet_files(folder)
-    if not files:
-        raise FileError.whole(folder, "holds no .parquet files", "empty")
-    frames = [read_parquet(file, wanted) for file in files]
-    for file, frame in zip(files, frames, strict=True):
-        if frame.schema != frames[0].schema:
-            differ = f"{_format_columns(frame)}, not {_format_columns(frames[0])}"
-            problem = f"has other columns or types than {files[0].name}: {differ}"
-            raise FileError.whole(file, problem, "columns")
-    return pl.concat(frames)
-
-
 def list_parquet_parts(path: Path) -> list[Path]:
     """Return the Parquet files of a folder, whose columns must be of the same types, or the file itself."""
     if not path.is_dir():
@@ -218,10 +219,6 @@ def list_parquet_parts(path: Path) -> list[Path]:
         if read_parquet_schema(file) != first:
             raise FileError.whole(file, f"has other columns or types than {files[0].name}", "columns")
     return files
-
-
-def _format_columns(frame: pl.DataFrame) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
 
 
 def read_parquet(
@@ -282,7 +279,16 @@ def check_column_type(column: pl.Series, role: str, path: str | PathLike[str]) -
     if kind == pl.Boolean and role in ("category", "sensitive"):
         return column.cast(pl.String) if role == "category" else column.cast(pl.Int8)
     if str(kind) in _WIDE or (isinstance(kind, pl.Decimal) and not kind.scale):
-        return _narrow_column(column, path)
+        narrow = column.cast(pl.Int64, strict=False)
+        lost = (narrow.is_null() & column.is_not_null()).arg_true()
+        if len(lost) == 0:
+            return narrow
+        row = int(lost[0])
+        problem = (
+            f"the column has the type {_format_type(kind)}; a whole number must fit 64 bits with its sign"
+        )
+        fault = Fault(row + 1, column.name, str(column[row]), problem, "column-type", header_lines=None)
+        raise FileError(path, [fault], len(lost))
     if isinstance(kind, pl.Decimal):
         return column.cast(pl.Float64)
     if kind == pl.String or kind.is_integer() or kind.is_float():
@@ -291,19 +297,6 @@ def check_column_type(column: pl.Series, role: str, path: str | PathLike[str]) -
         return column
     problem = f"the column has the type {_format_type(kind)}; it must hold {_EXPECTED.get(role, _NUMBERS)}"
     raise FileError(path, [Fault(None, column.name, None, problem, "column-type")])
-
-
-def _narrow_column(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
-    narrow = column.cast(pl.Int64, strict=False)
-    lost = (narrow.is_null() & column.is_not_null()).arg_true()
-    if len(lost) == 0:
-        return narrow
-    row = int(lost[0])
-    problem = (
-        f"the column has the type {_format_type(column.dtype)}; a whole number must fit 64 bits with its sign"
-    )
-    fault = Fault(row + 1, column.name, str(column[row]), problem, "column-type", header_lines=None)
-    raise FileError(path, [fault], len(lost))
 
 
 def _format_type(kind: pl.DataType) -> str:
@@ -316,9 +309,7 @@ def build_parquet_error(path: str | PathLike[str], error: BaseException) -> File
     return FileError.whole(path, f"is not a whole Parquet file: {said[:200]}", "bad-parquet")
 
 
-# Tables as text: which columns its first line names, and its rows, all at once or some after the
-# others.
-
+# Tables as text: which columns the first line names, and the rows, all at once or in pieces.
 
 _SEPARATORS = ",;\t|"
 _NEEDED = ("user", "time", "date", "lat", "lon")
@@ -414,11 +405,9 @@ def _find_column_place(names: Sequence[str], column: str) -> str:
 
 # Delimited text to a frame of text columns, with rows of the wrong length marked, and back.
 
-
 EXTRA = "_extra"
 BOM = b"\xef\xbb\xbf"
 _ASCII = re.compile(r"[\x00-\x7f]+")
-_SHOWN_LINE = 80
 WINDOWS_1252 = "text that is no UTF-8, read as Windows-1252 (Western European)"
 """What a report is told of another encoding."""
 
@@ -560,8 +549,8 @@ def read_headless(
     if 2 * kept.height < frame.height:
         line = data[:4096].partition(b"\n")[0].decode("utf-8", "replace")
         problem = (
-            f"{report.dropped_rows:,} of {report.rows:,} rows do not have the {len(columns)} tab-separated fields "
-            f"of the {report.format} format; the first line is {shorten(line[:_SHOWN_LINE])}"
+            f"{report.dropped_rows:,} of {report.rows:,} rows do not have the {len(columns)} tab-separated "
+            f"fields of the {report.format} format; the first line is {shorten(line[:80])}"
         )
         raise FileError(path, [Fault(None, None, None, problem, "columns")])
     return kept.drop(EXTRA)
@@ -588,9 +577,7 @@ def list_visible_files(folder: Path) -> list[Path]:
 
 
 def list_hidden_files(folder: Path) -> list[Path]:
-    """Return the files below a folder that `list_visible_files` passes over, without those that macOS
-    adds.
-    """
+    """Return the files below a folder that `list_visible_files` omits, without those that macOS adds."""
     passed = [file for file in _list_all_files(folder) if is_hidden(file.relative_to(folder).parts)]
     return [file for file in passed if not file.name.startswith("._") and "__MACOSX" not in file.parts]
 
@@ -630,7 +617,6 @@ def strip_endings(path: str | PathLike[str]) -> str:
 
 
 # Columns of a table that no reader uses, which may tell people apart all the same.
-
 
 MOST_COLUMNS = 20
 """Of a table with more columns that nobody reads, the first are looked at."""

@@ -67,12 +67,9 @@ def estimate_lines(path: Path) -> float:
 
 def estimate_bytes(path: Path) -> int:
     """Return about how many bytes a file has, unpacked."""
-    return path.stat().st_size * (_PACKED_TO if _is_packed(path) else 1)
-
-
-def _is_packed(path: Path) -> bool:
     with open(path, "rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+        is_packed = file.read(2) == b"\x1f\x8b"
+    return path.stat().st_size * (_PACKED_TO if is_packed else 1)
 
 
 def _find_end_of_rows(data: bytes) -> int:
@@ -88,8 +85,7 @@ def _find_end_of_rows(data: bytes) -> int:
         end = at
 
 
-# Rows of a text file, some after the others, each read as if all had been read at once.
-
+# Rows of a text file, read piece by piece as if all had been read at once.
 
 BYTES_A_ROW = 32
 FIRST_ROWS = 1 << 16
@@ -113,7 +109,7 @@ class TextReadMode:
 
 
 class WrongReadMode(Exception):
-    """The file must be read anew in another manner."""
+    """The file must be read again in another manner."""
 
     def __init__(self, manner: TextReadMode) -> None:
         self.manner = manner
@@ -122,9 +118,9 @@ class WrongReadMode(Exception):
 def iterate_rows(
     text: TextSource, wanted: tuple[str, ...], lost: Report, size: int, manner: TextReadMode
 ) -> Iterator[tuple[pl.DataFrame, TextTable, int]]:
-    """Yield the rows that have all their fields, with their numbers; `lost` is told of the others.
+    """Yield the rows that have all their fields, with the table and the number of bytes read so far.
 
-    Beside them stands how many bytes have been read.
+    The other rows are reported to `lost`.
     """
     table: TextTable | None = None
     before, done, is_blank = 0, 0, True

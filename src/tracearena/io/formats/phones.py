@@ -125,7 +125,8 @@ def read_google_timeline(path: str | PathLike[str], report: Report, user: str) -
 
 def _iterate_segment_points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Give time and position of the points of a segment."""
-    start, end = segment.get("startTime"), segment.get("endTime")
+    start: Any = segment.get("startTime")
+    end = segment.get("endTime")
     if TWICE in segment:
         yield None, None
         return
@@ -133,8 +134,8 @@ def _iterate_segment_points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]
     if isinstance(path, list):
         for point in path:
             known = point if isinstance(point, dict) else {}
-            minutes: Any = known.get("durationMinutesOffsetFromStartTime")
-            time: Any = known.get("time")
+            minutes = known.get("durationMinutesOffsetFromStartTime")
+            time = known.get("time")
             if minutes is not None:
                 try:
                     time = (datetime.fromisoformat(start) + timedelta(minutes=float(minutes))).isoformat()

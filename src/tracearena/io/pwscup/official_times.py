@@ -187,8 +187,8 @@ def write_times_beside(path: str | PathLike[str], traces: EventTable) -> Iterato
             if other.name != target.name and other.is_file() and _uses_contest_clock(other):
                 raise FileError.whole(
                     target.with_name(NAME),
-                    f"would give {target.name} {_describe_clock(clock)}, and {other.name} beside it too, which "
-                    "is read by the contest's clock; write to another folder",
+                    f"would give {target.name} {_describe_clock(clock)}, and {other.name} beside it too, "
+                    "which is read by the contest's clock; write to another folder",
                     "other-clock",
                 )
     old = (0, 0) if known is None else (known.reference_days, known.original_days)
