@@ -40,7 +40,7 @@ class Layout:
         The column of each role: ``user``, ``time``, ``date``, ``lat``, ``lng``, ``place``,
         ``category``, ``offset`` (minutes from UTC to local time) or ``trajectory``. Where there is
         no header, their numbers from 1. Roles that are not named are known by the names of
-        `intake.columns`. A date and a time of day in two columns are joined.
+        `fields.columns`. A date and a time of day in two columns are joined.
     header
         Whether the first line has the names of the columns.
     delimiter
@@ -143,18 +143,17 @@ class Layout:
 
     def roles(self, names: Sequence[str], wanted: Sequence[str] = EVENTS) -> dict[str, str]:
         """Return which of the columns has which role: as said, and else by its name."""
-        chosen = {
-            role: column for role in wanted if (column := self._find_chosen_column(names, role)) is not None
-        }
+        chosen: dict[str, str] = {}
+        for role in wanted:
+            column = find_column(names, self.columns[role]) if role in self.columns else None
+            if role == "user" and self.one_user is not None:
+                column = ONE_USER
+            if column is not None:
+                chosen[role] = column
         found = find_roles(names, wanted, chosen)
         if "time" in chosen and "date" not in chosen:
             found.pop("date", None)
         return found
-
-    def _find_chosen_column(self, names: Sequence[str], role: str) -> str | None:
-        if role == "user" and self.one_user is not None:
-            return ONE_USER
-        return None if role not in self.columns else find_column(names, self.columns[role])
 
     def require_roles(self, wanted: Sequence[str], path: str | PathLike[str]) -> None:
         """Refuse columns that are named for a role that events, or GPS points, have no use for."""
@@ -380,7 +379,10 @@ class Extent:
 
     def clock(self, choices: Choices, *, are_numbered: bool) -> Clock:
         """Return the clock of all events: as it was chosen, or by their times."""
-        interval = choices.interval_s or (HOUR_S if are_numbered else self._interval)
+        # An hour; less where the times lie on a whole part of it that is no accident of exact times.
+        common = math.gcd(self.step, HOUR_S)
+        regular = common if common >= _SHORTEST_REGULAR_S and not are_numbered else HOUR_S
+        interval = choices.interval_s or regular
         return Clock(
             instants_per_day=DAY_S // interval,
             interval_s=interval,
@@ -388,12 +390,6 @@ class Extent:
             first_day=None if are_numbered else EPOCH + datetime.timedelta(days=self.first // DAY_S),
             timezone=self.zone,
         )
-
-    @property
-    def _interval(self) -> int:
-        """An hour; less where the times lie on a whole part of it that is no accident of exact times."""
-        common = math.gcd(self.step, HOUR_S)
-        return common if common >= _SHORTEST_REGULAR_S else HOUR_S
 
     def origin(self, clock: Clock) -> int:
         """Return what is instant 0: the second in which the first day begins, or a number of at most 1."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, ParameterError
 from tracearena.files.io import replacing
@@ -67,7 +66,12 @@ def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAME
     ).with_user_ids(user_ids)
     if known is not None:
         traces = traces.with_trajectory_ids(known[traces.trajectory_ids])
-    _report_order(user, at, number, report)
+    # Times may fall from one user to the next, not within the consecutive rows of a user.
+    falls = np.flatnonzero((np.diff(at) < 0) & (user[1:] == user[:-1])) + 1
+    if len(falls):
+        pair = np.array([falls[0] - 1, falls[0]])
+        report_unsorted_times(report.path, at[pair], number[pair], report, report.header_lines)
+        report.notice("unsorted", len(falls) - 1)
     report_odd_users(report.path, traces, report)
     return traces
 
@@ -86,13 +90,8 @@ def convert_to_utc(rows: Rows, report: Report) -> pl.Series:
         report.notice_fault(fault, report.unzoned)
     if zone in (None, "UTC"):
         return at
-    placed = _convert_zone_to_utc(at if bare.all() else at.set(~bare, None), zone, rows.names["time"], report)
-    return placed.fill_null(at)
-
-
-def _convert_zone_to_utc(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Series:
-    """Return milliseconds of UTC of those on a zone's clocks, and report what these skip or repeat."""
-    second = bare // 1000
+    local = at if bare.all() else at.set(~bare, None)
+    second = local // 1000
     skipped, repeated = time.count_unclear_times(second, zone)
     for count, fate, code in (
         (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
@@ -100,25 +99,11 @@ def _convert_zone_to_utc(bare: pl.Series, zone: str, column: str, report: Report
     ):
         if count:
             problem = f"some times are in an hour that the clocks of {zone} {fate}"
-            report.notice_fault(Fault(None, column, None, problem, code), count)
-    return time.zone_to_utc(second, zone) * 1000 + bare % 1000
-
-
-def _report_order(
-    users: NDArray[Any], moments: NDArray[np.int64], rows: NDArray[np.int64], report: Report
-) -> None:
-    """Report falling times within the consecutive rows of a user."""
-    same_user = np.concatenate([[False], users[1:] == users[:-1]])
-    falling = np.concatenate([[False], np.diff(moments) < 0]) & same_user
-    if falling.any():
-        at = np.flatnonzero(falling)
-        pair = np.array([at[0] - 1, at[0]])
-        report_unsorted_times(report.path, moments[pair], rows[pair], report, report.header_lines)
-        report.notice("unsorted", len(at) - 1)
+            report.notice_fault(Fault(None, rows.names["time"], None, problem, code), count)
+    return (time.zone_to_utc(second, zone) * 1000 + local % 1000).fill_null(at)
 
 
 # GPS points as events: at the cells of a grid, at the instants of a clock.
-
 
 _HOUR_S = 3600
 METHODS = ("last", "nearest", "interpolate")
@@ -197,7 +182,7 @@ def read(
 ) -> Reading[GpsTraces]:
     """Read a CSV file (comma, semicolon or tab; packed or not), a Parquet file, or a folder of them.
 
-    Columns are known by the names in `intake.columns`, whatever their case and order; others are ignored.
+    Columns are known by the names in `fields.columns`, whatever their case and order; others are ignored.
 
     Parameters
     ----------

@@ -82,10 +82,10 @@ def read(
     columns, header, delimiter, decimal, time_format, one_user
         How a table is laid out, where its header does not say it: which column has which role
         (``{"user": "MMSI", "time": "BaseDateTime"}`` or ``"user=MMSI,time=BaseDateTime"``), whether
-        there is a header, and so on (`intake.layout.Layout`). `one_user` names the one person of
+        there is a header, and so on (`options.Layout`). `one_user` names the one person of
         a table, of GPX files and of others that name nobody.
     sample
-        Read some people alone, drawn at random, for a first look at a large file (`intake.sampling`). Of
+        Read some people alone, drawn at random, for a first look at a large file (`suggestions.Sample`). Of
         tables in CSV and Parquet no other rows are kept in memory. The report says how many people of
         how many were read.
     **options

@@ -338,7 +338,8 @@ def read(
     data = b"" if is_parquet(path) else read_utf8_bytes(path)
     header, rest = split_header(data)
     if header == "user_id,time_id,reg_id":
-        return _read_prepared_file(path, tokyo_regions() if places is None else places)
+        traces = pwscup.read_traces(path, tokyo_regions() if places is None else places, CLOCK)
+        return Reading(traces, Report(str(path), "peopleflow", traces.n_events))
     report = Report(str(path), "peopleflow")
     if header == ",".join(_RAW):
         checkins = _parse_raw_points(path, rest, report)
@@ -423,10 +424,18 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
         ],
     )
     report.refuse_if_nothing_is_left(frame.height)
-    kept = _keep_whole_days(frame.sort("user", "utc", maintain_order=True), report)
+    frame = frame.sort("user", "utc", maintain_order=True)
+    length = CLEANED_CLOCK.instants_per_day
+    rank = pl.int_range(pl.len()).over("user")
+    first = frame.with_columns(rank=rank).filter(pl.col("rank") < length)
+    good = (pl.len() == length) & (pl.col("step") == pl.col("rank")).all()
+    kept = first.filter(good.over("user"))
+    report.notice("users without a whole day", frame["user"].n_unique() - kept["user"].n_unique())
+    if kept.height < frame.height:
+        report.drop("of users without a whole day, or after it", frame.height - kept.height)
     report.refuse_if_nothing_is_left(kept.height)
     users = kept["user"].unique(maintain_order=True)
-    dense = kept["place"].to_numpy().reshape(len(users), CLEANED_CLOCK.instants_per_day)
+    dense = kept["place"].to_numpy().reshape(len(users), length)
     places = Places.of_grid(grid, first_id=0, km_per_degree=CONTEST_KM_PER_DEGREE)
     return Traces.from_dense(dense, places, CLEANED_CLOCK, user_ids=np.asarray(users.to_list()))
 
@@ -439,24 +448,6 @@ def write(traces: Traces, path: str | PathLike[str]) -> None:
             f"reach instant {int(traces.instants.max()) + 1}; format pwscup holds them with their times"
         )
     pwscup.write_traces(traces, path, with_times=False)
-
-
-def _keep_whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
-    length = CLEANED_CLOCK.instants_per_day
-    rank = pl.int_range(pl.len()).over("user")
-    first = frame.with_columns(rank=rank).filter(pl.col("rank") < length)
-    good = (pl.len() == length) & (pl.col("step") == pl.col("rank")).all()
-    kept = first.filter(good.over("user"))
-    report.notice("users without a whole day", frame["user"].n_unique() - kept["user"].n_unique())
-    if kept.height < frame.height:
-        reason = "of users without a whole day, or after it"
-        report.drop(reason, frame.height - kept.height)
-    return kept
-
-
-def _read_prepared_file(path: str | PathLike[str], places: Places) -> Reading[Traces]:
-    traces = pwscup.read_traces(path, places, CLOCK)
-    return Reading(traces, Report(str(path), "peopleflow", traces.n_events))
 
 
 def _parse_raw_points(path: str | PathLike[str], rows: bytes, report: Report) -> CheckIns:

@@ -1,6 +1,6 @@
 """GeoPackage and GeoParquet: tables with a column of points, through the extra ``[geo]``.
 
-The other columns have the names that tables have (`intake.columns`). Points of another coordinate system
+The other columns have the names that tables have (`fields.columns`). Points of another coordinate system
 than WGS84 are changed to it, and the report says so.
 """
 
@@ -35,11 +35,10 @@ from tracearena.io.fields.coordinates import convert_to_degrees
 from tracearena.io.formats import json_files, phones, trips
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.report import SHOWN_EXAMPLES, Report
-from tracearena.io.tables import ROW, check_column_type, read_parquet_schema, strip_endings
+from tracearena.io.tables import BYTES_A_VALUE, ROW, check_column_type, read_parquet_schema, strip_endings
 from tracearena.traces import GpsTraces, Traces
 
 _LAYER = "traces"
-_BYTES_A_VALUE = 8
 
 
 def rows_of_geopackage(path: str | PathLike[str], report: Report) -> pl.DataFrame:
@@ -109,11 +108,13 @@ def _count_unpacked_bytes(
             lengths.append(values.cat.len_bytes())
     sums = [length.cast(pl.Int64).sum().alias(str(at)) for at, length in enumerate(lengths)]
     rows, *texts = pl.scan_parquet(Path(path), glob=False).select(pl.len(), *sums).collect().row(0)
-    return int(rows * len(columns) * _BYTES_A_VALUE + sum(texts))
+    return int(rows * len(columns) * BYTES_A_VALUE + sum(texts))
 
 
 def rows_of_geo_frame(frame: Any, report: Report) -> pl.DataFrame:
     """Return the rows of a GeoDataFrame of points, with latitude and longitude on WGS84."""
+    import pandas
+
     report.header_lines = None
     geometry = frame.geometry
     kinds = pl.Series([str(kind) for kind in geometry.geom_type.to_list()])
@@ -128,22 +129,15 @@ def rows_of_geo_frame(frame: Any, report: Report) -> pl.DataFrame:
     latitude, longitude = convert_to_degrees(
         kept.geometry.x.to_numpy(), kept.geometry.y.to_numpy(), frame.crs, report
     )
-    others = convert_frame(_drop_positions(kept))
+    positions = (*NAMES["lat"], *NAMES["lon"])
+    columns = [
+        name
+        for name in kept.columns
+        if simplify_name(str(name)) not in positions and str(kept[name].dtype) != "geometry"
+    ]
+    others = convert_frame(pandas.DataFrame({name: kept[name] for name in columns}))
     numbers = pl.Series(ROW, good.arg_true().cast(pl.Int64) + 1)
     return others.with_columns(numbers, pl.Series("lat", latitude), pl.Series("lon", longitude))
-
-
-def _drop_positions(frame: Any) -> Any:
-    """Return the columns of a GeoDataFrame as pandas has them, but none that could be a position."""
-    import pandas
-
-    positions = (*NAMES["lat"], *NAMES["lon"])
-    kept = [
-        name
-        for name in frame.columns
-        if simplify_name(str(name)) not in positions and str(frame[name].dtype) != "geometry"
-    ]
-    return pandas.DataFrame({name: frame[name] for name in kept})
 
 
 @dataclass(frozen=True)

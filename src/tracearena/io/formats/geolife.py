@@ -1,4 +1,4 @@
-"""Reading GeoLife: many small text files, from a folder, a tar or a zip archive."""
+"""GeoLife: many small PLT files, read from a folder, a tar or a zip archive, and written to a folder."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
     if place.is_dir():
         recordings, report, users = _read_plt_folder(place, strict)
     else:
-        recordings, report = _read_plt_archive(place, strict)
-        users = set()
+        report = _build_report(place, strict)
+        recordings, users = parse_recordings(_iterate_members(place), report), set()
     traces = join_plt_recordings(recordings, users)
     nothing = "holds no PLT file with points (Data/NNN/Trajectory/*.plt)"
     report.refuse_if_nothing_is_left(len(traces), nothing, "no-points")
@@ -76,7 +76,16 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
 
 
 def _read_plt_folder(root: Path, strict: bool) -> tuple[list[Recording], Report, set[str]]:
-    names, users = _list_plt_files(root)
+    """Return the recordings below a folder, in order, and the users who have a folder, empty or not."""
+    names: list[str] = []
+    users: set[str] = set()
+    for folder, folders, files in os.walk(root):
+        place = Path(folder)
+        if "Trajectory" in folders:
+            users.add(place.name)
+        below = "".join(f"{part}/" for part in place.relative_to(root).parts)
+        names.extend(below + file for file in files if file.endswith(".plt"))
+    names.sort(key=lambda name: name.split("/"))
 
     def work(block: int, first: int, stop: int) -> tuple[list[Recording], Report]:
         found = _build_report(root, strict)
@@ -89,24 +98,6 @@ def _read_plt_folder(root: Path, strict: bool) -> tuple[list[Recording], Report,
     for _, found in results:
         report.add(found)
     return [recording for recordings, _ in results for recording in recordings], report, users
-
-
-def _list_plt_files(root: Path) -> tuple[list[str], set[str]]:
-    """Return the PLT files below a folder, in order, and the users who have a folder, empty or not."""
-    names: list[str] = []
-    users: set[str] = set()
-    for folder, folders, files in os.walk(root):
-        place = Path(folder)
-        if "Trajectory" in folders:
-            users.add(place.name)
-        below = "".join(f"{part}/" for part in place.relative_to(root).parts)
-        names.extend(below + file for file in files if file.endswith(".plt"))
-    return sorted(names, key=lambda name: name.split("/")), users
-
-
-def _read_plt_archive(place: Path, strict: bool) -> tuple[list[Recording], Report]:
-    report = _build_report(place, strict)
-    return parse_recordings(_iterate_members(place), report), report
 
 
 def _build_report(place: Path, strict: bool) -> Report:
@@ -130,8 +121,7 @@ def _iterate_members(place: Path) -> Iterator[tuple[str, bytes]]:
             yield member.name, member.read(place, MAX_FILE_BYTES)
 
 
-# What PLT files say: their rows to columns, and a word about every row that cannot be used.
-
+# The rows of PLT files as columns, and a fault for every row that cannot be used.
 
 HEADER_LINES = 6
 _BYTES_AT_A_TIME = 4 * 2**20
@@ -249,25 +239,19 @@ def _reparse_bad_rows(
         kind = int(state[row])
         if kind == kernels.SLOW:
             try:
-                latitude[row], longitude[row] = float(fields[0]), float(fields[1])
-                state[row] = kernels.GOOD
+                kind = kernels.LATITUDE
+                north = float(fields[0])
+                kind = kernels.LONGITUDE
+                latitude[row], longitude[row], state[row] = north, float(fields[1]), kernels.GOOD
                 continue
             except ValueError:
-                kind = kernels.LATITUDE if not _is_plt_number(fields[0]) else kernels.LONGITUDE
+                pass  # `kind` says which of the two is no number
         if kind == kernels.BLANK:
             continue
         column, problem, code = wrong[kind]
         value = line if column is None else fields[column]
         name = None if column is None else names[column]
         report.drop_fault(Fault(row + 1, name, value, problem, code, skip), path=path)
-
-
-def _is_plt_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @lru_cache(64)
@@ -279,7 +263,7 @@ def _find_user(folder: str) -> str:
     return parts[-1] if parts else ""
 
 
-# Recordings, one a PLT file, joined to traces.
+# Recordings, one per PLT file, joined to traces.
 
 
 @dataclass(frozen=True)
@@ -306,12 +290,19 @@ def join_plt_recordings(recordings: list[Recording], users: set[str]) -> GpsTrac
         kept += sorted(own, key=lambda r: (int(r.time_ms[0]), r.name))
         counts.append(sum(len(r.time_ms) for r in own))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    number = np.arange(len(kept), dtype=np.int32)
-    trajectory = np.repeat(number, [len(r.time_ms) for r in kept])
+    lengths = [len(r.time_ms) for r in kept]
+    trajectory = np.repeat(np.arange(len(kept), dtype=np.int32), lengths)
     time_ms = _concatenate([r.time_ms for r in kept], np.int64)
     latitude = _concatenate([r.latitude for r in kept], np.float64)
     longitude = _concatenate([r.longitude for r in kept], np.float64)
-    _sort_users(offsets, time_ms, (latitude, longitude, trajectory))
+    # The points of those users are sorted whose recordings overlap, or are not sorted themselves.
+    falls = np.flatnonzero(time_ms[1:] < time_ms[:-1]) + 1
+    within = falls[~np.isin(falls, offsets)]
+    for number in np.unique(np.searchsorted(offsets, within, "right") - 1):
+        rows = slice(offsets[number], offsets[number + 1])
+        order = np.argsort(time_ms[rows], kind="stable")
+        for column in (time_ms, latitude, longitude, trajectory):
+            column[rows] = column[rows][order]
     return GpsTraces.of_checked(
         user_ids=np.array(names, np.str_),
         offsets=offsets,
@@ -327,21 +318,7 @@ def _concatenate(parts: list[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
     return np.concatenate([np.empty(0, kind), *parts])
 
 
-def _sort_users(
-    offsets: NDArray[np.int64], time_ms: NDArray[np.int64], others: tuple[NDArray[Any], ...]
-) -> None:
-    """Sort the points of those users by time whose recordings overlap, or are not sorted themselves."""
-    falls = np.flatnonzero(time_ms[1:] < time_ms[:-1]) + 1
-    within = falls[~np.isin(falls, offsets)]
-    for user in np.unique(np.searchsorted(offsets, within, "right") - 1):
-        own = slice(offsets[user], offsets[user + 1])
-        order = np.argsort(time_ms[own], kind="stable")
-        for column in (time_ms, *others):
-            column[own] = column[own][order]
-
-
-# Writing GeoLife: a folder of PLT files that appears whole or not at all.
-
+# Writing a folder of PLT files, which appears as a whole or not at all.
 
 _HEADER = (
     b"Geolife trajectory\r\nWGS 84\r\nAltitude is in Feet\r\nReserved 3\r\n"
@@ -362,7 +339,14 @@ def write(
     Coordinates have seven decimals (1 cm), times whole seconds, the altitude is -777 (unknown):
     the format has no more. A trajectory's file is named by its first point's time.
     """
-    folders = [_format_folder_name(user) for user in traces.user_ids.tolist()]
+    from tracearena.io.formats._geolife_kernels import format_rows
+
+    folders = []
+    for user in traces.user_ids.tolist():
+        folders.append(f"{user:03d}" if isinstance(user, int) else user)
+        if not _SAFE.fullmatch(folders[-1]):
+            allowed = "letters, digits, '.', '_' and '-' can"
+            raise DataError(f"user id {user!r} cannot be a folder's name; {allowed}")
     if len(set(folders)) != len(folders):
         raise DataError("two user ids give the same folder name")
     with replacing_folder(path) as root:
@@ -372,18 +356,16 @@ def write(
 
         def work(block: int, first: int, stop: int) -> None:
             for trajectory in range(first, stop):
-                (root / targets[trajectory]).write_bytes(_format_recording(traces, trajectory))
+                begin, end = traces.trajectory_offsets[trajectory : trajectory + 2]
+                points = traces.trajectory_order[begin:end]
+                out = np.empty(_BYTES_PER_ROW * len(points), np.uint8)
+                columns = traces.latitude[points], traces.longitude[points], traces.time_ms[points]
+                size = format_rows(*columns, out)
+                (root / targets[trajectory]).write_bytes(_HEADER + out[:size].tobytes())
 
         # Computed before the threads start, because a cached value is not.
         _ = traces.trajectory_order, traces.trajectory_offsets
         run_blocks(work, block_ranges(traces.n_trajectories, _FILES_PER_READ_BLOCK), report=True)
-
-
-def _format_folder_name(user: int | str) -> str:
-    name = f"{user:03d}" if isinstance(user, int) else user
-    if not _SAFE.fullmatch(name):
-        raise DataError(f"user id {user!r} cannot be a folder's name; letters, digits, '.', '_' and '-' can")
-    return name
 
 
 def _name_files(traces: GpsTraces, folders: list[str]) -> list[Path]:
@@ -401,13 +383,3 @@ def _name_files(traces: GpsTraces, folders: list[str]) -> list[Path]:
         used.add(place)
         targets.append(place)
     return targets
-
-
-def _format_recording(traces: GpsTraces, trajectory: int) -> bytes:
-    from tracearena.io.formats._geolife_kernels import format_rows
-
-    first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
-    points = traces.trajectory_order[first:stop]
-    out = np.empty(_BYTES_PER_ROW * len(points), np.uint8)
-    size = format_rows(traces.latitude[points], traces.longitude[points], traces.time_ms[points], out)
-    return _HEADER + out[:size].tobytes()

@@ -1,7 +1,7 @@
 """GeoJSON: points with properties, and lines with a time for each of their positions.
 
 - A feature with a *point* is a row; its properties are the columns, under the names that tables have
-  (`intake.columns`): a user, a time, perhaps a place or a trajectory.
+  (`fields.columns`): a user, a time, perhaps a place or a trajectory.
 - A feature with a *line* (or several, or several points) is a trajectory. The times of its positions are
   a list in its properties: ``coordTimes``, ``times``, ``timestamps``, ``datetimes``, or the same under
   ``coordinateProperties``; as many as there are positions. Its user is in the properties, or else all
@@ -92,7 +92,13 @@ class _FeatureRows:
         geometry = feature.get("geometry")
         if isinstance(moving, dict):
             self._system = self._system or moving.get("crs", feature.get("crs"))
-            self._lines(number, list(_iterate_sequences(moving)), properties)
+            # A moving point may consist of several.
+            parts = moving.get("sequences", moving.get("prisms", [moving]))
+            tracks = [
+                (part.get("coordinates"), part.get("datetimes")) if isinstance(part, dict) else (None, None)
+                for part in (parts if isinstance(parts, list) else [None])
+            ]
+            self._lines(number, tracks, properties)
         elif not isinstance(geometry, dict) or TWICE in geometry:
             self._drop(number, "geometry", geometry, "must be a point, or a line with times")
         elif geometry.get("type") == "Point":
@@ -141,9 +147,15 @@ class _FeatureRows:
         """Return the rows with latitude and longitude."""
         self._report.refuse_if_nothing_is_left(len(self._rows), "holds no features", "no-points")
         frame = self._rows.frame()
-        named = _parse_system_name(self._report.path, system or self._system)
+        crs = system or self._system
         x, y = frame[X].alias("lon"), frame[Y].alias("lat")
-        if named is not None:
+        if crs is not None:
+            known = crs.get("properties") if isinstance(crs, dict) else None
+            named = known.get("name") if isinstance(known, dict) else crs
+            if not isinstance(named, str):
+                problem = 'must name a coordinate system, such as {"properties": {"name": "EPSG:3857"}}'
+                fault = Fault(None, "crs", json.dumps(crs)[:200], problem, "coordinate-system", None)
+                raise FileError(self._report.path, [fault])
             east, north = (given.cast(pl.Float64, strict=False) for given in (x, y))
             latitude, longitude = convert_to_degrees(east.to_numpy(), north.to_numpy(), named, self._report)
             x, y = pl.Series("lon", longitude), pl.Series("lat", latitude)
@@ -153,14 +165,6 @@ class _FeatureRows:
             self._report.notice_fault(Fault(None, "user", None, problem, "one-user", None))
             frame = frame.with_columns(pl.lit(user).alias("user"))
         return frame
-
-
-def _iterate_sequences(moving: dict[str, Any]) -> Iterator[_Track]:
-    """Give coordinates and times of a moving point, which may consist of several."""
-    parts = moving.get("sequences", moving.get("prisms", [moving]))
-    for part in parts if isinstance(parts, list) else [None]:
-        known = part if isinstance(part, dict) else {}
-        yield known.get("coordinates"), known.get("datetimes")
 
 
 def _iterate_tracks(
@@ -199,18 +203,6 @@ def _find_line_times(feature: dict[str, Any], properties: dict[str, Any]) -> Any
     return None
 
 
-def _parse_system_name(path: str, crs: Any) -> str | None:
-    """Return the coordinate system of a ``crs`` member, None if there is none."""
-    if crs is None:
-        return None
-    known = crs.get("properties") if isinstance(crs, dict) else None
-    name = known.get("name") if isinstance(known, dict) else crs
-    if isinstance(name, str):
-        return name
-    problem = 'must name a coordinate system, such as {"properties": {"name": "EPSG:3857"}}'
-    raise FileError(path, [Fault(None, "crs", json.dumps(crs)[:200], problem, "coordinate-system", None)])
-
-
 def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     """Write a collection of points, one feature a line, with the columns of a table as properties."""
     frame = traces.to_frame()
@@ -239,9 +231,7 @@ def _format_times(frame: pl.DataFrame) -> list[pl.Series]:
     return made
 
 
-# JSON objects as rows, one a line or in one array, with the column names of a table
-# (`intake.columns`).
-
+# JSON objects as rows, one per line or in one array, with the column names of a table.
 
 _RECORD = "\x1e"  # begins each text of a GeoJSON text sequence (RFC 8142)
 
@@ -296,7 +286,6 @@ def _check_json_object(
 
 # JSON in pieces, within limits: the elements of the outer arrays one at a time.
 
-
 MAX_BYTES = 2 * 2**30
 """Bytes of a JSON file, unpacked."""
 
@@ -332,18 +321,13 @@ class Piece(NamedTuple):
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        made[TWICE] = _find_repeated_key(key for key, _ in pairs)
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                made[TWICE] = key
+                break
+            seen.add(key)
     return made
-
-
-def _find_repeated_key(keys: Iterable[str]) -> str | None:
-    """Return the first key that was there before."""
-    seen: set[str] = set()
-    for key in keys:
-        if key in seen:
-            return key
-        seen.add(key)
-    return None
 
 
 _decode = JSONDecoder(object_pairs_hook=_build_object, parse_constant=str).raw_decode
@@ -511,8 +495,6 @@ def build_json_column(name: str, values: list[Any]) -> pl.Series:
 def _format_json_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    import json
-
     try:
         return json.dumps(value)[:200]
     except (ValueError, RecursionError):
@@ -520,7 +502,6 @@ def _format_json_text(value: Any) -> str | None:
 
 
 # Rows of which each names its columns itself, as the objects of JSON lines and GeoJSON do.
-
 
 MOST_NAMES = 128
 """Names of columns in all; each costs a cell in every row, whichever row has it."""
@@ -550,21 +531,16 @@ class NamedRows:
         for name, value in row.items():
             known = self._columns.get(name)
             if known is None:
-                if not self._is_wanted(name):
+                if len(self._columns) >= _KEPT_NAMES and not find_roles([name], tuple(NAMES)):
                     continue
+                if len(self._columns) >= MOST_NAMES:
+                    problem = (
+                        f"has more than {MOST_NAMES} names of columns that could be of use; it is refused"
+                    )
+                    raise FileError.whole(self._path, problem, "too-wide")
                 known = self._columns[name] = ([], [])
             known[0].append(at)
             known[1].append(value)
-
-    def _is_wanted(self, name: str) -> bool:
-        if len(self._columns) < _KEPT_NAMES:
-            return True
-        if not find_roles([name], tuple(NAMES)):
-            return False
-        if len(self._columns) >= MOST_NAMES:
-            problem = f"has more than {MOST_NAMES} names of columns that could be of use; it is refused"
-            raise FileError.whole(self._path, problem, "too-wide")
-        return True
 
     def frame(self) -> pl.DataFrame:
         """Return all rows, with nothing where a row has no such column."""

@@ -97,7 +97,6 @@ def _scale_record_degrees(frame: pl.DataFrame, name: str, limit: int, report: Re
 
 # Google's Timeline as the telephone exports it since 2024: what one person did, in segments.
 
-
 SEGMENTS, SIGNALS = "semanticSegments", "rawSignals"
 KINDS = ("timelinePath", "activity", "visit", "timelineMemory")
 _NUMBER = r"([+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)"
@@ -162,7 +161,6 @@ def _parse_position(position: Any) -> tuple[Any, Any]:
 
 # OwnTracks: what its recorder keeps (``.rec``), and its messages as JSON or JSON lines.
 
-
 _LINE = re.compile(r"(\d{4}-\d\d-\d\dT\S*)\t[^\t]*\t\s*(\{.*)")
 
 
@@ -201,22 +199,17 @@ def _iterate_messages(path: str | PathLike[str], report: Report) -> Iterator[tup
     if looks_like_rec(first):
         report.header_lines = 0
         yield from _parse_recorder_lines(text, report)
-    elif _is_message_line(first):
-        yield from json_files.iterate_json_objects(path, report)
-    else:
-        for _, index, value in iterate_json_pieces(path, text):
-            if index is None:
-                continue
-            if isinstance(value, dict):
-                yield index, value
-            else:
-                problem = "must be a message of OwnTracks"
-                report.drop_fault(Fault(index, None, str(value)[:200], problem, "bad-row", None))
-
-
-def _is_message_line(first: str) -> bool:
+        return
     kind, found = parse_json_start(first)
-    return kind == "object" and any(piece.key == "_type" for piece in found)
+    if kind == "object" and any(piece.key == "_type" for piece in found):
+        yield from json_files.iterate_json_objects(path, report)
+        return
+    for _, index, value in iterate_json_pieces(path, text):
+        if isinstance(value, dict) and index is not None:
+            yield index, value
+        elif index is not None:
+            problem = "must be a message of OwnTracks"
+            report.drop_fault(Fault(index, None, str(value)[:200], problem, "bad-row", None))
 
 
 def _parse_recorder_lines(text: str, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
