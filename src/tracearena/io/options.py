@@ -206,7 +206,6 @@ def find_column(names: Sequence[str], wanted: str) -> str | None:
 
 # How raw events become traces: which places, which instants, which local time.
 
-
 _MOST_CELLS = 2**24
 
 
@@ -333,7 +332,6 @@ def parse_grid_shape(text: str) -> tuple[int, int]:
 
 
 # From when to when events are, and the clock that goes with it.
-
 
 HOUR_S = 3600
 _SHORTEST_REGULAR_S = 300

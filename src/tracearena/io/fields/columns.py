@@ -238,7 +238,6 @@ def _suggest_cure(role: str, wanted: Sequence[str], header: bool) -> str:
 
 # Ids as files hold them: of users, places and trajectories.
 
-
 LONGEST_ID = 256
 """Letters of an id or a category: arrays of text are as wide as their longest entry."""
 

@@ -128,7 +128,6 @@ def _read_foursquare_venues(path: Path, report: Report) -> pl.DataFrame:
 
 # Check-ins of Gowalla and Brightkite as SNAP publishes them.
 
-
 GOWALLA_COLUMNS = ("user", "time", "lat", "lon", "venue")
 _GOWALLA_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -163,7 +162,6 @@ def write_gowalla(traces: Traces, path: str | PathLike[str]) -> None:
 
 
 # Foursquare check-ins of New York and Tokyo (TSMC 2014).
-
 
 TSMC_COLUMNS = ("user", "venue", "category_id", "category", "lat", "lon", "offset_min", "time")
 TSMC_TIME_FORMAT = "%a %b %d %H:%M:%S +0000 %Y"
@@ -263,7 +261,6 @@ def format_events_csv(traces: Traces, has_header: bool = True) -> str:
 # Events in a folder of Parquet files, with the users of one range each: what clusters read and
 # write.
 
-
 USERS_PER_FILE = 16_384
 """A multiple of every block of users, so that a worker can read the files of its own blocks."""
 
@@ -296,7 +293,6 @@ def write_partitions(
 
 
 # People flow: Tokyo's traces by region and number of instant, and the cleaning of raw traces.
-
 
 CLOCK = Clock(instants_per_day=35, interval_s=1200)
 """35 instants in order. The files say neither their hours nor their interval; 20 minutes is a guess."""

@@ -243,7 +243,6 @@ def _build_geo_frame(traces: GpsTraces | Traces, path: str | PathLike[str]) -> A
 
 # Formats that come down to rows of a table: what each is, and one way to its rows.
 
-
 _File = str | PathLike[str]
 
 _ONE_PERSON: Mapping[str, Callable[[_File, Report, str], pl.DataFrame]] = {

@@ -1,4 +1,4 @@
-"""Training and testing traces, and the files that number their users.
+"""Files of the PPMTF tools with traces, training, testing or synthetic, their users and their places.
 
 Two layouts are told apart by the column ``distance``. With it the file is people flow: one event
 every 20 minutes from 9:00 to 18:40, each its own slot. Without it the file holds check-ins at any
@@ -103,7 +103,14 @@ def read_traces(
     )
     table.close()
     if "distance" in table:
-        days = _count_user_days(users, time_of_day)
+        # The next day of a user begins where the time of day falls, in the order of the file.
+        order = np.argsort(users, kind="stable")
+        user = users[order]
+        falls = np.diff(time_of_day[order], prepend=0) < 0
+        falls[1:] &= user[1:] == user[:-1]
+        count = np.cumsum(falls)
+        days = np.empty(len(users), np.int64)
+        days[order] = count - count[np.searchsorted(user, user)]
     else:
         dates = _convert_midnights(moments - second)
         days = dates - dates.min(initial=np.iinfo(np.int64).max)
@@ -117,7 +124,7 @@ def read_traces(
 
 
 def check_span(path: str | PathLike[str], days: NDArray[np.int64], clock: Clock) -> None:
-    """Refuse events so many days apart that instants cannot number them."""
+    """Refuse events too many days apart for instants to number them."""
     last = int(days.max(initial=0))
     if (last + 1) * clock.instants_per_day >= 2**31:
         raise FileError.whole(
@@ -136,19 +143,6 @@ def _convert_midnights(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray((midnights - midnights[0] + DAY_S // 2) // DAY_S + first)
 
 
-def _count_user_days(users: NDArray[np.int64], time_of_day: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Days of each user: the next begins where the time of day falls, in the order of the file."""
-    order = np.argsort(users, kind="stable")
-    user, time = users[order], time_of_day[order]
-    falls = np.diff(time, prepend=0) < 0
-    falls[1:] &= user[1:] == user[:-1]
-    count = np.cumsum(falls)
-    first = np.searchsorted(user, user)
-    days = np.empty(len(users), np.int64)
-    days[order] = count - count[first]
-    return days
-
-
 def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     """Write ``traintraces_<city>.csv``; people flow if the clock is, else check-ins.
 
@@ -156,7 +150,13 @@ def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     """
     clock = traces.clock
     people_flow = is_people_flow(clock)
-    moments, second = _compute_moments(traces, people_flow)
+    second = clock.second_of_day(traces.instants)
+    if traces.timestamps is None:
+        first = 0 if clock.first_day is None else clock.first_day.toordinal() - _EPOCH
+        moments = (first + clock.day_of(traces.instants)) * DAY_S + second
+    else:
+        moments = traces.timestamps
+        second = second if people_flow else second + moments % clock.interval_s
     weekday = (_convert_midnights(moments - second) + _EPOCH - 1) % 7
     users = traces.user_ids if traces.user_ids.dtype.kind == "i" else np.arange(len(traces.user_ids))
     columns: dict[str, Any] = {
@@ -173,18 +173,6 @@ def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     write_table(path, columns)
 
 
-def _compute_moments(traces: Traces, people_flow: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return timestamp and second of the day of each event."""
-    clock = traces.clock
-    second = clock.second_of_day(traces.instants)
-    if traces.timestamps is None:
-        first = 0 if clock.first_day is None else clock.first_day.toordinal() - _EPOCH
-        return (first + clock.day_of(traces.instants)) * DAY_S + second, second
-    if people_flow:
-        return traces.timestamps, second
-    return traces.timestamps, second + traces.timestamps % clock.interval_s
-
-
 def read_user_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
     """Read ``tuserindex_<city>.csv`` or ``euserindex_<city>.csv``: ids and numbers of the users."""
     table = read_table(path, _USERS)
@@ -199,8 +187,7 @@ def write_user_index(user_ids: Any, path: str | PathLike[str], first: int = 0) -
     write_table(path, {"user_id": ids, "user_index": np.arange(first, first + len(ids))})
 
 
-# Synthetic traces: several one-day traces a user, numbered as days.
-
+# Synthetic traces: several one-day traces per user, numbered as days.
 
 _PLAIN = ("user", "trace_no", "time_slot", "time_instant", "poi_index", "category")
 _PPMTF = (*_PLAIN, "loglikeli")
@@ -326,7 +313,6 @@ def write_synthetic(
 
 # POI files: where the places are, and which of them the traces speak of.
 
-
 _REGIONS = ("poi_id", "y", "x", "category", "y_id", "x_id", "2D_id", "count")
 _POIS = ("poi_id", "y", "x", "category", "count")
 _INDEX = ("poi_id", "poi_index", "category", "counts")
@@ -355,7 +341,13 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
         beside = file.with_name(file.name.replace("POI_", "POIindex_", 1))
         index = beside if beside.is_file() else None
     if index is not None:
-        chosen = _find_indexed_rows(Path(index), ids)
+        indexed, _ = read_place_index(index)
+        row_of = {str(one): row for row, one in enumerate(ids.tolist())}
+        missing = [one for one in indexed.tolist() if one not in row_of]
+        if missing:
+            problem = f"names {len(missing)} places that the POI file does not have"
+            raise FileError.whole(index, problem, "unknown-place", missing[0])
+        chosen = np.array([row_of[one] for one in indexed.tolist()], np.int64)
         if not np.array_equal(chosen, np.arange(len(ids))):
             ids, categories, grid = ids[chosen], categories[chosen], None
             latitude, longitude = latitude[chosen], longitude[chosen]
@@ -399,18 +391,6 @@ def _recognise_grid(
     there = grid.centres()
     close = np.allclose(there, (latitude, longitude), rtol=0, atol=_SAME_DEGREES)
     return grid if close else None
-
-
-def _find_indexed_rows(path: Path, ids: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each place of the index file its row among `ids`."""
-    indexed, _ = read_place_index(path)
-    known = {str(one): row for row, one in enumerate(ids.tolist())}
-    missing = [one for one in indexed.tolist() if one not in known]
-    if missing:
-        raise FileError.whole(
-            path, f"names {len(missing)} places that the POI file does not have", "unknown-place", missing[0]
-        )
-    return np.array([known[one] for one in indexed.tolist()], np.int64)
 
 
 def read_place_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArray[np.str_]]:

@@ -219,7 +219,6 @@ def _build_key_columns(table: EventTable) -> list[NDArray[np.int32]]:
 
 # The regions (info_region.csv) and the distances between them.
 
-
 _TOLERANCE_DEGREES = 1e-6
 _BOUND_DECIMALS = 9
 
@@ -380,7 +379,8 @@ def read_inferred_table(
     (guesses,) = scan_sheet(sheet, expected_rows=len(pseudonyms)).ids
     if users is not None:
         known = np.asarray(users)
-        problem = f"there is no such user; it must be one of the {len(known):,} users {_format_range(known)}"
+        reach = f"from {known.min()} to {known.max()}" if len(known) else ""
+        problem = f"there is no such user; it must be one of the {len(known):,} users {reach}"
         _note_users(sheet, guesses, (guesses > 0) & ~np.isin(guesses, known), problem, "unknown-user")
     sheet.refuse_faulty()
     return IdTable(pseudonyms, guesses)
@@ -391,10 +391,6 @@ def write_inferred_table(table: IdTable, path: str | PathLike[str]) -> None:
     write_rows(path, INFERRED_TABLE, [convert_id_column(table.user_ids, "user ids")])
 
 
-def _format_range(known: NDArray[Any]) -> str:
-    return f"from {known.min()} to {known.max()}" if len(known) else ""
-
-
 def _note_users(
     sheet: Sheet, users: NDArray[np.int32], bad: NDArray[np.bool_], problem: str, code: str
 ) -> None:
@@ -403,7 +399,6 @@ def _note_users(
 
 
 # How the contest names its files.
-
 
 KINDS = ("reftraces", "orgtraces", "anotraces", "pubtraces", "ptable", "etable", "etraces")
 _ATTACKS = ("etable", "etraces")

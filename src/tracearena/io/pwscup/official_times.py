@@ -120,8 +120,7 @@ def explain_default_times() -> str:
     """Return what is said of a file that is read by the contest's clock for want of a table of times."""
     return (
         f"there is no {NAME} with it, so its times are read as {_describe_clock(PWS_CLOCK)}, the "
-        "contest's; --times "
-        "names others"
+        "contest's; --times names others"
     )
 
 
