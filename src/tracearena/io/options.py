@@ -219,9 +219,9 @@ class Choices:
         Rows and columns of a grid over `bounds`; its cells become the places.
     bounds
         A box, borders included; events outside are left out.
-        A grid without bounds covers nearly all of the data (`discretise.compute_robust_box`).
+        A grid without bounds covers nearly all of the data (`discretisation.compute_robust_box`).
     top
-        Keep the so many most visited places only ([ppmtf]: 1,000).
+        Keep this many of the most visited places only ([ppmtf]: 1,000).
     interval_s
         Seconds from one instant to the next; a day holds a whole number of them. By default an
         hour, or less if all times of the file lie on 5, 10, 15, 20 or 30 minutes.

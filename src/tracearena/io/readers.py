@@ -315,30 +315,26 @@ def _read_events(path: Path, format: str, request: Request) -> Reading[Traces]:
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return checkins.read_foursquare(path, choices=choices, pois=places)
     if format == released_table.FORMAT:
-        return _read_released_events(path, choices, read_known_places(places))
+        known = read_known_places(places)
+        released, report = released_table.read_released_table(path)
+        several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
+        if several or deleted:
+            problem = (
+                f"holds obfuscated or anonymized traces, {several:,} events with several places and "
+                f"{deleted:,} deleted ones; only releases whose events have one place each can be read as "
+                "traces (describe and score utility read the others)"
+            )
+            raise FileError.whole(path, problem, "no-single-places")
+        frame = released.to_frame()
+        lists = [name for name in ("places", "lat", "lng", "category") if name in frame.columns]
+        frame = frame.explode(lists).rename({"places": "place"})
+        interval_s = choices.interval_s or released.clock.interval_s
+        return checkins.build_table_events(frame, report, replace(choices, interval_s=interval_s), known)
     laid_out = {"layout": request.layout, "sample": request.sample} if format in LAYOUTS else {}
     reading: Reading[Traces] = _CHECK_INS[format](
         path, choices=choices, places=read_known_places(places), **laid_out
     )
     return reading
-
-
-def _read_released_events(path: Path, choices: Choices, places: Places | None) -> Reading[Traces]:
-    """Read what was released of events, which have one place each, as a table of events is read."""
-    released, report = released_table.read_released_table(path)
-    several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
-    if several or deleted:
-        problem = (
-            f"holds obfuscated or anonymized traces, {several:,} events with several places and {deleted:,} "
-            "deleted ones; only releases whose events have one place each can be read as traces (describe "
-            "and score utility read the others)"
-        )
-        raise FileError.whole(path, problem, "no-single-places")
-    frame = released.to_frame()
-    lists = [name for name in ("places", "lat", "lng", "category") if name in frame.columns]
-    frame = frame.explode(lists).rename({"places": "place"})
-    interval_s = choices.interval_s or released.clock.interval_s
-    return checkins.build_table_events(frame, report, replace(choices, interval_s=interval_s), places)
 
 
 def _read_prepared(

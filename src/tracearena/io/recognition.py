@@ -42,7 +42,6 @@ from tracearena.io.tables import (
 if TYPE_CHECKING:
     import polars as pl
 
-
 _START = 2**16
 _TABLES = ("table", "points", "partitions")
 _OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
@@ -50,32 +49,13 @@ _OWN_EVENTS = {"user_id", "place", "lat", "lng"}
 _OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
 _ENDINGS: Mapping[str, tuple[str, ...]] = {"geolife": (".plt",), "gpx": (".gpx", ".gpx.gz")}
 _IN_ONE_FILE = (("table",), ("points",))
-GPS_FORMATS = (
-    "geolife",
-    "gpx",
-    "points",
-    "google-records",
-    "google-timeline",
-    "owntracks",
-    "trips",
-    "porto",
-)
+GPS_FORMATS = ("geolife", "gpx", "points", "google-records", "google-timeline", "owntracks", "trips", "porto")
 """Names of the formats that hold GPS traces."""
 
 EITHER = ("geojson", "jsonl", "gpkg", "geoparquet")
 """Names of the formats that hold GPS traces or events, as a table does."""
 
-FORMATS = (
-    "pwscup",
-    "ppmtf",
-    "peopleflow",
-    "foursquare",
-    "tsmc",
-    "gowalla",
-    "table",
-    "partitions",
-    *EITHER,
-)
+FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions", *EITHER)
 """Names of the formats that hold traces of events."""
 
 READABLE = (*FORMATS, released_table.FORMAT, *GPS_FORMATS)
@@ -315,8 +295,15 @@ def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
         row = parse_json_line(first)
     except ValueError:
         row = None
-    if isinstance(row, dict) and (found := _guess_row_format(row, bool(rest.strip()), layout)):
-        return found
+    if isinstance(row, dict):
+        has_more = bool(rest.strip())
+        if isinstance(row.get("_type"), str):
+            return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
+        if row.get("type") in json_files.TYPES[1:] and has_more:
+            of_points = _has_point_columns(_list_properties(row), layout)
+            return FormatGuess(("jsonl",), "GeoJSON, one feature a line", of_points=of_points)
+        if has_more:
+            return _build_row_guess(row, "JSON lines", layout)
     kind, pieces = parse_json_start(text)
     known = _guess_document_format(kind, pieces, layout)
     if known is not None:
@@ -325,19 +312,6 @@ def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
         return _build_row_guess(row, "JSON lines", layout)
     keys = ", ".join(str(piece.key) for piece in pieces[:40] if piece.number is None)[:80]
     return FormatGuess((), f"JSON of no kind known here; its keys: {keys or 'none'}")
-
-
-def _guess_row_format(row: Mapping[str, Any], more: bool, layout: Layout) -> FormatGuess | None:
-    """Look at the object of a first line."""
-    if isinstance(row.get("_type"), str):
-        return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
-    if row.get("type") in json_files.TYPES[1:] and more:
-        return FormatGuess(
-            ("jsonl",),
-            "GeoJSON, one feature a line",
-            of_points=_has_point_columns(_list_properties(row), layout),
-        )
-    return _build_row_guess(row, "JSON lines", layout) if more else None
 
 
 def _build_row_guess(row: Mapping[str, Any], words: str, layout: Layout) -> FormatGuess:

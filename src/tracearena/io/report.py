@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tracearena.io.suggestions import SampleSize
     from tracearena.traces import ObfuscatedTraces
 
-
 SHOWN_EXAMPLES = 3
 _SHOWN_CHARACTERS = 100
 AnyTraces = TypeVar("AnyTraces", bound="Traces | GpsTraces | ObfuscatedTraces", covariant=True)

@@ -147,8 +147,15 @@ def parse_rows(
     )
     parsed = {"user": convert_ids(raw["user"]), "_at": read.at, "_offset": read.offset_s}
     if "lat" in raw.columns:
-        latitude, longitude = (_parse_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))
-        parsed |= {"_lat": latitude, "_lon": longitude}
+        for role in ("lat", "lon"):
+            column = raw[role]
+            if column.dtype != pl.String and layout.decimal != ".":
+                raise ParameterError(f"decimal: the column {column.name!r} holds numbers already, no text")
+            if column.dtype == pl.String:
+                column = column.str.strip_chars()
+                column = column.str.replace(",", ".", literal=True) if layout.decimal == "," else column
+            strict = column.dtype != pl.String
+            parsed[f"_{role}"] = column.cast(pl.Float64, strict=strict).fill_nan(None)
     rows = Rows(raw.with_columns(**parsed), called, read.are_instants, layout.time_format)
     if "lat" in raw.columns:
         found = _check_degrees(rows, report, layout)
@@ -185,17 +192,6 @@ def _describe_accepted_times(time_format: str | None) -> str:
     if time_format is not None:
         return f"time_format = {time_format!r} is how they must be written"
     return f"accepted are {times.ACCEPTED}"
-
-
-def _parse_degrees(column: pl.Series, decimal: str) -> pl.Series:
-    if column.dtype != pl.String:
-        if decimal != ".":
-            raise ParameterError(f"decimal: the column {column.name!r} holds numbers already, no text")
-        return column.cast(pl.Float64).fill_nan(None)
-    text = column.str.strip_chars()
-    if decimal == ",":
-        text = text.str.replace(",", ".", literal=True)
-    return text.cast(pl.Float64, strict=False).fill_nan(None)
 
 
 def _check_degrees(rows: Rows, report: Report, layout: Layout) -> CoordinateDoubts:

@@ -168,7 +168,15 @@ def _complete_layout(frame: pl.DataFrame, layout: Layout, name: str) -> Layout |
     chosen: dict[str, str] = {}
     left = [column for column in frame.columns if column not in known.values()]
     if not {"time", "date"} & set(known):
-        chosen |= _find_time_columns(frame.select(left))
+        # The first column of times; or of dates and, if there is one, of times of day.
+        others = [frame[name] for name in left]
+        clocks = [column.name for column in others if times.looks_like_time_of_day(column)]
+        for column in others:
+            if column.name in clocks:
+                continue
+            if _is_time_column(column) or _choose_date_style(column) is not None:
+                chosen = {"date": column.name, "time": clocks[0]} if clocks else {"time": column.name}
+                break
     moment = _find_moment_column(frame, known | chosen)
     if moment is None:
         return None
@@ -198,15 +206,6 @@ def _find_moment_column(frame: pl.DataFrame, found: Mapping[str, str]) -> pl.Ser
         return times.join_date_and_time(frame[found["date"]], frame[found["time"]])
     name = found.get("time", found.get("date"))
     return None if name is None else frame[name]
-
-
-def _find_time_columns(frame: pl.DataFrame) -> dict[str, str]:
-    """The first column of times; or of dates and, if there is one, of times of day."""
-    clocks = [column.name for column in frame if times.looks_like_time_of_day(column)]
-    for column in frame:
-        if column.name not in clocks and (_is_time_column(column) or _choose_date_style(column) is not None):
-            return {"date": column.name, "time": clocks[0]} if clocks else {"time": column.name}
-    return {}
 
 
 def _is_time_column(column: pl.Series) -> bool:

@@ -45,7 +45,6 @@ from tracearena.io.report import DropRule, Report
 if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
 
-
 ROW = "row in the file"
 """The name of the column with the numbers of the rows, where some were dropped already."""
 
@@ -350,12 +349,7 @@ class TextTable:
 
     @classmethod
     def read_header(
-        cls,
-        path: str | PathLike[str],
-        data: bytes,
-        report: Report,
-        wanted: Sequence[str],
-        layout: Layout,
+        cls, path: str | PathLike[str], data: bytes, report: Report, wanted: Sequence[str], layout: Layout
     ) -> tuple[Self, bytes]:
         """Read the header at the begin of `data`, if there is one; return what follows it too."""
         header, rest = split_header(data)
@@ -571,9 +565,10 @@ def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:
 # Which files of a folder are read, and whose each is: one rule for all formats.
 
 
-def list_visible_files(folder: Path) -> list[Path]:
+def list_visible_files(folder: Path, pattern: str = "*") -> list[Path]:
     """Return the files below a folder by name, without those that begin with ``.`` or ``_``."""
-    return [file for file in _list_all_files(folder) if not is_hidden(file.relative_to(folder).parts)]
+    files = _list_all_files(folder, pattern)
+    return [file for file in files if not is_hidden(file.relative_to(folder).parts)]
 
 
 def list_hidden_files(folder: Path) -> list[Path]:
@@ -582,8 +577,8 @@ def list_hidden_files(folder: Path) -> list[Path]:
     return [file for file in passed if not file.name.startswith("._") and "__MACOSX" not in file.parts]
 
 
-def _list_all_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+def _list_all_files(folder: Path, pattern: str = "*") -> list[Path]:
+    return sorted(path for path in folder.rglob(pattern) if path.is_file())
 
 
 def is_hidden(parts: Sequence[str]) -> bool:

@@ -20,7 +20,6 @@ from tracearena.traces.row_table import unique_inverse
 if TYPE_CHECKING:
     import polars as pl
 
-
 NAMES: Mapping[str, tuple[str, ...]] = {
     "user": (
         "userid", "uid", "user", "username", "personid", "person", "participantid", "participant",
@@ -208,32 +207,27 @@ def build_missing_faults(
     shown = ", ".join(columns[:_SHOWN_COLUMNS]) or "none"
     if header and any(_NUMBER.fullmatch(column.strip()) for column in columns):
         return [Fault(0, None, shown, _HEADLESS, "columns")]
-    return [
-        Fault(0, None, shown, _suggest_cure(role, wanted, header), "columns")
-        for role in _list_missing_roles(found)
-    ]
+    faults = []
+    for role in _list_missing_roles(found):
+        option, problem = find_option_name(role), f"no column for the {WORDS.get(role, role)}"
+        if header:
+            names = NAMES[role]
+            more = f" and {len(names) - _SHOWN_NAMES} more names" if len(names) > _SHOWN_NAMES else ""
+            problem += f"; it may be called {', '.join(names[:_SHOWN_NAMES])}{more}"
+            if role in ("lat", "lon") and "venue" in wanted:
+                problem += f", or a place stands in its stead ({', '.join(NAMES['venue'][:_SHOWN_NAMES])})"
+        example = "NAME" if header else "3"
+        cure = f"--columns {option}={example} (columns={{'{option}': '{example}'}}) says which it is"
+        if role == "user":
+            cure += ", --one-user NAME (one_user='NAME') that all rows are of one person"
+        faults.append(Fault(0, None, shown, f"{problem}; {cure}", "columns"))
+    return faults
 
 
 def _list_missing_roles(found: Mapping[str, str]) -> list[str]:
     needed = ["user"] if "user" not in found else []
     needed += ["time"] if not {"time", "date"} & set(found) else []
     return needed + [role for role in ("lat", "lon") if "venue" not in found and role not in found]
-
-
-def _suggest_cure(role: str, wanted: Sequence[str], header: bool) -> str:
-    option = find_option_name(role)
-    problem = f"no column for the {WORDS.get(role, role)}"
-    if header:
-        names = NAMES[role]
-        more = f" and {len(names) - _SHOWN_NAMES} more names" if len(names) > _SHOWN_NAMES else ""
-        problem += f"; it may be called {', '.join(names[:_SHOWN_NAMES])}{more}"
-        if role in ("lat", "lon") and "venue" in wanted:
-            problem += f", or a place stands in its stead ({', '.join(NAMES['venue'][:_SHOWN_NAMES])})"
-    example = "NAME" if header else "3"
-    cure = f"--columns {option}={example} (columns={{'{option}': '{example}'}}) says which it is"
-    if role == "user":
-        cure += ", --one-user NAME (one_user='NAME') that all rows are of one person"
-    return f"{problem}; {cure}"
 
 
 # Ids as files hold them: of users, places and trajectories.

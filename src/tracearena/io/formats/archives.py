@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from tracearena.io.suggestions import Proposal
 
-
 HIDDEN = Fault(
     None, None, None,
     "the file is passed over, since its name or its folder's begins with _ or .; rename that to have it read",

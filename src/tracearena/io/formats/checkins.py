@@ -40,7 +40,6 @@ from tracearena.traces.time import offset_minutes, utc_text
 if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
 
-
 FOURSQUARE_COLUMNS = ("user", "venue", "time", "offset_min")
 FOURSQUARE_POI_COLUMNS = ("venue", "lat", "lon", "category", "country")
 FOURSQUARE_POI_NAME = "raw_POIs.txt"
@@ -64,7 +63,17 @@ def read_foursquare(
     """
     chosen = choices or Choices()
     report = Report(str(path), "foursquare", header_lines=0)
-    venues = _read_foursquare_venues(find_foursquare_pois(path) if pois is None else Path(pois), report)
+    # Venues with good coordinates, once each; the faults of their file are counted with the others.
+    place = find_foursquare_pois(path) if pois is None else Path(pois)
+    own = Report(str(place), "foursquare", header_lines=0)
+    venues = read_headless(place, FOURSQUARE_POI_COLUMNS, FOURSQUARE_POI_COLUMNS[:3], own)
+    venues = venues.unique("venue", keep="first", maintain_order=True)
+    number = venues.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
+    good = number["lat"].is_between(-90, 90) & number["lon"].is_between(-180, 180)
+    good = good.fill_null(False)
+    report.notice("venues with bad coordinates", int((~good).sum()))
+    report.notice("lines of the file of venues that cannot be read", own.dropped_rows)
+    venues = venues.filter(good).select("venue", "lat", "lon", "category")
     raw = read_headless(path, FOURSQUARE_COLUMNS, FOURSQUARE_COLUMNS, report)
     raw = raw.join(venues, on="venue", how="left", maintain_order="left")
     rule = DropRule(reason="not in the file of venues", bad=pl.col("lat").is_null(), column="venue")
@@ -112,20 +121,6 @@ def find_foursquare_pois(path: str | PathLike[str]) -> Path:
     )
 
 
-def _read_foursquare_venues(path: Path, report: Report) -> pl.DataFrame:
-    """Venues with good coordinates, once each; the faults of this file are counted with the others."""
-    own = Report(str(path), "foursquare", header_lines=0)
-    raw = read_headless(path, FOURSQUARE_POI_COLUMNS, FOURSQUARE_POI_COLUMNS[:3], own).unique(
-        "venue", keep="first", maintain_order=True
-    )
-    number = raw.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
-    good = number["lat"].is_between(-90, 90) & number["lon"].is_between(-180, 180)
-    good = good.fill_null(False)
-    report.notice("venues with bad coordinates", int((~good).sum()))
-    report.notice("lines of the file of venues that cannot be read", own.dropped_rows)
-    return raw.filter(good).select("venue", "lat", "lon", "category")
-
-
 # Check-ins of Gowalla and Brightkite as SNAP publishes them.
 
 GOWALLA_COLUMNS = ("user", "time", "lat", "lon", "venue")
@@ -147,18 +142,14 @@ def read_gowalla(
 def write_gowalla(traces: Traces, path: str | PathLike[str]) -> None:
     """Write the events with the coordinates of their places, by user and time."""
     places = traces.places
-    write_tabs(
-        pl.DataFrame(
-            {
-                "user": traces.user_ids[traces.user_index],
-                "time": utc_text(traces, _GOWALLA_TIME_FORMAT),
-                "lat": places.latitude[traces.place_index],
-                "lon": places.longitude[traces.place_index],
-                "venue": places.ids[traces.place_index],
-            }
-        ),
-        path,
-    )
+    columns = {
+        "user": traces.user_ids[traces.user_index],
+        "time": utc_text(traces, _GOWALLA_TIME_FORMAT),
+        "lat": places.latitude[traces.place_index],
+        "lon": places.longitude[traces.place_index],
+        "venue": places.ids[traces.place_index],
+    }
+    write_tabs(pl.DataFrame(columns), path)
 
 
 # Foursquare check-ins of New York and Tokyo (TSMC 2014).
@@ -181,21 +172,17 @@ def write_tsmc(traces: Traces, path: str | PathLike[str]) -> None:
     """Write the events by user and time; the category stands in for the category id, which we lack."""
     places, at = traces.places, traces.place_index
     category = np.full(len(places), "") if places.categories is None else places.categories
-    write_tabs(
-        pl.DataFrame(
-            {
-                "user": traces.user_ids[traces.user_index],
-                "venue": places.ids[at],
-                "category_id": category[at],
-                "category": category[at],
-                "lat": places.latitude[at],
-                "lon": places.longitude[at],
-                "offset_min": offset_minutes(traces),
-                "time": utc_text(traces, TSMC_TIME_FORMAT),
-            }
-        ),
-        path,
-    )
+    columns = {
+        "user": traces.user_ids[traces.user_index],
+        "venue": places.ids[at],
+        "category_id": category[at],
+        "category": category[at],
+        "lat": places.latitude[at],
+        "lon": places.longitude[at],
+        "offset_min": offset_minutes(traces),
+        "time": utc_text(traces, TSMC_TIME_FORMAT),
+    }
+    write_tabs(pl.DataFrame(columns), path)
 
 
 # Events in a CSV or Parquet file, under the column names people use.
@@ -258,8 +245,7 @@ def format_events_csv(traces: Traces, has_header: bool = True) -> str:
     return made
 
 
-# Events in a folder of Parquet files, with the users of one range each: what clusters read and
-# write.
+# Events in a folder of Parquet files, with the users of one range each: what clusters read and write.
 
 USERS_PER_FILE = 16_384
 """A multiple of every block of users, so that a worker can read the files of its own blocks."""
@@ -301,22 +287,9 @@ CLEANED_CLOCK = Clock(instants_per_day=30, start_s=9 * 3600, interval_s=1200)
 TOKYO = Box(35.65, 139.68, 35.75, 139.80)
 HOSPITAL = "building/Hospital/7"
 _CLEANED_GRID = (20, 20)
+_DATE_AND_TIME = ("year", "month", "day", "hour", "min", "sec")
 _POIS = ("poi_id", "y", "x", "category", "y_id", "x_id", "2D_id", "count")
-_RAW = (
-    "user_id",
-    "y",
-    "x",
-    "y_id",
-    "x_id",
-    "2D_id",
-    "unixtime",
-    "year",
-    "month",
-    "day",
-    "hour",
-    "min",
-    "sec",
-)
+_RAW = ("user_id", "y", "x", "y_id", "x_id", "2D_id", "unixtime", *_DATE_AND_TIME)
 
 
 def read(
@@ -450,9 +423,7 @@ def _parse_raw_points(path: str | PathLike[str], rows: bytes, report: Report) ->
     """``traces_<city>.csv``: the clock time stands in columns of its own."""
     raw = read_rows(path, rows, _RAW, ",")
     report.rows = raw.height
-    parts = [
-        pl.col(name).cast(pl.Int32, strict=False) for name in ("year", "month", "day", "hour", "min", "sec")
-    ]
+    parts = [pl.col(name).cast(pl.Int32, strict=False) for name in _DATE_AND_TIME]
     moment = pl.datetime(*parts).dt.epoch("s")
     frame = raw.select(
         "row",

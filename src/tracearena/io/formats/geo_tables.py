@@ -46,7 +46,17 @@ def rows_of_geopackage(path: str | PathLike[str], report: Report) -> pl.DataFram
     pyogrio = _import_geo_extra("pyogrio", path)
     if Path(path).stat().st_size > MAX_BYTES:
         raise FileError.whole(path, f"is larger than the limit of {MAX_BYTES:,} bytes", "too-large")
-    layer = _find_point_layer(path)
+    layers = read_layers(path)
+    of_points = [name for name, layer in layers.items() if layer.kind in ("POINT", "GEOMETRY")]
+    if not of_points:
+        shown = ", ".join(f"{name} ({layer.kind})" for name, layer in layers.items())[:200] or "none"
+        raise FileError.whole(path, f"has no layer of points; its layers: {shown}", "no-points")
+    timed = [name for name in of_points if "time" in find_roles(layers[name].columns)]
+    wanted = timed or of_points
+    if len(wanted) > 1:
+        shown = ", ".join(wanted)[:200]
+        raise FileError.whole(path, f"has several layers of points: {shown}; keep one of them", "layers")
+    layer = wanted[0]
     _import_geo_extra("geopandas", path)
     with _convert_geo_errors(path, "GeoPackage"):
         frame = pyogrio.read_dataframe(Path(path), layer=layer)
@@ -166,28 +176,12 @@ def read_layers(path: str | PathLike[str]) -> dict[str, Layer]:
             found = base.execute("SELECT table_name, geometry_type_name FROM gpkg_geometry_columns")
             return {
                 str(name): Layer(
-                    str(kind).upper(),
-                    tuple(str(column) for (column,) in base.execute(columns, (str(name),))),
+                    str(kind).upper(), tuple(str(column) for (column,) in base.execute(columns, (str(name),)))
                 )
                 for name, kind in found.fetchall()
             }
     except sqlite3.Error as error:
         raise FileError.whole(path, f"is not a whole GeoPackage: {error}", "bad-geopackage") from None
-
-
-def _find_point_layer(path: str | PathLike[str]) -> str:
-    """Return the one layer of points with times."""
-    layers = read_layers(path)
-    of_points = [name for name, layer in layers.items() if layer.kind in ("POINT", "GEOMETRY")]
-    if not of_points:
-        shown = ", ".join(f"{name} ({layer.kind})" for name, layer in layers.items())[:200] or "none"
-        raise FileError.whole(path, f"has no layer of points; its layers: {shown}", "no-points")
-    timed = [name for name in of_points if "time" in find_roles(layers[name].columns)]
-    wanted = timed or of_points
-    if len(wanted) > 1:
-        shown = ", ".join(wanted)[:200]
-        raise FileError.whole(path, f"has several layers of points: {shown}; keep one of them", "layers")
-    return wanted[0]
 
 
 def _import_geo_extra(module: str, path: str | PathLike[str]) -> Any:
@@ -267,9 +261,9 @@ def read_format_rows(
     owner
         Whose file it is, if the file does not say; by default it is called like the file.
     """
-    told = replace(layout, columns={}, one_user=None)
+    by_name = replace(layout, columns={}, one_user=None)
     if format == "trips":
-        return trips.read_trips(path, report, layout), told
+        return trips.read_trips(path, report, layout), by_name
     if format in _NAMED or format == "geoparquet":
         said = layout.one_user is not None or "user" in layout.columns
         if format == "geoparquet":
@@ -277,11 +271,11 @@ def read_format_rows(
         else:
             frame = _NAMED[format](path, report, None if said else owner or strip_endings(path))
         if trips.has_trip_columns(frame.columns):
-            return trips.split_trips(frame, report, layout), told
+            return trips.split_trips(frame, report, layout), by_name
         return frame, layout
     if format == "porto":
-        return trips.read_porto_trips(path, report), told
+        return trips.read_porto_trips(path, report), by_name
     frame = _ONE_PERSON[format](path, report, owner or strip_endings(path))
     if layout.one_user is not None:
         frame = frame.with_columns(pl.lit(layout.one_user).alias("user"))
-    return frame, told
+    return frame, by_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
@@ -66,7 +66,13 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
         recordings, report, users = _read_plt_folder(place, strict)
     else:
         report = _build_report(place, strict)
-        recordings, users = parse_recordings(_iterate_members(place), report), set()
+        files: Iterable[tuple[str, bytes]]
+        if place.suffix == ".plt":
+            files = [(place.name, _read_limited(place))]
+        else:
+            members = (one for one in archives.iter_members(place) if one.name.endswith(".plt"))
+            files = ((one.name, one.read(place, MAX_FILE_BYTES)) for one in members)
+        recordings, users = parse_recordings(files, report), set()
     traces = join_plt_recordings(recordings, users)
     nothing = "holds no PLT file with points (Data/NNN/Trajectory/*.plt)"
     report.refuse_if_nothing_is_left(len(traces), nothing, "no-points")
@@ -109,16 +115,6 @@ def _read_limited(path: str | Path) -> bytes:
         if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
             raise archives.too_large_error(path, MAX_FILE_BYTES)
         return file.readall()
-
-
-def _iterate_members(place: Path) -> Iterator[tuple[str, bytes]]:
-    """Give name and content of each PLT file of an archive, or the file itself."""
-    if place.suffix == ".plt":
-        yield place.name, _read_limited(place)
-        return
-    for member in archives.iter_members(place):
-        if member.name.endswith(".plt"):
-            yield member.name, member.read(place, MAX_FILE_BYTES)
 
 
 # The rows of PLT files as columns, and a fault for every row that cannot be used.
@@ -186,12 +182,7 @@ def _is_headless(text: bytes) -> bool:
 
 
 def _drop_bad_rows(
-    path: str,
-    text: bytes,
-    skip: int,
-    columns: _Columns,
-    state: NDArray[np.int8],
-    report: Report,
+    path: str, text: bytes, skip: int, columns: _Columns, state: NDArray[np.int8], report: Report
 ) -> _Columns:
     """Return the rows of a file that can be used, and report the others and whatever is odd."""
     from tracearena.io.formats import _geolife_kernels as kernels
@@ -328,10 +319,7 @@ _BYTES_PER_ROW = 80
 _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
-def write(
-    traces: GpsTraces,
-    path: str | PathLike[str],
-) -> None:
+def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
     """Write ``Data/NNN/Trajectory/*.plt`` under a new folder.
 
     Notes

@@ -181,10 +181,17 @@ def read_owntracks(path: str | PathLike[str], report: Report, user: str) -> pl.D
         elif kind != "location":
             others += 1
         else:
-            owner, device = _find_message_owner(message)
-            found.add(
-                number, owner or user, message.get("tst"), message.get("lat"), message.get("lon"), device
-            )
+            # User and device, as far as the message tells them.
+            topic = message.get("topic")
+            if isinstance(topic, str) and topic.count("/") >= 2:
+                _, owner, device = (part or None for part in topic.split("/")[:3])
+            else:
+                named = message.get("username") or message.get("user") or message.get("tid")
+                carried = message.get("device")
+                owner = None if named in (None, "") else str(named)
+                device = None if carried is None else str(carried)
+            position = message.get("lat"), message.get("lon")
+            found.add(number, owner or user, message.get("tst"), *position, device)
     if others:
         problem = "messages are of another type than location, and hold no position of theirs"
         report.notice_fault(Fault(None, "_type", None, problem, "other-messages", None), others)
@@ -198,7 +205,19 @@ def _iterate_messages(path: str | PathLike[str], report: Report) -> Iterator[tup
     first, _, _ = text.lstrip().partition("\n")
     if looks_like_rec(first):
         report.header_lines = 0
-        yield from _parse_recorder_lines(text, report)
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip():
+                continue
+            parts = _LINE.match(line)
+            try:
+                value = None if parts is None else parse_json_line(parts[2])
+            except ValueError:
+                value = None
+            if isinstance(value, dict):
+                yield number, value
+            else:
+                problem = "must be a time, a mark and a message in JSON, with tabs between"
+                report.drop_fault(Fault(number, None, line[:200], problem, "bad-row", 0))
         return
     kind, found = parse_json_start(first)
     if kind == "object" and any(piece.key == "_type" for piece in found):
@@ -210,30 +229,3 @@ def _iterate_messages(path: str | PathLike[str], report: Report) -> Iterator[tup
         elif index is not None:
             problem = "must be a message of OwnTracks"
             report.drop_fault(Fault(index, None, str(value)[:200], problem, "bad-row", None))
-
-
-def _parse_recorder_lines(text: str, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        parts = _LINE.match(line)
-        try:
-            value = None if parts is None else parse_json_line(parts[2])
-        except ValueError:
-            value = None
-        if isinstance(value, dict):
-            yield number, value
-        else:
-            problem = "must be a time, a mark and a message in JSON, with tabs between"
-            report.drop_fault(Fault(number, None, line[:200], problem, "bad-row", 0))
-
-
-def _find_message_owner(message: dict[str, Any]) -> tuple[str | None, str | None]:
-    """Return user and device of a message, as far as it tells them."""
-    topic = message.get("topic")
-    if isinstance(topic, str) and topic.count("/") >= 2:
-        _, named, carried = topic.split("/")[:3]
-        return named or None, carried or None
-    user = message.get("username") or message.get("user") or message.get("tid")
-    device = message.get("device")
-    return (None if user in (None, "") else str(user)), (None if device is None else str(device))

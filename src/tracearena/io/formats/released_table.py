@@ -294,17 +294,13 @@ def _refuse_bad_rows(
     # Python has no years before 1, which is what may be wrong.
     values = (cells.cast(pl.String) if cells.dtype.is_temporal() else cells).to_list()
     header_lines = 1 if Path(path).is_file() and not is_parquet(path) else None
-    faults = [
-        Fault(frame["row"][row], column, _format_cell(value), problem, "bad-cell", header_lines)
-        for row, value in zip(at, values, strict=False)
-    ]
+    faults = []
+    for row, value in zip(at, values, strict=False):
+        shown = "" if value is None else str(value)
+        if isinstance(value, list):
+            shown = " ".join(map(str, value)) or _DELETED
+        faults.append(Fault(frame["row"][row], column, shown, problem, "bad-cell", header_lines))
     raise FileError(path, faults, len(at))
-
-
-def _format_cell(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value)) or _DELETED
-    return "" if value is None else str(value)
 
 
 def _compute_instants(

@@ -31,6 +31,7 @@ from tracearena.io.tables import (
     UNDELIMITED,
     build_parquet_error,
     is_parquet,
+    list_visible_files,
     read_parquet,
     read_parquet_schema,
     report_rival_columns,
@@ -175,16 +176,7 @@ def open_table(
 
 def find_parquet_files(path: Path) -> list[Path]:
     """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
-    return find_visible_files(path, "*.parquet") if path.is_dir() else [path]
-
-
-def find_visible_files(folder: Path, pattern: str) -> list[Path]:
-    """Return the files of a folder and of those below it, by name; hidden ones are left out."""
-    found = (file for file in folder.rglob(pattern) if file.is_file())
-    return sorted(
-        (file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)),
-        key=lambda file: file.relative_to(folder).parts,
-    )
+    return list_visible_files(path, "*.parquet") if path.is_dir() else [path]
 
 
 def parse_folder_names(root: Path, file: Path) -> dict[str, str | None]:
@@ -224,14 +216,14 @@ ENDINGS = (".csv", ".csv.gz")
 def is_text_path(path: Path) -> bool:
     """Whether a path is read as text if it is a table: a file, packed or not, or a folder of CSV alone."""
     if path.is_dir():
-        files = find_visible_files(path, "*")
+        files = list_visible_files(path)
         return bool(files) and all(file.name.endswith(ENDINGS) for file in files)
     return path.is_file() and not is_parquet(path) and not archives.is_archive(path)
 
 
 def list_text_paths(path: Path) -> list[Path]:
     """Return the files of a table that is text, by name."""
-    return find_visible_files(path, "*") if path.is_dir() else [path]
+    return list_visible_files(path) if path.is_dir() else [path]
 
 
 def build_text_sources(path: Path, layout: Layout) -> tuple[TextSource, ...]:
@@ -346,7 +338,7 @@ def find_events_obstacle(path: Path, layout: Layout, *, needs_places: bool) -> s
 def _find_parquet_obstacle(path: Path) -> str | None:
     """Return what keeps a path from being a Parquet file of rows, or a folder of nothing else."""
     files = find_parquet_files(path)
-    others = find_visible_files(path, "*") if path.is_dir() else []
+    others = list_visible_files(path) if path.is_dir() else []
     odd = [file.name for file in others if file.suffix != ".parquet"]
     if odd:
         texts = [file for file in others if file.name.endswith(ENDINGS)]

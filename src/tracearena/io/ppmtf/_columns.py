@@ -15,7 +15,6 @@ from tracearena.files.io import read_bytes, replacing, require_columns
 if TYPE_CHECKING:
     import polars as pl
 
-
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_TEXT = 1000
 UNKNOWN = "-"
@@ -163,11 +162,7 @@ def _check_widths(path: str | PathLike[str], body: bytes, width: int, header_lin
 
 
 def write_table(
-    path: str | PathLike[str],
-    columns: Mapping[str, Any],
-    *,
-    header: bool = True,
-    decimals: int | None = None,
+    path: str | PathLike[str], columns: Mapping[str, Any], *, header: bool = True, decimals: int | None = None
 ) -> None:
     """Write columns of numbers and text; floats in full unless `decimals` are given."""
     import polars as pl

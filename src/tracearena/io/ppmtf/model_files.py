@@ -125,8 +125,7 @@ def write_sampled_users(A: NDArray[np.float64], path: str | PathLike[str]) -> No
         np.savetxt(file, A, delimiter=",", fmt="%.18e")
 
 
-# Files of count tensors: how often each user went from place to place, and visited a place in a
-# slot.
+# Files of count tensors: how often each user went from place to place, and visited a place in a slot.
 
 _TRANSITIONS = ("user_index", "poi_index_from", "poi_index_to", "count", "prob")
 _VISITS = ("user_index", "poi_index_from", "time_slot", "count", "prob")
@@ -182,7 +181,7 @@ def _write_tensor(
     write_table(path, dict(zip(names, columns, strict=True)))
 
 
-# Tables of results: the plausible-deniability test, and utility beside privacy.
+# Tables of results: the plausible-deniability test, and utility next to privacy.
 
 _COUNT = re.compile("[0-9]{1,9}")
 

@@ -65,11 +65,7 @@ def is_people_flow(clock: Clock) -> bool:
 
 
 def read_traces(
-    path: str | PathLike[str],
-    places: Places,
-    *,
-    interval_s: int | None = None,
-    slot_s: int | None = None,
+    path: str | PathLike[str], places: Places, *, interval_s: int | None = None, slot_s: int | None = None
 ) -> Traces:
     """Read ``traintraces_<city>.csv`` or ``testtraces_<city>.csv``.
 

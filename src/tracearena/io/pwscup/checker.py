@@ -1,4 +1,4 @@
-"""What the columns of each file are called and what may stand in them."""
+"""The grammar of PWS Cup files: columns and what may stand in them, faults of lines, reading and writing."""
 
 from __future__ import annotations
 

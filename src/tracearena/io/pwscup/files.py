@@ -357,11 +357,7 @@ def write_id_table(table: IdTable, path: str | PathLike[str]) -> None:
 
 
 def read_inferred_table(
-    path: str | PathLike[str],
-    pseudonyms: Any,
-    *,
-    users: Any = None,
-    max_bytes: int | None = None,
+    path: str | PathLike[str], pseudonyms: Any, *, users: Any = None, max_bytes: int | None = None
 ) -> IdTable:
     """Read an inferred ID table (``user_id``): line i answers the i-th pseudonym.
 

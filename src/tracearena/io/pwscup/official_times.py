@@ -1,4 +1,4 @@
-"""What the time ids mean (info_time.csv)."""
+"""What the time ids of PWS Cup files mean (info_time.csv)."""
 
 from __future__ import annotations
 

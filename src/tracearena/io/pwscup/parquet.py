@@ -22,7 +22,6 @@ from tracearena.io.pwscup.checker import FileSchema, build_row_count_fault
 if TYPE_CHECKING:
     import polars as pl
 
-
 _MAGIC = b"PAR1"
 _LARGEST_FOOTER = 2**18
 _DEEPEST = 12
