@@ -69,33 +69,30 @@ def convert_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
         frame = {name: frame[name] for name in frame.dtype.names}
     if isinstance(frame, Mapping):
         wanted = set(chosen([str(name) for name in frame]))
-        return _convert_columns({name: values for name, values in frame.items() if str(name) in wanted})
+        columns = {name: values for name, values in frame.items() if str(name) in wanted}
+        arrays: dict[str, pl.Series] = {}
+        for name, values in columns.items():
+            if isinstance(values, pl.Series):
+                arrays[str(name)] = values
+                continue
+            try:
+                array = np.asarray(values)
+            except ValueError:  # lists of several lengths
+                array = np.empty((0, 0))
+            if array.ndim != 1:
+                raise DataError(f"column {name} must be a list of values, one a row")
+            arrays[str(name)] = _convert_array(array)
+        lengths = {name: len(column) for name, column in arrays.items()}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])
+            raise DataError(f"columns must have as many values as each other, not {shown}")
+        return pl.DataFrame(arrays)
     raise ParameterError.of("frame", type(frame).__name__, _ACCEPTED)
 
 
 def _is_frame_of(library: str, frame: Any) -> bool:
     """Whether the class of a frame, or one it is derived from, is of a library that need not be there."""
     return any(kind.__module__.partition(".")[0] == library for kind in type(frame).__mro__)
-
-
-def _convert_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
-    made: dict[str, pl.Series] = {}
-    for name, values in columns.items():
-        if isinstance(values, pl.Series):
-            made[str(name)] = values
-            continue
-        try:
-            array = np.asarray(values)
-        except ValueError:  # lists of several lengths
-            array = np.empty((0, 0))
-        if array.ndim != 1:
-            raise DataError(f"column {name} must be a list of values, one a row")
-        made[str(name)] = _convert_array(array)
-    lengths = {name: len(column) for name, column in made.items()}
-    if len(set(lengths.values())) > 1:
-        shown = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])
-        raise DataError(f"columns must have as many values as each other, not {shown}")
-    return pl.DataFrame(made)
 
 
 def _convert_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:

@@ -126,7 +126,17 @@ def _move_to_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tup
     venue, ids = number_ids(convert_ids(frame["venue"]))
     first = np.empty(len(ids), np.int64)
     first[venue[::-1]] = np.arange(len(venue))[::-1]  # the last to be written is the first event
-    _report_spread_places(frame, first[venue], report)
+    # Places of one name at several positions: two people's homes, or the shops of a chain.
+    away = np.zeros(frame.height, bool)
+    for name in ("lat", "lon"):
+        degrees = frame[name].to_numpy()
+        away |= np.abs(degrees - degrees[first[venue]]) > APART_DEGREES
+    if away.any():
+        row = frame[int(np.argmax(away))]
+        value = f"{row['venue'][0]} at {row['lat'][0]:.4f}, {row['lon'][0]:.4f}"
+        problem = "an event of this place lies a kilometre or more from its first, where the place is put"
+        fault = Fault(row["row"][0], "place", value, problem, "place-apart", report.header_lines)
+        report.notice(APART, len(np.unique(first[venue][away])), fault)
     kept = np.arange(len(ids))
     if top is not None:
         kept = np.lexsort((first, -np.bincount(venue)))[:top]
@@ -149,21 +159,6 @@ def require_coordinates(columns: Sequence[str], path: str) -> None:
 def keep_named_venues(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
     """Return the events that name a place; the others are reported."""
     return report.sift(frame, [DropRule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
-
-
-def _report_spread_places(frame: pl.DataFrame, first: NDArray[np.int64], report: Report) -> None:
-    """Report places of one name at several positions: two people's homes, or the shops of a chain."""
-    away = np.zeros(frame.height, bool)
-    for name in ("lat", "lon"):
-        degrees = frame[name].to_numpy()
-        away |= np.abs(degrees - degrees[first]) > APART_DEGREES
-    if not away.any():
-        return
-    row = frame[int(np.argmax(away))]
-    value = f"{row['venue'][0]} at {row['lat'][0]:.4f}, {row['lon'][0]:.4f}"
-    problem = "an event of this place lies a kilometre or more from its first, where the place is put"
-    fault = Fault(row["row"][0], "place", value, problem, "place-apart", report.header_lines)
-    report.notice(APART, len(np.unique(first[away])), fault)
 
 
 def build_venue_places(ids: NDArray[Any], about: pl.DataFrame) -> Places:

@@ -184,7 +184,24 @@ def fit_to_format(traces: Traces, to: str, report: Report, key: UserKey | None =
     become blanks.
     """
     if to == "ppmtf":
-        return _replace_commas(traces, report)
+        places = traces.places
+        if places.categories is None:
+            return traces
+        plain = [re.sub(r"[,\r\n]", " ", category) for category in places.categories.tolist()]
+        changed = int((np.asarray(plain, np.str_) != places.categories).sum())
+        if changed == 0:
+            return traces
+        report.notice("categories with a comma, written without", changed)
+        renamed = Places(
+            places.latitude,
+            places.longitude,
+            ids=places.ids,
+            sensitive=places.sensitive,
+            categories=plain,
+            grid=places.grid,
+            km_per_degree=places.km_per_degree,
+        )
+        return traces.onto(renamed)
     if to not in ("pwscup", "peopleflow"):
         return traces
     again = np.zeros(traces.n_events, bool)
@@ -196,24 +213,3 @@ def fit_to_format(traces: Traces, to: str, report: Report, key: UserKey | None =
     own, number = set(map(str, traces.user_ids.tolist())), set(map(str, numbered.user_ids.tolist()))
     report.notice("users with a new number", len(own - number))
     return numbered
-
-
-def _replace_commas(traces: Traces, report: Report) -> Traces:
-    places = traces.places
-    if places.categories is None:
-        return traces
-    plain = [re.sub(r"[,\r\n]", " ", category) for category in places.categories.tolist()]
-    changed = int((np.asarray(plain, np.str_) != places.categories).sum())
-    if changed == 0:
-        return traces
-    report.notice("categories with a comma, written without", changed)
-    renamed = Places(
-        places.latitude,
-        places.longitude,
-        ids=places.ids,
-        sensitive=places.sensitive,
-        categories=plain,
-        grid=places.grid,
-        km_per_degree=places.km_per_degree,
-    )
-    return traces.onto(renamed)

@@ -149,7 +149,12 @@ def _parse_file_batch(files: list[tuple[str, bytes]], report: Report) -> list[Re
     from tracearena.io.formats import _geolife_kernels as kernels
 
     texts = [text for _, text in files]
-    headers = [0 if _is_headless(text) else HEADER_LINES for text in texts]
+    headers = []
+    for text in texts:
+        end = text.find(b"\n")
+        first = text[: end if end >= 0 else None].lstrip(_BOM)
+        is_headless = first.count(b",") == 6 and first[:1] in b"+-.0123456789"
+        headers.append(0 if is_headless else HEADER_LINES)
     sizes = np.array([len(text) for text in texts], np.int64)
     stops = np.cumsum(sizes)
     starts = stops - sizes + [len(_BOM) if text.startswith(_BOM) else 0 for text in texts]
@@ -172,13 +177,6 @@ def _parse_file_batch(files: list[tuple[str, bytes]], report: Report) -> list[Re
         stem = name.removesuffix(".plt") or name
         recordings.append(Recording(_find_user(folder) or stem, stem, *columns))
     return recordings
-
-
-def _is_headless(text: bytes) -> bool:
-    """Whether a file has no header."""
-    end = text.find(b"\n")
-    first = text[: end if end >= 0 else None].lstrip(_BOM)
-    return first.count(b",") == 6 and first[:1] in b"+-.0123456789"
 
 
 def _drop_bad_rows(

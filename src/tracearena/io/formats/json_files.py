@@ -489,16 +489,14 @@ def build_json_column(name: str, values: list[Any]) -> pl.Series:
             return pl.Series(name, values, dtype=pl.Float64 if float in kinds else pl.Int64)
         except (TypeError, OverflowError, pl.exceptions.PolarsError):
             pass  # a whole number of more than 64 bits
-    return pl.Series(name, [_format_json_text(value) for value in values], dtype=pl.String)
-
-
-def _format_json_text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    try:
-        return json.dumps(value)[:200]
-    except (ValueError, RecursionError):
-        return "a number or a nesting beyond measure"
+    texts: list[str | None] = []
+    for value in values:
+        try:
+            is_text = value is None or isinstance(value, str)
+            texts.append(value if is_text else json.dumps(value)[:200])
+        except (ValueError, RecursionError):
+            texts.append("a number or a nesting beyond measure")
+    return pl.Series(name, texts, dtype=pl.String)
 
 
 # Rows of which each names its columns itself, as the objects of JSON lines and GeoJSON do.

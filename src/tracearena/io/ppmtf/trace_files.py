@@ -329,7 +329,17 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
     """
     table = read_table(path, _REGIONS, _POIS)
     latitude, longitude = table.number("y", -90, 90), table.number("x", -180, 180)
-    ids, categories = _parse_place_ids(table), table.text("category")
+    ids: NDArray[Any] = table.text("poi_id")
+    repeated = np.ones(len(ids), bool)
+    repeated[np.unique(ids, return_index=True)[1]] = False
+    table.require("poi_id", ~repeated, "stands in an earlier row already", "repeated-id")
+    try:
+        # Whole numbers where every id is one and is written as one; text otherwise.
+        numbers = ids.astype(np.int64)
+        ids = numbers if (numbers.astype(np.str_) == ids).all() else ids
+    except (ValueError, OverflowError):
+        pass
+    categories = table.text("category")
     grid = _recognise_grid(table, latitude, longitude) if "2D_id" in table else None
     table.close()
     file = Path(path)
@@ -349,20 +359,6 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
             latitude, longitude = latitude[chosen], longitude[chosen]
     known = None if (categories == UNKNOWN).all() else categories
     return Places(latitude, longitude, ids=ids, categories=known, grid=grid)
-
-
-def _parse_place_ids(table: CellTable) -> NDArray[Any]:
-    """Whole numbers where every id is one and is written as one; text otherwise."""
-    text = table.text("poi_id")
-    _, first = np.unique(text, return_index=True)
-    repeated = np.ones(len(text), bool)
-    repeated[first] = False
-    table.require("poi_id", ~repeated, "stands in an earlier row already", "repeated-id")
-    try:
-        numbers = text.astype(np.int64)
-    except (ValueError, OverflowError):
-        return text
-    return numbers if (numbers.astype(np.str_) == text).all() else text
 
 
 def _recognise_grid(
