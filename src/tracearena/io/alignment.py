@@ -43,7 +43,16 @@ def align_tables(first: _First, second: _Second) -> tuple[_First, _Second]:
     ['a', 'b']
     """
     places = _join_two_places(first.places, second.places)
-    clock = _build_common_clock(first.clock, second.clock)
+    days = [clock.first_day for clock in (first.clock, second.clock)]
+    if replace(first.clock, first_day=None) != replace(second.clock, first_day=None) or (
+        None in days and any(days)
+    ):
+        raise DataError(
+            f"one file has {_describe_instants(first.clock)}, the other "
+            f"{_describe_instants(second.clock)}: they need one clock, which --times names for numbered "
+            "times, --interval for others"
+        )
+    clock = first.clock if days[0] is None or days[1] is None or days[0] <= days[1] else second.clock
     return cast(_First, _move_table(first, places, clock)), cast(_Second, _move_table(second, places, clock))
 
 
@@ -99,7 +108,7 @@ def _format_degrees(degrees: NDArray[np.float64]) -> str:
 def _append_places(first: Places, second: Places, new: NDArray[np.bool_]) -> Places:
     """Return the places of the first, and the new ones of the second after them."""
 
-    def joined(one: Any, other: Any) -> NDArray[Any]:
+    def join(one: Any, other: Any) -> NDArray[Any]:
         return np.concatenate([one, np.asarray(other)[new]])
 
     both_numbers = first.ids.dtype.kind == second.ids.dtype.kind == "i"
@@ -110,24 +119,13 @@ def _append_places(first: Places, second: Places, new: NDArray[np.bool_]) -> Pla
         for places in (first, second)
     ]
     return Places(
-        joined(first.latitude, second.latitude),
-        joined(first.longitude, second.longitude),
-        ids=joined(*ids),
-        sensitive=joined(first.sensitive, second.sensitive),
-        categories=joined(*kinds) if named else None,
+        join(first.latitude, second.latitude),
+        join(first.longitude, second.longitude),
+        ids=join(*ids),
+        sensitive=join(first.sensitive, second.sensitive),
+        categories=join(*kinds) if named else None,
         km_per_degree=first.km_per_degree,
     )
-
-
-def _build_common_clock(first: Clock, second: Clock) -> Clock:
-    days = [clock.first_day for clock in (first, second)]
-    if replace(first, first_day=None) != replace(second, first_day=None) or (None in days and any(days)):
-        raise DataError(
-            f"one file has {_describe_instants(first)}, the other {_describe_instants(second)}: they need "
-            "one clock, "
-            "which --times names for numbered times, --interval for others"
-        )
-    return first if days[0] is None or days[1] is None or days[0] <= days[1] else second
 
 
 def _describe_instants(clock: Clock) -> str:
@@ -157,9 +155,7 @@ def _move_table(table: EventTable, places: Places, clock: Clock) -> EventTable:
     return Traces(places, clock, place_index=new[traces.place_index], **frame)
 
 
-# Parts of traces by local time: some hours of every day, some dates, the days before and after a
-# date.
-
+# Parts of traces by local time: some hours of every day, some dates, the days before and after a date.
 
 AnyReading = Reading[Traces | GpsTraces]
 _HOUR_S = 3600
@@ -273,11 +269,11 @@ def keep_dates(reading: AnyReading, first: str | None, last: str | None) -> AnyR
 
 
 def _drop_absent_users(traces: Traces | GpsTraces, report: Report) -> AnyReading:
-    """Return what is left without the users of whom nothing is, and count anew what is odd about it."""
+    """Return what is left without the users of whom nothing is, and count again what is odd about it."""
     present = np.diff(traces.offsets) > 0
     kept = traces if present.all() else traces.take_users(present)
     if isinstance(kept, Traces):
-        # Loads Polars, which whoever only aligns traces does not need.
+        # Loads Polars, which aligning traces does not need.
         from tracearena.io.discretisation import ODDITIES, report_oddities
 
         for reason in ODDITIES:
@@ -298,17 +294,16 @@ def split_at_date(reading: AnyReading, date: str) -> tuple[AnyReading, AnyReadin
     """Cut before a date, such as ``2012-06-01``: into reference traces and original ones."""
     day = parse_date("split-at", date)
     traces, report = reading
-    if isinstance(traces, Traces):
-        if traces.clock.first_day is None:
-            raise ParameterError(
-                f"{report.path}: numbers its days and has no dates: --reference-days says how many come first"
-            )
-        return _split_before_day(reading, (day - traces.clock.first_day).days, str(day))
-    return _split_before_day(reading, (day - EPOCH).days, str(day))
+    first = traces.clock.first_day if isinstance(traces, Traces) else EPOCH
+    if first is None:
+        raise ParameterError(
+            f"{report.path}: numbers its days and has no dates: --reference-days says how many come first"
+        )
+    return _split_before_day(reading, (day - first).days, str(day))
 
 
 def split_after_days(reading: AnyReading, days: int) -> tuple[AnyReading, AnyReading]:
-    """Cut after the first so many days: into reference traces and original ones."""
+    """Cut after the first `days` days: into reference traces and original ones."""
     if days < 1:
         raise ParameterError.of("reference-days", days, "a whole number from 1 on")
     traces, report = reading

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,17 +21,27 @@ _ACCEPTED = (
     "a path, a pandas, Polars, GeoPandas or Arrow table, columns by name, or a NumPy array with named fields"
 )
 
-
-_USEFUL = ("columns", "decimal", "time_format", "one_user")
-
 Choice = Callable[[list[str]], list[str]]
 """Says which of the columns are wanted."""
 
 
 def select_event_rows(frame: Any, layout: Layout = AS_NAMED) -> pl.DataFrame:
     """Return what readers of events or points may use of a table of any library."""
-    layout.refuse_all_but(_USEFUL, FRAME, "a data frame, whose columns have names")
-    return convert_frame(frame, partial(_list_candidate_columns, layout=layout))
+    useful = ("columns", "decimal", "time_format", "one_user")
+    layout.refuse_all_but(useful, FRAME, "a data frame, whose columns have names")
+
+    def list_candidates(names: list[str]) -> list[str]:
+        """The columns with a role and those that might have it; all where the roles are not all found."""
+        found: set[str] = set()
+        for wanted in (EVENTS, POINTS):
+            chosen = layout.roles(names, wanted)
+            if not has_enough_columns(chosen):
+                return names
+            rivals = find_rival_columns(names, chosen, wanted).values()
+            found |= {*chosen.values(), *(other for more in rivals for other in more)}
+        return [name for name in names if name in found]
+
+    return convert_frame(frame, list_candidates)
 
 
 def convert_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
@@ -42,32 +51,43 @@ def convert_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
     moments without one (``time``). Of GeoPandas, the points become ``lat`` and ``lng`` on WGS84.
     """
     if isinstance(frame, pl.LazyFrame):
-        return _collect_lazy_frame(frame, chosen)
+        try:
+            return frame.select(chosen(frame.collect_schema().names())).collect()
+        except pl.exceptions.PolarsError as error:
+            said = (str(error).splitlines() or [""])[0]
+            raise DataError(f"the lazy frame cannot be collected: {said[:200]}") from None
     if _is_frame_of("pandas", frame) and hasattr(frame, "columns"):
         return _convert_pandas(frame, chosen)
     if hasattr(frame, "__arrow_c_stream__") and not _is_frame_of("pandas", frame):
-        made = frame if isinstance(frame, pl.DataFrame) else _convert_arrow(frame)
+        try:
+            made = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
+        except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+            said = (str(error).splitlines() or [""])[0]
+            raise DataError(f"the Arrow table cannot be read: {said[:200]}") from None
         return made.select(chosen(made.columns))
     if isinstance(frame, np.ndarray) and frame.dtype.names is not None:
         frame = {name: frame[name] for name in frame.dtype.names}
     if isinstance(frame, Mapping):
         wanted = set(chosen([str(name) for name in frame]))
-        return _convert_columns({name: values for name, values in frame.items() if str(name) in wanted})
+        columns = {name: values for name, values in frame.items() if str(name) in wanted}
+        arrays: dict[str, pl.Series] = {}
+        for name, values in columns.items():
+            if isinstance(values, pl.Series):
+                arrays[str(name)] = values
+                continue
+            try:
+                array = np.asarray(values)
+            except ValueError:  # lists of several lengths
+                array = np.empty((0, 0))
+            if array.ndim != 1:
+                raise DataError(f"column {name} must be a list of values, one a row")
+            arrays[str(name)] = _convert_array(array)
+        lengths = {name: len(column) for name, column in arrays.items()}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])
+            raise DataError(f"columns must have as many values as each other, not {shown}")
+        return pl.DataFrame(arrays)
     raise ParameterError.of("frame", type(frame).__name__, _ACCEPTED)
-
-
-def _list_candidate_columns(names: list[str], layout: Layout) -> list[str]:
-    """The columns with a role and those that might have it; all where the roles are not all found."""
-    found: set[str] = set()
-    for wanted in (EVENTS, POINTS):
-        chosen = layout.roles(names, wanted)
-        if not has_enough_columns(chosen):
-            return names
-        found |= {
-            *chosen.values(),
-            *(other for more in find_rival_columns(names, chosen, wanted).values() for other in more),
-        }
-    return [name for name in names if name in found]
 
 
 def _is_frame_of(library: str, frame: Any) -> bool:
@@ -75,49 +95,21 @@ def _is_frame_of(library: str, frame: Any) -> bool:
     return any(kind.__module__.partition(".")[0] == library for kind in type(frame).__mro__)
 
 
-def _collect_lazy_frame(frame: pl.LazyFrame, chosen: Choice) -> pl.DataFrame:
-    try:
-        return frame.select(chosen(frame.collect_schema().names())).collect()
-    except pl.exceptions.PolarsError as error:
-        said = (str(error).splitlines() or [""])[0]
-        raise DataError(f"the lazy frame cannot be collected: {said[:200]}") from None
-
-
-def _convert_arrow(frame: Any) -> pl.DataFrame:
-    try:
-        made = pl.DataFrame(frame)
-    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        said = (str(error).splitlines() or [""])[0]
-        raise DataError(f"the Arrow table cannot be read: {said[:200]}") from None
-    return made
-
-
-def _convert_columns(columns: Mapping[Any, Any]) -> pl.DataFrame:
-    made = {str(name): _convert_values(name, values) for name, values in columns.items()}
-    lengths = {name: len(column) for name, column in made.items()}
-    if len(set(lengths.values())) > 1:
-        shown = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])
-        raise DataError(f"columns must have as many values as each other, not {shown}")
-    return pl.DataFrame(made)
-
-
-def _convert_values(name: Any, values: Any) -> pl.Series:
-    if isinstance(values, pl.Series):
-        return values
-    try:
-        array = np.asarray(values)
-    except ValueError:  # lists of several lengths
-        array = np.empty((0, 0))
-    if array.ndim != 1:
-        raise DataError(f"column {name} must be a list of values, one a row")
-    return _convert_array(array)
-
-
 def _convert_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
     names = [str(name) for name in frame.columns]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise DataError(f"the frame has two columns of the name {repeated[0]!r}; rename one")
-    geometry = _find_geometry(frame)
+    geometry: Any = None
+    if _is_frame_of("geopandas", frame):
+        try:
+            geometry = frame.geometry
+        except AttributeError:
+            raise DataError("the GeoDataFrame has no active geometry; frame.set_geometry names one") from None
+        if geometry.crs is None:
+            raise DataError(
+                "the points have no coordinate reference system; frame.set_crs(4326) says that they are "
+                "longitude and latitude on WGS84"
+            )
     series = {
         name: frame.iloc[:, at]
         for at, name in enumerate(names)
@@ -125,42 +117,20 @@ def _convert_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
     }
     places = {} if geometry is None else _read_coordinates(geometry)
     series = {name: column for name, column in series.items() if name not in places}
-    series |= _read_index_columns(frame.index, [*series, *places])
+    # The levels of an index that say something are columns too: those with a name, and moments.
+    columns = [*series, *places]
+    for level, given in enumerate(frame.index.names):
+        values, name = frame.index.get_level_values(level), given
+        if name is None and values.dtype.kind == "M" and "time" not in find_roles(columns):
+            name = "time"
+        if name is not None and str(name) not in columns:
+            series[str(name)] = values.to_series()
     return pl.DataFrame(
         {
             name: places[name] if name in places else _convert_series(series[name])
             for name in chosen([*series, *places])
         }
     )
-
-
-def _read_index_columns(index: Any, columns: list[str]) -> dict[str, Any]:
-    """Return the levels of an index that say something: those with a name, and moments."""
-    found: dict[str, Any] = {}
-    for level, given in enumerate(index.names):
-        values = index.get_level_values(level)
-        name = given
-        if name is None and values.dtype.kind == "M" and "time" not in find_roles(columns):
-            name = "time"
-        if name is not None and str(name) not in columns:
-            found[str(name)] = values.to_series()
-    return found
-
-
-def _find_geometry(frame: Any) -> Any:
-    """Return the points of a frame of GeoPandas; None of any other frame."""
-    if not _is_frame_of("geopandas", frame):
-        return None
-    try:
-        geometry = frame.geometry
-    except AttributeError:
-        raise DataError("the GeoDataFrame has no active geometry; frame.set_geometry names one") from None
-    if geometry.crs is None:
-        raise DataError(
-            "the points have no coordinate reference system; frame.set_crs(4326) says that they are "
-            "longitude and latitude on WGS84"
-        )
-    return geometry
 
 
 def _read_coordinates(geometry: Any) -> dict[str, pl.Series]:
@@ -192,9 +162,9 @@ def _convert_series(column: Any) -> pl.Series:
         moments = column.dt.tz_convert("UTC").dt.tz_localize(None)
         return _convert_array(moments.to_numpy()).dt.replace_time_zone("UTC")
     if hasattr(kind, "categories"):
-        return _convert_series(kind.categories.to_series()).gather(
-            _convert_codes(column.cat.codes.to_numpy())
-        )
+        codes = column.cat.codes.to_numpy()
+        numbers = pl.Series(np.where(codes < 0, 0, codes).astype(np.uint32)).set(pl.Series(codes < 0), None)
+        return _convert_series(kind.categories.to_series()).gather(numbers)
     if kind.name.startswith("period"):
         return _convert_series(column.dt.to_timestamp())
     if isinstance(kind, np.dtype) and kind.kind != "O":
@@ -208,10 +178,6 @@ def _convert_series(column: Any) -> pl.Series:
     except (ImportError, ValueError, TypeError):
         # It need not be there; its errors, of a column of mixed values, are ValueError and TypeError.
         return _convert_array(values)
-
-
-def _convert_codes(codes: NDArray[Any]) -> pl.Series:
-    return pl.Series(np.where(codes < 0, 0, codes).astype(np.uint32)).set(pl.Series(codes < 0), None)
 
 
 def _convert_array(values: NDArray[Any]) -> pl.Series:

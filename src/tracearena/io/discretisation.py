@@ -15,7 +15,7 @@ from tracearena.io.fields.columns import convert_ids, number_ids
 from tracearena.io.options import Choices, Extent
 from tracearena.io.report import DropRule, Report
 from tracearena.io.rows import CheckIns
-from tracearena.traces import Box, Clock, Grid, Places, Traces
+from tracearena.traces import Box, Grid, Places, Traces
 from tracearena.traces.row_table import arrange_rows
 
 DEFAULT_GRID = (32, 32)
@@ -51,7 +51,13 @@ def build_traces(
         check_no_place_choices(choices)
         frame = move_to_known_places(frame, places, report)
     elif choices.grid is not None or "venue" not in frame.columns:
-        places, frame = _move_to_grid(frame, choices, report)
+        if choices.top is not None:
+            raise ParameterError("top needs a column of places, and the file has only coordinates")
+        if "lat" not in frame.columns:
+            raise ParameterError("a grid needs coordinates, and the file has none")
+        box = choices.bounds or compute_robust_box(frame["lat"], frame["lon"])
+        grid = Grid.over(box, *(choices.grid or DEFAULT_GRID))
+        places, frame = Places.of_grid(grid), move_to_cells(frame, grid, report)
     else:
         places, frame = _move_to_venues(frame, choices.top, report)
     report.refuse_if_nothing_is_left(frame.height)
@@ -90,16 +96,6 @@ def keep_inside_box(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFra
     return report.sift(frame, [DropRule(reason="outside the bounds", bad=~within, column="lat, lon")])
 
 
-def _move_to_grid(frame: pl.DataFrame, choices: Choices, report: Report) -> tuple[Places, pl.DataFrame]:
-    if choices.top is not None:
-        raise ParameterError("top needs a column of places, and the file has only coordinates")
-    if "lat" not in frame.columns:
-        raise ParameterError("a grid needs coordinates, and the file has none")
-    box = choices.bounds or compute_robust_box(frame["lat"], frame["lon"])
-    grid = Grid.over(box, *(choices.grid or DEFAULT_GRID))
-    return Places.of_grid(grid), move_to_cells(frame, grid, report)
-
-
 def move_to_cells(frame: pl.DataFrame, grid: Grid, report: Report) -> pl.DataFrame:
     """Return the events with the cells of a grid as places; those outside are reported."""
     cell = grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
@@ -130,7 +126,17 @@ def _move_to_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tup
     venue, ids = number_ids(convert_ids(frame["venue"]))
     first = np.empty(len(ids), np.int64)
     first[venue[::-1]] = np.arange(len(venue))[::-1]  # the last to be written is the first event
-    _report_spread_places(frame, first[venue], report)
+    # Places of one name at several positions: two people's homes, or the shops of a chain.
+    away = np.zeros(frame.height, bool)
+    for name in ("lat", "lon"):
+        degrees = frame[name].to_numpy()
+        away |= np.abs(degrees - degrees[first[venue]]) > APART_DEGREES
+    if away.any():
+        row = frame[int(np.argmax(away))]
+        value = f"{row['venue'][0]} at {row['lat'][0]:.4f}, {row['lon'][0]:.4f}"
+        problem = "an event of this place lies a kilometre or more from its first, where the place is put"
+        fault = Fault(row["row"][0], "place", value, problem, "place-apart", report.header_lines)
+        report.notice(APART, len(np.unique(first[venue][away])), fault)
     kept = np.arange(len(ids))
     if top is not None:
         kept = np.lexsort((first, -np.bincount(venue)))[:top]
@@ -155,21 +161,6 @@ def keep_named_venues(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
     return report.sift(frame, [DropRule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
 
 
-def _report_spread_places(frame: pl.DataFrame, first: NDArray[np.int64], report: Report) -> None:
-    """Report places of one name at several positions: two people's homes, or the shops of a chain."""
-    away = np.zeros(frame.height, bool)
-    for name in ("lat", "lon"):
-        degrees = frame[name].to_numpy()
-        away |= np.abs(degrees - degrees[first]) > APART_DEGREES
-    if not away.any():
-        return
-    row = frame[int(np.argmax(away))]
-    value = f"{row['venue'][0]} at {row['lat'][0]:.4f}, {row['lon'][0]:.4f}"
-    problem = "an event of this place lies a kilometre or more from its first, where the place is put"
-    fault = Fault(row["row"][0], "place", value, problem, "place-apart", report.header_lines)
-    report.notice(APART, len(np.unique(first[away])), fault)
-
-
 def build_venue_places(ids: NDArray[Any], about: pl.DataFrame) -> Places:
     """Return places with the coordinates and the category that an event at each has."""
     categories = about["category"].fill_null("").to_list() if "category" in about.columns else None
@@ -184,7 +175,12 @@ def _assemble_traces(
     else:
         extent = Extent.of(frame["local"].to_numpy(), frame["utc"], checkins.zone)
     clock = extent.clock(choices, are_numbered=checkins.are_numbered)
-    frame = _compute_instants(frame, extent, clock, checkins)
+    origin = extent.origin(clock)
+    if checkins.are_numbered:
+        instant = pl.col("instant") - origin
+    else:
+        instant = (pl.col("local") - origin) // clock.interval_s
+    frame = frame.with_columns(instant=instant)
     users, user_ids = number_ids(frame["user"])
     keys = ["instant"] if checkins.are_numbered else ["instant", "utc"]
     rows = arrange_rows(users, [frame[key].to_numpy() for key in keys])
@@ -200,13 +196,6 @@ def _assemble_traces(
     )
     report_oddities(traces, report)
     return traces
-
-
-def _compute_instants(frame: pl.DataFrame, extent: Extent, clock: Clock, checkins: CheckIns) -> pl.DataFrame:
-    origin = extent.origin(clock)
-    if checkins.are_numbered:
-        return frame.with_columns(pl.col("instant") - origin)
-    return frame.with_columns(instant=(pl.col("local") - origin) // clock.interval_s)
 
 
 def report_oddities(traces: Traces, report: Report) -> None:
@@ -247,14 +236,11 @@ def regrid_traces(traces: Traces, choices: Choices, report: Report) -> Traces:
         traces = _keep_places(traces, inside, "outside the bounds", report)
     if choices.top is not None:
         reason = f"not among the {choices.top:,} most visited places"
-        traces = _keep_places(traces, _rank_places(traces, choices.top), reason, report)
+        visited, first, counts = np.unique(traces.place_index, return_index=True, return_counts=True)
+        # In descending order of their events, ties in order of appearance.
+        ranked = visited[np.lexsort([first, -counts])[: choices.top]]
+        traces = _keep_places(traces, np.asarray(ranked, np.int64), reason, report)
     return traces
-
-
-def _rank_places(traces: Traces, top: int) -> NDArray[np.int64]:
-    """Places in descending order of their events, ties in order of appearance."""
-    visited, first, counts = np.unique(traces.place_index, return_index=True, return_counts=True)
-    return np.asarray(visited[np.lexsort([first, -counts])[:top]], np.int64)
 
 
 def _keep_places(traces: Traces, chosen: NDArray[np.int64], reason: str, report: Report) -> Traces:

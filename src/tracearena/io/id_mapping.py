@@ -47,11 +47,18 @@ class UserKey:
     @classmethod
     def read(cls, path: str | PathLike[str], *, lowest: int = 0) -> UserKey:
         """Read a key; a row that is not one new number and one new id is refused."""
-        rows = _read_key_rows(path)
+        try:
+            text = read_bytes(path).decode("utf-8-sig")
+            rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise FileError.whole(path, f"is no key of users: {error}", "bad-key") from None
+        if not rows or tuple(rows[0]) != HEADER:
+            got = ",".join(rows[0]) if rows else ""
+            raise FileError(path, [Fault(0, None, got, f"the header must be {','.join(HEADER)}", "bad-key")])
         numbers: dict[str, int] = {}
         taken: dict[int, str] = {}
         faults = []
-        for row, cells in enumerate(rows, 1):
+        for row, cells in enumerate(rows[1:], 1):
             fault = _find_key_fault(row, cells, lowest, numbers, taken)
             if fault is not None:
                 faults.append(fault)
@@ -249,18 +256,6 @@ def check_same_numbers(
         raise DataError(
             f"{first} and {second} were numbered apart: {problem}; convert both with the same --user-key"
         )
-
-
-def _read_key_rows(path: str | PathLike[str]) -> list[list[str]]:
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FileError.whole(path, f"is no key of users: {error}", "bad-key") from None
-    if not rows or tuple(rows[0]) != HEADER:
-        got = ",".join(rows[0]) if rows else ""
-        raise FileError(path, [Fault(0, None, got, f"the header must be {','.join(HEADER)}", "bad-key")])
-    return rows[1:]
 
 
 def _find_key_fault(

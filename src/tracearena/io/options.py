@@ -40,7 +40,7 @@ class Layout:
         The column of each role: ``user``, ``time``, ``date``, ``lat``, ``lng``, ``place``,
         ``category``, ``offset`` (minutes from UTC to local time) or ``trajectory``. Where there is
         no header, their numbers from 1. Roles that are not named are known by the names of
-        `intake.columns`. A date and a time of day in two columns are joined.
+        `fields.columns`. A date and a time of day in two columns are joined.
     header
         Whether the first line has the names of the columns.
     delimiter
@@ -79,20 +79,16 @@ class Layout:
             raise ParameterError.of("one_user", self.one_user, f"a name of 1 to {_LONGEST_NAME} letters")
         if self.one_user is not None and "user" in self.columns:
             raise ParameterError("one_user and a column of users exclude each other")
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
-        if self.header:
-            return
-        if not self.columns:
-            raise ParameterError(
-                "without a header every column needs its number: --columns user=1,time=2,lat=3,lng=4 "
-                "(columns={'user': 1, 'time': 2, 'lat': 3, 'lng': 4})"
-            )
-        for role, column in self.columns.items():
-            if not (column.isascii() and column.isdigit() and int(column) >= 1):
-                allowed = "the number of a column, from 1, because there is no header"
-                raise ParameterError.of(f"columns: {find_option_name(role)}", column, allowed)
+        if not self.header:
+            if not self.columns:
+                raise ParameterError(
+                    "without a header every column needs its number: --columns user=1,time=2,lat=3,lng=4 "
+                    "(columns={'user': 1, 'time': 2, 'lat': 3, 'lng': 4})"
+                )
+            for role, column in self.columns.items():
+                if not (column.isascii() and column.isdigit() and int(column) >= 1):
+                    allowed = "the number of a column, from 1, because there is no header"
+                    raise ParameterError.of(f"columns: {find_option_name(role)}", column, allowed)
 
     @classmethod
     def parse(
@@ -106,8 +102,19 @@ class Layout:
         one_user: str | None = None,
     ) -> Layout:
         """Read what the command line or a caller says."""
+        pairs = _split_column_pairs(columns) if isinstance(columns, str) else list((columns or {}).items())
+        found: dict[str, str] = {}
+        for name, column in pairs:
+            role = OPTIONS.get(str(name).strip().lower())
+            if role is None:
+                raise ParameterError.of("columns", name, f"a role: {', '.join(OPTIONS)}")
+            if role in found:
+                raise ParameterError(f"columns: the {find_option_name(role)} is named twice")
+            if str(column) in found.values():
+                raise ParameterError(f"columns: {column!r} cannot have two roles")
+            found[role] = str(column)
         return cls(
-            columns=_parse_columns(columns),
+            columns=found,
             header=header,
             delimiter=None if delimiter is None else DELIMITERS.get(delimiter, delimiter),
             decimal=decimal,
@@ -136,18 +143,17 @@ class Layout:
 
     def roles(self, names: Sequence[str], wanted: Sequence[str] = EVENTS) -> dict[str, str]:
         """Return which of the columns has which role: as said, and else by its name."""
-        chosen = {
-            role: column for role in wanted if (column := self._find_chosen_column(names, role)) is not None
-        }
+        chosen: dict[str, str] = {}
+        for role in wanted:
+            column = find_column(names, self.columns[role]) if role in self.columns else None
+            if role == "user" and self.one_user is not None:
+                column = ONE_USER
+            if column is not None:
+                chosen[role] = column
         found = find_roles(names, wanted, chosen)
         if "time" in chosen and "date" not in chosen:
             found.pop("date", None)
         return found
-
-    def _find_chosen_column(self, names: Sequence[str], role: str) -> str | None:
-        if role == "user" and self.one_user is not None:
-            return ONE_USER
-        return None if role not in self.columns else find_column(names, self.columns[role])
 
     def require_roles(self, wanted: Sequence[str], path: str | PathLike[str]) -> None:
         """Refuse columns that are named for a role that events, or GPS points, have no use for."""
@@ -171,21 +177,6 @@ class Layout:
 
 AS_NAMED = Layout()
 """A table whose header says it all."""
-
-
-def _parse_columns(columns: str | Mapping[str, Any] | None) -> dict[str, str]:
-    pairs = _split_column_pairs(columns) if isinstance(columns, str) else list((columns or {}).items())
-    found: dict[str, str] = {}
-    for name, column in pairs:
-        role = OPTIONS.get(str(name).strip().lower())
-        if role is None:
-            raise ParameterError.of("columns", name, f"a role: {', '.join(OPTIONS)}")
-        if role in found:
-            raise ParameterError(f"columns: the {find_option_name(role)} is named twice")
-        if str(column) in found.values():
-            raise ParameterError(f"columns: {column!r} cannot have two roles")
-        found[role] = str(column)
-    return found
 
 
 def _split_column_pairs(text: str) -> list[tuple[str, str]]:
@@ -215,7 +206,6 @@ def find_column(names: Sequence[str], wanted: str) -> str | None:
 
 # How raw events become traces: which places, which instants, which local time.
 
-
 _MOST_CELLS = 2**24
 
 
@@ -229,9 +219,9 @@ class Choices:
         Rows and columns of a grid over `bounds`; its cells become the places.
     bounds
         A box, borders included; events outside are left out.
-        A grid without bounds covers nearly all of the data (`discretise.compute_robust_box`).
+        A grid without bounds covers nearly all of the data (`discretisation.compute_robust_box`).
     top
-        Keep the so many most visited places only ([ppmtf]: 1,000).
+        Keep this many of the most visited places only ([ppmtf]: 1,000).
     interval_s
         Seconds from one instant to the next; a day holds a whole number of them. By default an
         hour, or less if all times of the file lie on 5, 10, 15, 20 or 30 minutes.
@@ -343,7 +333,6 @@ def parse_grid_shape(text: str) -> tuple[int, int]:
 
 # From when to when events are, and the clock that goes with it.
 
-
 HOUR_S = 3600
 _SHORTEST_REGULAR_S = 300
 
@@ -388,7 +377,10 @@ class Extent:
 
     def clock(self, choices: Choices, *, are_numbered: bool) -> Clock:
         """Return the clock of all events: as it was chosen, or by their times."""
-        interval = choices.interval_s or (HOUR_S if are_numbered else self._interval)
+        # An hour; less where the times lie on a whole part of it that is no accident of exact times.
+        common = math.gcd(self.step, HOUR_S)
+        regular = common if common >= _SHORTEST_REGULAR_S and not are_numbered else HOUR_S
+        interval = choices.interval_s or regular
         return Clock(
             instants_per_day=DAY_S // interval,
             interval_s=interval,
@@ -396,12 +388,6 @@ class Extent:
             first_day=None if are_numbered else EPOCH + datetime.timedelta(days=self.first // DAY_S),
             timezone=self.zone,
         )
-
-    @property
-    def _interval(self) -> int:
-        """An hour; less where the times lie on a whole part of it that is no accident of exact times."""
-        common = math.gcd(self.step, HOUR_S)
-        return common if common >= _SHORTEST_REGULAR_S else HOUR_S
 
     def origin(self, clock: Clock) -> int:
         """Return what is instant 0: the second in which the first day begins, or a number of at most 1."""

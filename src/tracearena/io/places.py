@@ -43,7 +43,8 @@ def read_places(path: str | PathLike[str]) -> Places:
         return read_place_table(path)
     header, _ = split_header(read_utf8_bytes(path))
     if header == _REGIONS:
-        return checkins.read_regions(path, _find_pois_file(Path(path)))
+        pois = Path(path).with_name(Path(path).name.replace("regions_", "POI_", 1))
+        return checkins.read_regions(path, pois if pois.is_file() and pois != Path(path) else None)
     if header.startswith(_REGIONS):
         return pwscup.read_places(path)
     if header.startswith(_POIS):
@@ -84,13 +85,7 @@ def read_places_beside(path: Path, format: str) -> Places:
     )
 
 
-def _find_pois_file(regions: Path) -> Path | None:
-    pois = regions.with_name(regions.name.replace("regions_", "POI_", 1))
-    return pois if pois.is_file() and pois != regions else None
-
-
-# Places in a CSV or Parquet file of our own: one row a place.
-
+# Places in a CSV or Parquet file of our own: one row per place.
 
 _BOUND_DECIMALS = 9
 _OWN = ("sensitive", "row", "column")
@@ -111,9 +106,19 @@ def read_place_table(path: str | PathLike[str]) -> Places:
 
     With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
     """
-    return _build_checked_places(
-        _read_parquet_places(path) if is_parquet(path) else _read_csv_places(path), path
-    )
+    if is_parquet(path):
+        raw = read_parquet(
+            path, lambda names: [*find_roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
+        )
+        return _build_checked_places(_select_place_columns(raw, path), path)
+    header, rest = split_header(read_utf8_bytes(path))
+    names, separator = split_header_fields(header)
+    require_columns(path, len(names))
+    columns = [f"column {i}" for i in range(len(names))]
+    frame = read_rows(path, rest, columns, separator, quoted=True)
+    if len(set(names)) != len(names):
+        raise FileError.whole(path, "has two columns of one name", "columns", header)
+    return _build_checked_places(frame.select(columns).rename(dict(zip(columns, names, strict=True))), path)
 
 
 def build_places(frame: Any) -> Places:
@@ -126,7 +131,15 @@ def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Pla
     if not {"venue", "lat", "lon"} <= set(found):
         names = ", ".join(frame.columns[:12])
         raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
-    latitude, longitude = (_parse_place_numbers(path, frame, found[role]) for role in ("lat", "lon"))
+    degrees = []
+    for column in (found["lat"], found["lon"]):
+        numbers = frame[column].cast(pl.Float64, strict=False)
+        if numbers.null_count():
+            row = int(numbers.is_null().arg_true()[0])
+            problem = f"row {row + 1}, column {column}: not a number"
+            raise FileError.whole(path, problem, "number", str(frame[column][row]))
+        degrees.append(numbers.to_numpy())
+    latitude, longitude = degrees
     ids = convert_ids(frame[found["venue"]])
     if ids.null_count() or (ids.dtype == pl.String and bool((ids.str.len_chars() > LONGEST_ID).any())):
         raise FileError.whole(
@@ -135,28 +148,24 @@ def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Pla
     if ids.dtype == pl.String and bool(ids.str.contains(NUL, literal=True).any()):
         raise FileError.whole(path, "has places whose id holds U+0000", "id")
     sensitive = frame["sensitive"].cast(pl.Int8, strict=False).fill_null(0) if "sensitive" in frame else None
+    categories = None
+    if "category" in found:
+        texts = frame[found["category"]].cast(pl.String).fill_null("")
+        categories = texts.str.slice(0, LONGEST_ID).to_list()
+    has_grid = {"row", "column"} <= set(frame.columns)
     try:
         return Places(
             latitude,
             longitude,
             ids=np.asarray(ids.to_list()),
             sensitive=None if sensitive is None else sensitive.to_numpy() > 0,
-            categories=_fill_categories(frame[found["category"]]) if "category" in found else None,
-            grid=_build_place_grid(path, frame, latitude, longitude)
-            if {"row", "column"} <= set(frame.columns)
-            else None,
+            categories=categories,
+            grid=_build_place_grid(path, frame, latitude, longitude) if has_grid else None,
         )
     except DataError as error:
         if isinstance(error, FileError):
             raise
         raise FileError.whole(path, str(error), "places") from None
-
-
-def _read_parquet_places(path: str | PathLike[str]) -> pl.DataFrame:
-    raw = read_parquet(
-        path, lambda names: [*find_roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
-    )
-    return _select_place_columns(raw, path)
 
 
 def _select_place_columns(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
@@ -166,32 +175,6 @@ def _select_place_columns(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.Da
     # A frame may have columns of its own under names that events have, such as a time.
     known = [name for name in raw.columns if name in kinds or name in _OWN]
     return pl.DataFrame({name: check_column_type(raw[name], kinds.get(name, name), path) for name in known})
-
-
-def _fill_categories(column: pl.Series) -> list[str]:
-    return column.cast(pl.String).fill_null("").str.slice(0, LONGEST_ID).to_list()
-
-
-def _read_csv_places(path: str | PathLike[str]) -> pl.DataFrame:
-    header, rest = split_header(read_utf8_bytes(path))
-    names, separator = split_header_fields(header)
-    require_columns(path, len(names))
-    columns = [f"column {i}" for i in range(len(names))]
-    frame = read_rows(path, rest, columns, separator, quoted=True)
-    unique = dict(zip(columns, names, strict=True))
-    if len(set(names)) != len(names):
-        raise FileError.whole(path, "has two columns of one name", "columns", header)
-    return frame.select(columns).rename(unique)
-
-
-def _parse_place_numbers(path: str | PathLike[str], frame: pl.DataFrame, column: str) -> Any:
-    numbers = frame[column].cast(pl.Float64, strict=False)
-    if numbers.null_count():
-        row = int(numbers.is_null().arg_true()[0])
-        raise FileError.whole(
-            path, f"row {row + 1}, column {column}: not a number", "number", str(frame[column][row])
-        )
-    return numbers.to_numpy()
 
 
 def _build_place_grid(path: str | PathLike[str], frame: pl.DataFrame, latitude: Any, longitude: Any) -> Grid:
@@ -214,7 +197,6 @@ def _build_place_grid(path: str | PathLike[str], frame: pl.DataFrame, latitude: 
 
 
 # Tables of who is behind which pseudonym, the secret or a guess, of any two columns and any ids.
-
 
 HEADER = ("pse_id", "user_id")
 _MOST_BYTES = 2**30
@@ -247,8 +229,6 @@ def read_id_pairs(path: str | PathLike[str], *, one_to_one: bool = True) -> IdTa
 
 def write_id_pairs(table: IdTable, path: str | PathLike[str]) -> None:
     """Write a guess at who is who: Parquet where the name ends so, and CSV otherwise."""
-    import polars as pl
-
     frame = pl.DataFrame(dict(zip(HEADER, (table.pseudonyms, table.user_ids), strict=True)))
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":
@@ -258,7 +238,19 @@ def write_id_pairs(table: IdTable, path: str | PathLike[str]) -> None:
 
 
 def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:
-    rows = _read_pair_rows(path)
+    if not is_parquet(path):
+        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig", "replace")
+        # Ids may hold what `str.splitlines` takes for the end of a line.
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+        except csv.Error as error:
+            raise FileError.whole(path, f"is not a CSV table: {error}", "bad-csv") from None
+    else:
+        frame = read_parquet(path, lambda names: names)
+        columns = [
+            check_column_type(column, "user", path).cast(str).fill_null("").to_list() for column in frame
+        ]
+        rows = [frame.columns, *map(list, zip(*columns, strict=True))]
     if not rows:
         raise FileError.whole(path, "is empty; an id table has a header and a line a pseudonym", "empty")
     header = [name.strip().lower() for name in rows[0]]
@@ -287,28 +279,6 @@ def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str
     return table
 
 
-def _read_pair_rows(path: str | PathLike[str]) -> list[list[str]]:
-    with open(path, "rb") as file:
-        packed = file.read(4) == b"PAR1"
-    if not packed:
-        text = read_bytes(path, max_bytes=_MOST_BYTES).decode("utf-8-sig", "replace")
-        # Ids may hold what `str.splitlines` takes for the end of a line.
-        try:
-            return [row for row in csv.reader(io.StringIO(text, newline="")) if row]
-        except csv.Error as error:
-            raise FileError.whole(path, f"is not a CSV table: {error}", "bad-csv") from None
-    from tracearena.io.tables import check_column_type, read_parquet
-
-    frame = read_parquet(path, lambda names: names)
-    columns = [check_column_type(column, "user", path).cast(str).fill_null("").to_list() for column in frame]
-    return [frame.columns, *map(list, zip(*columns, strict=True))]
-
-
 def _convert_pair_ids(texts: list[str]) -> NDArray[Any]:
     """Return ids as numbers if all of them are, written the plain way, and as text otherwise."""
-    import polars as pl
-
-    from tracearena.io.fields.columns import convert_ids
-
-    ids = convert_ids(pl.Series(texts, dtype=pl.String))
-    return np.asarray(ids.to_list())
+    return np.asarray(convert_ids(pl.Series(texts, dtype=pl.String)).to_list())

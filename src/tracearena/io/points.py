@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, ParameterError
 from tracearena.files.io import replacing
@@ -51,7 +50,12 @@ def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAME
     number, at = frame["row"].to_numpy(), frame["_at"].to_numpy()
     report_old_times(report.path, at, number, report, report.header_lines)
     user, user_ids = number_ids(frame["user"])
-    trajectory, known = _number_trajectories(frame)
+    trajectory, known = None, None
+    if "trajectory" in frame.columns:
+        ids = convert_ids(frame["trajectory"])
+        is_text = ids.dtype == pl.String
+        ids = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
+        trajectory, known = number_ids(ids)
     traces = GpsTraces.from_points(
         user,
         at,
@@ -62,18 +66,14 @@ def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAME
     ).with_user_ids(user_ids)
     if known is not None:
         traces = traces.with_trajectory_ids(known[traces.trajectory_ids])
-    _report_order(user, at, number, report)
+    # Times may fall from one user to the next, not within the consecutive rows of a user.
+    falls = np.flatnonzero((np.diff(at) < 0) & (user[1:] == user[:-1])) + 1
+    if len(falls):
+        pair = np.array([falls[0] - 1, falls[0]])
+        report_unsorted_times(report.path, at[pair], number[pair], report, report.header_lines)
+        report.notice("unsorted", len(falls) - 1)
     report_odd_users(report.path, traces, report)
     return traces
-
-
-def _number_trajectories(frame: pl.DataFrame) -> tuple[NDArray[np.int64] | None, NDArray[Any] | None]:
-    if "trajectory" not in frame.columns:
-        return None, None
-    ids = convert_ids(frame["trajectory"])
-    if ids.dtype == pl.String:
-        return number_ids(ids.fill_null("").str.slice(0, LONGEST_ID))
-    return number_ids(ids.fill_null(-1))
 
 
 def convert_to_utc(rows: Rows, report: Report) -> pl.Series:
@@ -90,13 +90,8 @@ def convert_to_utc(rows: Rows, report: Report) -> pl.Series:
         report.notice_fault(fault, report.unzoned)
     if zone in (None, "UTC"):
         return at
-    placed = _convert_zone_to_utc(at if bare.all() else at.set(~bare, None), zone, rows.names["time"], report)
-    return placed.fill_null(at)
-
-
-def _convert_zone_to_utc(bare: pl.Series, zone: str, column: str, report: Report) -> pl.Series:
-    """Return milliseconds of UTC of those on a zone's clocks, and report what these skip or repeat."""
-    second = bare // 1000
+    local = at if bare.all() else at.set(~bare, None)
+    second = local // 1000
     skipped, repeated = time.count_unclear_times(second, zone)
     for count, fate, code in (
         (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
@@ -104,25 +99,11 @@ def _convert_zone_to_utc(bare: pl.Series, zone: str, column: str, report: Report
     ):
         if count:
             problem = f"some times are in an hour that the clocks of {zone} {fate}"
-            report.notice_fault(Fault(None, column, None, problem, code), count)
-    return time.zone_to_utc(second, zone) * 1000 + bare % 1000
-
-
-def _report_order(
-    users: NDArray[Any], moments: NDArray[np.int64], rows: NDArray[np.int64], report: Report
-) -> None:
-    """Report falling times within the consecutive rows of a user."""
-    same_user = np.concatenate([[False], users[1:] == users[:-1]])
-    falling = np.concatenate([[False], np.diff(moments) < 0]) & same_user
-    if falling.any():
-        at = np.flatnonzero(falling)
-        pair = np.array([at[0] - 1, at[0]])
-        report_unsorted_times(report.path, moments[pair], rows[pair], report, report.header_lines)
-        report.notice("unsorted", len(at) - 1)
+            report.notice_fault(Fault(None, rows.names["time"], None, problem, code), count)
+    return (time.zone_to_utc(second, zone) * 1000 + local % 1000).fill_null(at)
 
 
 # GPS points as events: at the cells of a grid, at the instants of a clock.
-
 
 _HOUR_S = 3600
 METHODS = ("last", "nearest", "interpolate")
@@ -149,13 +130,21 @@ def convert_points_to_events(
     places
         The cells of a grid, if `choices` has none.
     """
-    _check_event_options(choices, resample, places)
+    if resample is not None and resample not in METHODS:
+        raise ParameterError.of("resample", resample, f"one of {', '.join(METHODS)}")
+    if choices.top is not None:
+        raise ParameterError("top needs a column of places, and GPS points lie at none")
+    if choices.utc_hours:
+        raise ParameterError("GPS points have no offsets to ignore: --timezone UTC gives hours of UTC")
+    if places is not None and choices.grid is not None:
+        raise ParameterError("places and grid exclude each other")
     traces, read = reading
     local = find_local_time(traces, read)
     report = Report(read.path, read.format, traces.n_points + read.dropped_rows, clock=local)
     report.add(read)
     if places is None:
-        places = _build_cells(traces, choices)
+        box = choices.bounds or compute_robust_box(pl.Series(traces.latitude), pl.Series(traces.longitude))
+        places = Places.of_grid(Grid.over(box, *(choices.grid or (1, 1))))
     interval = choices.interval_s or _HOUR_S
     clock = Clock(
         instants_per_day=DAY_S // interval,
@@ -180,23 +169,6 @@ def convert_points_to_events(
     return Reading(events, report)
 
 
-def _check_event_options(choices: Choices, resample: str | None, places: Places | None) -> None:
-    if resample is not None and resample not in METHODS:
-        raise ParameterError.of("resample", resample, f"one of {', '.join(METHODS)}")
-    if choices.top is not None:
-        raise ParameterError("top needs a column of places, and GPS points lie at none")
-    if choices.utc_hours:
-        raise ParameterError("GPS points have no offsets to ignore: --timezone UTC gives hours of UTC")
-    if places is not None and choices.grid is not None:
-        raise ParameterError("places and grid exclude each other")
-
-
-def _build_cells(traces: GpsTraces, choices: Choices) -> Places:
-    around = pl.Series(traces.latitude), pl.Series(traces.longitude)
-    box = choices.bounds or compute_robust_box(*around)
-    return Places.of_grid(Grid.over(box, *(choices.grid or (1, 1))))
-
-
 # Tables of GPS points: CSV or Parquet, one row a point.
 
 
@@ -210,7 +182,7 @@ def read(
 ) -> Reading[GpsTraces]:
     """Read a CSV file (comma, semicolon or tab; packed or not), a Parquet file, or a folder of them.
 
-    Columns are known by the names in `intake.columns`, whatever their case and order; others are ignored.
+    Columns are known by the names in `fields.columns`, whatever their case and order; others are ignored.
 
     Parameters
     ----------

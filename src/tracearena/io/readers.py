@@ -1,4 +1,8 @@
-"""One door to read all formats: events and GPS points alike, of files, folders, archives and data frames."""
+"""Read traces in any format: events and GPS points, from files, folders, archives and data frames.
+
+`read` finds out the format and reads a path or a data frame; below are the readers of one file, of rows
+of a table, and of a folder.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,14 @@ from tracearena.io import places as place_table
 from tracearena.io import points, pwscup, recognition
 from tracearena.io.dataframes import FRAME, select_event_rows
 from tracearena.io.discretisation import regrid_traces, report_oddities
-from tracearena.io.formats import checkins, geolife, gpx, released_table
+from tracearena.io.formats import archives as bundles
+from tracearena.io.formats import checkins, geo_tables, geolife, gpx, released_table, trips
 from tracearena.io.options import Choices, Layout
 from tracearena.io.places import read_places, read_places_beside
 from tracearena.io.points import build_gps_traces, convert_points_to_events
 from tracearena.io.recognition import EITHER, GPS_FORMATS, READABLE, FormatGuess
 from tracearena.io.report import Reading, Report
-from tracearena.io.tables import read_role_rows, select_by_role
+from tracearena.io.tables import find_file_owners, read_role_rows, select_by_role
 from tracearena.traces import GpsTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -77,10 +82,10 @@ def read(
     columns, header, delimiter, decimal, time_format, one_user
         How a table is laid out, where its header does not say it: which column has which role
         (``{"user": "MMSI", "time": "BaseDateTime"}`` or ``"user=MMSI,time=BaseDateTime"``), whether
-        there is a header, and so on (`intake.layout.Layout`). `one_user` names the one person of
+        there is a header, and so on (`options.Layout`). `one_user` names the one person of
         a table, of GPX files and of others that name nobody.
     sample
-        Read some people alone, drawn at random, for a first look at a large file (`intake.sampling`). Of
+        Read some people alone, drawn at random, for a first look at a large file (`suggestions.Sample`). Of
         tables in CSV and Parquet no other rows are kept in memory. The report says how many people of
         how many were read.
     **options
@@ -98,7 +103,12 @@ def read(
     >>> traces, traces.clock.label(18)
     (<Traces: 1 users, 2 events, 2 places, instants 18 to 19>, '18:00')
     """
-    _check_options(options)
+    known = list(inspect.signature(Choices.parse).parameters)
+    for option in options:
+        if option not in known:
+            near = difflib.get_close_matches(option, known, 1)
+            advice = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+            raise ParameterError(f"read has no option {option!r}{advice}")
     if choices is not None and options:
         raise ParameterError("give choices or single options, not both")
     chosen = Choices.parse(**options) if choices is None else choices
@@ -119,34 +129,28 @@ def read(
 
         return sample_users(reading, sample)
     frame = select_event_rows(path_or_frame, layout)
-    name = _choose_frame_format(frame, format, layout)
+    if format is not None:
+        _check_known_format(format)
+        if format not in ("table", "points"):
+            raise ParameterError.of("format", format, "table or points for a data frame")
+    name = format or recognition.guess_frame_format(frame, layout)
     check_no_times(Path(FRAME), name, times)
     report = Report(FRAME, name, header_lines=None, strict=strict, timezone=chosen.timezone)
     if format is None and recognition.is_trips_frame(frame.columns, layout):
-        from tracearena.io.formats import trips
-
-        told = replace(layout, columns={}, one_user=None)
-        return read_rows(
-            trips.split_trips(frame, report, layout), "points", report, replace(request, layout=told)
-        )
+        rows = trips.split_trips(frame, report, layout)
+        by_name = replace(layout, columns={}, one_user=None)
+        return read_rows(rows, "points", report, replace(request, layout=by_name))
     return read_rows(frame, name, report, request)
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Refuse what is no choice, with the one that may be meant."""
-    known = list(inspect.signature(Choices.parse).parameters)
-    for name in options:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            advice = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
-            raise ParameterError(f"read has no option {name!r}{advice}")
 
 
 def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, a folder or an archive."""
-    name = _choose_format(path, format, request.layout)
-    from tracearena.io.formats import archives as bundles
-
+    if format is not None:
+        _check_known_format(format)
+    refuse_pipe(path)
+    name = format or recognition.recognise(path, request.layout)
+    if format is not None:
+        recognition.check_format(path, format, request.layout)
     if name != "geolife" and archives.is_archive(path):
         with bundles.open_archive(path) as (folder, inside):
             reading = _read_path(inside, format, request)
@@ -167,8 +171,6 @@ def _read_path(path: Path, format: str | None, request: Request) -> Reading[Trac
 
 def _notice_hidden(folder: Path, report: Report, layout: Layout) -> None:
     """Report files that hold traces and are passed over for their names."""
-    from tracearena.io.formats import archives as bundles
-
     for file in bundles.find_hidden_traces(
         folder, lambda file: recognition.guess_file_format(file, layout)[0]
     ):
@@ -176,32 +178,12 @@ def _notice_hidden(folder: Path, report: Report, layout: Layout) -> None:
         report.notice_fault(bundles.HIDDEN, path=path)
 
 
-def _choose_format(path: Path, format: str | None, layout: Layout) -> str:
-    if format is not None:
-        _check_known_format(format)
-    refuse_pipe(path)
-    if format is None:
-        return recognition.recognise(path, layout)
-    recognition.check_format(path, format, layout)
-    return format
-
-
-def _choose_frame_format(frame: pl.DataFrame, format: str | None, layout: Layout) -> str:
-    if format is None:
-        return recognition.guess_frame_format(frame, layout)
-    _check_known_format(format)
-    if format not in ("table", "points"):
-        raise ParameterError.of("format", format, "table or points for a data frame")
-    return format
-
-
 def _check_known_format(format: str) -> None:
     if format not in READABLE:
         raise ParameterError.of("format", format, f"one of {', '.join(READABLE)}")
 
 
-# A file whose format is known, or rows of a table, become traces as they are asked for.
-
+# Files whose format is known, and rows of a table.
 
 File = str | PathLike[str]
 
@@ -223,7 +205,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Request:
-    """What a caller of `read` asks for, beside the file and its format."""
+    """What a caller of `read` asks for, in addition to the file and its format."""
 
     places: Any
     times: File | None
@@ -239,18 +221,23 @@ class Request:
 
 def read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, or a folder of a format that has folders, whose format is known."""
-    request.layout.refuse_all_but(LAYOUTS.get(name, ()), path, f"files of format {name}")
+    layout, strict, timezone = request.layout, request.strict, request.choices.timezone
+    layout.refuse_all_but(LAYOUTS.get(name, ()), path, f"files of format {name}")
     check_no_times(path, name, request.times)
-    if name in GPS_FORMATS and name not in recognition.ROW_FORMATS:
-        made = _read_points(path, name, request)
-        return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
     if name in recognition.ROW_FORMATS:
-        from tracearena.io.formats import geo_tables
-
-        report = Report(str(path), name, strict=request.strict, timezone=request.choices.timezone)
-        frame, layout = geo_tables.read_format_rows(path, name, report, request.layout, request.owner)
+        report = Report(str(path), name, strict=strict, timezone=timezone)
+        frame, layout = geo_tables.read_format_rows(path, name, report, layout, request.owner)
         kind = recognition.guess_frame_format(frame, layout) if name in EITHER else "points"
         return read_rows(frame, kind, report, replace(request, layout=layout))
+    if name in GPS_FORMATS:
+        if name == "points":
+            made = points.read(path, timezone=timezone, strict=strict, layout=layout, sample=request.sample)
+        elif name == "geolife":
+            made = geolife.read(path, strict=strict)
+        else:
+            made = gpx.read(path, strict=strict, one_user=layout.one_user or request.owner)
+        made.report.timezone = timezone
+        return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
     _check_no_resample(path, request.resample)
     reading = _read_events(path, name, request)
     if request.strict:
@@ -272,18 +259,6 @@ def read_rows(
     )
     if request.strict:
         reading.report.refuse_losses()
-    return reading
-
-
-def _read_points(path: Path, format: str, request: Request) -> Reading[GpsTraces]:
-    timezone, strict, layout = request.choices.timezone, request.strict, request.layout
-    if format == "points":
-        return points.read(path, timezone=timezone, strict=strict, layout=layout, sample=request.sample)
-    if format == "geolife":
-        reading = geolife.read(path, strict=strict)
-    else:
-        reading = gpx.read(path, strict=strict, one_user=layout.one_user or request.owner)
-    reading.report.timezone = timezone
     return reading
 
 
@@ -340,30 +315,26 @@ def _read_events(path: Path, format: str, request: Request) -> Reading[Traces]:
             raise ParameterError("the places of a foursquare file are read from its file of venues")
         return checkins.read_foursquare(path, choices=choices, pois=places)
     if format == released_table.FORMAT:
-        return _read_released_events(path, choices, read_known_places(places))
+        known = read_known_places(places)
+        released, report = released_table.read_released_table(path)
+        several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
+        if several or deleted:
+            problem = (
+                f"holds obfuscated or anonymized traces, {several:,} events with several places and "
+                f"{deleted:,} deleted ones; only releases whose events have one place each can be read as "
+                "traces (describe and score utility read the others)"
+            )
+            raise FileError.whole(path, problem, "no-single-places")
+        frame = released.to_frame()
+        lists = [name for name in ("places", "lat", "lng", "category") if name in frame.columns]
+        frame = frame.explode(lists).rename({"places": "place"})
+        interval_s = choices.interval_s or released.clock.interval_s
+        return checkins.build_table_events(frame, report, replace(choices, interval_s=interval_s), known)
     laid_out = {"layout": request.layout, "sample": request.sample} if format in LAYOUTS else {}
     reading: Reading[Traces] = _CHECK_INS[format](
         path, choices=choices, places=read_known_places(places), **laid_out
     )
     return reading
-
-
-def _read_released_events(path: Path, choices: Choices, places: Places | None) -> Reading[Traces]:
-    """Read what was released of events, which have one place each, as a table of events is read."""
-    released, report = released_table.read_released_table(path)
-    several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
-    if several or deleted:
-        problem = (
-            f"holds obfuscated or anonymized traces, {several:,} events with several places and {deleted:,} "
-            "deleted ones; only releases whose events have one place each can be read as traces (describe "
-            "and score utility read the others)"
-        )
-        raise FileError.whole(path, problem, "no-single-places")
-    frame = released.to_frame()
-    lists = [name for name in ("places", "lat", "lng", "category") if name in frame.columns]
-    frame = frame.explode(lists).rename({"places": "place"})
-    interval_s = choices.interval_s or released.clock.interval_s
-    return checkins.build_table_events(frame, report, replace(choices, interval_s=interval_s), places)
 
 
 def _read_prepared(
@@ -373,7 +344,14 @@ def _read_prepared(
     known = read_places_beside(path, format) if places is None else _read_if_file(places)
     assumed = ""
     if format == "ppmtf":
-        traces = _read_ppmtf(path, known, choices)
+        from tracearena.io import ppmtf
+
+        if choices.timezone is not None or choices.utc_hours:
+            raise ParameterError("a ppmtf file has local hours already: no time zone")
+        if recognition.is_synthetic(path):
+            traces = ppmtf.read_synthetic(path, known).traces
+        else:
+            traces = ppmtf.read_traces(path, known, interval_s=choices.interval_s, slot_s=choices.slot_s)
     elif not choices.times_are_as_in_file:
         raise ParameterError(f"a {format} file has instants and no times: no interval, slot or time zone")
     elif format == "peopleflow":
@@ -387,16 +365,6 @@ def _read_prepared(
     return Reading(
         traces if choices.places_are_as_in_file else regrid_traces(traces, choices, report), report
     )
-
-
-def _read_ppmtf(path: Path, places: Places, choices: Choices) -> Traces:
-    from tracearena.io import ppmtf
-
-    if choices.timezone is not None or choices.utc_hours:
-        raise ParameterError("a ppmtf file has local hours already: no time zone")
-    if recognition.is_synthetic(path):
-        return ppmtf.read_synthetic(path, places).traces
-    return ppmtf.read_traces(path, places, interval_s=choices.interval_s, slot_s=choices.slot_s)
 
 
 def check_no_times(path: Path, name: str, times: File | None) -> None:
@@ -419,20 +387,17 @@ def _read_if_file(places: Any) -> Places:
     return read_places(places) if isinstance(places, (str, PathLike)) else place_table.build_places(places)
 
 
-# A folder becomes traces: one of a format that has folders, or the files in it one by one.
+# Folders: of a format that has folders, or of files that are read one by one.
 
 
 def read_folder(folder: Path, name: str, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
     """Read the files of a folder: those of the format if one is named, or else all that hold GPS points."""
-    from tracearena.io.formats import archives
-    from tracearena.io.tables import find_file_owners
-
     are_points = recognition.is_gps(folder, format, request.layout)
 
     def fits(look: FormatGuess) -> bool:
         return recognition.is_guess_of_points(look) if are_points and format is None else name in look.formats
 
-    files, others = archives.sort_folder_files(
+    files, others = bundles.sort_folder_files(
         folder, fits, lambda file: recognition.guess_file_format(file, request.layout)
     )
     if others and request.strict:
@@ -441,8 +406,8 @@ def read_folder(folder: Path, name: str, format: str | None, request: Request) -
 
     def laid_out(file: Path) -> Layout:
         layout = files[file][1]
-        is_told = layout.one_user == request.layout.one_user
-        return layout if is_told else replace(layout, one_user=owners[file])
+        is_named = layout.one_user == request.layout.one_user
+        return layout if is_named else replace(layout, one_user=owners[file])
 
     def read_one(file: Path, wanted: Request) -> Reading[Traces | GpsTraces]:
         known = replace(wanted, layout=laid_out(file), owner=owners[file])
@@ -453,16 +418,26 @@ def read_folder(folder: Path, name: str, format: str | None, request: Request) -
     elif are_points:
         choices = Choices(timezone=request.choices.timezone)
         plain = replace(request, choices=choices, resample=None, places=None)
-        made = archives.read_and_join_points(
+        made = bundles.read_and_join_points(
             folder, list(files), name, lambda file: read_one(file, plain).as_points()
         )
         made.report.strict = request.strict
         reading = apply_choices(made, request.choices, request.resample, read_known_places(request.places))
     elif name in ("table", *EITHER):
         report = Report(str(folder), name, header_lines=None)
-        parts = [_read_event_rows(file, name, report, laid_out(file), owners[file]) for file in files]
+        parts = []
+        for file in files:
+            layout = laid_out(file)
+            layout.refuse_all_but(LAYOUTS[name], file, f"files of format {name}")
+            found = Report(str(file), name)
+            if name == "table":
+                rows = read_role_rows(file, found, layout=layout)
+            else:
+                rows, layout = geo_tables.read_format_rows(file, name, found, layout, owners[file])
+            parts.append(select_by_role(rows, found, layout=layout)[0])
+            report.add(found)
         plain = replace(request, layout=replace(request.layout, columns={}, header=True, one_user=None))
-        reading = read_rows(archives.concat_role_tables(parts), "table", report, plain)
+        reading = read_rows(bundles.concat_role_tables(parts), "table", report, plain)
     else:
         shown = ", ".join(str(file.relative_to(folder)) for file in list(files)[:5])
         problem = f"holds {len(files):,} files of format {name}, of which one can be read at a time: {shown}"
@@ -474,10 +449,8 @@ def read_folder(folder: Path, name: str, format: str | None, request: Request) -
 
 def read_whole_folder(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a folder of a format that has folders; traces beside it are left out by name."""
-    from tracearena.io.formats import archives
-
     others = [
-        (file, archives.build_skip_fault(look))
+        (file, bundles.build_skip_fault(look))
         for file, look in recognition.find_unread_traces(folder, name, request.layout)
     ]
     if others and request.strict:
@@ -486,18 +459,3 @@ def read_whole_folder(folder: Path, name: str, request: Request) -> Reading[Trac
     for path, fault in others:
         reading.report.notice_fault(fault, path=str(path))
     return reading
-
-
-def _read_event_rows(file: Path, name: str, report: Report, layout: Layout, owner: str) -> pl.DataFrame:
-    """Return the rows of one of several tables of events, under the names of their roles."""
-    from tracearena.io.formats import geo_tables
-
-    layout.refuse_all_but(LAYOUTS[name], file, f"files of format {name}")
-    found = Report(str(file), name)
-    if name == "table":
-        rows = read_role_rows(file, found, layout=layout)
-    else:
-        rows, layout = geo_tables.read_format_rows(file, name, found, layout, owner)
-    given = select_by_role(rows, found, layout=layout)[0]
-    report.add(found)
-    return given

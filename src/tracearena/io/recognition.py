@@ -1,4 +1,4 @@
-"""Which format a file has: from its name where that tells, or else from its first lines."""
+"""Recognise the format of a file: from its name where that tells, or else from its first lines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ from tracearena.io.tables import (
 if TYPE_CHECKING:
     import polars as pl
 
-
 _START = 2**16
 _TABLES = ("table", "points", "partitions")
 _OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
@@ -50,39 +49,20 @@ _OWN_EVENTS = {"user_id", "place", "lat", "lng"}
 _OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
 _ENDINGS: Mapping[str, tuple[str, ...]] = {"geolife": (".plt",), "gpx": (".gpx", ".gpx.gz")}
 _IN_ONE_FILE = (("table",), ("points",))
-GPS_FORMATS = (
-    "geolife",
-    "gpx",
-    "points",
-    "google-records",
-    "google-timeline",
-    "owntracks",
-    "trips",
-    "porto",
-)
+GPS_FORMATS = ("geolife", "gpx", "points", "google-records", "google-timeline", "owntracks", "trips", "porto")
 """Names of the formats that hold GPS traces."""
 
 EITHER = ("geojson", "jsonl", "gpkg", "geoparquet")
 """Names of the formats that hold GPS traces or events, as a table does."""
 
-FORMATS = (
-    "pwscup",
-    "ppmtf",
-    "peopleflow",
-    "foursquare",
-    "tsmc",
-    "gowalla",
-    "table",
-    "partitions",
-    *EITHER,
-)
+FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions", *EITHER)
 """Names of the formats that hold traces of events."""
 
 READABLE = (*FORMATS, released_table.FORMAT, *GPS_FORMATS)
 """Names of all formats that traces are read from: also releases whose events have one place each."""
 
 ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
-"""Names of the formats that come down to rows of a table (`row_formats`)."""
+"""Names of the formats that come down to rows of a table."""
 
 
 def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
@@ -185,7 +165,9 @@ def guess_format(
     if (
         Path(path).is_dir()
         and (files := list_parquet_files(path))
-        and _are_partitions(Path(path), layout, wanted)
+        and (
+            wanted == "partitions" or next(find_unread_traces(Path(path), "partitions", layout), None) is None
+        )
     ):
         inside = guess_format(files[0], layout)
         if inside.formats[:1] == ("points",):
@@ -212,18 +194,13 @@ def guess_format(
     lines = [line.rstrip("\r") for line in decode_start(start).split("\n")]
     if look := guess_text_format(lines, layout):
         return look
-    if not {"columns", "header", "delimiter"} & set(layout.option_names):
-        look = guess_by_first_lines(lines, path)
-        if look is not None:
-            return look
+    if not {"columns", "header", "delimiter"} & set(layout.option_names) and (
+        look := guess_by_first_lines(lines, path)
+    ):
+        return look
     return guess_table_format(lines, path, layout) or FormatGuess(
         (), f"no format known here; its first line is {lines[0][:60]!a}"
     )
-
-
-def _are_partitions(folder: Path, layout: Layout, wanted: str | None) -> bool:
-    """Whether the Parquet files of a folder are all its traces, or all that is wanted."""
-    return wanted == "partitions" or next(find_unread_traces(folder, "partitions", layout), None) is None
 
 
 def guess_file_format(file: Path, layout: Layout) -> tuple[FormatGuess, Layout]:
@@ -255,7 +232,6 @@ def guess_frame_format(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
 
 def is_trips_frame(names: Sequence[str], layout: Layout) -> bool:
     """Whether the columns of a data frame are those of trips with starts and ends."""
-
     look = guess_trips_format(names, layout)
     return look is not None and look.formats == ("trips",)
 
@@ -298,8 +274,7 @@ def _read_start(path: str | PathLike[str]) -> bytes:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
 
 
-# How the formats that come down to rows (`row_formats`) are known from their first lines.
-
+# Formats that come down to rows of a table.
 
 DATABASE = b"SQLite format 3\0"
 """How a GeoPackage begins, which is a database."""
@@ -316,38 +291,27 @@ def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     if not text.startswith(("{", "[")):
         return None
     first, _, rest = text.partition("\n")
-    row = _parse_json_object(first)
-    if row is not None and (found := _guess_row_format(row, bool(rest.strip()), layout)):
-        return found
+    try:
+        row = parse_json_line(first)
+    except ValueError:
+        row = None
+    if isinstance(row, dict):
+        has_more = bool(rest.strip())
+        if isinstance(row.get("_type"), str):
+            return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
+        if row.get("type") in json_files.TYPES[1:] and has_more:
+            of_points = _has_point_columns(_list_properties(row), layout)
+            return FormatGuess(("jsonl",), "GeoJSON, one feature a line", of_points=of_points)
+        if has_more:
+            return _build_row_guess(row, "JSON lines", layout)
     kind, pieces = parse_json_start(text)
     known = _guess_document_format(kind, pieces, layout)
     if known is not None:
         return known
-    if row is not None:
+    if isinstance(row, dict):
         return _build_row_guess(row, "JSON lines", layout)
     keys = ", ".join(str(piece.key) for piece in pieces[:40] if piece.number is None)[:80]
     return FormatGuess((), f"JSON of no kind known here; its keys: {keys or 'none'}")
-
-
-def _parse_json_object(line: str) -> dict[str, Any] | None:
-    try:
-        value = parse_json_line(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _guess_row_format(row: Mapping[str, Any], more: bool, layout: Layout) -> FormatGuess | None:
-    """Look at the object of a first line."""
-    if isinstance(row.get("_type"), str):
-        return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
-    if row.get("type") in json_files.TYPES[1:] and more:
-        return FormatGuess(
-            ("jsonl",),
-            "GeoJSON, one feature a line",
-            of_points=_has_point_columns(_list_properties(row), layout),
-        )
-    return _build_row_guess(row, "JSON lines", layout) if more else None
 
 
 def _build_row_guess(row: Mapping[str, Any], words: str, layout: Layout) -> FormatGuess:
@@ -443,9 +407,6 @@ def is_geoparquet(path: str | PathLike[str]) -> bool:
         return b'"primary_column"' in file.read(length)
 
 
-# What a file looks like, before it is read.
-
-
 @dataclass(frozen=True)
 class FormatGuess:
     """What a file looks like.
@@ -468,9 +429,7 @@ class FormatGuess:
     of_points: bool = False
 
 
-# Layouts of text that are known by their first lines: of contests, of published programs and check-
-# ins.
-
+# Text that is known by its first lines: of contests, of published programs, and check-ins.
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _TWITTER = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [+-]\d{4} \d{4}")
@@ -497,41 +456,6 @@ _PPMTF_HEADERS = (
 _INSTANTS = "user_id,time_id,reg_id"
 _RAW_PEOPLE_FLOW = "user_id,y,x,y_id,x_id,2D_id,unixtime,"
 _CONTEST = FormatGuess(("pwscup", "peopleflow", "table"), "reference or original traces of PWS Cup 2019")
-
-
-def guess_by_first_lines(lines: list[str], path: str | PathLike[str]) -> FormatGuess | None:
-    """Return what a text is by its first lines; None where its columns must be looked at."""
-    if lines[0] == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
-        return _CONTEST
-    return _guess_by_header(lines) or _guess_by_tabs(lines)
-
-
-def _guess_by_header(lines: list[str]) -> FormatGuess | None:
-    first = lines[0]
-    if first == _INSTANTS:
-        return _guess_by_instants(lines)
-    if first.startswith(_PPMTF_HEADERS):
-        return FormatGuess(("ppmtf",), "traces of the PPMTF tools")
-    if first.startswith(_RAW_PEOPLE_FLOW):
-        return FormatGuess(("peopleflow",), "raw people flow of the PPMTF tools")
-    if first in _OTHER_HEADERS:
-        return FormatGuess((), _OTHER_HEADERS[first])
-    if first.startswith("Geolife trajectory"):
-        return FormatGuess((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
-    if first.lstrip().startswith(("<?xml", "<gpx")):
-        return FormatGuess((), "an XML file such as GPX")
-    return None
-
-
-def _guess_by_instants(lines: list[str]) -> FormatGuess:
-    """PWS Cup has 20 instants a day, people flow 35 in all."""
-    rows = [line.split(",") for line in lines[1:-1]]
-    times = [row[1:2] for row in rows if row[0] == rows[0][0]]
-    if times == [[str(time)] for time in range(1, 36)]:
-        return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
-    return _CONTEST
-
-
 _TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], FormatGuess], ...] = (
     (5,
         lambda f: all(look.fullmatch(f[k]) for k, look in ((1, _ISO), (2, _NUMBER_CELL), (3, _NUMBER_CELL))),
@@ -545,8 +469,29 @@ _TAB_LAYOUTS: tuple[tuple[int, Callable[[list[str]], bool], FormatGuess], ...] =
 )  # fmt: skip
 
 
-def _guess_by_tabs(lines: list[str]) -> FormatGuess | None:
-    """By the first lines together, so that one broken line does not decide."""
+def guess_by_first_lines(lines: list[str], path: str | PathLike[str]) -> FormatGuess | None:
+    """Return what a text is by its first lines; None where its columns must be looked at."""
+    first = lines[0]
+    if first == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
+        return _CONTEST
+    if first == _INSTANTS:
+        # PWS Cup has 20 instants a day, people flow 35 in all.
+        events = [line.split(",") for line in lines[1:-1]]
+        times = [event[1:2] for event in events if event[0] == events[0][0]]
+        if times == [[str(time)] for time in range(1, 36)]:
+            return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
+        return _CONTEST
+    if first.startswith(_PPMTF_HEADERS):
+        return FormatGuess(("ppmtf",), "traces of the PPMTF tools")
+    if first.startswith(_RAW_PEOPLE_FLOW):
+        return FormatGuess(("peopleflow",), "raw people flow of the PPMTF tools")
+    if first in _OTHER_HEADERS:
+        return FormatGuess((), _OTHER_HEADERS[first])
+    if first.startswith("Geolife trajectory"):
+        return FormatGuess((), "a GeoLife PLT file of GPS points, whose name must end in .plt")
+    if first.lstrip().startswith(("<?xml", "<gpx")):
+        return FormatGuess((), "an XML file such as GPX")
+    # The first lines decide together, so that one broken line does not.
     rows = [line.split("\t") for line in lines[:20] if "\t" in line]
     for width, fits, look in _TAB_LAYOUTS:
         if 2 * sum(len(row) == width and fits(row) for row in rows) > len(rows) > 0:
@@ -555,7 +500,6 @@ def _guess_by_tabs(lines: list[str]) -> FormatGuess | None:
 
 
 # What a table holds by its columns: GPS points, events at places, a release, or neither.
-
 
 SAMPLE = 100
 """Rows from which it is told whether times are instants."""
@@ -573,24 +517,20 @@ def guess_parquet_format(path: str | PathLike[str], layout: Layout) -> FormatGue
         return FormatGuess((), "a broken Parquet file")
     if released_table.has_released_columns(list(columns)):
         return _RELEASED
-
     if look := guess_parquet_rows_format(path, list(columns), layout):
         return look
     layout.require_columns(list(columns), path)
     found = layout.roles(list(columns))
-    if has_only_points(found) and not are_instants(
-        _read_first_times(path, find_time_column(found)), found, layout
-    ):
-        return FormatGuess(("points", "table", "peopleflow"), "a Parquet table of GPS points")
+    if has_only_points(found):
+        column = find_time_column(found)
+        times = [str(time) for time in read_parquet(path, lambda _: [column], SAMPLE)[column].to_list()]
+        if not are_instants(times, found, layout):
+            return FormatGuess(("points", "table", "peopleflow"), "a Parquet table of GPS points")
     if has_enough_columns(found):
         return FormatGuess(_list_table_formats(found), "a Parquet table of events")
     shown = ", ".join(list(columns)[:8])
     words = f"a Parquet file without columns for user, time and place: {shown}"
     return FormatGuess((), words, tuple(build_missing_faults(list(columns), found)))
-
-
-def _read_first_times(path: str | PathLike[str], column: str) -> list[str]:
-    return [str(time) for time in read_parquet(path, lambda _: [column], SAMPLE)[column].to_list()]
 
 
 def are_instants(times: list[str], found: Mapping[str, str], layout: Layout) -> bool:
@@ -615,14 +555,6 @@ def find_time_column(found: Mapping[str, str]) -> str:
     return found["time"] if "time" in found else found["date"]
 
 
-def _split_fields(lines: list[str], separator: str) -> list[list[str]]:
-    """Split rows at the separators that stand outside of quotes."""
-    try:
-        return list(csv.reader(lines, delimiter=separator))
-    except csv.Error:
-        return [line.split(separator) for line in lines]
-
-
 def guess_table_format(lines: list[str], path: str | PathLike[str], layout: Layout) -> FormatGuess | None:
     """Look at the header of a text, and at the times of its first rows."""
     names, separator = split_header_fields(lines[0], layout)
@@ -632,7 +564,11 @@ def guess_table_format(lines: list[str], path: str | PathLike[str], layout: Layo
     found = layout.roles(names)
     if has_only_points(found):
         at = names.index(find_time_column(found))
-        fields = _split_fields(lines[int(layout.header) : SAMPLE], separator)
+        sample = lines[int(layout.header) : SAMPLE]
+        try:
+            fields = list(csv.reader(sample, delimiter=separator))
+        except csv.Error:
+            fields = [line.split(separator) for line in sample]
         if not are_instants([row[at].strip('" ') for row in fields if len(row) > at], found, layout):
             return FormatGuess(("points", "table", "peopleflow"), "a table of GPS points")
     if has_enough_columns(found):

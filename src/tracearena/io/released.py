@@ -105,25 +105,30 @@ def read_released(
     caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
     if header != OBFUSCATED:
         _refuse_options(path, "other files than the contest's obfuscated traces", None, caps)
-    if header is None and (format == released_table.FORMAT or _is_released_table_path(path, format)):
+    if header is None and (
+        format == released_table.FORMAT or (format is None and released_table.is_released_table(path))
+    ):
         _refuse_options(path, "released traces in a table", choices, options | {"times": times})
         if original is not None:
             known, clock = known or original.places, clock or original.clock
         reading = released_table.read_released_table(path, places=known, clock=clock)
     elif header is None:
         if original is not None:
-            known, choices = _choose_places(original, known, choices or Choices())
+            # The events of another file of the same data set are at the same places.
+            choices, grid = choices or Choices(), original.places.grid
+            if choices.grid is not None and grid is not None:
+                choices = replace(choices, bounds=choices.bounds or grid.box)
+            elif known is None:
+                known = original.places
         traces, report = read(path, format, places=known, times=times, choices=choices, **options).as_events()
         reading = Reading(ObfuscatedTraces.from_traces(traces), report)
     else:
         _refuse_options(path, "the contest's files", choices, options)
         times = times or pwscup.find_times_file(path, places)
         return _read_contest_release(path, header, original, known, times, allow_repetition, caps)
-    return (
-        reading
-        if original is None
-        else Reading(match_original_events(reading.traces, original, path), reading.report)
-    )
+    if original is None:
+        return reading
+    return Reading(match_original_events(reading.traces, original, path), reading.report)
 
 
 def match_original_events(released: ObfuscatedTraces, original: Traces, path: _File) -> ObfuscatedTraces:
@@ -163,20 +168,6 @@ def match_original_events(released: ObfuscatedTraces, original: Traces, path: _F
         return made
     # Within their instants the times are others, such as rounded ones: those of the file count.
     return made.without_timestamps() if there.timestamps is None else made.with_timestamps(there.timestamps)
-
-
-def _is_released_table_path(path: _File, format: str | None) -> bool:
-    return format is None and released_table.is_released_table(path)
-
-
-def _choose_places(
-    original: Traces, places: Places | None, choices: Choices
-) -> tuple[Places | None, Choices]:
-    """Return where the events of another file of the same data set can be."""
-    grid = original.places.grid
-    if choices.grid is not None and grid is not None:
-        return places, replace(choices, bounds=choices.bounds or grid.box)
-    return original.places if places is None else places, choices
 
 
 def _read_contest_release(

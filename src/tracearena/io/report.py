@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tracearena.io.suggestions import SampleSize
     from tracearena.traces import ObfuscatedTraces
 
-
 SHOWN_EXAMPLES = 3
 _SHOWN_CHARACTERS = 100
 AnyTraces = TypeVar("AnyTraces", bound="Traces | GpsTraces | ObfuscatedTraces", covariant=True)
@@ -170,21 +169,20 @@ class Report:
             return frame
         for i, rule in enumerate(wanted):
             bad = frame.filter(marks == i)
-            if bad.height:
-                self.drop(rule.reason, bad.height, *self._faults(bad, rule))
+            if not bad.height:
+                continue
+            first = bad.head(SHOWN_EXAMPLES)
+            parts = [
+                pl.col(name).cast(pl.String, strict=False).fill_null("") for name in rule.column.split(", ")
+            ]
+            values = first.select(pl.concat_str(parts, separator=", ").str.slice(0, _SHOWN_CHARACTERS))
+            column, problem = rule.shown or rule.column, rule.problem or rule.reason
+            faults = [
+                Fault(row, column, value, problem, rule.reason.replace(" ", "-"), self.header_lines)
+                for row, value in zip(first["row"].to_list(), values.to_series().to_list(), strict=True)
+            ]
+            self.drop(rule.reason, bad.height, *faults)
         return frame.filter(marks.is_null())
-
-    def _faults(self, bad: pl.DataFrame, rule: DropRule) -> list[Fault]:
-        import polars as pl
-
-        first = bad.head(SHOWN_EXAMPLES)
-        parts = [pl.col(name).cast(pl.String, strict=False).fill_null("") for name in rule.column.split(", ")]
-        values = first.select(pl.concat_str(parts, separator=", ").str.slice(0, _SHOWN_CHARACTERS))
-        code = rule.reason.replace(" ", "-")
-        return [
-            Fault(row, rule.shown or rule.column, value, rule.problem or rule.reason, code, self.header_lines)
-            for row, value in zip(first["row"].to_list(), values.to_series().to_list(), strict=True)
-        ]
 
     def refuse_if_nothing_is_left(
         self, left: int, nothing: str = "holds no rows", code: str = "empty"

@@ -147,8 +147,15 @@ def parse_rows(
     )
     parsed = {"user": convert_ids(raw["user"]), "_at": read.at, "_offset": read.offset_s}
     if "lat" in raw.columns:
-        latitude, longitude = (_parse_degrees(raw[role], layout.decimal) for role in ("lat", "lon"))
-        parsed |= {"_lat": latitude, "_lon": longitude}
+        for role in ("lat", "lon"):
+            column = raw[role]
+            if column.dtype != pl.String and layout.decimal != ".":
+                raise ParameterError(f"decimal: the column {column.name!r} holds numbers already, no text")
+            if column.dtype == pl.String:
+                column = column.str.strip_chars()
+                column = column.str.replace(",", ".", literal=True) if layout.decimal == "," else column
+            strict = column.dtype != pl.String
+            parsed[f"_{role}"] = column.cast(pl.Float64, strict=strict).fill_nan(None)
     rows = Rows(raw.with_columns(**parsed), called, read.are_instants, layout.time_format)
     if "lat" in raw.columns:
         found = _check_degrees(rows, report, layout)
@@ -187,18 +194,6 @@ def _describe_accepted_times(time_format: str | None) -> str:
     return f"accepted are {times.ACCEPTED}"
 
 
-def _parse_degrees(column: pl.Series, decimal: str) -> pl.Series:
-    if column.dtype != pl.String:
-        if decimal != ".":
-            raise ParameterError(f"decimal: the column {column.name!r} holds numbers already, no text")
-        numbers = column.cast(pl.Float64)
-        return numbers.fill_nan(None)
-    text = column.str.strip_chars()
-    if decimal == ",":
-        text = text.str.replace(",", ".", literal=True)
-    return text.cast(pl.Float64, strict=False).fill_nan(None)
-
-
 def _check_degrees(rows: Rows, report: Report, layout: Layout) -> CoordinateDoubts:
     """Return what speaks against degrees; refuse what a map of its own would look like."""
     names = rows.names
@@ -216,7 +211,6 @@ def _check_degrees(rows: Rows, report: Report, layout: Layout) -> CoordinateDoub
 
 
 # Raw events as files hold them: users, times, coordinates, venues. Not yet places and instants.
-
 
 FIRST_PLAUSIBLE_S = 1_041_379_200
 """2003-01-01: no check-in or phone trace is older; what is, has a clock that was never set."""
@@ -273,13 +267,22 @@ def parse_check_ins(
         How numbers and times are written, and what the file calls its columns.
     """
     rows = parse_rows(raw, report, unit="s", layout=layout, names=names)
+
+    def guess() -> LocalTime:
+        if places is not None:
+            return guess_local_time(places.latitude, places.longitude, "places")
+        if "_lat" not in rows.frame.columns:
+            return UNKNOWN
+        degrees = rows.frame.select("_lat", "_lon").drop_nulls()
+        return guess_local_time(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
+
     hours = choose_time_conversion(
         ZoneEvidence.of(rows),
         choices,
         report.path,
         are_instants=rows.are_instants,
         has_offsets="offset_min" in raw.columns,
-        guess=lambda: _guess_local_time(rows.frame, places),
+        guess=guess,
     )
     timed, rules = add_local_times(rows, hours, report)
     report.clock = hours.clock
@@ -387,9 +390,19 @@ def choose_time_conversion(
 def add_local_times(rows: Rows, hours: TimeConversion, report: Report) -> tuple[Rows, list[DropRule]]:
     """Return rows with ``_utc`` and ``_local``, seconds since 1970, and the rules that they must keep."""
     local, utc = _compute_local_and_utc(rows, hours, report)
-    rules = [*rows.who(), *rows.when(), *_build_date_rules(rows, hours)]
+    rules = [*rows.who(), *rows.when()]
+    if rows.are_instants:
+        rules += [
+            rows.rule("negative time number", pl.col("_utc") < 0, "time"),
+            rows.rule("implausible time number", pl.col("_utc") > times.LARGEST_INSTANT, "time"),
+        ]
+    else:
+        plausible = pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, hours.latest)
+        rules.append(rows.rule("implausible date", ~plausible, "time"))
     if hours.way == "offset column":
-        rules.append(_build_offset_rule())
+        minutes = pl.col("offset_min").cast(pl.Float64, strict=False)
+        bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
+        rules.append(DropRule(reason="implausible offset from UTC", bad=bad, column="offset_min"))
     rules += rows.where()
     if "lat" in rows.frame.columns:
         nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
@@ -411,13 +424,8 @@ def _compute_local_and_utc(rows: Rows, hours: TimeConversion, report: Report) ->
         report.notice("times without a zone, taken as local", bare)
     if hours.way == "named offsets":
         return utc + offset.fill_null(0), utc
-    return _convert_by_zone(utc, offset, hours.clock.zone or "UTC", report)
-
-
-def _convert_by_zone(
-    utc: pl.Series, offset: pl.Series, zone: str, report: Report
-) -> tuple[pl.Series, pl.Series]:
-    """Local and UTC seconds where all times are of one zone, those that name none among them."""
+    # All times are of one zone, also those that name none.
+    zone = hours.clock.zone or "UTC"
     zoned = zones.utc_to_zone(utc, zone)
     if offset.null_count() == 0:
         return zoned, utc
@@ -431,31 +439,6 @@ def _convert_by_zone(
         parts.select(pl.when("bare").then("as_is").otherwise("zoned")).to_series(),
         parts.select(pl.when("bare").then("placed").otherwise("as_is")).to_series(),
     )
-
-
-def _guess_local_time(raw: pl.DataFrame, places: Places | None) -> LocalTime:
-    if places is not None:
-        return guess_local_time(places.latitude, places.longitude, "places")
-    if "_lat" not in raw.columns:
-        return UNKNOWN
-    degrees = raw.select("_lat", "_lon").drop_nulls()
-    return guess_local_time(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
-
-
-def _build_offset_rule() -> DropRule:
-    minutes = pl.col("offset_min").cast(pl.Float64, strict=False)
-    bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
-    return DropRule(reason="implausible offset from UTC", bad=bad, column="offset_min")
-
-
-def _build_date_rules(rows: Rows, hours: TimeConversion) -> list[DropRule]:
-    if rows.are_instants:
-        return [
-            rows.rule("negative time number", pl.col("_utc") < 0, "time"),
-            rows.rule("implausible time number", pl.col("_utc") > times.LARGEST_INSTANT, "time"),
-        ]
-    plausible = pl.col("_utc").is_between(FIRST_PLAUSIBLE_S, hours.latest)
-    return [rows.rule("implausible date", ~plausible, "time")]
 
 
 def rename_check_in_columns(frame: pl.DataFrame, hours: TimeConversion) -> pl.DataFrame:

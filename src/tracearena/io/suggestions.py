@@ -6,11 +6,9 @@ A proposal is for people to look at. Nothing is read by one unless they say so.
 from __future__ import annotations
 
 import csv
-import gzip
 import itertools
 import time
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -20,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from tracearena.errors import FileError, TracearenaError
-from tracearena.files.io import MAX_TABLE_EXPANSION, require_expansion
+from tracearena.files.io import MAX_TABLE_EXPANSION, open_unpacked, require_expansion
 from tracearena.io.dataframes import convert_frame
 from tracearena.io.fields import times
 from tracearena.io.fields.columns import EVENTS, find_option_name, has_enough_columns, simplify_name
@@ -127,29 +125,26 @@ def propose_layout(path_or_frame: Any) -> Proposal | None:
     """
     is_file = isinstance(path_or_frame, (str, PathLike))
     try:
-        layout, frame = _sample_file(Path(path_or_frame)) if is_file else _sample_frame(path_or_frame)
+        if is_file:
+            layout, frame = _sample_file(Path(path_or_frame))
+        else:
+            layout, frame = Layout(), convert_frame(path_or_frame).head(_ROWS)
         found = _complete_layout(frame, layout, Path(path_or_frame).stem if is_file else "me")
-        return (
-            None
-            if found is None
-            else Proposal(found, _format_first_rows(frame, found), _list_doubts(frame, found))
-        )
+        if found is None:
+            return None
+        return Proposal(found, _format_first_rows(frame, found), _list_doubts(frame, found))
     except (TracearenaError, OSError, pl.exceptions.PolarsError, csv.Error):
         # What cannot be opened or read so is refused by its reader, with more to say about it.
         return None
 
 
-def _sample_frame(frame: Any) -> tuple[Layout, pl.DataFrame]:
-    return Layout(), convert_frame(frame).head(_ROWS)
-
-
 def _sample_file(path: Path) -> tuple[Layout, pl.DataFrame]:
     if is_parquet(path):
-        known = [name for name, kind in read_parquet_schema(path).items() if not kind.is_nested()][
-            :_MOST_COLUMNS
-        ]
-        return Layout(), read_parquet(path, lambda _: known, _ROWS)
-    lines = [line for line in decode_start(_read_file_start(path)).splitlines() if line.strip()]
+        plain = [name for name, kind in read_parquet_schema(path).items() if not kind.is_nested()]
+        return Layout(), read_parquet(path, lambda _: plain[:_MOST_COLUMNS], _ROWS)
+    with open_unpacked(path) as file:
+        start = file.read(_START)
+    lines = [line for line in decode_start(start).splitlines() if line.strip()]
     if not lines:
         raise FileError.whole(path, "is empty", "empty")
     lines = lines[: _ROWS + 1]
@@ -167,23 +162,21 @@ def _sample_file(path: Path) -> tuple[Layout, pl.DataFrame]:
     return (sniffed if header else replace(sniffed, header=False, columns={"time": "1"})), frame
 
 
-def _read_file_start(path: Path) -> bytes:
-    with open(path, "rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        try:
-            return gzip.GzipFile(fileobj=raw).read(_START) if packed else raw.read(_START)
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            return b""
-
-
 def _complete_layout(frame: pl.DataFrame, layout: Layout, name: str) -> Layout | None:
     """Complete the layout: roles by name, the others by values."""
     known = Layout().roles(frame.columns)
     chosen: dict[str, str] = {}
     left = [column for column in frame.columns if column not in known.values()]
     if not {"time", "date"} & set(known):
-        chosen |= _find_time_columns(frame.select(left))
+        # The first column of times; or of dates and, if there is one, of times of day.
+        others = [frame[name] for name in left]
+        clocks = [column.name for column in others if times.looks_like_time_of_day(column)]
+        for column in others:
+            if column.name in clocks:
+                continue
+            if _is_time_column(column) or _choose_date_style(column) is not None:
+                chosen = {"date": column.name, "time": clocks[0]} if clocks else {"time": column.name}
+                break
     moment = _find_moment_column(frame, known | chosen)
     if moment is None:
         return None
@@ -213,15 +206,6 @@ def _find_moment_column(frame: pl.DataFrame, found: Mapping[str, str]) -> pl.Ser
         return times.join_date_and_time(frame[found["date"]], frame[found["time"]])
     name = found.get("time", found.get("date"))
     return None if name is None else frame[name]
-
-
-def _find_time_columns(frame: pl.DataFrame) -> dict[str, str]:
-    """The first column of times; or of dates and, if there is one, of times of day."""
-    clocks = [column.name for column in frame if times.looks_like_time_of_day(column)]
-    for column in frame:
-        if column.name not in clocks and (_is_time_column(column) or _choose_date_style(column) is not None):
-            return {"date": column.name, "time": clocks[0]} if clocks else {"time": column.name}
-    return {}
 
 
 def _is_time_column(column: pl.Series) -> bool:
@@ -274,7 +258,11 @@ def _find_coordinate_columns(frame: pl.DataFrame, known: Mapping[str, str]) -> d
     lat, lon = known.get("lat"), known.get("lon")
     named = {role: [c for c in degrees if _is_name_hint(c, role)] for role in _HINTS}
     narrow = {name for name, read in degrees.items() if _is_narrow_range(read)}
-    pairs = itertools.permutations(degrees, 2) if not (lat or lon) else _pair_with_known(lat, lon, degrees)
+    pairs = (
+        itertools.permutations(degrees, 2)
+        if not (lat or lon)
+        else [(lat, other) if lat else (other, str(lon)) for other in degrees]
+    )
     fit = [(a, b) for a, b in pairs if a in narrow or a == lat]
     if not fit:
         return {}
@@ -282,10 +270,6 @@ def _find_coordinate_columns(frame: pl.DataFrame, known: Mapping[str, str]) -> d
         fit, key=lambda pair: (pair[0] in named["lat"], pair[1] in named["lon"], pair[1] not in narrow)
     )
     return {role: name for role, name in zip(("lat", "lon"), best, strict=True) if role not in known}
-
-
-def _pair_with_known(lat: str | None, lon: str | None, degrees: Iterable[str]) -> list[tuple[str, str]]:
-    return [(lat, other) if lat else (other, str(lon)) for other in degrees]
 
 
 def _is_name_hint(column: str, role: str) -> bool:
@@ -350,7 +334,6 @@ def _quote_for_shell(value: str) -> str:
 
 # A random sample of people of a table that is too large to be read for a first look.
 
-
 _BYTES_OF_TEXT = 64 << 20
 _LEAST_USERS = 200
 
@@ -364,7 +347,7 @@ class Sample:
     users
         At most this many people.
     rows
-        People are fewer, but at least 200, where so many have about more rows than this together.
+        People are fewer, but at least 200, where they have more rows than this together.
     seed
         Who is drawn.
     """

@@ -1,4 +1,4 @@
-"""Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet; data frames are in `frames`.
+"""Rows of a table, whatever holds them: CSV, Parquet, a folder of Parquet; data frames are in `dataframes`.
 
 Columns are chosen by their roles (`Layout.roles`) and keep their names; they are of a kind that a
 reader expects, or refused by name.
@@ -45,7 +45,6 @@ from tracearena.io.report import DropRule, Report
 if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
 
-
 ROW = "row in the file"
 """The name of the column with the numbers of the rows, where some were dropped already."""
 
@@ -83,21 +82,47 @@ def read_role_rows(
         layout.require_columns(names, path)
         found = layout.roles(names, wanted)
         report_rival_columns(names, found, report, layout)
-        return _list_columns(found) if has_enough_columns(found) else names[:_SHOWN]
+        if not has_enough_columns(found):
+            return names[:_SHOWN]
+        return [column for column in found.values() if column != ONE_USER]
 
     if layout.one_user is not None:
         sample = None
     if not Path(path).is_dir() and not is_parquet(path):
         if sample is not None:
             return suggestions.sample_text(path, report, wanted, layout, sample)
-        return _read_csv(path, report, wanted, layout)
+        data = read_utf8_bytes(path, report=report)
+        table, rest = TextTable.read_header(path, data, report, wanted, layout)
+        if not rest.strip():
+            raise FileError.whole(path, "has a header and no rows", "empty")
+        frame = table.read(rest)
+        report.rows = frame.height
+        report_rival_columns(table.names, table.found, report, layout)
+        good = table.drop_short_rows(frame, report, ROW)
+        report.refuse_if_nothing_is_left(good.height)
+        return good
     report.header_lines = None  # rows of Parquet are no lines
     layout.refuse_all_but(UNDELIMITED, path, "Parquet, whose columns have names")
     if sample is not None:
         return suggestions.sample_parquet(
             Path(path), report, chosen, lambda names: layout.roles(names, wanted)["user"], sample
         )
-    return _read_folder(Path(path), chosen) if Path(path).is_dir() else read_parquet(path, chosen)
+    if not Path(path).is_dir():
+        return read_parquet(path, chosen)
+    files = list_parquet_files(path)
+    if not files:
+        raise FileError.whole(path, "holds no .parquet files", "empty")
+    frames = [read_parquet(file, chosen) for file in files]
+    for file, frame in zip(files, frames, strict=True):
+        if frame.schema != frames[0].schema:
+            differ = f"{_format_columns(frame)}, not {_format_columns(frames[0])}"
+            problem = f"has other columns or types than {files[0].name}: {differ}"
+            raise FileError.whole(file, problem, "columns")
+    return pl.concat(frames)
+
+
+def _format_columns(frame: pl.DataFrame) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
 
 
 def select_by_role(
@@ -131,25 +156,19 @@ def select_by_role(
 
 def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) -> None:
     """Make one column of a date and a time of day; a date alone is the time, a time with a date is whole."""
-    date = given.pop("date", None)
+    date, time = given.pop("date", None), given.get("time")
     if date is None:
         return
-    if "time" not in given:
+    if time is None:
         given["time"] = date
-    elif {"date", "time"} <= set(layout.columns) or goes_with_a_date(given["time"]):
-        given["time"] = join_date_and_time(date, given["time"])
-    else:
-        _refuse_unread_date(date, given["time"], path, layout)
-
-
-def _refuse_unread_date(date: pl.Series, time: pl.Series, path: str, layout: Layout) -> None:
-    """Refuse a date that was named and has no time of day beside it, or only numbers that mean nothing."""
-    if "date" in layout.columns:
+    elif {"date", "time"} <= set(layout.columns) or goes_with_a_date(time):
+        given["time"] = join_date_and_time(date, time)
+    elif "date" in layout.columns:
         raise ParameterError(
             f"{path}: date={date.name} does not apply: the column {time.name!r} holds no times of day to go "
             f"with it; --columns time={date.name} reads the dates alone"
         )
-    if simplify_name(time.name) != INSTANTS and layout.time_format is None and has_instant_numbers(time):
+    elif simplify_name(time.name) != INSTANTS and layout.time_format is None and has_instant_numbers(time):
         problem = (
             f"numbers beside a date ({date.name}) must be times of day such as 930 or 93000; if they count "
             f"instants, --columns time={time.name} (columns=) says so"
@@ -170,10 +189,6 @@ def report_rival_columns(
             report.notice(reason, len(others))
 
 
-def _list_columns(found: Mapping[str, str]) -> list[str]:
-    return [column for column in found.values() if column != ONE_USER]
-
-
 def find_row_numbers(raw: pl.DataFrame) -> pl.Series:
     """Return the number of each row in its file, from 1."""
     return raw[ROW] if ROW in raw.columns else pl.int_range(1, raw.height + 1, eager=True)
@@ -191,35 +206,6 @@ def is_parquet(path: str | PathLike[str]) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def _read_csv(
-    path: str | PathLike[str], report: Report, wanted: Sequence[str], layout: Layout
-) -> pl.DataFrame:
-    data = read_utf8_bytes(path, report=report)
-    table, rest = TextTable.read_header(path, data, report, wanted, layout)
-    if not rest.strip():
-        raise FileError.whole(path, "has a header and no rows", "empty")
-    frame = table.read(rest)
-    report.rows = frame.height
-    report_rival_columns(table.names, table.found, report, layout)
-    good = table.drop_short_rows(frame, report, ROW)
-    report.refuse_if_nothing_is_left(good.height)
-    return good
-
-
-def _read_folder(folder: Path, wanted: Callable[[list[str]], list[str]]) -> pl.DataFrame:
-    """Return some columns, chosen by their names, of all files; their types must be the same."""
-    files = list_parquet_files(folder)
-    if not files:
-        raise FileError.whole(folder, "holds no .parquet files", "empty")
-    frames = [read_parquet(file, wanted) for file in files]
-    for file, frame in zip(files, frames, strict=True):
-        if frame.schema != frames[0].schema:
-            differ = f"{_format_columns(frame)}, not {_format_columns(frames[0])}"
-            problem = f"has other columns or types than {files[0].name}: {differ}"
-            raise FileError.whole(file, problem, "columns")
-    return pl.concat(frames)
-
-
 def list_parquet_parts(path: Path) -> list[Path]:
     """Return the Parquet files of a folder, whose columns must be of the same types, or the file itself."""
     if not path.is_dir():
@@ -232,10 +218,6 @@ def list_parquet_parts(path: Path) -> list[Path]:
         if read_parquet_schema(file) != first:
             raise FileError.whole(file, f"has other columns or types than {files[0].name}", "columns")
     return files
-
-
-def _format_columns(frame: pl.DataFrame) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
 
 
 def read_parquet(
@@ -296,7 +278,16 @@ def check_column_type(column: pl.Series, role: str, path: str | PathLike[str]) -
     if kind == pl.Boolean and role in ("category", "sensitive"):
         return column.cast(pl.String) if role == "category" else column.cast(pl.Int8)
     if str(kind) in _WIDE or (isinstance(kind, pl.Decimal) and not kind.scale):
-        return _narrow_column(column, path)
+        narrow = column.cast(pl.Int64, strict=False)
+        lost = (narrow.is_null() & column.is_not_null()).arg_true()
+        if len(lost) == 0:
+            return narrow
+        row = int(lost[0])
+        problem = (
+            f"the column has the type {_format_type(kind)}; a whole number must fit 64 bits with its sign"
+        )
+        fault = Fault(row + 1, column.name, str(column[row]), problem, "column-type", header_lines=None)
+        raise FileError(path, [fault], len(lost))
     if isinstance(kind, pl.Decimal):
         return column.cast(pl.Float64)
     if kind == pl.String or kind.is_integer() or kind.is_float():
@@ -305,19 +296,6 @@ def check_column_type(column: pl.Series, role: str, path: str | PathLike[str]) -
         return column
     problem = f"the column has the type {_format_type(kind)}; it must hold {_EXPECTED.get(role, _NUMBERS)}"
     raise FileError(path, [Fault(None, column.name, None, problem, "column-type")])
-
-
-def _narrow_column(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
-    narrow = column.cast(pl.Int64, strict=False)
-    lost = (narrow.is_null() & column.is_not_null()).arg_true()
-    if len(lost) == 0:
-        return narrow
-    row = int(lost[0])
-    problem = (
-        f"the column has the type {_format_type(column.dtype)}; a whole number must fit 64 bits with its sign"
-    )
-    fault = Fault(row + 1, column.name, str(column[row]), problem, "column-type", header_lines=None)
-    raise FileError(path, [fault], len(lost))
 
 
 def _format_type(kind: pl.DataType) -> str:
@@ -330,9 +308,7 @@ def build_parquet_error(path: str | PathLike[str], error: BaseException) -> File
     return FileError.whole(path, f"is not a whole Parquet file: {said[:200]}", "bad-parquet")
 
 
-# Tables as text: which columns its first line names, and its rows, all at once or some after the
-# others.
-
+# Tables as text: which columns the first line names, and the rows, all at once or in pieces.
 
 _SEPARATORS = ",;\t|"
 _NEEDED = ("user", "time", "date", "lat", "lon")
@@ -373,12 +349,7 @@ class TextTable:
 
     @classmethod
     def read_header(
-        cls,
-        path: str | PathLike[str],
-        data: bytes,
-        report: Report,
-        wanted: Sequence[str],
-        layout: Layout,
+        cls, path: str | PathLike[str], data: bytes, report: Report, wanted: Sequence[str], layout: Layout
     ) -> tuple[Self, bytes]:
         """Read the header at the begin of `data`, if there is one; return what follows it too."""
         header, rest = split_header(data)
@@ -428,11 +399,9 @@ def _find_column_place(names: Sequence[str], column: str) -> str:
 
 # Delimited text to a frame of text columns, with rows of the wrong length marked, and back.
 
-
 EXTRA = "_extra"
 BOM = b"\xef\xbb\xbf"
 _ASCII = re.compile(r"[\x00-\x7f]+")
-_SHOWN_LINE = 80
 WINDOWS_1252 = "text that is no UTF-8, read as Windows-1252 (Western European)"
 """What a report is told of another encoding."""
 
@@ -572,17 +541,13 @@ def read_headless(
     report.rows = frame.height
     kept = report.sift(frame, build_length_rules(required))
     if 2 * kept.height < frame.height:
-        raise _build_length_error(path, data, len(columns), report)
+        line = data[:4096].partition(b"\n")[0].decode("utf-8", "replace")
+        problem = (
+            f"{report.dropped_rows:,} of {report.rows:,} rows do not have the {len(columns)} tab-separated "
+            f"fields of the {report.format} format; the first line is {shorten(line[:80])}"
+        )
+        raise FileError(path, [Fault(None, None, None, problem, "columns")])
     return kept.drop(EXTRA)
-
-
-def _build_length_error(path: str | PathLike[str], data: bytes, expected: int, report: Report) -> FileError:
-    line = data[:4096].partition(b"\n")[0].decode("utf-8", "replace")
-    problem = (
-        f"{report.dropped_rows:,} of {report.rows:,} rows do not have the {expected} tab-separated fields "
-        f"of the {report.format} format; the first line is {shorten(line[:_SHOWN_LINE])}"
-    )
-    return FileError(path, [Fault(None, None, None, problem, "columns")])
 
 
 def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:
@@ -600,21 +565,20 @@ def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:
 # Which files of a folder are read, and whose each is: one rule for all formats.
 
 
-def list_visible_files(folder: Path) -> list[Path]:
+def list_visible_files(folder: Path, pattern: str = "*") -> list[Path]:
     """Return the files below a folder by name, without those that begin with ``.`` or ``_``."""
-    return [file for file in _list_all_files(folder) if not is_hidden(file.relative_to(folder).parts)]
+    files = _list_all_files(folder, pattern)
+    return [file for file in files if not is_hidden(file.relative_to(folder).parts)]
 
 
 def list_hidden_files(folder: Path) -> list[Path]:
-    """Return the files below a folder that `list_visible_files` passes over, without those that macOS
-    adds.
-    """
+    """Return the files below a folder that `list_visible_files` omits, without those that macOS adds."""
     passed = [file for file in _list_all_files(folder) if is_hidden(file.relative_to(folder).parts)]
     return [file for file in passed if not file.name.startswith("._") and "__MACOSX" not in file.parts]
 
 
-def _list_all_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+def _list_all_files(folder: Path, pattern: str = "*") -> list[Path]:
+    return sorted(path for path in folder.rglob(pattern) if path.is_file())
 
 
 def is_hidden(parts: Sequence[str]) -> bool:
@@ -648,7 +612,6 @@ def strip_endings(path: str | PathLike[str]) -> str:
 
 
 # Columns of a table that no reader uses, which may tell people apart all the same.
-
 
 MOST_COLUMNS = 20
 """Of a table with more columns that nobody reads, the first are looked at."""

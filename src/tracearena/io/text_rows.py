@@ -43,7 +43,12 @@ def read_text_pieces(path: Path, size: int) -> Iterator[bytes]:
             piece, rest = data[:end], data[end:]
             require_short_lines(path, piece, lines_before=lines)
             lines += piece.count(b"\n")
-            _check_row_end(path, rest, lines)
+            if len(rest) > LONGEST_LINE:
+                require_short_lines(path, rest, lines_before=lines)
+                problem = (
+                    f"has a quote that is not closed within {LONGEST_LINE:,} bytes, in line {lines + 1:,}"
+                )
+                raise FileError.whole(path, problem, "open-quote")
             if piece:
                 yield piece
     if rest:
@@ -62,12 +67,9 @@ def estimate_lines(path: Path) -> float:
 
 def estimate_bytes(path: Path) -> int:
     """Return about how many bytes a file has, unpacked."""
-    return path.stat().st_size * (_PACKED_TO if _is_packed(path) else 1)
-
-
-def _is_packed(path: Path) -> bool:
     with open(path, "rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+        is_packed = file.read(2) == b"\x1f\x8b"
+    return path.stat().st_size * (_PACKED_TO if is_packed else 1)
 
 
 def _find_end_of_rows(data: bytes) -> int:
@@ -83,17 +85,7 @@ def _find_end_of_rows(data: bytes) -> int:
         end = at
 
 
-def _check_row_end(path: Path, rest: bytes, lines: int) -> None:
-    """Refuse a row that does not end: its line is too long, or a quote in it is not closed."""
-    if len(rest) <= LONGEST_LINE:
-        return
-    require_short_lines(path, rest, lines_before=lines)
-    problem = f"has a quote that is not closed within {LONGEST_LINE:,} bytes, in line {lines + 1:,}"
-    raise FileError.whole(path, problem, "open-quote")
-
-
-# Rows of a text file, some after the others, each read as if all had been read at once.
-
+# Rows of a text file, read piece by piece as if all had been read at once.
 
 BYTES_A_ROW = 32
 FIRST_ROWS = 1 << 16
@@ -117,7 +109,7 @@ class TextReadMode:
 
 
 class WrongReadMode(Exception):
-    """The file must be read anew in another manner."""
+    """The file must be read again in another manner."""
 
     def __init__(self, manner: TextReadMode) -> None:
         self.manner = manner
@@ -126,16 +118,21 @@ class WrongReadMode(Exception):
 def iterate_rows(
     text: TextSource, wanted: tuple[str, ...], lost: Report, size: int, manner: TextReadMode
 ) -> Iterator[tuple[pl.DataFrame, TextTable, int]]:
-    """Yield the rows that have all their fields, with their numbers; `lost` is told of the others.
+    """Yield the rows that have all their fields, with the table and the number of bytes read so far.
 
-    Beside them stands how many bytes have been read.
+    The other rows are reported to `lost`.
     """
     table: TextTable | None = None
     before, done, is_blank = 0, 0, True
     if manner.is_windows_1252:
         lost.notice(WINDOWS_1252)
     for piece in read_text_pieces(text.path, size):
-        data = _convert_to_utf8(text.path, piece, size, manner)
+        if manner.is_windows_1252 is None and not is_utf8(piece):
+            # The whole file decides its encoding.
+            counted = [count_odd_letters(one) for one in read_text_pieces(text.path, size)]
+            broken, beyond_ascii = (sum(column) for column in zip(*counted, strict=True))
+            raise WrongReadMode(replace(manner, is_windows_1252=2 * broken > beyond_ascii))
+        data = from_windows_1252(piece) if manner.is_windows_1252 else piece
         if table is None:
             table, data = TextTable.read_header(text.path, data, lost, wanted, text.layout)
             report_rival_columns(table.names, table.found, lost, text.layout)
@@ -151,14 +148,3 @@ def iterate_rows(
         raise FileError.whole(text.path, "is empty", "empty")
     if is_blank:
         raise FileError.whole(text.path, "has a header and no rows", "empty")
-
-
-def _convert_to_utf8(path: Path, piece: bytes, size: int, manner: TextReadMode) -> bytes:
-    """Return a piece in UTF-8; the first one that is none makes the whole file be looked at."""
-    if manner.is_windows_1252:
-        return from_windows_1252(piece)
-    if manner.is_windows_1252 is None and not is_utf8(piece):
-        counted = [count_odd_letters(one) for one in read_text_pieces(path, size)]
-        broken, beyond_ascii = (sum(column) for column in zip(*counted, strict=True))
-        raise WrongReadMode(replace(manner, is_windows_1252=2 * broken > beyond_ascii))
-    return piece

@@ -122,28 +122,23 @@ def guess_format_by_name(
     ['points', 'gpx', 'geolife']
     """
     name = str(path)
-    if kind == "events" and like in _list_possible_formats(name):
+    # The formats between which a name does not tell.
+    possible = () if Path(name).suffix else WRITABLE_FORMATS
+    if kind == "events" and like in (_IN_TEXT if name.endswith(_TEXT_NAMES) else possible):
         return str(like)
     if name.endswith(TABLE_NAMES):
         return "table" if kind == "events" else "points"
     if kind == "points" and not Path(path).suffix:
         return "geolife"
     others = {end: to for end, to in _OTHER_NAMES.items() if kind == "points" or to in WRITABLE_FORMATS}
-    told = next((to for end, to in others.items() if name.endswith(end)), None)
-    if told is not None:
-        return told
+    by_ending = next((to for end, to in others.items() if name.endswith(end)), None)
+    if by_ending is not None:
+        return by_ending
     formats = WRITABLE_FORMATS if kind == "events" else (*_GPS_WRITERS, *_GEO_WRITERS)
     raise ParameterError(
         f"{path}: name a format (one of {', '.join(formats)}) or a file that ends in "
         f"{', '.join([*TABLE_NAMES, *others])}"
     )
-
-
-def _list_possible_formats(name: str) -> tuple[str, ...]:
-    """Return the formats between which a name does not tell."""
-    if name.endswith(_TEXT_NAMES):
-        return _IN_TEXT
-    return () if Path(name).suffix else WRITABLE_FORMATS
 
 
 def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
@@ -189,7 +184,24 @@ def fit_to_format(traces: Traces, to: str, report: Report, key: UserKey | None =
     become blanks.
     """
     if to == "ppmtf":
-        return _replace_commas(traces, report)
+        places = traces.places
+        if places.categories is None:
+            return traces
+        plain = [re.sub(r"[,\r\n]", " ", category) for category in places.categories.tolist()]
+        changed = int((np.asarray(plain, np.str_) != places.categories).sum())
+        if changed == 0:
+            return traces
+        report.notice("categories with a comma, written without", changed)
+        renamed = Places(
+            places.latitude,
+            places.longitude,
+            ids=places.ids,
+            sensitive=places.sensitive,
+            categories=plain,
+            grid=places.grid,
+            km_per_degree=places.km_per_degree,
+        )
+        return traces.onto(renamed)
     if to not in ("pwscup", "peopleflow"):
         return traces
     again = np.zeros(traces.n_events, bool)
@@ -201,24 +213,3 @@ def fit_to_format(traces: Traces, to: str, report: Report, key: UserKey | None =
     own, number = set(map(str, traces.user_ids.tolist())), set(map(str, numbered.user_ids.tolist()))
     report.notice("users with a new number", len(own - number))
     return numbered
-
-
-def _replace_commas(traces: Traces, report: Report) -> Traces:
-    places = traces.places
-    if places.categories is None:
-        return traces
-    plain = [re.sub(r"[,\r\n]", " ", category) for category in places.categories.tolist()]
-    changed = int((np.asarray(plain, np.str_) != places.categories).sum())
-    if changed == 0:
-        return traces
-    report.notice("categories with a comma, written without", changed)
-    renamed = Places(
-        places.latitude,
-        places.longitude,
-        ids=places.ids,
-        sensitive=places.sensitive,
-        categories=plain,
-        grid=places.grid,
-        km_per_degree=places.km_per_degree,
-    )
-    return traces.onto(renamed)

@@ -20,7 +20,6 @@ from tracearena.traces.row_table import unique_inverse
 if TYPE_CHECKING:
     import polars as pl
 
-
 NAMES: Mapping[str, tuple[str, ...]] = {
     "user": (
         "userid", "uid", "user", "username", "personid", "person", "participantid", "participant",
@@ -208,10 +207,21 @@ def build_missing_faults(
     shown = ", ".join(columns[:_SHOWN_COLUMNS]) or "none"
     if header and any(_NUMBER.fullmatch(column.strip()) for column in columns):
         return [Fault(0, None, shown, _HEADLESS, "columns")]
-    return [
-        Fault(0, None, shown, _suggest_cure(role, wanted, header), "columns")
-        for role in _list_missing_roles(found)
-    ]
+    faults = []
+    for role in _list_missing_roles(found):
+        option, problem = find_option_name(role), f"no column for the {WORDS.get(role, role)}"
+        if header:
+            names = NAMES[role]
+            more = f" and {len(names) - _SHOWN_NAMES} more names" if len(names) > _SHOWN_NAMES else ""
+            problem += f"; it may be called {', '.join(names[:_SHOWN_NAMES])}{more}"
+            if role in ("lat", "lon") and "venue" in wanted:
+                problem += f", or a place stands in its stead ({', '.join(NAMES['venue'][:_SHOWN_NAMES])})"
+        example = "NAME" if header else "3"
+        cure = f"--columns {option}={example} (columns={{'{option}': '{example}'}}) says which it is"
+        if role == "user":
+            cure += ", --one-user NAME (one_user='NAME') that all rows are of one person"
+        faults.append(Fault(0, None, shown, f"{problem}; {cure}", "columns"))
+    return faults
 
 
 def _list_missing_roles(found: Mapping[str, str]) -> list[str]:
@@ -220,24 +230,7 @@ def _list_missing_roles(found: Mapping[str, str]) -> list[str]:
     return needed + [role for role in ("lat", "lon") if "venue" not in found and role not in found]
 
 
-def _suggest_cure(role: str, wanted: Sequence[str], header: bool) -> str:
-    option = find_option_name(role)
-    problem = f"no column for the {WORDS.get(role, role)}"
-    if header:
-        names = NAMES[role]
-        more = f" and {len(names) - _SHOWN_NAMES} more names" if len(names) > _SHOWN_NAMES else ""
-        problem += f"; it may be called {', '.join(names[:_SHOWN_NAMES])}{more}"
-        if role in ("lat", "lon") and "venue" in wanted:
-            problem += f", or a place stands in its stead ({', '.join(NAMES['venue'][:_SHOWN_NAMES])})"
-    example = "NAME" if header else "3"
-    cure = f"--columns {option}={example} (columns={{'{option}': '{example}'}}) says which it is"
-    if role == "user":
-        cure += ", --one-user NAME (one_user='NAME') that all rows are of one person"
-    return f"{problem}; {cure}"
-
-
 # Ids as files hold them: of users, places and trajectories.
-
 
 LONGEST_ID = 256
 """Letters of an id or a category: arrays of text are as wide as their longest entry."""
@@ -262,7 +255,9 @@ def convert_ids(column: pl.Series) -> pl.Series:
         if bool((whole == whole.floor()).all()):
             return column.cast(pl.Int64, strict=False)
     text = column.cast(pl.String)
-    if _begins_with_text(text):
+    # If the first id is no number, none needs to be tried.
+    first = text.first()
+    if isinstance(first, str) and not first.lstrip("-").isdigit():
         return text
     number = text.cast(pl.Int64, strict=False)
     plain = number.null_count() == text.null_count() and not bool(text.str.contains(r"^(0.|\+|-0)").any())
@@ -291,9 +286,3 @@ def convert_ids_to_array(ids: pl.Series) -> NDArray[Any]:
     import polars as pl
 
     return np.array(ids.to_list(), np.str_) if ids.dtype == pl.String else ids.to_numpy()
-
-
-def _begins_with_text(text: pl.Series) -> bool:
-    """Whether the first id is no number, so that none needs to be tried."""
-    first = text.first()
-    return isinstance(first, str) and not first.lstrip("-").isdigit()

@@ -42,11 +42,8 @@ def find_misplaced(
     swapped = bad_latitude & (np.abs(latitude) <= 180) & (np.abs(longitude) <= 90)
     at = np.flatnonzero(swapped)
     if 2 * len(at) > len(latitude):
-        raise FileError(
-            path,
-            [_build_swapped_fault(rows[at[0]], latitude[at[0]], longitude[at[0]], header_lines)],
-            total=len(at),
-        )
+        first = _build_swapped_fault(rows[at[0]], latitude[at[0]], longitude[at[0]], header_lines)
+        raise FileError(path, [first], total=len(at))
     for i in at:
         report.drop_fault(_build_swapped_fault(rows[i], latitude[i], longitude[i], header_lines), path=path)
     for i in np.flatnonzero(bad_latitude & ~swapped):
@@ -109,8 +106,7 @@ def report_odd_users(path: str, traces: GpsTraces, report: Report) -> None:
         report.notice_fault(Fault(None, "time", shown, problem, "same-time"), int(same.size))
 
 
-# Positions of any coordinate system to latitudes and longitudes on WGS84, and a word about it.
-
+# Positions of any coordinate system as latitudes and longitudes on WGS84.
 
 _WGS84 = ("EPSG:4326", "OGC:CRS84", "EPSG:4979")
 _Degrees = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -16,7 +16,6 @@ from tracearena.io.fields.columns import WORDS
 if TYPE_CHECKING:
     import polars as pl
 
-
 SWAPPED = "latitude and longitude look swapped; exchange the columns"
 _CELLS = "x and y are whole numbers: cells of a grid or metres, no degrees"
 _METRES = (

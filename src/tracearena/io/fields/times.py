@@ -214,7 +214,14 @@ def _parse_column(column: pl.Series, unit: Unit, like: pl.Series | None = None) 
         return _parse_unix_times(text.cast(pl.Float64, strict=False), unit, begin)
     if _matches_mostly(sample, r"^[A-Za-z]{3} "):
         return ParsedTimes(parse_twitter_times(text) * _PER_SECOND[unit], _fill_constant(text, 0))
-    return _parse_text_times(text, sample, unit)
+    style, zone = _guess_style(sample)
+    at = _parse_style(text, style + zone, unit)
+    offset = _parse_offsets(text, _ZONE) if zone == "%#z" else _fill_constant(text, 0 if zone else None)
+    left = (at.is_null() & text.is_not_null()).arg_true()
+    if len(left) == 0:
+        return ParsedTimes(at, offset)
+    others = _parse_any_style(text.gather(left), unit)
+    return ParsedTimes(at.scatter(left, others.at), offset.scatter(left, others.offset_s))
 
 
 def _parse_unix_times(column: pl.Series, unit: Unit, like: pl.Series | None = None) -> ParsedTimes:
@@ -242,18 +249,6 @@ def _parse_unix_times(column: pl.Series, unit: Unit, like: pl.Series | None = No
 def _drop_infinite(column: pl.Series) -> pl.Series:
     number = column.cast(pl.Float64, strict=False)
     return number.set(number.is_not_null() & ~number.is_finite(), None)
-
-
-def _parse_text_times(text: pl.Series, sample: pl.Series, unit: Unit) -> ParsedTimes:
-    """The style of the first values for all rows at once; the rest, if any, one style after the other."""
-    style, zone = _guess_style(sample)
-    at = _parse_style(text, style + zone, unit)
-    offset = _parse_offsets(text, _ZONE) if zone == "%#z" else _fill_constant(text, 0 if zone else None)
-    left = (at.is_null() & text.is_not_null()).arg_true()
-    if len(left) == 0:
-        return ParsedTimes(at, offset)
-    others = _parse_any_style(text.gather(left), unit)
-    return ParsedTimes(at.scatter(left, others.at), offset.scatter(left, others.offset_s))
 
 
 def _guess_style(sample: pl.Series) -> tuple[str, str]:
@@ -289,30 +284,21 @@ def _parse_with_style(column: pl.Series, style: str, unit: Unit) -> ParsedTimes:
     if column.dtype.is_temporal():
         raise ParameterError(f"time_format: the column {column.name!r} holds times already, no text")
     text = column.cast(pl.String).str.strip_chars()
-    zoned = "%z" in style
     chrono = style.replace(".%f", "%.f").replace("%z", "%#z")
     try:
         at = _parse_style(text, chrono, unit)
     except pl.exceptions.PolarsError:
         raise ParameterError.of("time_format", style, "such as %d/%m/%Y %H:%M:%S") from None
-    if not zoned:
+    if "%z" not in style:
         return ParsedTimes(at, _fill_constant(text, 0 if "%s" in style or style.endswith("Z") else None))
-    return ParsedTimes(at, _parse_offsets(text, _build_zone_pattern(style)).fill_null(0))
-
-
-def _build_zone_pattern(style: str) -> str:
-    """Return the pattern of the zone where a style has it, so that no year or month is taken for one.
-
-    >>> re.match(_build_zone_pattern("%d-%m-%Y%z"), "03-04-2012-05")[1]
-    '-05'
-    """
+    # The zone is taken from where the style has it, so that no year or month is taken for one.
     parts = []
     for number, part in enumerate(_DIRECTIVE.split(style)):
         if number % 2 == 0:
             parts.append(re.sub(r"(\\ |\s)+", r"\\s*", re.escape(part)))
         else:
             parts.append({"%z": r"(Z|z|[+-]\d\d(?::?\d\d)?)", "%%": "%"}.get(part, ".*?"))
-    return f"^{''.join(parts)}$"
+    return ParsedTimes(at, _parse_offsets(text, f"^{''.join(parts)}$").fill_null(0))
 
 
 def _parse_style(text: pl.Series, style: str, unit: Unit) -> pl.Series:

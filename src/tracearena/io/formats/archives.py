@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from tracearena.io.suggestions import Proposal
 
-
 HIDDEN = Fault(
     None, None, None,
     "the file is passed over, since its name or its folder's begins with _ or .; rename that to have it read",
@@ -167,6 +166,8 @@ def read_and_join_points(
     folder: Path, files: Sequence[Path], format: str, read: Callable[[Path], Reading[GpsTraces]]
 ) -> Reading[GpsTraces]:
     """Read GPS points of all files, and put them together with their reports."""
+    import numpy as np
+
     report = Report(str(folder), format)
     parts = []
     for file in track_progress(files, len(files)):
@@ -180,9 +181,16 @@ def read_and_join_points(
             )
             continue
         if found.format == "gpx":
-            parts.append(_prefix_track_names(traces, str(file.relative_to(folder))))
+            # The tracks of a file are its own, though a file elsewhere may have the same name.
+            name = str(file.relative_to(folder))
+            own = np.array([f"{name}-{i}" for i in range(traces.n_trajectories)], np.str_)
+            traces = traces.with_trajectory_ids(own)
         else:
-            parts.append(_clear_trajectories(traces))
+            # Trajectories that are only the points of a user are one through all files.
+            ids, owners = traces.trajectory_ids, traces.trajectory_user
+            if len(np.unique(owners)) == len(owners) and ids.tolist() == list(range(len(ids))):
+                traces = traces.with_trajectory_ids(np.zeros(len(ids), np.int64))
+        parts.append(traces)
         report.header_lines, report.strict, report.timezone = found.header_lines, found.strict, found.timezone
         report.unzoned += found.unzoned
         report.all_unzoned = found.all_unzoned and (report.all_unzoned or len(parts) == 1)
@@ -206,22 +214,3 @@ def concat_role_tables(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
                       how="diagonal")  # fmt: skip
     number = pl.int_range(1, whole.height + 1, eager=True)
     return whole.drop("row").rename(_NAMES, strict=False).with_columns(number.alias(ROW))
-
-
-def _clear_trajectories(traces: GpsTraces) -> GpsTraces:
-    """Let trajectories that are only the points of a user be one through all files."""
-    import numpy as np
-
-    ids, owners = traces.trajectory_ids, traces.trajectory_user
-    if len(np.unique(owners)) < len(owners) or ids.tolist() != list(range(len(ids))):
-        return traces
-    return traces.with_trajectory_ids(np.zeros(len(ids), np.int64))
-
-
-def _prefix_track_names(traces: GpsTraces, name: str) -> GpsTraces:
-    """Let the tracks of a file be its own, though a file elsewhere may have the same name."""
-    import numpy as np
-
-    return traces.with_trajectory_ids(
-        np.array([f"{name}-{i}" for i in range(traces.n_trajectories)], np.str_)
-    )

@@ -40,7 +40,6 @@ from tracearena.traces.time import offset_minutes, utc_text
 if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
 
-
 FOURSQUARE_COLUMNS = ("user", "venue", "time", "offset_min")
 FOURSQUARE_POI_COLUMNS = ("venue", "lat", "lon", "category", "country")
 FOURSQUARE_POI_NAME = "raw_POIs.txt"
@@ -64,7 +63,17 @@ def read_foursquare(
     """
     chosen = choices or Choices()
     report = Report(str(path), "foursquare", header_lines=0)
-    venues = _read_foursquare_venues(find_foursquare_pois(path) if pois is None else Path(pois), report)
+    # Venues with good coordinates, once each; the faults of their file are counted with the others.
+    place = find_foursquare_pois(path) if pois is None else Path(pois)
+    own = Report(str(place), "foursquare", header_lines=0)
+    venues = read_headless(place, FOURSQUARE_POI_COLUMNS, FOURSQUARE_POI_COLUMNS[:3], own)
+    venues = venues.unique("venue", keep="first", maintain_order=True)
+    number = venues.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
+    good = number["lat"].is_between(-90, 90) & number["lon"].is_between(-180, 180)
+    good = good.fill_null(False)
+    report.notice("venues with bad coordinates", int((~good).sum()))
+    report.notice("lines of the file of venues that cannot be read", own.dropped_rows)
+    venues = venues.filter(good).select("venue", "lat", "lon", "category")
     raw = read_headless(path, FOURSQUARE_COLUMNS, FOURSQUARE_COLUMNS, report)
     raw = raw.join(venues, on="venue", how="left", maintain_order="left")
     rule = DropRule(reason="not in the file of venues", bad=pl.col("lat").is_null(), column="venue")
@@ -112,22 +121,7 @@ def find_foursquare_pois(path: str | PathLike[str]) -> Path:
     )
 
 
-def _read_foursquare_venues(path: Path, report: Report) -> pl.DataFrame:
-    """Venues with good coordinates, once each; the faults of this file are counted with the others."""
-    own = Report(str(path), "foursquare", header_lines=0)
-    raw = read_headless(path, FOURSQUARE_POI_COLUMNS, FOURSQUARE_POI_COLUMNS[:3], own).unique(
-        "venue", keep="first", maintain_order=True
-    )
-    number = raw.select(pl.col("lat", "lon").cast(pl.Float64, strict=False))
-    good = number["lat"].is_between(-90, 90) & number["lon"].is_between(-180, 180)
-    good = good.fill_null(False)
-    report.notice("venues with bad coordinates", int((~good).sum()))
-    report.notice("lines of the file of venues that cannot be read", own.dropped_rows)
-    return raw.filter(good).select("venue", "lat", "lon", "category")
-
-
 # Check-ins of Gowalla and Brightkite as SNAP publishes them.
-
 
 GOWALLA_COLUMNS = ("user", "time", "lat", "lon", "venue")
 _GOWALLA_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
@@ -148,22 +142,17 @@ def read_gowalla(
 def write_gowalla(traces: Traces, path: str | PathLike[str]) -> None:
     """Write the events with the coordinates of their places, by user and time."""
     places = traces.places
-    write_tabs(
-        pl.DataFrame(
-            {
-                "user": traces.user_ids[traces.user_index],
-                "time": utc_text(traces, _GOWALLA_TIME_FORMAT),
-                "lat": places.latitude[traces.place_index],
-                "lon": places.longitude[traces.place_index],
-                "venue": places.ids[traces.place_index],
-            }
-        ),
-        path,
-    )
+    columns = {
+        "user": traces.user_ids[traces.user_index],
+        "time": utc_text(traces, _GOWALLA_TIME_FORMAT),
+        "lat": places.latitude[traces.place_index],
+        "lon": places.longitude[traces.place_index],
+        "venue": places.ids[traces.place_index],
+    }
+    write_tabs(pl.DataFrame(columns), path)
 
 
 # Foursquare check-ins of New York and Tokyo (TSMC 2014).
-
 
 TSMC_COLUMNS = ("user", "venue", "category_id", "category", "lat", "lon", "offset_min", "time")
 TSMC_TIME_FORMAT = "%a %b %d %H:%M:%S +0000 %Y"
@@ -183,21 +172,17 @@ def write_tsmc(traces: Traces, path: str | PathLike[str]) -> None:
     """Write the events by user and time; the category stands in for the category id, which we lack."""
     places, at = traces.places, traces.place_index
     category = np.full(len(places), "") if places.categories is None else places.categories
-    write_tabs(
-        pl.DataFrame(
-            {
-                "user": traces.user_ids[traces.user_index],
-                "venue": places.ids[at],
-                "category_id": category[at],
-                "category": category[at],
-                "lat": places.latitude[at],
-                "lon": places.longitude[at],
-                "offset_min": offset_minutes(traces),
-                "time": utc_text(traces, TSMC_TIME_FORMAT),
-            }
-        ),
-        path,
-    )
+    columns = {
+        "user": traces.user_ids[traces.user_index],
+        "venue": places.ids[at],
+        "category_id": category[at],
+        "category": category[at],
+        "lat": places.latitude[at],
+        "lon": places.longitude[at],
+        "offset_min": offset_minutes(traces),
+        "time": utc_text(traces, TSMC_TIME_FORMAT),
+    }
+    write_tabs(pl.DataFrame(columns), path)
 
 
 # Events in a CSV or Parquet file, under the column names people use.
@@ -260,9 +245,7 @@ def format_events_csv(traces: Traces, has_header: bool = True) -> str:
     return made
 
 
-# Events in a folder of Parquet files, with the users of one range each: what clusters read and
-# write.
-
+# Events in a folder of Parquet files, with the users of one range each: what clusters read and write.
 
 USERS_PER_FILE = 16_384
 """A multiple of every block of users, so that a worker can read the files of its own blocks."""
@@ -297,7 +280,6 @@ def write_partitions(
 
 # People flow: Tokyo's traces by region and number of instant, and the cleaning of raw traces.
 
-
 CLOCK = Clock(instants_per_day=35, interval_s=1200)
 """35 instants in order. The files say neither their hours nor their interval; 20 minutes is a guess."""
 
@@ -305,22 +287,9 @@ CLEANED_CLOCK = Clock(instants_per_day=30, start_s=9 * 3600, interval_s=1200)
 TOKYO = Box(35.65, 139.68, 35.75, 139.80)
 HOSPITAL = "building/Hospital/7"
 _CLEANED_GRID = (20, 20)
+_DATE_AND_TIME = ("year", "month", "day", "hour", "min", "sec")
 _POIS = ("poi_id", "y", "x", "category", "y_id", "x_id", "2D_id", "count")
-_RAW = (
-    "user_id",
-    "y",
-    "x",
-    "y_id",
-    "x_id",
-    "2D_id",
-    "unixtime",
-    "year",
-    "month",
-    "day",
-    "hour",
-    "min",
-    "sec",
-)
+_RAW = ("user_id", "y", "x", "y_id", "x_id", "2D_id", "unixtime", *_DATE_AND_TIME)
 
 
 def read(
@@ -338,7 +307,8 @@ def read(
     data = b"" if is_parquet(path) else read_utf8_bytes(path)
     header, rest = split_header(data)
     if header == "user_id,time_id,reg_id":
-        return _read_prepared_file(path, tokyo_regions() if places is None else places)
+        traces = pwscup.read_traces(path, tokyo_regions() if places is None else places, CLOCK)
+        return Reading(traces, Report(str(path), "peopleflow", traces.n_events))
     report = Report(str(path), "peopleflow")
     if header == ",".join(_RAW):
         checkins = _parse_raw_points(path, rest, report)
@@ -423,10 +393,18 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
         ],
     )
     report.refuse_if_nothing_is_left(frame.height)
-    kept = _keep_whole_days(frame.sort("user", "utc", maintain_order=True), report)
+    frame = frame.sort("user", "utc", maintain_order=True)
+    length = CLEANED_CLOCK.instants_per_day
+    rank = pl.int_range(pl.len()).over("user")
+    first = frame.with_columns(rank=rank).filter(pl.col("rank") < length)
+    good = (pl.len() == length) & (pl.col("step") == pl.col("rank")).all()
+    kept = first.filter(good.over("user"))
+    report.notice("users without a whole day", frame["user"].n_unique() - kept["user"].n_unique())
+    if kept.height < frame.height:
+        report.drop("of users without a whole day, or after it", frame.height - kept.height)
     report.refuse_if_nothing_is_left(kept.height)
     users = kept["user"].unique(maintain_order=True)
-    dense = kept["place"].to_numpy().reshape(len(users), CLEANED_CLOCK.instants_per_day)
+    dense = kept["place"].to_numpy().reshape(len(users), length)
     places = Places.of_grid(grid, first_id=0, km_per_degree=CONTEST_KM_PER_DEGREE)
     return Traces.from_dense(dense, places, CLEANED_CLOCK, user_ids=np.asarray(users.to_list()))
 
@@ -441,31 +419,11 @@ def write(traces: Traces, path: str | PathLike[str]) -> None:
     pwscup.write_traces(traces, path, with_times=False)
 
 
-def _keep_whole_days(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
-    length = CLEANED_CLOCK.instants_per_day
-    rank = pl.int_range(pl.len()).over("user")
-    first = frame.with_columns(rank=rank).filter(pl.col("rank") < length)
-    good = (pl.len() == length) & (pl.col("step") == pl.col("rank")).all()
-    kept = first.filter(good.over("user"))
-    report.notice("users without a whole day", frame["user"].n_unique() - kept["user"].n_unique())
-    if kept.height < frame.height:
-        reason = "of users without a whole day, or after it"
-        report.drop(reason, frame.height - kept.height)
-    return kept
-
-
-def _read_prepared_file(path: str | PathLike[str], places: Places) -> Reading[Traces]:
-    traces = pwscup.read_traces(path, places, CLOCK)
-    return Reading(traces, Report(str(path), "peopleflow", traces.n_events))
-
-
 def _parse_raw_points(path: str | PathLike[str], rows: bytes, report: Report) -> CheckIns:
     """``traces_<city>.csv``: the clock time stands in columns of its own."""
     raw = read_rows(path, rows, _RAW, ",")
     report.rows = raw.height
-    parts = [
-        pl.col(name).cast(pl.Int32, strict=False) for name in ("year", "month", "day", "hour", "min", "sec")
-    ]
+    parts = [pl.col(name).cast(pl.Int32, strict=False) for name in _DATE_AND_TIME]
     moment = pl.datetime(*parts).dt.epoch("s")
     frame = raw.select(
         "row",

@@ -1,6 +1,6 @@
 """GeoPackage and GeoParquet: tables with a column of points, through the extra ``[geo]``.
 
-The other columns have the names that tables have (`intake.columns`). Points of another coordinate system
+The other columns have the names that tables have (`fields.columns`). Points of another coordinate system
 than WGS84 are changed to it, and the report says so.
 """
 
@@ -35,11 +35,10 @@ from tracearena.io.fields.coordinates import convert_to_degrees
 from tracearena.io.formats import json_files, phones, trips
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.report import SHOWN_EXAMPLES, Report
-from tracearena.io.tables import ROW, check_column_type, read_parquet_schema, strip_endings
+from tracearena.io.tables import BYTES_A_VALUE, ROW, check_column_type, read_parquet_schema, strip_endings
 from tracearena.traces import GpsTraces, Traces
 
 _LAYER = "traces"
-_BYTES_A_VALUE = 8
 
 
 def rows_of_geopackage(path: str | PathLike[str], report: Report) -> pl.DataFrame:
@@ -47,7 +46,17 @@ def rows_of_geopackage(path: str | PathLike[str], report: Report) -> pl.DataFram
     pyogrio = _import_geo_extra("pyogrio", path)
     if Path(path).stat().st_size > MAX_BYTES:
         raise FileError.whole(path, f"is larger than the limit of {MAX_BYTES:,} bytes", "too-large")
-    layer = _find_point_layer(path)
+    layers = read_layers(path)
+    of_points = [name for name, layer in layers.items() if layer.kind in ("POINT", "GEOMETRY")]
+    if not of_points:
+        shown = ", ".join(f"{name} ({layer.kind})" for name, layer in layers.items())[:200] or "none"
+        raise FileError.whole(path, f"has no layer of points; its layers: {shown}", "no-points")
+    timed = [name for name in of_points if "time" in find_roles(layers[name].columns)]
+    wanted = timed or of_points
+    if len(wanted) > 1:
+        shown = ", ".join(wanted)[:200]
+        raise FileError.whole(path, f"has several layers of points: {shown}; keep one of them", "layers")
+    layer = wanted[0]
     _import_geo_extra("geopandas", path)
     with _convert_geo_errors(path, "GeoPackage"):
         frame = pyogrio.read_dataframe(Path(path), layer=layer)
@@ -109,11 +118,13 @@ def _count_unpacked_bytes(
             lengths.append(values.cat.len_bytes())
     sums = [length.cast(pl.Int64).sum().alias(str(at)) for at, length in enumerate(lengths)]
     rows, *texts = pl.scan_parquet(Path(path), glob=False).select(pl.len(), *sums).collect().row(0)
-    return int(rows * len(columns) * _BYTES_A_VALUE + sum(texts))
+    return int(rows * len(columns) * BYTES_A_VALUE + sum(texts))
 
 
 def rows_of_geo_frame(frame: Any, report: Report) -> pl.DataFrame:
     """Return the rows of a GeoDataFrame of points, with latitude and longitude on WGS84."""
+    import pandas
+
     report.header_lines = None
     geometry = frame.geometry
     kinds = pl.Series([str(kind) for kind in geometry.geom_type.to_list()])
@@ -128,22 +139,15 @@ def rows_of_geo_frame(frame: Any, report: Report) -> pl.DataFrame:
     latitude, longitude = convert_to_degrees(
         kept.geometry.x.to_numpy(), kept.geometry.y.to_numpy(), frame.crs, report
     )
-    others = convert_frame(_drop_positions(kept))
+    positions = (*NAMES["lat"], *NAMES["lon"])
+    columns = [
+        name
+        for name in kept.columns
+        if simplify_name(str(name)) not in positions and str(kept[name].dtype) != "geometry"
+    ]
+    others = convert_frame(pandas.DataFrame({name: kept[name] for name in columns}))
     numbers = pl.Series(ROW, good.arg_true().cast(pl.Int64) + 1)
     return others.with_columns(numbers, pl.Series("lat", latitude), pl.Series("lon", longitude))
-
-
-def _drop_positions(frame: Any) -> Any:
-    """Return the columns of a GeoDataFrame as pandas has them, but none that could be a position."""
-    import pandas
-
-    positions = (*NAMES["lat"], *NAMES["lon"])
-    kept = [
-        name
-        for name in frame.columns
-        if simplify_name(str(name)) not in positions and str(frame[name].dtype) != "geometry"
-    ]
-    return pandas.DataFrame({name: frame[name] for name in kept})
 
 
 @dataclass(frozen=True)
@@ -168,32 +172,16 @@ def read_layers(path: str | PathLike[str]) -> dict[str, Layer]:
             known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'gpkg_geometry_columns'"
             if not base.execute(known).fetchone():
                 raise FileError.whole(path, "is no GeoPackage", "bad-geopackage")
+            columns = "SELECT name FROM pragma_table_info(?)"
             found = base.execute("SELECT table_name, geometry_type_name FROM gpkg_geometry_columns")
             return {
-                str(name): Layer(str(kind).upper(), tuple(_read_layer_columns(base, str(name))))
+                str(name): Layer(
+                    str(kind).upper(), tuple(str(column) for (column,) in base.execute(columns, (str(name),)))
+                )
                 for name, kind in found.fetchall()
             }
     except sqlite3.Error as error:
         raise FileError.whole(path, f"is not a whole GeoPackage: {error}", "bad-geopackage") from None
-
-
-def _read_layer_columns(base: sqlite3.Connection, table: str) -> list[str]:
-    return [str(name) for (name,) in base.execute("SELECT name FROM pragma_table_info(?)", (table,))]
-
-
-def _find_point_layer(path: str | PathLike[str]) -> str:
-    """Return the one layer of points with times."""
-    layers = read_layers(path)
-    of_points = [name for name, layer in layers.items() if layer.kind in ("POINT", "GEOMETRY")]
-    if not of_points:
-        shown = ", ".join(f"{name} ({layer.kind})" for name, layer in layers.items())[:200] or "none"
-        raise FileError.whole(path, f"has no layer of points; its layers: {shown}", "no-points")
-    timed = [name for name in of_points if "time" in find_roles(layers[name].columns)]
-    wanted = timed or of_points
-    if len(wanted) > 1:
-        shown = ", ".join(wanted)[:200]
-        raise FileError.whole(path, f"has several layers of points: {shown}; keep one of them", "layers")
-    return wanted[0]
 
 
 def _import_geo_extra(module: str, path: str | PathLike[str]) -> Any:
@@ -249,7 +237,6 @@ def _build_geo_frame(traces: GpsTraces | Traces, path: str | PathLike[str]) -> A
 
 # Formats that come down to rows of a table: what each is, and one way to its rows.
 
-
 _File = str | PathLike[str]
 
 _ONE_PERSON: Mapping[str, Callable[[_File, Report, str], pl.DataFrame]] = {
@@ -274,9 +261,9 @@ def read_format_rows(
     owner
         Whose file it is, if the file does not say; by default it is called like the file.
     """
-    told = replace(layout, columns={}, one_user=None)
+    by_name = replace(layout, columns={}, one_user=None)
     if format == "trips":
-        return trips.read_trips(path, report, layout), told
+        return trips.read_trips(path, report, layout), by_name
     if format in _NAMED or format == "geoparquet":
         said = layout.one_user is not None or "user" in layout.columns
         if format == "geoparquet":
@@ -284,11 +271,11 @@ def read_format_rows(
         else:
             frame = _NAMED[format](path, report, None if said else owner or strip_endings(path))
         if trips.has_trip_columns(frame.columns):
-            return trips.split_trips(frame, report, layout), told
+            return trips.split_trips(frame, report, layout), by_name
         return frame, layout
     if format == "porto":
-        return trips.read_porto_trips(path, report), told
+        return trips.read_porto_trips(path, report), by_name
     frame = _ONE_PERSON[format](path, report, owner or strip_endings(path))
     if layout.one_user is not None:
         frame = frame.with_columns(pl.lit(layout.one_user).alias("user"))
-    return frame, told
+    return frame, by_name

@@ -1,10 +1,10 @@
-"""Reading GeoLife: many small text files, from a folder, a tar or a zip archive."""
+"""GeoLife: many small PLT files, read from a folder, a tar or a zip archive, and written to a folder."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
@@ -65,8 +65,14 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
     if place.is_dir():
         recordings, report, users = _read_plt_folder(place, strict)
     else:
-        recordings, report = _read_plt_archive(place, strict)
-        users = set()
+        report = _build_report(place, strict)
+        files: Iterable[tuple[str, bytes]]
+        if place.suffix == ".plt":
+            files = [(place.name, _read_limited(place))]
+        else:
+            members = (one for one in archives.iter_members(place) if one.name.endswith(".plt"))
+            files = ((one.name, one.read(place, MAX_FILE_BYTES)) for one in members)
+        recordings, users = parse_recordings(files, report), set()
     traces = join_plt_recordings(recordings, users)
     nothing = "holds no PLT file with points (Data/NNN/Trajectory/*.plt)"
     report.refuse_if_nothing_is_left(len(traces), nothing, "no-points")
@@ -76,7 +82,16 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
 
 
 def _read_plt_folder(root: Path, strict: bool) -> tuple[list[Recording], Report, set[str]]:
-    names, users = _list_plt_files(root)
+    """Return the recordings below a folder, in order, and the users who have a folder, empty or not."""
+    names: list[str] = []
+    users: set[str] = set()
+    for folder, folders, files in os.walk(root):
+        place = Path(folder)
+        if "Trajectory" in folders:
+            users.add(place.name)
+        below = "".join(f"{part}/" for part in place.relative_to(root).parts)
+        names.extend(below + file for file in files if file.endswith(".plt"))
+    names.sort(key=lambda name: name.split("/"))
 
     def work(block: int, first: int, stop: int) -> tuple[list[Recording], Report]:
         found = _build_report(root, strict)
@@ -91,24 +106,6 @@ def _read_plt_folder(root: Path, strict: bool) -> tuple[list[Recording], Report,
     return [recording for recordings, _ in results for recording in recordings], report, users
 
 
-def _list_plt_files(root: Path) -> tuple[list[str], set[str]]:
-    """Return the PLT files below a folder, in order, and the users who have a folder, empty or not."""
-    names: list[str] = []
-    users: set[str] = set()
-    for folder, folders, files in os.walk(root):
-        place = Path(folder)
-        if "Trajectory" in folders:
-            users.add(place.name)
-        below = "".join(f"{part}/" for part in place.relative_to(root).parts)
-        names.extend(below + file for file in files if file.endswith(".plt"))
-    return sorted(names, key=lambda name: name.split("/")), users
-
-
-def _read_plt_archive(place: Path, strict: bool) -> tuple[list[Recording], Report]:
-    report = _build_report(place, strict)
-    return parse_recordings(_iterate_members(place), report), report
-
-
 def _build_report(place: Path, strict: bool) -> Report:
     return Report(str(place), "geolife", header_lines=HEADER_LINES, strict=strict)
 
@@ -120,18 +117,7 @@ def _read_limited(path: str | Path) -> bytes:
         return file.readall()
 
 
-def _iterate_members(place: Path) -> Iterator[tuple[str, bytes]]:
-    """Give name and content of each PLT file of an archive, or the file itself."""
-    if place.suffix == ".plt":
-        yield place.name, _read_limited(place)
-        return
-    for member in archives.iter_members(place):
-        if member.name.endswith(".plt"):
-            yield member.name, member.read(place, MAX_FILE_BYTES)
-
-
-# What PLT files say: their rows to columns, and a word about every row that cannot be used.
-
+# The rows of PLT files as columns, and a fault for every row that cannot be used.
 
 HEADER_LINES = 6
 _BYTES_AT_A_TIME = 4 * 2**20
@@ -163,7 +149,12 @@ def _parse_file_batch(files: list[tuple[str, bytes]], report: Report) -> list[Re
     from tracearena.io.formats import _geolife_kernels as kernels
 
     texts = [text for _, text in files]
-    headers = [0 if _is_headless(text) else HEADER_LINES for text in texts]
+    headers = []
+    for text in texts:
+        end = text.find(b"\n")
+        first = text[: end if end >= 0 else None].lstrip(_BOM)
+        is_headless = first.count(b",") == 6 and first[:1] in b"+-.0123456789"
+        headers.append(0 if is_headless else HEADER_LINES)
     sizes = np.array([len(text) for text in texts], np.int64)
     stops = np.cumsum(sizes)
     starts = stops - sizes + [len(_BOM) if text.startswith(_BOM) else 0 for text in texts]
@@ -188,20 +179,8 @@ def _parse_file_batch(files: list[tuple[str, bytes]], report: Report) -> list[Re
     return recordings
 
 
-def _is_headless(text: bytes) -> bool:
-    """Whether a file has no header."""
-    end = text.find(b"\n")
-    first = text[: end if end >= 0 else None].lstrip(_BOM)
-    return first.count(b",") == 6 and first[:1] in b"+-.0123456789"
-
-
 def _drop_bad_rows(
-    path: str,
-    text: bytes,
-    skip: int,
-    columns: _Columns,
-    state: NDArray[np.int8],
-    report: Report,
+    path: str, text: bytes, skip: int, columns: _Columns, state: NDArray[np.int8], report: Report
 ) -> _Columns:
     """Return the rows of a file that can be used, and report the others and whatever is odd."""
     from tracearena.io.formats import _geolife_kernels as kernels
@@ -249,25 +228,19 @@ def _reparse_bad_rows(
         kind = int(state[row])
         if kind == kernels.SLOW:
             try:
-                latitude[row], longitude[row] = float(fields[0]), float(fields[1])
-                state[row] = kernels.GOOD
+                kind = kernels.LATITUDE
+                north = float(fields[0])
+                kind = kernels.LONGITUDE
+                latitude[row], longitude[row], state[row] = north, float(fields[1]), kernels.GOOD
                 continue
             except ValueError:
-                kind = kernels.LATITUDE if not _is_plt_number(fields[0]) else kernels.LONGITUDE
+                pass  # `kind` says which of the two is no number
         if kind == kernels.BLANK:
             continue
         column, problem, code = wrong[kind]
         value = line if column is None else fields[column]
         name = None if column is None else names[column]
         report.drop_fault(Fault(row + 1, name, value, problem, code, skip), path=path)
-
-
-def _is_plt_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @lru_cache(64)
@@ -279,7 +252,7 @@ def _find_user(folder: str) -> str:
     return parts[-1] if parts else ""
 
 
-# Recordings, one a PLT file, joined to traces.
+# Recordings, one per PLT file, joined to traces.
 
 
 @dataclass(frozen=True)
@@ -306,12 +279,19 @@ def join_plt_recordings(recordings: list[Recording], users: set[str]) -> GpsTrac
         kept += sorted(own, key=lambda r: (int(r.time_ms[0]), r.name))
         counts.append(sum(len(r.time_ms) for r in own))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    number = np.arange(len(kept), dtype=np.int32)
-    trajectory = np.repeat(number, [len(r.time_ms) for r in kept])
+    lengths = [len(r.time_ms) for r in kept]
+    trajectory = np.repeat(np.arange(len(kept), dtype=np.int32), lengths)
     time_ms = _concatenate([r.time_ms for r in kept], np.int64)
     latitude = _concatenate([r.latitude for r in kept], np.float64)
     longitude = _concatenate([r.longitude for r in kept], np.float64)
-    _sort_users(offsets, time_ms, (latitude, longitude, trajectory))
+    # The points of those users are sorted whose recordings overlap, or are not sorted themselves.
+    falls = np.flatnonzero(time_ms[1:] < time_ms[:-1]) + 1
+    within = falls[~np.isin(falls, offsets)]
+    for number in np.unique(np.searchsorted(offsets, within, "right") - 1):
+        rows = slice(offsets[number], offsets[number + 1])
+        order = np.argsort(time_ms[rows], kind="stable")
+        for column in (time_ms, latitude, longitude, trajectory):
+            column[rows] = column[rows][order]
     return GpsTraces.of_checked(
         user_ids=np.array(names, np.str_),
         offsets=offsets,
@@ -327,21 +307,7 @@ def _concatenate(parts: list[NDArray[Any]], kind: DTypeLike) -> NDArray[Any]:
     return np.concatenate([np.empty(0, kind), *parts])
 
 
-def _sort_users(
-    offsets: NDArray[np.int64], time_ms: NDArray[np.int64], others: tuple[NDArray[Any], ...]
-) -> None:
-    """Sort the points of those users by time whose recordings overlap, or are not sorted themselves."""
-    falls = np.flatnonzero(time_ms[1:] < time_ms[:-1]) + 1
-    within = falls[~np.isin(falls, offsets)]
-    for user in np.unique(np.searchsorted(offsets, within, "right") - 1):
-        own = slice(offsets[user], offsets[user + 1])
-        order = np.argsort(time_ms[own], kind="stable")
-        for column in (time_ms, *others):
-            column[own] = column[own][order]
-
-
-# Writing GeoLife: a folder of PLT files that appears whole or not at all.
-
+# Writing a folder of PLT files, which appears as a whole or not at all.
 
 _HEADER = (
     b"Geolife trajectory\r\nWGS 84\r\nAltitude is in Feet\r\nReserved 3\r\n"
@@ -351,10 +317,7 @@ _BYTES_PER_ROW = 80
 _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
-def write(
-    traces: GpsTraces,
-    path: str | PathLike[str],
-) -> None:
+def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
     """Write ``Data/NNN/Trajectory/*.plt`` under a new folder.
 
     Notes
@@ -362,7 +325,14 @@ def write(
     Coordinates have seven decimals (1 cm), times whole seconds, the altitude is -777 (unknown):
     the format has no more. A trajectory's file is named by its first point's time.
     """
-    folders = [_format_folder_name(user) for user in traces.user_ids.tolist()]
+    from tracearena.io.formats._geolife_kernels import format_rows
+
+    folders = []
+    for user in traces.user_ids.tolist():
+        folders.append(f"{user:03d}" if isinstance(user, int) else user)
+        if not _SAFE.fullmatch(folders[-1]):
+            allowed = "letters, digits, '.', '_' and '-' can"
+            raise DataError(f"user id {user!r} cannot be a folder's name; {allowed}")
     if len(set(folders)) != len(folders):
         raise DataError("two user ids give the same folder name")
     with replacing_folder(path) as root:
@@ -372,18 +342,16 @@ def write(
 
         def work(block: int, first: int, stop: int) -> None:
             for trajectory in range(first, stop):
-                (root / targets[trajectory]).write_bytes(_format_recording(traces, trajectory))
+                begin, end = traces.trajectory_offsets[trajectory : trajectory + 2]
+                points = traces.trajectory_order[begin:end]
+                out = np.empty(_BYTES_PER_ROW * len(points), np.uint8)
+                columns = traces.latitude[points], traces.longitude[points], traces.time_ms[points]
+                size = format_rows(*columns, out)
+                (root / targets[trajectory]).write_bytes(_HEADER + out[:size].tobytes())
 
         # Computed before the threads start, because a cached value is not.
         _ = traces.trajectory_order, traces.trajectory_offsets
         run_blocks(work, block_ranges(traces.n_trajectories, _FILES_PER_READ_BLOCK), report=True)
-
-
-def _format_folder_name(user: int | str) -> str:
-    name = f"{user:03d}" if isinstance(user, int) else user
-    if not _SAFE.fullmatch(name):
-        raise DataError(f"user id {user!r} cannot be a folder's name; letters, digits, '.', '_' and '-' can")
-    return name
 
 
 def _name_files(traces: GpsTraces, folders: list[str]) -> list[Path]:
@@ -401,13 +369,3 @@ def _name_files(traces: GpsTraces, folders: list[str]) -> list[Path]:
         used.add(place)
         targets.append(place)
     return targets
-
-
-def _format_recording(traces: GpsTraces, trajectory: int) -> bytes:
-    from tracearena.io.formats._geolife_kernels import format_rows
-
-    first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
-    points = traces.trajectory_order[first:stop]
-    out = np.empty(_BYTES_PER_ROW * len(points), np.uint8)
-    size = format_rows(traces.latitude[points], traces.longitude[points], traces.time_ms[points], out)
-    return _HEADER + out[:size].tobytes()

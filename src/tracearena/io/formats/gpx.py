@@ -161,22 +161,16 @@ def _parse_track_point(
             fault = Fault(row, name, attributes.get(name, ""), "must be a number", f"bad-{column}", 0)
             report.drop_fault(fault, path=path)
             return None
-    time_ms = _parse_milliseconds(moment)
-    if time_ms is None:
+    try:
+        # UTC where the time names no zone.
+        time = datetime.fromisoformat((moment or "").strip())
+        time = time if time.tzinfo else time.replace(tzinfo=UTC)
+        time_ms = round(time.timestamp() * 1000)
+    except (ValueError, OverflowError):
         problem = "has no time" if moment is None else "must be a time such as 2008-11-03T10:13:36Z"
         report.drop_fault(Fault(row, "time", moment, problem, "bad-time", 0), path=path)
         return None
     return row, time_ms, position[0], position[1], segment
-
-
-def _parse_milliseconds(text: str | None) -> int | None:
-    """Milliseconds since 1970 of an ISO 8601 time; UTC where it names no zone."""
-    try:
-        moment = datetime.fromisoformat((text or "").strip())
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return round(moment.timestamp() * 1000)
-    except (ValueError, OverflowError):
-        return None
 
 
 def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
@@ -205,16 +199,13 @@ def _format_document(traces: GpsTraces, user: int) -> bytes:
     ]
     for trajectory in np.flatnonzero(traces.trajectory_user == user):
         first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
+        points = traces.trajectory_order[first:stop]
+        whole = (traces.time_ms[points] % 1000 == 0).all()
+        unit = "datetime64[s]" if whole else "datetime64[ms]"
+        times = traces.time_ms[points].astype("datetime64[ms]").astype(unit).astype(str).tolist()
+        positions = zip(traces.latitude[points].tolist(), traces.longitude[points].tolist(), strict=True)
         lines.append("<trkseg>")
-        lines.extend(_format_track_points(traces, traces.trajectory_order[first:stop]))
+        for (latitude, longitude), moment in zip(positions, times, strict=True):
+            lines.append(f'<trkpt lat="{latitude!r}" lon="{longitude!r}"><time>{moment}Z</time></trkpt>')
         lines.append("</trkseg>")
     return "\n".join([*lines, "</trk></gpx>", ""]).encode()
-
-
-def _format_track_points(traces: GpsTraces, points: Any) -> Iterator[str]:
-    whole = (traces.time_ms[points] % 1000 == 0).all()
-    unit = "datetime64[s]" if whole else "datetime64[ms]"
-    times = traces.time_ms[points].astype("datetime64[ms]").astype(unit).astype(str).tolist()
-    positions = zip(traces.latitude[points].tolist(), traces.longitude[points].tolist(), strict=True)
-    for (latitude, longitude), moment in zip(positions, times, strict=True):
-        yield f'<trkpt lat="{latitude!r}" lon="{longitude!r}"><time>{moment}Z</time></trkpt>'

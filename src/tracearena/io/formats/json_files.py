@@ -1,7 +1,7 @@
 """GeoJSON: points with properties, and lines with a time for each of their positions.
 
 - A feature with a *point* is a row; its properties are the columns, under the names that tables have
-  (`intake.columns`): a user, a time, perhaps a place or a trajectory.
+  (`fields.columns`): a user, a time, perhaps a place or a trajectory.
 - A feature with a *line* (or several, or several points) is a trajectory. The times of its positions are
   a list in its properties: ``coordTimes``, ``times``, ``timestamps``, ``datetimes``, or the same under
   ``coordinateProperties``; as many as there are positions. Its user is in the properties, or else all
@@ -92,14 +92,26 @@ class _FeatureRows:
         geometry = feature.get("geometry")
         if isinstance(moving, dict):
             self._system = self._system or moving.get("crs", feature.get("crs"))
-            self._lines(number, list(_iterate_sequences(moving)), properties)
+            # A moving point may consist of several.
+            parts = moving.get("sequences", moving.get("prisms", [moving]))
+            tracks = [
+                (part.get("coordinates"), part.get("datetimes")) if isinstance(part, dict) else (None, None)
+                for part in (parts if isinstance(parts, list) else [None])
+            ]
+            self._lines(number, tracks, properties)
         elif not isinstance(geometry, dict) or TWICE in geometry:
             self._drop(number, "geometry", geometry, "must be a point, or a line with times")
         elif geometry.get("type") == "Point":
             self._add_position(number, geometry.get("coordinates"), properties)
         elif geometry.get("type") in _LINES:
             tracks = list(_iterate_tracks(geometry, feature, properties))
-            self._lines(number, tracks, _drop_lists(properties))
+            # Lists of times and others do not hold for each point of a line.
+            plain = {
+                name: value
+                for name, value in properties.items()
+                if not isinstance(value, (list, dict)) and simplify_name(name) not in _TIMES
+            }
+            self._lines(number, tracks, plain)
         else:
             shown = geometry.get("type")
             self._drop(number, "geometry", shown, "must be a point, or a line with times")
@@ -119,9 +131,9 @@ class _FeatureRows:
                 continue
             trajectory = name if len(tracks) == 1 else f"{name}-{part}"
             for position, time in zip(coordinates, times, strict=True):
-                self._add_position(
-                    number, position, properties | {"time": _complete_zone(time), "traj": trajectory}
-                )
+                # PostgreSQL leaves out the minutes of a zone.
+                full = f"{time}:00" if isinstance(time, str) and _HOURS_ONLY.search(time) else time
+                self._add_position(number, position, properties | {"time": full, "traj": trajectory})
 
     def _add_position(self, number: int, position: Any, row: dict[str, Any]) -> None:
         x, y = [*position, None, None][:2] if isinstance(position, list) else (None, None)
@@ -135,30 +147,24 @@ class _FeatureRows:
         """Return the rows with latitude and longitude."""
         self._report.refuse_if_nothing_is_left(len(self._rows), "holds no features", "no-points")
         frame = self._rows.frame()
-        named = _parse_system_name(self._report.path, system or self._system)
-        frame = _add_degrees(frame, named, self._report)
+        crs = system or self._system
+        x, y = frame[X].alias("lon"), frame[Y].alias("lat")
+        if crs is not None:
+            known = crs.get("properties") if isinstance(crs, dict) else None
+            named = known.get("name") if isinstance(known, dict) else crs
+            if not isinstance(named, str):
+                problem = 'must name a coordinate system, such as {"properties": {"name": "EPSG:3857"}}'
+                fault = Fault(None, "crs", json.dumps(crs)[:200], problem, "coordinate-system", None)
+                raise FileError(self._report.path, [fault])
+            east, north = (given.cast(pl.Float64, strict=False) for given in (x, y))
+            latitude, longitude = convert_to_degrees(east.to_numpy(), north.to_numpy(), named, self._report)
+            x, y = pl.Series("lon", longitude), pl.Series("lat", latitude)
+        frame = frame.drop(X, Y).with_columns(y, x)
         if self._has_lines and user is not None and "user" not in find_roles(frame.columns):
             problem = f"no property names a user; all lines are those of one, {user!a}"
             self._report.notice_fault(Fault(None, "user", None, problem, "one-user", None))
             frame = frame.with_columns(pl.lit(user).alias("user"))
         return frame
-
-
-def _add_degrees(frame: pl.DataFrame, system: str | None, report: Report) -> pl.DataFrame:
-    x, y = frame[X].alias("lon"), frame[Y].alias("lat")
-    if system is not None:
-        east, north = (given.cast(pl.Float64, strict=False) for given in (x, y))
-        latitude, longitude = convert_to_degrees(east.to_numpy(), north.to_numpy(), system, report)
-        x, y = pl.Series("lon", longitude), pl.Series("lat", latitude)
-    return frame.drop(X, Y).with_columns(y, x)
-
-
-def _iterate_sequences(moving: dict[str, Any]) -> Iterator[_Track]:
-    """Give coordinates and times of a moving point, which may consist of several."""
-    parts = moving.get("sequences", moving.get("prisms", [moving]))
-    for part in parts if isinstance(parts, list) else [None]:
-        known = part if isinstance(part, dict) else {}
-        yield known.get("coordinates"), known.get("datetimes")
 
 
 def _iterate_tracks(
@@ -186,11 +192,6 @@ def _iterate_tracks(
         first += count
 
 
-def _complete_zone(time: Any) -> Any:
-    """Return a time whose zone has minutes, which PostgreSQL leaves out."""
-    return f"{time}:00" if isinstance(time, str) and _HOURS_ONLY.search(time) else time
-
-
 def _find_line_times(feature: dict[str, Any], properties: dict[str, Any]) -> Any:
     """Return the list of times of a line."""
     for holder in (properties.get("coordinateProperties"), properties, feature):
@@ -202,27 +203,6 @@ def _find_line_times(feature: dict[str, Any], properties: dict[str, Any]) -> Any
     return None
 
 
-def _drop_lists(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties that hold for a whole line: not its times, nor any other list."""
-    return {
-        name: value
-        for name, value in properties.items()
-        if not isinstance(value, (list, dict)) and simplify_name(name) not in _TIMES
-    }
-
-
-def _parse_system_name(path: str, crs: Any) -> str | None:
-    """Return the coordinate system of a ``crs`` member, None if there is none."""
-    if crs is None:
-        return None
-    known = crs.get("properties") if isinstance(crs, dict) else None
-    name = known.get("name") if isinstance(known, dict) else crs
-    if isinstance(name, str):
-        return name
-    problem = 'must name a coordinate system, such as {"properties": {"name": "EPSG:3857"}}'
-    raise FileError(path, [Fault(None, "crs", json.dumps(crs)[:200], problem, "coordinate-system", None)])
-
-
 def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     """Write a collection of points, one feature a line, with the columns of a table as properties."""
     frame = traces.to_frame()
@@ -230,17 +210,14 @@ def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     properties = frame.drop(latitude.name, longitude.name).with_columns(_format_times(frame))
     with replacing(path) as out:
         out.write(b'{"type": "FeatureCollection", "features": [\n')
-        rows = zip(longitude.to_list(), latitude.to_list(), _format_objects(properties), strict=True)
+        # Ids may hold what `str.splitlines` takes for the end of a line.
+        objects = properties.write_ndjson().removesuffix("\n").split("\n")
+        rows = zip(longitude.to_list(), latitude.to_list(), objects, strict=True)
         for number, (x, y, row) in enumerate(rows):
             geometry = f'{{"type": "Point", "coordinates": [{x!r}, {y!r}]}}'
             feature = f'{{"type": "Feature", "geometry": {geometry}, "properties": {row}}}'
             out.write((",\n" if number else "").encode() + feature.encode())
         out.write(b"\n]}\n")
-
-
-def _format_objects(frame: pl.DataFrame) -> list[str]:
-    """Return each row as a JSON object; ids may hold what `str.splitlines` takes for the end of a line."""
-    return frame.write_ndjson().removesuffix("\n").split("\n")
 
 
 def _format_times(frame: pl.DataFrame) -> list[pl.Series]:
@@ -254,9 +231,7 @@ def _format_times(frame: pl.DataFrame) -> list[pl.Series]:
     return made
 
 
-# JSON objects as rows, one a line or in one array, with the column names of a table
-# (`intake.columns`).
-
+# JSON objects as rows, one per line or in one array, with the column names of a table.
 
 _RECORD = "\x1e"  # begins each text of a GeoJSON text sequence (RFC 8142)
 
@@ -311,7 +286,6 @@ def _check_json_object(
 
 # JSON in pieces, within limits: the elements of the outer arrays one at a time.
 
-
 MAX_BYTES = 2 * 2**30
 """Bytes of a JSON file, unpacked."""
 
@@ -347,18 +321,13 @@ class Piece(NamedTuple):
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        made[TWICE] = _find_repeated_key(key for key, _ in pairs)
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                made[TWICE] = key
+                break
+            seen.add(key)
     return made
-
-
-def _find_repeated_key(keys: Iterable[str]) -> str | None:
-    """Return the first key that was there before."""
-    seen: set[str] = set()
-    for key in keys:
-        if key in seen:
-            return key
-        seen.add(key)
-    return None
 
 
 _decode = JSONDecoder(object_pairs_hook=_build_object, parse_constant=str).raw_decode
@@ -520,22 +489,17 @@ def build_json_column(name: str, values: list[Any]) -> pl.Series:
             return pl.Series(name, values, dtype=pl.Float64 if float in kinds else pl.Int64)
         except (TypeError, OverflowError, pl.exceptions.PolarsError):
             pass  # a whole number of more than 64 bits
-    return pl.Series(name, [_format_json_text(value) for value in values], dtype=pl.String)
-
-
-def _format_json_text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    import json
-
-    try:
-        return json.dumps(value)[:200]
-    except (ValueError, RecursionError):
-        return "a number or a nesting beyond measure"
+    texts: list[str | None] = []
+    for value in values:
+        try:
+            is_text = value is None or isinstance(value, str)
+            texts.append(value if is_text else json.dumps(value)[:200])
+        except (ValueError, RecursionError):
+            texts.append("a number or a nesting beyond measure")
+    return pl.Series(name, texts, dtype=pl.String)
 
 
 # Rows of which each names its columns itself, as the objects of JSON lines and GeoJSON do.
-
 
 MOST_NAMES = 128
 """Names of columns in all; each costs a cell in every row, whichever row has it."""
@@ -565,21 +529,16 @@ class NamedRows:
         for name, value in row.items():
             known = self._columns.get(name)
             if known is None:
-                if not self._is_wanted(name):
+                if len(self._columns) >= _KEPT_NAMES and not find_roles([name], tuple(NAMES)):
                     continue
+                if len(self._columns) >= MOST_NAMES:
+                    problem = (
+                        f"has more than {MOST_NAMES} names of columns that could be of use; it is refused"
+                    )
+                    raise FileError.whole(self._path, problem, "too-wide")
                 known = self._columns[name] = ([], [])
             known[0].append(at)
             known[1].append(value)
-
-    def _is_wanted(self, name: str) -> bool:
-        if len(self._columns) < _KEPT_NAMES:
-            return True
-        if not find_roles([name], tuple(NAMES)):
-            return False
-        if len(self._columns) >= MOST_NAMES:
-            problem = f"has more than {MOST_NAMES} names of columns that could be of use; it is refused"
-            raise FileError.whole(self._path, problem, "too-wide")
-        return True
 
     def frame(self) -> pl.DataFrame:
         """Return all rows, with nothing where a row has no such column."""

@@ -83,7 +83,11 @@ def _scale_record_degrees(frame: pl.DataFrame, name: str, limit: int, report: Re
         numbers = pl.select(
             pl.when(beyond.fill_null(False)).then(numbers - numbers.sign() * _OVERFLOW).otherwise(numbers)
         ).to_series()
-        _note_overflow(beyond.arg_true(), frame, name, report)
+        at = beyond.arg_true()
+        first = int(at[0])
+        problem = "has lost a bit of 32, and is put right"
+        fault = Fault(int(frame[ROW][first]), name, str(frame[name][first]), problem, "overflow", None)
+        report.notice_fault(fault, len(at))
     degrees = numbers / DIGITS
     if degrees.null_count() == given.null_count():
         return degrees
@@ -91,15 +95,7 @@ def _scale_record_degrees(frame: pl.DataFrame, name: str, limit: int, report: Re
     return build_json_column(name, [text if number is None else number for number, text in shown])
 
 
-def _note_overflow(at: pl.Series, frame: pl.DataFrame, name: str, report: Report) -> None:
-    first = int(at[0])
-    problem = "has lost a bit of 32, and is put right"
-    fault = Fault(int(frame[ROW][first]), name, str(frame[name][first]), problem, "overflow", None)
-    report.notice_fault(fault, len(at))
-
-
 # Google's Timeline as the telephone exports it since 2024: what one person did, in segments.
-
 
 SEGMENTS, SIGNALS = "semanticSegments", "rawSignals"
 KINDS = ("timelinePath", "activity", "visit", "timelineMemory")
@@ -128,7 +124,8 @@ def read_google_timeline(path: str | PathLike[str], report: Report, user: str) -
 
 def _iterate_segment_points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Give time and position of the points of a segment."""
-    start, end = segment.get("startTime"), segment.get("endTime")
+    start: Any = segment.get("startTime")
+    end = segment.get("endTime")
     if TWICE in segment:
         yield None, None
         return
@@ -137,7 +134,12 @@ def _iterate_segment_points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]
         for point in path:
             known = point if isinstance(point, dict) else {}
             minutes = known.get("durationMinutesOffsetFromStartTime")
-            time = known.get("time") if minutes is None else _add_minutes(start, minutes)
+            time = known.get("time")
+            if minutes is not None:
+                try:
+                    time = (datetime.fromisoformat(start) + timedelta(minutes=float(minutes))).isoformat()
+                except (ValueError, TypeError, OverflowError):
+                    time = f"{start} + {minutes} min"
             yield time, known.get("point")
     if isinstance(activity, dict):
         yield start, activity.get("start")
@@ -149,13 +151,6 @@ def _iterate_segment_points(segment: dict[str, Any]) -> Iterator[tuple[Any, Any]
         yield end, place
 
 
-def _add_minutes(start: Any, minutes: Any) -> str | None:
-    try:
-        return (datetime.fromisoformat(start) + timedelta(minutes=float(minutes))).isoformat()
-    except (ValueError, TypeError, OverflowError):
-        return f"{start} + {minutes} min"
-
-
 def _parse_position(position: Any) -> tuple[Any, Any]:
     """Return latitude and longitude of a position, and nothing of what is none."""
     if isinstance(position, dict):
@@ -165,7 +160,6 @@ def _parse_position(position: Any) -> tuple[Any, Any]:
 
 
 # OwnTracks: what its recorder keeps (``.rec``), and its messages as JSON or JSON lines.
-
 
 _LINE = re.compile(r"(\d{4}-\d\d-\d\dT\S*)\t[^\t]*\t\s*(\{.*)")
 
@@ -187,10 +181,17 @@ def read_owntracks(path: str | PathLike[str], report: Report, user: str) -> pl.D
         elif kind != "location":
             others += 1
         else:
-            owner, device = _find_message_owner(message)
-            found.add(
-                number, owner or user, message.get("tst"), message.get("lat"), message.get("lon"), device
-            )
+            # User and device, as far as the message tells them.
+            topic = message.get("topic")
+            if isinstance(topic, str) and topic.count("/") >= 2:
+                _, owner, device = (part or None for part in topic.split("/")[:3])
+            else:
+                named = message.get("username") or message.get("user") or message.get("tid")
+                carried = message.get("device")
+                owner = None if named in (None, "") else str(named)
+                device = None if carried is None else str(carried)
+            position = message.get("lat"), message.get("lon")
+            found.add(number, owner or user, message.get("tst"), *position, device)
     if others:
         problem = "messages are of another type than location, and hold no position of theirs"
         report.notice_fault(Fault(None, "_type", None, problem, "other-messages", None), others)
@@ -204,47 +205,27 @@ def _iterate_messages(path: str | PathLike[str], report: Report) -> Iterator[tup
     first, _, _ = text.lstrip().partition("\n")
     if looks_like_rec(first):
         report.header_lines = 0
-        yield from _parse_recorder_lines(text, report)
-    elif _is_message_line(first):
-        yield from json_files.iterate_json_objects(path, report)
-    else:
-        for _, index, value in iterate_json_pieces(path, text):
-            if index is None:
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip():
                 continue
+            parts = _LINE.match(line)
+            try:
+                value = None if parts is None else parse_json_line(parts[2])
+            except ValueError:
+                value = None
             if isinstance(value, dict):
-                yield index, value
+                yield number, value
             else:
-                problem = "must be a message of OwnTracks"
-                report.drop_fault(Fault(index, None, str(value)[:200], problem, "bad-row", None))
-
-
-def _is_message_line(first: str) -> bool:
+                problem = "must be a time, a mark and a message in JSON, with tabs between"
+                report.drop_fault(Fault(number, None, line[:200], problem, "bad-row", 0))
+        return
     kind, found = parse_json_start(first)
-    return kind == "object" and any(piece.key == "_type" for piece in found)
-
-
-def _parse_recorder_lines(text: str, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        parts = _LINE.match(line)
-        try:
-            value = None if parts is None else parse_json_line(parts[2])
-        except ValueError:
-            value = None
-        if isinstance(value, dict):
-            yield number, value
-        else:
-            problem = "must be a time, a mark and a message in JSON, with tabs between"
-            report.drop_fault(Fault(number, None, line[:200], problem, "bad-row", 0))
-
-
-def _find_message_owner(message: dict[str, Any]) -> tuple[str | None, str | None]:
-    """Return user and device of a message, as far as it tells them."""
-    topic = message.get("topic")
-    if isinstance(topic, str) and topic.count("/") >= 2:
-        _, named, carried = topic.split("/")[:3]
-        return named or None, carried or None
-    user = message.get("username") or message.get("user") or message.get("tid")
-    device = message.get("device")
-    return (None if user in (None, "") else str(user)), (None if device is None else str(device))
+    if kind == "object" and any(piece.key == "_type" for piece in found):
+        yield from json_files.iterate_json_objects(path, report)
+        return
+    for _, index, value in iterate_json_pieces(path, text):
+        if isinstance(value, dict) and index is not None:
+            yield index, value
+        elif index is not None:
+            problem = "must be a message of OwnTracks"
+            report.drop_fault(Fault(index, None, str(value)[:200], problem, "bad-row", None))

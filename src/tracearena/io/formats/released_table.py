@@ -162,14 +162,14 @@ def build_released_traces(
         nul = users.str.contains(NUL, literal=True)
         _refuse_bad_rows(path, frame, "user_id", nul, "must name a user without U+0000")
     known, members, sizes = _parse_places(path, frame, places)
-    instants, timestamps, settled = _compute_instants(path, frame, clock, known)
+    instants, timestamps, clock = _compute_instants(path, frame, clock, known)
     codes, sets = _build_codes(frame, members, sizes)
     rows = arrange_rows(
         users.to_numpy() if users.dtype == pl.Int64 else np.array(users.to_list()), [instants]
     )
     return ObfuscatedTraces(
         known,
-        settled,
+        clock,
         user_ids=rows.user_ids,
         offsets=rows.offsets,
         instants=instants[rows.order],
@@ -179,16 +179,12 @@ def build_released_traces(
     )
 
 
-def _find_distinct_cells(released: ObfuscatedTraces) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
-    """Return the different lists of places, and which of them each event has."""
-    _, first, which = np.unique(released.codes, return_index=True, return_inverse=True)
-    return [np.asarray(released.cell(int(event)), np.int32) for event in first], which.astype(np.int64)
-
-
 def _format_released_rows(released: ObfuscatedTraces) -> pl.DataFrame:
     from tracearena.traces.exports import build_released_time_columns
 
-    cells, which = _find_distinct_cells(released)
+    # The different lists of places, and which of them each event has.
+    _, first, which = np.unique(released.codes, return_index=True, return_inverse=True)
+    cells = [np.asarray(released.cell(int(event)), np.int32) for event in first]
     places = released.places
     ids = [_escape_id(name) for name in places.ids.tolist()]
     if "" in ids:
@@ -225,7 +221,11 @@ def _read_released_csv(path: str | PathLike[str]) -> pl.DataFrame:
     _refuse_bad_rows(path, frame, "places", frame["places"].is_null(), f"must name places, or be {_DELETED}")
     gone = pl.col("places") == _DELETED
     empty = pl.lit([], dtype=pl.List(pl.String))
-    ids = pl.coalesce(_unescape_ids(frame["places"]), pl.col("places").str.split(" "))
+    ids = pl.col("places").str.split(" ")
+    if frame["places"].str.contains("%", literal=True).any():
+        cells = frame["places"].to_list()
+        escaped = [list(map(unquote, cell.split(" "))) if "%" in cell else None for cell in cells]
+        ids = pl.coalesce(pl.Series("places", escaped, dtype=pl.List(pl.String)), ids)
     if _CATEGORY in names:
         # A place without a category has an empty one, and a row of such places an empty cell.
         texts = pl.col(_CATEGORY).fill_null("").str.split(_BETWEEN_CATEGORIES)
@@ -243,14 +243,6 @@ def _read_released_csv(path: str | PathLike[str]) -> pl.DataFrame:
     )
     numbers = pl.col("lat", "lng").list.eval(pl.element().cast(pl.Float64, strict=False))
     return split.with_columns(numbers).drop(EXTRA)
-
-
-def _unescape_ids(cells: pl.Series) -> pl.Series:
-    """Return the ids of cells that have escapes, and nothing for the others, which are most."""
-    if not cells.str.contains("%", literal=True).any():
-        return pl.Series("places", [None], dtype=pl.List(pl.String)).new_from_index(0, len(cells))
-    ids = [list(map(unquote, cell.split(" "))) if "%" in cell else None for cell in cells.to_list()]
-    return pl.Series("places", ids, dtype=pl.List(pl.String))
 
 
 def check_released_parquet(path: str | PathLike[str]) -> None:
@@ -302,17 +294,13 @@ def _refuse_bad_rows(
     # Python has no years before 1, which is what may be wrong.
     values = (cells.cast(pl.String) if cells.dtype.is_temporal() else cells).to_list()
     header_lines = 1 if Path(path).is_file() and not is_parquet(path) else None
-    faults = [
-        Fault(frame["row"][row], column, _format_cell(value), problem, "bad-cell", header_lines)
-        for row, value in zip(at, values, strict=False)
-    ]
+    faults = []
+    for row, value in zip(at, values, strict=False):
+        shown = "" if value is None else str(value)
+        if isinstance(value, list):
+            shown = " ".join(map(str, value)) or _DELETED
+        faults.append(Fault(frame["row"][row], column, shown, problem, "bad-cell", header_lines))
     raise FileError(path, faults, len(at))
-
-
-def _format_cell(value: Any) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value)) or _DELETED
-    return "" if value is None else str(value)
 
 
 def _compute_instants(
@@ -323,12 +311,16 @@ def _compute_instants(
         numbers = frame["time_id"].cast(pl.Int64, strict=False)
         good = numbers.is_between(1, _LARGEST_TIME_ID)
         _refuse_bad_rows(path, frame, "time_id", ~good, "must be a whole number from 1 on")
-        settled = (
-            Clock(instants_per_day=DAY_S // _HOUR_S) if clock is None else replace(clock, first_day=None)
-        )
-        return (numbers - 1).to_numpy().astype(np.int32), None, settled
+        hours = Clock(instants_per_day=DAY_S // _HOUR_S)
+        undated = hours if clock is None else replace(clock, first_day=None)
+        return (numbers - 1).to_numpy().astype(np.int32), None, undated
     utc = _parse_row_seconds(path, frame)
-    second = utc + _parse_row_offsets_s(path, frame)
+    second = utc
+    if _OFFSET in frame.columns:
+        minutes = frame[_OFFSET].cast(pl.Int64, strict=False)
+        good = minutes.abs() <= _FARTHEST_OFFSET_MIN
+        _refuse_bad_rows(path, frame, _OFFSET, ~good, "must be the minutes from UTC to local time")
+        second = utc + minutes.to_numpy() * _MINUTE_S
     day = second // DAY_S
     first = int(day.min())
     if clock is None:
@@ -347,8 +339,8 @@ def _compute_instants(
         guess = guess_zone(places.latitude, places.longitude)
         if guess is not None and are_local(pl.Series(second), pl.Series(utc), guess.name):
             zone = guess.name
-    settled = replace(clock, first_day=EPOCH + datetime.timedelta(days=first), timezone=zone)
-    return instants.astype(np.int32), utc if rest.any() or _OFFSET in frame.columns else None, settled
+    dated = replace(clock, first_day=EPOCH + datetime.timedelta(days=first), timezone=zone)
+    return instants.astype(np.int32), utc if rest.any() or _OFFSET in frame.columns else None, dated
 
 
 def _parse_row_seconds(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64]:
@@ -366,16 +358,6 @@ def _parse_row_seconds(path: str | PathLike[str], frame: pl.DataFrame) -> NDArra
         path, frame, "time", ~inside, f"must be a {'time' if in_utc else 'local time'} {example}"
     )
     return moments.dt.epoch("s").to_numpy().astype(np.int64)
-
-
-def _parse_row_offsets_s(path: str | PathLike[str], frame: pl.DataFrame) -> NDArray[np.int64]:
-    """Return the seconds from the times of rows to local ones."""
-    if _OFFSET not in frame.columns:
-        return np.zeros(frame.height, np.int64)
-    minutes = frame[_OFFSET].cast(pl.Int64, strict=False)
-    good = minutes.abs() <= _FARTHEST_OFFSET_MIN
-    _refuse_bad_rows(path, frame, _OFFSET, ~good, "must be the minutes from UTC to local time")
-    return minutes.to_numpy() * _MINUTE_S
 
 
 def find_time_step(frame: pl.DataFrame) -> int:
@@ -433,7 +415,11 @@ def _parse_places(
     problem = "must be places with their latitudes and longitudes"
     _refuse_bad_rows(path, frame, "places", frame["row"].is_in(bad.implode()), problem)
     if places is None:
-        places = _build_named_places(flat)
+        # Where a place lies is taken from its first row.
+        kept = [name for name in ("lat", "lng", _CATEGORY) if name in flat.columns]
+        first = flat.group_by("places", maintain_order=True).agg(pl.col(kept).first())
+        first = first.with_columns(places=convert_ids(first["places"])).sort("places")
+        places = build_venue_places(np.asarray(first["places"].to_list()), first.rename({"lng": "lon"}))
     texts = pl.Series(list(map(str, places.ids.tolist())), dtype=pl.String)
     index = flat.select("places").join(
         pl.DataFrame({"places": texts, "at": np.arange(len(texts), dtype=np.int32)}),
@@ -445,14 +431,6 @@ def _parse_places(
     problem = f"is none of the {len(texts):,} known places; --places names the file of all"
     _refuse_bad_rows(path, frame, "places", frame["row"].is_in(unknown.implode()), problem)
     return places, index.to_numpy().astype(np.int32), sizes.to_numpy().astype(np.int64)
-
-
-def _build_named_places(flat: pl.DataFrame) -> Places:
-    """Places of the file, by id; where one lies is taken from its first row."""
-    kept = [name for name in ("lat", "lng", _CATEGORY) if name in flat.columns]
-    first = flat.group_by("places", maintain_order=True).agg(pl.col(kept).first())
-    first = first.with_columns(places=convert_ids(first["places"])).sort("places")
-    return build_venue_places(np.asarray(first["places"].to_list()), first.rename({"lng": "lon"}))
 
 
 def _build_codes(

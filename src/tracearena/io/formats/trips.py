@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 
 import polars as pl
@@ -82,9 +81,8 @@ def has_trip_columns(names: Sequence[str]) -> bool:
 
 def read_trips(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows a trip, numbered by the trip."""
-    return split_trips(
-        read_named_columns(path, report, partial(find_useful_trip_columns, layout=layout)), report, layout
-    )
+    rows = read_named_columns(path, report, lambda names: find_useful_trip_columns(names, layout))
+    return split_trips(rows, report, layout)
 
 
 def find_useful_trip_columns(names: Sequence[str], layout: Layout) -> list[str]:
@@ -147,8 +145,7 @@ def _find_first_name(plain: Mapping[str, str], names: Sequence[str]) -> str | No
     return next((plain[name] for name in names if name in plain), None)
 
 
-# Taxis of Porto (ECML/PKDD 2015): one row a trip, with all its points in one field.
-
+# Taxis of Porto (ECML/PKDD 2015): one row per trip, with all its points in one field.
 
 COLUMNS = ("TRIP_ID", "TAXI_ID", "TIMESTAMP", "MISSING_DATA", "POLYLINE")
 SECONDS_A_POINT = 15
@@ -183,16 +180,13 @@ def read_porto_trips(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     ]
     kept = report.sift(frame, rules)
     report.refuse_if_nothing_is_left(kept.height)
-    return kept.select(
+    trips = kept.select(
         pl.col("row").alias(ROW),
         pl.col("TAXI_ID").alias("user"),
         pl.col("TRIP_ID").alias("traj"),
         start.alias("time"),
         line.str.json_decode(pl.List(pl.List(pl.Float64))).alias("position"),
-    ).pipe(_build_trip_points)
-
-
-def _build_trip_points(trips: pl.DataFrame) -> pl.DataFrame:
+    )
     number = pl.int_ranges(0, pl.col("position").list.len())
     points = trips.with_columns(number.alias("number")).explode("position", "number")
     return points.select(
@@ -203,10 +197,6 @@ def _build_trip_points(trips: pl.DataFrame) -> pl.DataFrame:
         pl.col("position").list.get(1).alias("lat"),
         pl.col("position").list.get(0).alias("lon"),
     )
-
-
-# Columns of a CSV or Parquet file, chosen by their names and as they are, for tables of a special
-# shape.
 
 
 def read_named_columns(

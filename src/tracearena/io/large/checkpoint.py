@@ -1,7 +1,7 @@
-"""A folder of parts that is still being written: what is finished stays, and a stopped run can go on.
+"""A folder of parts that is still being written, so that an interrupted run can be resumed.
 
-The parts lie in ``OUT.unfinished`` beside a journal with one line a finished part. The folder gets its
-name when the last part is there, and the journal goes.
+The parts are in ``OUT.unfinished`` next to a journal with one line per finished part. When the last part is
+there, the folder gets its name and the journal is removed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PARTS_JOURNAL = "journal.jsonl"
 _PARTS_KEY = "secret-root"
 _PARTS_FORMAT = "tracearena-parts-1"
 JOURNAL_NAMES = ("part", "bytes")
-"""What a line of the journal says of a part beside what was counted in it."""
+"""What a line of the journal says of a part, next to what was counted in it."""
 
 
 class PartsCheckpoint:
@@ -46,7 +46,7 @@ class PartsCheckpoint:
         self._header = {"format": _PARTS_FORMAT, "depends_on": depends_on}
 
     def begin(self, *, resume: bool) -> None:
-        """Make the folder, or go on with what a stopped run has left."""
+        """Make the folder, or resume an interrupted run."""
         require_new(self.out)
         if not self.folder.exists():
             if resume:
@@ -66,7 +66,10 @@ class PartsCheckpoint:
                 f"{self.folder}: is of another run: other files, options or seed, or another version; remove "
                 "it and begin anew"
             )
-        self.done = {line["part"]: line for line in lines[1:] if self._is_there(line)}
+        for line in lines[1:]:
+            part = self.part(line["part"])
+            if part.is_file() and part.stat().st_size == line["bytes"]:
+                self.done[line["part"]] = line
         self._write(list(self.done.values()))
 
     def part(self, number: int) -> Path:
@@ -121,10 +124,6 @@ class PartsCheckpoint:
         mask = os.umask(0)
         os.umask(mask)
         self.out.chmod(0o777 & ~mask)
-
-    def _is_there(self, line: dict[str, Any]) -> bool:
-        part = self.part(line["part"])
-        return part.is_file() and part.stat().st_size == line["bytes"]
 
     def _lines(self) -> list[dict[str, Any]]:
         """Return the whole lines of the journal; the end of a killed run may be half a line."""

@@ -182,31 +182,34 @@ def build_first_pass(
     nothing
         What is said of a table without rows, and the code of that fault.
     """
-    _add_reports(report, seen)
+    timed = 0
+    for one in seen:
+        report.add(one.report)
+        report.rows += one.report.rows
+        report.unzoned += one.report.unzoned
+        timed += one.timed
+    report.all_unzoned = 0 < report.unzoned == timed
+    if report.unzoned and report.timezone is None and not report.all_unzoned:
+        problem = "some times name no zone; these are taken as UTC"
+        report.notice_fault(Fault(None, "time", None, problem, "no-zone"), report.unzoned)
     report.doubts.refuse()
     refuse_unread_times(report, times, time_format)
     report.refuse_if_nothing_is_left(sum(one.kept for one in seen), *nothing)
     users = counts.merge_rows(are_text=any(one.kinds[0] == pl.String for one in seen))
     kinds = {one.kinds[1] for one in seen if one.kinds[1] is not None}
+    ids = users["user"]
+    others = [one.outside.cast(ids.dtype) for one in seen if one.outside is not None]
+    outside = pl.concat([ids.clear(), *others]).unique()
     return FirstPass(
-        users=users["user"],
+        users=ids,
         counts=users["len"].cast(pl.Int64).to_numpy(),
         kept=np.array([one.kept for one in seen], np.int64),
         is_sorted=_are_chunks_sorted(seen, report),
         other_ids=None if not kinds else pl.String() if pl.String() in kinds else pl.Int64(),
         whole_seconds=all(one.whole_seconds for one in seen),
         report=report,
-        outside=_find_outside_users(seen, users["user"]),
+        outside=outside.filter(~outside.is_in(ids.implode())).sort(),
     )
-
-
-def _find_outside_users(seen: Sequence[PointChunkSummary], users: pl.Series) -> pl.Series:
-    """Return who has no point within the bounds, ascending."""
-    found = [one.outside.cast(users.dtype) for one in seen if one.outside is not None and len(one.outside)]
-    if not found:
-        return users.clear()
-    everybody = pl.concat(found).unique()
-    return everybody.filter(~everybody.is_in(users.implode())).sort()
 
 
 def summarise_point_chunk(
@@ -229,7 +232,17 @@ def summarise_point_chunk(
     runs = frame.select(pl.col("user").rle()).unnest("user")
     ids, users, rises = runs["value"], *count_user_runs(runs)
     at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
-    in_time = _report_falling_times(at, row, np.cumsum(runs["len"].to_numpy())[:-1], report)
+    # Times may fall from one user to the next, not within the rows of a user.
+    falls = at[1:] < at[:-1]
+    if falls.any():
+        begins = np.cumsum(runs["len"].to_numpy())[:-1]
+        falls[begins.astype(np.int64) - 1] = False
+    where = np.flatnonzero(falls)
+    in_time = not len(where)
+    if not in_time:
+        pair = slice(where[0], where[0] + 2)
+        report_unsorted_times(report.path, at[pair], row[pair], report, report.header_lines)
+        report.notice("unsorted", len(where) - 1)
     ends = ((ids[0], int(at[0]), int(row[0])), (ids[-1], int(at[-1]), int(row[-1])))
     whole = bool((at % 1000 == 0).all())
     is_sorted, kinds = rises and in_time, (ids.dtype, kind)
@@ -246,21 +259,6 @@ def count_user_runs(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
     return users if rises else users.group_by("user").agg(pl.col("len").sum()), rises
 
 
-def _report_falling_times(
-    at: NDArray[np.int64], row: NDArray[np.int64], begins: NDArray[Any], report: Report
-) -> bool:
-    """Report times that fall within the consecutive rows of a user; return whether none does."""
-    falls = at[1:] < at[:-1]
-    if falls.any():
-        falls[begins.astype(np.int64) - 1] = False
-    where = np.flatnonzero(falls)
-    if len(where):
-        pair = slice(where[0], where[0] + 2)
-        report_unsorted_times(report.path, at[pair], row[pair], report, report.header_lines)
-        report.notice("unsorted", len(where) - 1)
-    return not len(where)
-
-
 def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> bool:
     """Whether all chunks are sorted, and each goes on where the one before ended."""
     known = [(one, one.ends) for one in seen if one.ends is not None]
@@ -275,21 +273,7 @@ def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> boo
     return is_sorted
 
 
-def _add_reports(report: Report, seen: Sequence[PointChunkSummary]) -> None:
-    timed = 0
-    for one in seen:
-        report.add(one.report)
-        report.rows += one.report.rows
-        report.unzoned += one.report.unzoned
-        timed += one.timed
-    report.all_unzoned = 0 < report.unzoned == timed
-    if report.unzoned and report.timezone is None and not report.all_unzoned:
-        problem = "some times name no zone; these are taken as UTC"
-        report.notice_fault(Fault(None, "time", None, problem, "no-zone"), report.unzoned)
-
-
-# One look at all rows of a table of events: who, from when to when, and at which places.
-
+# The same for a table of events: who, from when to when, and at which places.
 
 NO_EVENT = ("holds no rows", "empty")
 """What is said of a table without events, and the code of that fault."""
@@ -334,7 +318,7 @@ class TimeHints:
 def find_time_conversion(
     table: TableFiles, choices: Choices, places: Places | None, chunks: Sequence[RowChunk]
 ) -> TimeConversion:
-    """Settle how the times of a table become local ones; rows are looked at where columns do not tell.
+    """Choose how the times of a table become local ones; rows are looked at where columns do not tell.
 
     Parameters
     ----------
@@ -346,9 +330,17 @@ def find_time_conversion(
     roles, is_text = table.roles, table.schema[table.roles["time"]] == pl.String
 
     @cache
-    def looked() -> TimeHints:
+    def collect_hints() -> TimeHints:
         def work(block: int, begin: int, stop: int) -> TimeHints:
-            return reduce(add, (_collect_time_hints(table, chunk) for chunk in chunks[begin:stop]))
+            found = []
+            for chunk in chunks[begin:stop]:
+                rows = parse_event_rows(table, chunk, table.empty_report(chunk, FORMAT))
+                cells = np.zeros((0, 4))
+                if "_lat" in rows.frame.columns:
+                    degrees = rows.frame.select("_lat", "_lon").drop_nulls()
+                    cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
+                found.append(TimeHints(ZoneEvidence.of(rows), cells))
+            return reduce(add, found)
 
         return fold_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True)
 
@@ -357,7 +349,7 @@ def find_time_conversion(
             return guess_local_time(places.latitude, places.longitude, "places")
         if not {"lat", "lon"} <= set(roles):
             return UNKNOWN
-        return build_guessed_local_time(find_zone_of_cells(looked().cells), "events")
+        return build_guessed_local_time(find_zone_of_cells(collect_hints().cells), "events")
 
     if first.are_instants or not is_text or choices.timezone is not None:
         known = first.offset_s.filter(first.at.is_not_null())
@@ -366,7 +358,7 @@ def find_time_conversion(
         if not len(known) and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
             named = ZoneEvidence(1, int(kind.time_zone is None and not are_utc), False)
     else:
-        named = looked().named
+        named = collect_hints().named
     return choose_time_conversion(
         named,
         choices,
@@ -375,15 +367,6 @@ def find_time_conversion(
         has_offsets="offset_min" in roles,
         guess=guess,
     )
-
-
-def _collect_time_hints(table: TableFiles, chunk: RowChunk) -> TimeHints:
-    rows = parse_event_rows(table, chunk, table.empty_report(chunk, FORMAT))
-    cells = np.zeros((0, 4))
-    if "_lat" in rows.frame.columns:
-        degrees = rows.frame.select("_lat", "_lon").drop_nulls()
-        cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
-    return TimeHints(ZoneEvidence.of(rows), cells)
 
 
 @dataclass
@@ -456,7 +439,14 @@ def scan_event_table(files: EventFiles, report: Report, chunks: list[RowChunk]) 
     clock = extent.clock(files.choices, are_numbered=is_numbered)
     places = files.places
     if places is None:
-        places = _build_places(venues.merge_rows(are_text=found.other_ids == pl.String), report)
+        # Each place is where its first event is; those of several positions are reported.
+        rows = venues.merge_rows(are_text=found.other_ids == pl.String)
+        lat, lon = pl.col("lat"), pl.col("lon")
+        away = pl.max_horizontal(
+            pl.col("north") - lat, lat - pl.col("south"), pl.col("east") - lon, lon - pl.col("west")
+        )
+        report.notice(APART, int(rows.select((away > APART_DEGREES).sum()).item()))
+        places = build_venue_places(convert_ids_to_array(rows["venue"]), rows)
     exactly = not is_numbered and clock.interval_s != unit
     own = {"is_sorted": found.is_sorted and _are_events_sorted(seen, unit, exactly=exactly)}
     return EventFirstPass(
@@ -537,13 +527,3 @@ def collect_venues(frame: pl.DataFrame, number: int) -> pl.DataFrame:
             east=lon.max(),
         )
     )
-
-
-def _build_places(venues: pl.DataFrame, report: Report) -> Places:
-    """Return the places by their ids, each where its first event is; report those of several positions."""
-    lat, lon = pl.col("lat"), pl.col("lon")
-    away = pl.max_horizontal(
-        pl.col("north") - lat, lat - pl.col("south"), pl.col("east") - lon, lon - pl.col("west")
-    )
-    report.notice(APART, int(venues.select((away > APART_DEGREES).sum()).item()))
-    return build_venue_places(convert_ids_to_array(venues["venue"]), venues)

@@ -1,4 +1,4 @@
-"""Tables of GPS points on disk, read a chunk of rows at a time."""
+"""Tables of GPS points and of events on disk, read a chunk of rows at a time."""
 
 from __future__ import annotations
 
@@ -160,24 +160,20 @@ class PointFiles:
             if not frame[name].is_between(-most, most).all():
                 return None
         texts = [name for name, kind in zip(("user", "trajectory"), types, strict=True) if kind == pl.String]
-        if not all(_is_plain_text(frame[name]) for name in texts):
-            return None
+        for name in texts:
+            # Ids must be text that is no number, and good; each run of one id is looked at once.
+            ids = frame[name]
+            runs = ids.filter(ids.ne_missing(ids.shift()))
+            longest: Any = runs.str.len_chars().max()
+            if convert_ids(runs).dtype != pl.String or longest > LONGEST_ID:
+                return None
+            if runs.str.contains(NUL, literal=True).any():
+                return None
         if "trajectory" in texts and (frame["trajectory"] == "").any():
             return None  # a missing name among numbers is a number too
         return frame.with_columns(
             row=pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True)
         )
-
-
-def _is_plain_text(ids: pl.Series) -> bool:
-    """Whether ids are text that is no number, and good; each run of one id is looked at once."""
-    runs = ids.filter(ids.ne_missing(ids.shift()))
-    longest: Any = runs.str.len_chars().max()
-    return (
-        convert_ids(runs).dtype == pl.String
-        and longest <= LONGEST_ID
-        and not runs.str.contains(NUL, literal=True).any()
-    )
 
 
 def open_points(
@@ -193,9 +189,6 @@ def open_points(
         require_zone(timezone)
     table = open_table(path, report, POINTS, layout, nothing=("holds no point", "no-points"))
     return PointFiles(table, timezone, box)
-
-
-# Rows as they stand in a file to points that can be used, some rows after the others.
 
 
 def select_usable_points(
@@ -218,7 +211,15 @@ def select_usable_points(
     report_old_times(
         report.path, frame["_at"].to_numpy(), frame["row"].to_numpy(), report, report.header_lines
     )
-    return _keep_inside_box(select_point_columns(frame), box, report)
+    points = select_point_columns(frame)
+    if box is None:
+        return points, points["user"].clear()
+    south, west, north, east = box
+    inside = pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east)
+    outside = points.filter(~inside)["user"]
+    if len(outside):
+        report.drop("outside the bounds", len(outside))
+    return points.filter(inside), outside.unique()
 
 
 def parse_points(raw: pl.DataFrame, report: Report, layout: Layout, first_times: pl.Series) -> pl.DataFrame:
@@ -243,19 +244,7 @@ def _parse_point_rows(raw: pl.DataFrame, report: Report, layout: Layout, first_t
     return replace(rows, frame=rows.frame.with_columns(_at=convert_to_utc(rows, report)))
 
 
-def _keep_inside_box(frame: pl.DataFrame, box: Box | None, report: Report) -> tuple[pl.DataFrame, pl.Series]:
-    if box is None:
-        return frame, frame["user"].clear()
-    south, west, north, east = box
-    inside = pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east)
-    outside = frame.filter(~inside)["user"]
-    if len(outside):
-        report.drop("outside the bounds", len(outside))
-    return frame.filter(inside), outside.unique()
-
-
-# Tables of events at places on disk, read a chunk of rows at a time.
-
+# Tables of events at places.
 
 FORMAT = "table"
 
@@ -311,29 +300,22 @@ class EventFiles:
 
     def read_checked_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the same of rows that are known to be good; no more columns are read than that takes."""
-        report = self.table.empty_report(chunk, FORMAT)
-        rows, _ = add_local_times(
-            parse_event_rows(self.table, chunk, report, self._necessary_columns), self.hours, report
-        )
+        report, roles = self.table.empty_report(chunk, FORMAT), self.table.roles
+        columns = None  # all that were named are asked for
+        if not self.table.layout.columns:
+            by_position = self.choices.grid is not None or "venue" not in roles
+            wanted = ("user", "time", "offset_min", *(("lat", "lon") if by_position else ("venue",)))
+            columns = [roles[role] for role in wanted if roles.get(role, ONE_USER) != ONE_USER]
+        rows, _ = add_local_times(parse_event_rows(self.table, chunk, report, columns), self.hours, report)
         return _select_event_columns(self._find_places(self._rename_columns(rows.frame), report))
-
-    @property
-    def _necessary_columns(self) -> list[str] | None:
-        """The columns without which nothing is known of a good row; None for all."""
-        roles = self.table.roles
-        if self.table.layout.columns:  # all that were named are asked for
-            return None
-        by_position = self.choices.grid is not None or "venue" not in roles
-        wanted = ("user", "time", "offset_min", *(("lat", "lon") if by_position else ("venue",)))
-        return [roles[role] for role in wanted if roles.get(role, ONE_USER) != ONE_USER]
 
     def _rename_columns(self, frame: pl.DataFrame) -> pl.DataFrame:
         return rename_check_in_columns(frame, self.hours).rename({"utc": "at", "instant": "at"}, strict=False)
 
     def _find_places(self, frame: pl.DataFrame, report: Report) -> pl.DataFrame:
         if self.places is None:
-            named_places = keep_named_venues(frame, report)
-            return named_places.with_columns(venue=convert_ids(named_places["venue"]))
+            named = keep_named_venues(frame, report)
+            return named.with_columns(venue=convert_ids(named["venue"]))
         if self.choices.grid is not None and self.places.grid is not None:
             return move_to_cells(frame, self.places.grid, report)
         return move_to_known_places(frame, self.places, report)

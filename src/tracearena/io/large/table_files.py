@@ -15,16 +15,23 @@ from tracearena.errors import Fault, FileError
 from tracearena.files import archives
 from tracearena.files.io import MAX_TABLE_EXPANSION, require_columns, require_expansion
 from tracearena.io import recognition
-from tracearena.io.fields.columns import EVENTS, POINTS, build_missing_faults, has_enough_columns
-from tracearena.io.fields.columns import has_only_points as are_columns_of_points
+from tracearena.io.fields.columns import (
+    EVENTS,
+    POINTS,
+    build_missing_faults,
+    has_enough_columns,
+    has_only_points,
+)
 from tracearena.io.formats import released_table
 from tracearena.io.options import ONE_USER, Layout
 from tracearena.io.report import Report
 from tracearena.io.tables import (
+    BYTES_A_VALUE,
     ROW,
     UNDELIMITED,
     build_parquet_error,
     is_parquet,
+    list_visible_files,
     read_parquet,
     read_parquet_schema,
     report_rival_columns,
@@ -34,7 +41,6 @@ from tracearena.io.text_rows import TextSource, estimate_lines
 
 ROWS_PER_CHUNK = 1 << 20
 _FIRST_ROWS = 1 << 16
-_BYTES_A_VALUE = 8
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -137,10 +143,25 @@ def open_table(
     if not files:
         raise FileError.whole(place, "holds no .parquet files", "empty")
     said = [find_partition_values(place, file) for file in files]
-    schema = _choose_schema(files[0], said[0], report, wanted, layout)
+    every = {**read_parquet_schema(files[0]), **dict.fromkeys(said[0], pl.String())}
+    require_columns(files[0], len(every))
+    layout.require_columns(list(every), files[0])
+    found = layout.roles(list(every), wanted)
+    if not has_enough_columns(found):
+        raise FileError(files[0], build_missing_faults(list(every), found, wanted, layout.header))
+    report_rival_columns(list(every), found, report, layout)
+    schema = {name: every[name] for name in found.values() if name != ONE_USER}
     rows = []
     for file, also in zip(files, said, strict=True):
-        _check_same_columns(file, also, files[0], schema)
+        own = {**read_parquet_schema(file), **dict.fromkeys(also, pl.String())}
+        for name, kind in schema.items():
+            if name not in own:
+                problem = f"has no column {name}, which {files[0].name} has"
+            elif own[name] != kind:
+                problem = f"has {own[name]} in the column {name}, and {files[0].name} has {kind}"
+            else:
+                continue
+            raise FileError(file, [Fault(None, name, None, problem, "columns")])
         rows.append(count_rows(file, len(schema)))
     times = layout.roles(list(schema), wanted)["time"]
     first = next((at for at, count in enumerate(rows) if count), None)
@@ -155,16 +176,7 @@ def open_table(
 
 def find_parquet_files(path: Path) -> list[Path]:
     """Return the Parquet files of a folder and of those below it, by name; hidden ones are left out."""
-    return find_visible_files(path, "*.parquet") if path.is_dir() else [path]
-
-
-def find_visible_files(folder: Path, pattern: str) -> list[Path]:
-    """Return the files of a folder and of those below it, by name; hidden ones are left out."""
-    found = (file for file in folder.rglob(pattern) if file.is_file())
-    return sorted(
-        (file for file in found if not any(part[0] in "._" for part in file.relative_to(folder).parts)),
-        key=lambda file: file.relative_to(folder).parts,
-    )
+    return list_visible_files(path, "*.parquet") if path.is_dir() else [path]
 
 
 def parse_folder_names(root: Path, file: Path) -> dict[str, str | None]:
@@ -184,45 +196,17 @@ def find_partition_values(root: Path, file: Path) -> dict[str, str | None]:
     return {name: value for name, value in said.items() if name not in own}
 
 
-def _choose_schema(
-    file: Path, said: Mapping[str, str | None], report: Report, wanted: tuple[str, ...], layout: Layout
-) -> dict[str, pl.DataType]:
-    schema = {**read_parquet_schema(file), **dict.fromkeys(said, pl.String())}
-    require_columns(file, len(schema))
-    layout.require_columns(list(schema), file)
-    found = layout.roles(list(schema), wanted)
-    if not has_enough_columns(found):
-        raise FileError(file, build_missing_faults(list(schema), found, wanted, layout.header))
-    report_rival_columns(list(schema), found, report, layout)
-    return {name: schema[name] for name in found.values() if name != ONE_USER}
-
-
-def _check_same_columns(
-    file: Path, said: Mapping[str, str | None], first: Path, wanted: Mapping[str, pl.DataType]
-) -> None:
-    schema = {**read_parquet_schema(file), **dict.fromkeys(said, pl.String())}
-    for name, kind in wanted.items():
-        if name not in schema:
-            problem = f"has no column {name}, which {first.name} has"
-        elif schema[name] != kind:
-            problem = f"has {schema[name]} in the column {name}, and {first.name} has {kind}"
-        else:
-            continue
-        raise FileError(file, [Fault(None, name, None, problem, "columns")])
-
-
 def count_rows(file: Path, columns: int) -> int:
     """Return how many rows a Parquet file has; refuse one that would unpack to more than it may."""
     try:
         rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise build_parquet_error(file, error) from None
-    require_expansion(file, file.stat().st_size, rows * columns * _BYTES_A_VALUE, MAX_TABLE_EXPANSION)
+    require_expansion(file, file.stat().st_size, rows * columns * BYTES_A_VALUE, MAX_TABLE_EXPANSION)
     return rows
 
 
 # Text files that are one table of points: a file, or those of a folder and of the folders below it.
-
 
 TWO_COLUMNS = "has date and time in two columns"
 ENDINGS = (".csv", ".csv.gz")
@@ -232,14 +216,14 @@ ENDINGS = (".csv", ".csv.gz")
 def is_text_path(path: Path) -> bool:
     """Whether a path is read as text if it is a table: a file, packed or not, or a folder of CSV alone."""
     if path.is_dir():
-        files = find_visible_files(path, "*")
+        files = list_visible_files(path)
         return bool(files) and all(file.name.endswith(ENDINGS) for file in files)
     return path.is_file() and not is_parquet(path) and not archives.is_archive(path)
 
 
 def list_text_paths(path: Path) -> list[Path]:
     """Return the files of a table that is text, by name."""
-    return find_visible_files(path, "*") if path.is_dir() else [path]
+    return list_visible_files(path) if path.is_dir() else [path]
 
 
 def build_text_sources(path: Path, layout: Layout) -> tuple[TextSource, ...]:
@@ -296,7 +280,7 @@ def _choose_file_layout(root: Path, file: Path, layout: Layout) -> Layout:
     return replace(layout, columns=columns, one_user=said[user])
 
 
-# Which tables can be read some rows after the others, and which are large.
+# Which tables can be read in chunks of rows, and which are large.
 
 
 def find_points_obstacle(path: Path, layout: Layout) -> str | None:
@@ -306,8 +290,7 @@ def find_points_obstacle(path: Path, layout: Layout) -> str | None:
     """
     if is_text_path(path):
         return find_text_obstacle(path, layout)
-    problem = _find_parquet_obstacle(path)
-    if problem is not None:
+    if problem := _find_parquet_obstacle(path):
         return problem
     schema = _read_first_columns(path)
     found = layout.roles(list(schema), POINTS)
@@ -330,14 +313,17 @@ def find_events_obstacle(path: Path, layout: Layout, *, needs_places: bool) -> s
         names, _ = split_header_fields(recognition.read_first_line(path), layout)
         schema: dict[str, pl.DataType] = dict.fromkeys(names, pl.String())
     else:
-        problem = _find_parquet_obstacle(path)
-        if problem is not None:
+        if problem := _find_parquet_obstacle(path):
             return problem
         schema = _read_first_columns(path)
-    problem = _find_other_format(path, layout)
-    if problem is not None:
-        return problem
-    if path.is_dir() and are_columns_of_points(layout.roles(list(schema))):
+    if path.is_file():
+        try:
+            look = recognition.guess_format(path, layout)
+        except FileError:
+            return "is no table of events"
+        if look.formats[:1] != ("table",):
+            return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
+    if path.is_dir() and has_only_points(layout.roles(list(schema))):
         return "is read as points"
     found = layout.roles(list(schema), EVENTS)
     if not has_enough_columns(found) or "time" not in found:
@@ -349,21 +335,10 @@ def find_events_obstacle(path: Path, layout: Layout, *, needs_places: bool) -> s
     return "has ids with decimals" if _has_decimal_columns(schema, found, ("user", "venue")) else None
 
 
-def _find_other_format(path: Path, layout: Layout) -> str | None:
-    """Return what a file is read as, if that is no table of events."""
-    try:
-        look = recognition.guess_format(path, layout) if path.is_file() else None
-    except FileError:
-        return "is no table of events"
-    if look is None or look.formats[:1] == ("table",):
-        return None
-    return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
-
-
 def _find_parquet_obstacle(path: Path) -> str | None:
     """Return what keeps a path from being a Parquet file of rows, or a folder of nothing else."""
     files = find_parquet_files(path)
-    others = find_visible_files(path, "*") if path.is_dir() else []
+    others = list_visible_files(path) if path.is_dir() else []
     odd = [file.name for file in others if file.suffix != ".parquet"]
     if odd:
         texts = [file for file in others if file.name.endswith(ENDINGS)]
@@ -374,11 +349,8 @@ def _find_parquet_obstacle(path: Path) -> str | None:
     wrong = [file.name for file in files if not is_parquet(file)]
     if wrong:
         return "is no Parquet file" if path.is_file() else f"holds {wrong[0]}, which is no Parquet file"
-    return (
-        "holds released traces"
-        if released_table.has_released_columns(list(_read_first_columns(path)))
-        else None
-    )
+    is_released = released_table.has_released_columns(list(_read_first_columns(path)))
+    return "holds released traces" if is_released else None
 
 
 def _read_first_columns(path: Path) -> dict[str, pl.DataType]:
@@ -406,13 +378,13 @@ def has_partition_columns(path: Path) -> bool:
 def is_point_table_path(path: Path, layout: Layout) -> bool:
     """Whether a streamable table has coordinates and no places."""
     if is_text_path(path):
-        first_text = build_text_sources(path, layout)[0]
-        return recognition.guess_format(first_text.path, first_text.layout).formats[:1] == ("points",)
-    return are_columns_of_points(layout.roles(list(_read_first_columns(path))))
+        first = build_text_sources(path, layout)[0]
+        return recognition.guess_format(first.path, first.layout).formats[:1] == ("points",)
+    return has_only_points(layout.roles(list(_read_first_columns(path))))
 
 
 def has_many_rows(path: Path, rows: int) -> bool:
-    """Whether a table has at least so many rows; of text, by the length of its first lines."""
+    """Whether a table has at least this many rows; of text, by the length of its first lines."""
     are_lines = is_text_path(path)
     found = 0.0
     for file in list_text_paths(path) if are_lines else find_parquet_files(path):

@@ -106,7 +106,7 @@ class _RewriteResult:
 
 
 def rewrite_points(files: TextPoints, report: Report, rows: int) -> tuple[list[RowChunk], FirstPass]:
-    """Read all rows once, about so many at a time, and write those that can be used; `report` is told."""
+    """Read all rows once, about `rows` at a time, and write those that can be used; report the others."""
     if files.timezone is not None:
         require_zone(files.timezone)
     done = _RewriteResult()
@@ -114,7 +114,14 @@ def rewrite_points(files: TextPoints, report: Report, rows: int) -> tuple[list[R
     for text in files.texts:
         lost = Report(str(text.path), report.format, timezone=files.timezone)
         try:
-            own, times = _rewrite_file(files, text, lost, rows * BYTES_A_ROW, done)
+            manner = TextReadMode()
+            while True:
+                try:
+                    own, times = _rewrite_file(files, text, lost, rows * BYTES_A_ROW, manner, done)
+                    break
+                except WrongReadMode as other:
+                    manner = other.manner
+                    lost.dropped, lost.noticed, lost.examples = {}, {}, []
         except FileError as error:
             if error.faults[0].code not in _EMPTY or len(files.texts) == 1:
                 raise
@@ -132,21 +139,9 @@ def rewrite_points(files: TextPoints, report: Report, rows: int) -> tuple[list[R
 
 
 def _rewrite_file(
-    files: TextPoints, text: TextSource, lost: Report, size: int, before: _RewriteResult
-) -> tuple[_RewriteResult, str]:
-    """Rewrite a file, in another manner too if it proves to need one; return its column of times too."""
-    manner = TextReadMode()
-    while True:
-        try:
-            return _rewrite_file_as(files, text, lost, size, manner, before)
-        except WrongReadMode as other:
-            manner = other.manner
-            lost.dropped, lost.noticed, lost.examples = {}, {}, []
-
-
-def _rewrite_file_as(
     files: TextPoints, text: TextSource, lost: Report, size: int, manner: TextReadMode, before: _RewriteResult
 ) -> tuple[_RewriteResult, str]:
+    """Rewrite the usable points of a file, in order; return its column of times too."""
     own, first = _RewriteResult(bytes=estimate_bytes(text.path)), len(before.chunks)
     first_times: pl.Series | None = None
     times = "time"
@@ -173,7 +168,7 @@ def _rewrite_file_as(
     return own, times
 
 
-# A text file of rows as they stand: rewritten once, to be read in any order.
+# Rows as they stand in a text file: rewritten once, to be read in any order.
 
 
 @dataclass(frozen=True)
@@ -208,10 +203,7 @@ class TextTableFiles(TableFiles):
 def rewrite_table(
     path: Path, folder: Path, report: Report, wanted: tuple[str, ...], layout: Layout, rows: int
 ) -> TextTableFiles:
-    """Read a file once, about so many rows at a time, and write them as they stand.
-
-    `report` is told of rows that cannot be told apart.
-    """
+    """Read a file once, about `rows` at a time, and write them as they stand; report broken rows."""
     manner, text = TextReadMode(), TextSource(path, layout)
     while True:
         lost = Report(report.path, report.format)

@@ -1,4 +1,7 @@
-"""Portions: consecutive users, about a million rows together, as traces in their final order."""
+"""Portions of a large table: consecutive users, about a million rows together, as traces in final order.
+
+Tables whose rows are not sorted by user are sorted on disk first.
+"""
 
 from __future__ import annotations
 
@@ -135,31 +138,26 @@ class UserChunkTable(Generic[T]):
     def traces(self, number: int) -> T:
         """Return a portion as traces: what reading the whole and taking these users would give."""
         portion = self.portions[number]
-        frame = (
-            self._read_sorted_rows(portion)
-            if self.spill is None
-            else self.spill.read_sorted(number, self.order)
-        )
+        if self.spill is None:
+            first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
+            parts = []
+            for at in range(first, len(self.chunks)):
+                begin, end = int(self.before[at]), int(self.before[at + 1])
+                if begin >= portion.stop:
+                    break
+                skip, stop = max(portion.first - begin, 0), min(portion.stop, end) - begin
+                chunk = self.chunks[at]
+                if stop > skip and end - begin == chunk.stop - chunk.first:
+                    # All rows are usable, so that the others need not be read.
+                    some = RowChunk(chunk.file, chunk.first + skip, chunk.first + stop)
+                    parts.append(self._cast_columns(self.files.read_checked_rows(some, self.kinds)))
+                elif stop > skip:
+                    rows = self.files.read_usable_rows(chunk).slice(skip, stop - skip)
+                    parts.append(self._cast_columns(rows))
+            frame = pl.concat(parts) if len(parts) > 1 else parts[0]
+        else:
+            frame = self.spill.read_sorted(number, self.order)
         return self.made(self._cast_columns(frame), portion)
-
-    def _read_sorted_rows(self, portion: UserChunk) -> pl.DataFrame:
-        first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
-        parts = []
-        for at in range(first, len(self.chunks)):
-            begin, end = int(self.before[at]), int(self.before[at + 1])
-            if begin >= portion.stop:
-                break
-            skip, stop = max(portion.first - begin, 0), min(portion.stop, end) - begin
-            if stop > skip:
-                parts.append(self._rows(self.chunks[at], end - begin, skip, stop))
-        return pl.concat(parts) if len(parts) > 1 else parts[0]
-
-    def _rows(self, chunk: RowChunk, kept: int, skip: int, stop: int) -> pl.DataFrame:
-        """Return some of the usable rows of a chunk; where all are usable, the others are not read."""
-        if kept == chunk.stop - chunk.first:
-            chunk = RowChunk(chunk.file, chunk.first + skip, chunk.first + stop)
-            return self._cast_columns(self.files.read_checked_rows(chunk, self.kinds))
-        return self._cast_columns(self.files.read_usable_rows(chunk).slice(skip, stop - skip))
 
     def _cast_columns(self, frame: pl.DataFrame) -> pl.DataFrame:
         odd: Any = {name: kind for name, kind in self.kinds.items() if frame.schema[name] != kind}
@@ -225,7 +223,7 @@ def cut_user_chunks(counts: NDArray[np.int64], *, users: int = 1) -> tuple[UserC
     Parameters
     ----------
     users
-        Every portion but the last has a multiple of so many users.
+        Every portion but the last has a multiple of this many users.
     """
     size = current_chunk_rows(ROWS_PER_USER_CHUNK)
     stops = np.cumsum(counts)
@@ -254,7 +252,7 @@ def shuffle_users(
     Parameters
     ----------
     users
-        Every portion but the last has a multiple of so many users.
+        Every portion but the last has a multiple of this many users.
     """
     portions = cut_user_chunks(found.counts[order], users=users)
     return reorder_users(table, found, order, portions, scratch, is_shared=is_shared)
@@ -347,7 +345,7 @@ def _number_chunk_trajectories(
     return index, known[ids]
 
 
-# Rows on their way through the disk: in any order, put together portion by portion.
+# External sort: rows in any order are put together portion by portion on disk.
 
 
 @dataclass(frozen=True)
@@ -398,7 +396,7 @@ def _find_sort_file(folder: Path, number: int) -> Path:
     return folder / f"rows-{number:06}.arrow"
 
 
-# Tables of events of any size: portions of users as traces that share places and a clock.
+# Tables of events: portions of users as traces that share places and a clock.
 
 
 def open_event_chunks(
@@ -426,11 +424,11 @@ def open_event_chunks(
         Folder for the rows of text, which take about as much room as in the file, and for events that are
         not sorted.
     users
-        Every portion but the last has a multiple of so many users.
+        Every portion but the last has a multiple of this many users.
 
     See Also
     --------
-    table_of : the same for GPS points, with the other parameters.
+    open_point_chunks : the same for GPS points, with the other parameters.
     """
     chosen = choices or Choices()
     if chosen.timezone is not None:
@@ -443,7 +441,11 @@ def open_event_chunks(
         )
     else:
         table = open_table(path, report, EVENTS, layout, nothing=NO_EVENT)
-    known = _choose_known_places(chosen, places)
+    known = places
+    if places is not None:
+        check_no_place_choices(chosen)
+    elif chosen.grid is not None and chosen.bounds is not None:
+        known = Places.of_grid(Grid.over(chosen.bounds, *chosen.grid))
     if known is None:
         require_coordinates(list(table.roles), str(path))
     chunks = table.chunks(chunk)
@@ -467,16 +469,6 @@ def open_event_chunks(
     if found.is_sorted or not sort:
         return opened, found
     return sort_externally(opened, scratch, is_shared=is_shared), found
-
-
-def _choose_known_places(choices: Choices, places: Places | None) -> Places | None:
-    """Return the places that are known before a row is read."""
-    if places is not None:
-        check_no_place_choices(choices)
-        return places
-    if choices.grid is None or choices.bounds is None:
-        return None
-    return Places.of_grid(Grid.over(choices.bounds, *choices.grid))
 
 
 @dataclass(frozen=True)
@@ -513,20 +505,19 @@ class TraceBuilder:
             instants = at - self.origin
         else:
             instants = (frame["local"].to_numpy() - self.origin) // self.clock.interval_s
+        if self.names is None:
+            index = frame["place"].to_numpy()
+        elif self.names.dtype == pl.String:
+            index = frame["venue"].cast(pl.Enum(self.names)).to_physical().to_numpy().astype(np.int32)
+        else:
+            index = np.searchsorted(self.names.to_numpy(), frame["venue"].to_numpy()).astype(np.int32)
         return Traces(
             self.places,
             self.clock,
             user_ids=convert_ids_to_array(users["value"]),
             offsets=np.concatenate([[0], np.cumsum(lengths)]),
             instants=instants,
-            place_index=self._find_place_indices(frame),
+            place_index=index,
             timestamps=at if self.is_stamped else None,
             span=self.span,
         )
-
-    def _find_place_indices(self, frame: pl.DataFrame) -> NDArray[np.int32]:
-        if self.names is None:
-            return frame["place"].to_numpy()
-        if self.names.dtype == pl.String:
-            return frame["venue"].cast(pl.Enum(self.names)).to_physical().to_numpy().astype(np.int32)
-        return np.searchsorted(self.names.to_numpy(), frame["venue"].to_numpy()).astype(np.int32)

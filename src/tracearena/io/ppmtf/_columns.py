@@ -15,7 +15,6 @@ from tracearena.files.io import read_bytes, replacing, require_columns
 if TYPE_CHECKING:
     import polars as pl
 
-
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_TEXT = 1000
 UNKNOWN = "-"
@@ -98,7 +97,8 @@ def read_table(path: str | PathLike[str], *layouts: Sequence[str]) -> CellTable:
     LF and CRLF, a byte order mark, and gzip are all accepted. Cells are never quoted in these
     files, so a comma in a cell is a column too many.
     """
-    header, body = _split_first_line(read_bytes(path))
+    first, _, body = _strip_bom(read_bytes(path)).partition(b"\n")
+    header = first.decode("utf-8", "replace")
     names = tuple(name.strip() for name in header.split(","))
     if names not in {tuple(layout) for layout in layouts}:
         allowed = " or ".join(",".join(layout) for layout in layouts)
@@ -122,11 +122,6 @@ def _strip_bom(data: bytes) -> bytes:
         data = data.replace(b"\r\n", b"\n")
     data = data.rstrip(b"\n")
     return data + b"\n" if data else b""
-
-
-def _split_first_line(data: bytes) -> tuple[str, bytes]:
-    header, _, body = _strip_bom(data).partition(b"\n")
-    return header.decode("utf-8", "replace"), body
 
 
 def _read_cells(
@@ -167,24 +162,16 @@ def _check_widths(path: str | PathLike[str], body: bytes, width: int, header_lin
 
 
 def write_table(
-    path: str | PathLike[str],
-    columns: Mapping[str, Any],
-    *,
-    header: bool = True,
-    decimals: int | None = None,
+    path: str | PathLike[str], columns: Mapping[str, Any], *, header: bool = True, decimals: int | None = None
 ) -> None:
     """Write columns of numbers and text; floats in full unless `decimals` are given."""
     import polars as pl
 
-    frame = pl.DataFrame({name: _check_writable(name, column) for name, column in columns.items()})
-    with replacing(path) as file:
-        frame.write_csv(file, include_header=header, float_precision=decimals, quote_style="never")
-
-
-def _check_writable(name: str, column: Any) -> NDArray[Any]:
-    values = np.asarray(column)
-    if values.dtype.kind == "U":
-        for text in np.unique(values).tolist():
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    for name, values in arrays.items():
+        for text in np.unique(values).tolist() if values.dtype.kind == "U" else ():
             if "," in text or "\n" in text or "\r" in text:
                 raise DataError(f"{name} {text!r} holds a comma or a line break, which this format cannot")
-    return values
+    frame = pl.DataFrame(arrays)
+    with replacing(path) as file:
+        frame.write_csv(file, include_header=header, float_precision=decimals, quote_style="never")

@@ -125,9 +125,7 @@ def write_sampled_users(A: NDArray[np.float64], path: str | PathLike[str]) -> No
         np.savetxt(file, A, delimiter=",", fmt="%.18e")
 
 
-# Files of count tensors: how often each user went from place to place, and visited a place in a
-# slot.
-
+# Files of count tensors: how often each user went from place to place, and visited a place in a slot.
 
 _TRANSITIONS = ("user_index", "poi_index_from", "poi_index_to", "count", "prob")
 _VISITS = ("user_index", "poi_index_from", "time_slot", "count", "prob")
@@ -183,8 +181,7 @@ def _write_tensor(
     write_table(path, dict(zip(names, columns, strict=True)))
 
 
-# Tables of results: the plausible-deniability test, and utility beside privacy.
-
+# Tables of results: the plausible-deniability test, and utility next to privacy.
 
 _COUNT = re.compile("[0-9]{1,9}")
 
@@ -251,43 +248,28 @@ def read_utility_and_privacy(path: str | PathLike[str]) -> list[dict[str, Any]]:
         header = lines[0] if lines else ""
         raise FileError(path, [Fault(0, None, header, "must begin with tracedir, tracefile", "bad-header")])
     rows = [[cell.strip() for cell in line.split(",")] for line in lines[1:] if line]
-    faults = [
-        fault for number, row in enumerate(rows, start=1) for fault in _find_row_faults(number, row, names)
-    ]
+    faults: list[Fault] = []
+    results: list[dict[str, Any]] = []
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names):
+            problem = f"has {len(row)} cells; {len(names)} are wanted"
+            faults.append(Fault(number, None, ",".join(row), problem, "bad-row"))
+            continue
+        values: dict[str, Any] = dict(zip(names[:2], row[:2], strict=True))
+        for name, cell in zip(names[2:], row[2:], strict=True):
+            try:
+                value = None if cell == UNKNOWN else float(cell)
+            except ValueError:
+                value = np.nan
+            if value is not None and not np.isfinite(value):
+                problem = "must be a finite number or a dash"
+                faults.append(Fault(number, name, cell, problem, "bad-number"))
+            if name != UNKNOWN:
+                values[name] = value
+        results.append(values)
     if faults:
         raise FileError(path, faults, len(faults))
-    return [
-        {
-            name: _parse_result_value(name, cell)
-            for name, cell in zip(names, row, strict=True)
-            if name != UNKNOWN
-        }
-        for row in rows
-    ]
-
-
-def _find_row_faults(number: int, row: list[str], names: list[str]) -> list[Fault]:
-    if len(row) != len(names):
-        problem = f"has {len(row)} cells; {len(names)} are wanted"
-        return [Fault(number, None, ",".join(row), problem, "bad-row")]
-    return [
-        Fault(number, name, cell, "must be a finite number or a dash", "bad-number")
-        for name, cell in zip(names[2:], row[2:], strict=True)
-        if cell != UNKNOWN and not _is_number(cell)
-    ]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return bool(np.isfinite(float(cell)))
-    except ValueError:
-        return False
-
-
-def _parse_result_value(name: str, cell: str) -> Any:
-    if name in ("tracedir", "tracefile"):
-        return cell
-    return None if cell == UNKNOWN else float(cell)
+    return results
 
 
 # What the SGLT program reads: traces, mobility and locations, all counted from 1.

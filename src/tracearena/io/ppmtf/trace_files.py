@@ -1,4 +1,4 @@
-"""Training and testing traces, and the files that number their users.
+"""Files of the PPMTF tools with traces, training, testing or synthetic, their users and their places.
 
 Two layouts are told apart by the column ``distance``. With it the file is people flow: one event
 every 20 minutes from 9:00 to 18:40, each its own slot. Without it the file holds check-ins at any
@@ -65,11 +65,7 @@ def is_people_flow(clock: Clock) -> bool:
 
 
 def read_traces(
-    path: str | PathLike[str],
-    places: Places,
-    *,
-    interval_s: int | None = None,
-    slot_s: int | None = None,
+    path: str | PathLike[str], places: Places, *, interval_s: int | None = None, slot_s: int | None = None
 ) -> Traces:
     """Read ``traintraces_<city>.csv`` or ``testtraces_<city>.csv``.
 
@@ -95,14 +91,28 @@ def read_traces(
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
     moments = table.number("unixtime", -(2.0**53), 2.0**53).astype(np.int64)
     second = table.whole("hour", 0, 23) * 3600 + table.whole("min", 0, 59) * 60
-    time_of_day = _parse_times_of_day(table, second, clock)
+    time_of_day = (second - clock.start_s) // clock.interval_s
+    inside = (time_of_day >= 0) & (time_of_day < clock.instants_per_day)
+    last = (clock.start_s + clock.instants_per_day * clock.interval_s) // 3600 - 1
+    table.require(
+        "hour", inside, f"must be from {clock.start_s // 3600} to {last} in this layout", "bad-hour"
+    )
     table.close()
     if "distance" in table:
-        days = _count_user_days(users, time_of_day)
+        # The next day of a user begins where the time of day falls, in the order of the file.
+        order = np.argsort(users, kind="stable")
+        user = users[order]
+        falls = np.diff(time_of_day[order], prepend=0) < 0
+        falls[1:] &= user[1:] == user[:-1]
+        count = np.cumsum(falls)
+        days = np.empty(len(users), np.int64)
+        days[order] = count - count[np.searchsorted(user, user)]
     else:
         dates = _convert_midnights(moments - second)
         days = dates - dates.min(initial=np.iinfo(np.int64).max)
-        clock = _set_first_day(clock, dates)
+        first = int(dates.min(initial=np.iinfo(np.int64).max)) + _EPOCH
+        if 1 <= first <= date.max.toordinal():
+            clock = replace(clock, first_day=date.fromordinal(first))
     instants = days * clock.instants_per_day + time_of_day
     check_span(path, days, clock)
     span = (0, (int(days.max(initial=0)) + 1) * clock.instants_per_day)
@@ -110,22 +120,12 @@ def read_traces(
 
 
 def check_span(path: str | PathLike[str], days: NDArray[np.int64], clock: Clock) -> None:
-    """Refuse events so many days apart that instants cannot number them."""
+    """Refuse events too many days apart for instants to number them."""
     last = int(days.max(initial=0))
     if (last + 1) * clock.instants_per_day >= 2**31:
         raise FileError.whole(
             path, f"spreads its events over {last + 1:,} days, which is too many", "too-long"
         )
-
-
-def _parse_times_of_day(table: CellTable, second: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
-    time = (second - clock.start_s) // clock.interval_s
-    inside = (time >= 0) & (time < clock.instants_per_day)
-    last = (clock.start_s + clock.instants_per_day * clock.interval_s) // 3600 - 1
-    table.require(
-        "hour", inside, f"must be from {clock.start_s // 3600} to {last} in this layout", "bad-hour"
-    )
-    return time
 
 
 def _convert_midnights(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -139,24 +139,6 @@ def _convert_midnights(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray((midnights - midnights[0] + DAY_S // 2) // DAY_S + first)
 
 
-def _count_user_days(users: NDArray[np.int64], time_of_day: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Days of each user: the next begins where the time of day falls, in the order of the file."""
-    order = np.argsort(users, kind="stable")
-    user, time = users[order], time_of_day[order]
-    falls = np.diff(time, prepend=0) < 0
-    falls[1:] &= user[1:] == user[:-1]
-    count = np.cumsum(falls)
-    first = np.searchsorted(user, user)
-    days = np.empty(len(users), np.int64)
-    days[order] = count - count[first]
-    return days
-
-
-def _set_first_day(clock: Clock, dates: NDArray[np.int64]) -> Clock:
-    first = int(dates.min(initial=np.iinfo(np.int64).max)) + _EPOCH
-    return replace(clock, first_day=date.fromordinal(first)) if 1 <= first <= date.max.toordinal() else clock
-
-
 def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     """Write ``traintraces_<city>.csv``; people flow if the clock is, else check-ins.
 
@@ -164,10 +146,17 @@ def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     """
     clock = traces.clock
     people_flow = is_people_flow(clock)
-    moments, second = _compute_moments(traces, people_flow)
+    second = clock.second_of_day(traces.instants)
+    if traces.timestamps is None:
+        first = 0 if clock.first_day is None else clock.first_day.toordinal() - _EPOCH
+        moments = (first + clock.day_of(traces.instants)) * DAY_S + second
+    else:
+        moments = traces.timestamps
+        second = second if people_flow else second + moments % clock.interval_s
     weekday = (_convert_midnights(moments - second) + _EPOCH - 1) % 7
+    users = traces.user_ids if traces.user_ids.dtype.kind == "i" else np.arange(len(traces.user_ids))
     columns: dict[str, Any] = {
-        "user_index": _number_users(traces.user_ids)[traces.user_index],
+        "user_index": users[traces.user_index],
         "poi_index": traces.place_index,
         "category": format_categories(traces.places)[traces.place_index],
         "unixtime": moments.astype(np.float64),
@@ -178,22 +167,6 @@ def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
     if people_flow:
         columns["distance"] = np.zeros(traces.n_events, np.int64)
     write_table(path, columns)
-
-
-def _compute_moments(traces: Traces, people_flow: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return timestamp and second of the day of each event."""
-    clock = traces.clock
-    second = clock.second_of_day(traces.instants)
-    if traces.timestamps is None:
-        first = 0 if clock.first_day is None else clock.first_day.toordinal() - _EPOCH
-        return (first + clock.day_of(traces.instants)) * DAY_S + second, second
-    if people_flow:
-        return traces.timestamps, second
-    return traces.timestamps, second + traces.timestamps % clock.interval_s
-
-
-def _number_users(user_ids: NDArray[Any]) -> NDArray[np.int64]:
-    return user_ids if user_ids.dtype.kind == "i" else np.arange(len(user_ids))
 
 
 def read_user_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
@@ -210,8 +183,7 @@ def write_user_index(user_ids: Any, path: str | PathLike[str], first: int = 0) -
     write_table(path, {"user_id": ids, "user_index": np.arange(first, first + len(ids))})
 
 
-# Synthetic traces: several one-day traces a user, numbered as days.
-
+# Synthetic traces: several one-day traces per user, numbered as days.
 
 _PLAIN = ("user", "trace_no", "time_slot", "time_instant", "poi_index", "category")
 _PPMTF = (*_PLAIN, "loglikeli")
@@ -266,7 +238,13 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     within = table.whole("time_instant", 0, within_high)
     place_index = table.whole("poi_index", 0, max(len(places) - 1, 0))
     likelihood = table.number("loglikeli") if "loglikeli" in table else None
-    clock = _guess_synthetic_clock(path, slots, within) if clock is None else clock
+    if clock is None:
+        per_slot = int(within.max(initial=0)) + 1
+        per_day = (int(slots.max(initial=0)) + 1) * per_slot
+        if per_day > DAY_S:
+            raise FileError.whole(path, f"has {per_day:,} instants a day, more than seconds", "bad-instant")
+        interval = 3600 if per_day <= 24 else DAY_S // per_day
+        clock = Clock(instants_per_day=per_day, interval_s=interval, instants_per_slot=per_slot)
     times = _compute_instants(days, slots, within, clock)
     last = clock.instants_per_day - 1
     table.require("time_instant", times <= last, f"lies beyond the day's last instant, {last}", "bad-instant")
@@ -301,17 +279,6 @@ def _compute_instants(
     return np.where(good, clock.time_of_day(every[order][at]), clock.instants_per_day)
 
 
-def _guess_synthetic_clock(
-    path: str | PathLike[str], slots: NDArray[np.int64], within: NDArray[np.int64]
-) -> Clock:
-    per_slot = int(within.max(initial=0)) + 1
-    per_day = (int(slots.max(initial=0)) + 1) * per_slot
-    if per_day > DAY_S:
-        raise FileError.whole(path, f"has {per_day:,} instants a day, more than seconds", "bad-instant")
-    interval = 3600 if per_day <= 24 else DAY_S // per_day
-    return Clock(instants_per_day=per_day, interval_s=interval, instants_per_slot=per_slot)
-
-
 def write_synthetic(
     synthetic: SyntheticTraces | Traces, path: str | PathLike[str], *, slot_name: str = "time_slot"
 ) -> None:
@@ -342,7 +309,6 @@ def write_synthetic(
 
 # POI files: where the places are, and which of them the traces speak of.
 
-
 _REGIONS = ("poi_id", "y", "x", "category", "y_id", "x_id", "2D_id", "count")
 _POIS = ("poi_id", "y", "x", "category", "count")
 _INDEX = ("poi_id", "poi_index", "category", "counts")
@@ -363,31 +329,36 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
     """
     table = read_table(path, _REGIONS, _POIS)
     latitude, longitude = table.number("y", -90, 90), table.number("x", -180, 180)
-    ids, categories = _parse_place_ids(table), table.text("category")
+    ids: NDArray[Any] = table.text("poi_id")
+    repeated = np.ones(len(ids), bool)
+    repeated[np.unique(ids, return_index=True)[1]] = False
+    table.require("poi_id", ~repeated, "stands in an earlier row already", "repeated-id")
+    try:
+        # Whole numbers where every id is one and is written as one; text otherwise.
+        numbers = ids.astype(np.int64)
+        ids = numbers if (numbers.astype(np.str_) == ids).all() else ids
+    except (ValueError, OverflowError):
+        pass
+    categories = table.text("category")
     grid = _recognise_grid(table, latitude, longitude) if "2D_id" in table else None
     table.close()
-    index = _find_index_file(path) if index is None else Path(index)
+    file = Path(path)
+    if index is None and file.name.startswith("POI_"):
+        beside = file.with_name(file.name.replace("POI_", "POIindex_", 1))
+        index = beside if beside.is_file() else None
     if index is not None:
-        chosen = _find_indexed_rows(index, ids)
+        indexed, _ = read_place_index(index)
+        row_of = {str(one): row for row, one in enumerate(ids.tolist())}
+        missing = [one for one in indexed.tolist() if one not in row_of]
+        if missing:
+            problem = f"names {len(missing)} places that the POI file does not have"
+            raise FileError.whole(index, problem, "unknown-place", missing[0])
+        chosen = np.array([row_of[one] for one in indexed.tolist()], np.int64)
         if not np.array_equal(chosen, np.arange(len(ids))):
             ids, categories, grid = ids[chosen], categories[chosen], None
             latitude, longitude = latitude[chosen], longitude[chosen]
     known = None if (categories == UNKNOWN).all() else categories
     return Places(latitude, longitude, ids=ids, categories=known, grid=grid)
-
-
-def _parse_place_ids(table: CellTable) -> NDArray[Any]:
-    """Whole numbers where every id is one and is written as one; text otherwise."""
-    text = table.text("poi_id")
-    _, first = np.unique(text, return_index=True)
-    repeated = np.ones(len(text), bool)
-    repeated[first] = False
-    table.require("poi_id", ~repeated, "stands in an earlier row already", "repeated-id")
-    try:
-        numbers = text.astype(np.int64)
-    except (ValueError, OverflowError):
-        return text
-    return numbers if (numbers.astype(np.str_) == text).all() else text
 
 
 def _recognise_grid(
@@ -414,43 +385,17 @@ def _recognise_grid(
     return grid if close else None
 
 
-def _find_index_file(path: str | PathLike[str]) -> Path | None:
-    file = Path(path)
-    if not file.name.startswith("POI_"):
-        return None
-    beside = file.with_name(file.name.replace("POI_", "POIindex_", 1))
-    return beside if beside.is_file() else None
-
-
-def _find_indexed_rows(path: Path, ids: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each place of the index file its row among `ids`."""
-    indexed, _ = read_place_index(path)
-    known = {str(one): row for row, one in enumerate(ids.tolist())}
-    missing = [one for one in indexed.tolist() if one not in known]
-    if missing:
-        raise FileError.whole(
-            path, f"names {len(missing)} places that the POI file does not have", "unknown-place", missing[0]
-        )
-    return np.array([known[one] for one in indexed.tolist()], np.int64)
-
-
 def read_place_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
     """Read ``POIindex_<city>.csv``: id and category of place 0, 1, …"""
     table = read_table(path, _INDEX)
     order = table.whole("poi_index", 0, max(len(table) - 1, 0))
-    table.require(
-        "poi_index", _find_first_occurrences(order), "stands in an earlier row already", "repeated-index"
-    )
+    seen = np.zeros(len(order), bool)
+    seen[np.unique(order, return_index=True)[1]] = True
+    table.require("poi_index", seen, "stands in an earlier row already", "repeated-index")
     ids, categories = table.text("poi_id"), table.text("category")
     table.close()
     rows = np.argsort(order)
     return ids[rows], categories[rows]
-
-
-def _find_first_occurrences(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    seen = np.zeros(len(values), bool)
-    seen[np.unique(values, return_index=True)[1]] = True
-    return seen
 
 
 def write_places(places: Places, path: str | PathLike[str], counts: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""What the columns of each file are called and what may stand in them."""
+"""The grammar of PWS Cup files: columns and what may stand in them, faults of lines, reading and writing."""
 
 from __future__ import annotations
 
@@ -157,7 +157,6 @@ def name_files_with_header(header: str) -> str | None:
 
 # Why a line is refused: one fixed verdict for each kind of fault.
 
-
 VERDICTS = {
     "empty-file": "the file has no bytes, or only a byte-order mark",
     "too-large": "the file, unpacked, is larger than the limit",
@@ -226,7 +225,8 @@ def diagnose_line(
     wanted = len(layout.columns)
     if len(cells) != wanted:
         got = line.count(b",") + 1
-        problem = f"the row has {got} {_count_cells(got)}; it must have {wanted} ({layout.header})"
+        noun = "cell" if got == 1 else "cells"
+        problem = f"the row has {got} {noun}; it must have {wanted} ({layout.header})"
         return Fault(row, None, decode_for_display(line), problem, "column-count")
     for cell, column in zip(cells, layout.columns, strict=True):
         code = diagnose_cell(cell, column, allow_repetition=allow_repetition)
@@ -254,29 +254,8 @@ def build_cell_fault(row: int, column: SchemaColumn, value: str, code: str) -> F
     return Fault(row, column.name, value, f"{VERDICTS[code]}; it must be {column.description}", code)
 
 
-def _count_cells(count: int) -> str:
-    return "cell" if count == 1 else "cells"
-
-
 def diagnose_cell(cell: bytes, column: SchemaColumn, *, allow_repetition: bool = False) -> str | None:
     """Return the verdict on a cell, None if it is good."""
-    code = _diagnose_characters(cell)
-    if code is not None:
-        return code
-    if column.kind == "decimal":
-        if not _DECIMAL.fullmatch(cell):
-            return "not-a-decimal"
-        return None if abs(float(cell)) <= column.highest else "out-of-range"
-    if column.kind == "word":
-        return None if decode_for_display(cell) in column.words else "unknown-word"
-    if b"*" in cell:
-        return _diagnose_star(cell, column)
-    if b"\t" in cell or b"  " in cell or cell[:1] == b" " or cell[-1:] == b" ":
-        return "stray-blank"
-    return _diagnose_ids(cell, column, allow_repetition)
-
-
-def _diagnose_characters(cell: bytes) -> str | None:
     if not cell:
         return "empty-cell"
     if b"\0" in cell:
@@ -289,22 +268,37 @@ def _diagnose_characters(cell: bytes) -> str | None:
         except UnicodeDecodeError:
             return "not-utf8"
         return "not-ascii"
-    return "quotes" if b'"' in cell or b"'" in cell else None
-
-
-def _diagnose_star(cell: bytes, column: SchemaColumn) -> str | None:
-    if cell != b"*":
-        return "mixed-star"
-    return None if column.kind == "list" else "star-not-allowed"
+    if b'"' in cell or b"'" in cell:
+        return "quotes"
+    if column.kind == "decimal":
+        if not _DECIMAL.fullmatch(cell):
+            return "not-a-decimal"
+        return None if abs(float(cell)) <= column.highest else "out-of-range"
+    if column.kind == "word":
+        return None if decode_for_display(cell) in column.words else "unknown-word"
+    if b"*" in cell:
+        if cell != b"*":
+            return "mixed-star"
+        return None if column.kind == "list" else "star-not-allowed"
+    if b"\t" in cell or b"  " in cell or cell[:1] == b" " or cell[-1:] == b" ":
+        return "stray-blank"
+    return _diagnose_ids(cell, column, allow_repetition)
 
 
 def _diagnose_ids(cell: bytes, column: SchemaColumn, allow_repetition: bool) -> str | None:
     seen: set[bytes] = set()
     for match in _PIECE.finditer(cell):
         piece = match.group()
-        code = _diagnose_id(piece, column)
-        if code is not None:
-            return code
+        if piece[:1] in b"+-" and piece[1:].isdigit():
+            return "sign"
+        if not piece.isdigit():
+            return "not-a-number"
+        if piece[:1] == b"0" and len(piece) > 1:
+            return "leading-zero"
+        if len(piece) > len(str(column.highest)) or not 1 <= int(piece) <= column.highest:
+            return "out-of-range"
+        if column.known is not None and int(piece) not in column.known:
+            return "out-of-range"
         if piece in seen and not allow_repetition and column.kind == "list":
             return "repeated-id"
         seen.add(piece)
@@ -313,22 +307,7 @@ def _diagnose_ids(cell: bytes, column: SchemaColumn, allow_repetition: bool) -> 
     return None
 
 
-def _diagnose_id(piece: bytes, column: SchemaColumn) -> str | None:
-    if piece[:1] in b"+-" and piece[1:].isdigit():
-        return "sign"
-    if not piece.isdigit():
-        return "not-a-number"
-    if piece[:1] == b"0" and len(piece) > 1:
-        return "leading-zero"
-    if len(piece) > len(str(column.highest)) or not 1 <= int(piece) <= column.highest:
-        return "out-of-range"
-    if column.known is not None and int(piece) not in column.known:
-        return "out-of-range"
-    return None
-
-
 # A file as rows: header checked, every line judged, faults gathered before anything is used.
-
 
 _BOM = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
@@ -439,24 +418,22 @@ def _read_parquet_as_csv(
 
 def _explain_header(header: bytes, layouts: tuple[FileSchema, ...]) -> Fault:
     must = "the header must be " + " or ".join(layout.header for layout in layouts)
-    other = name_files_with_header(decode_for_display(header))
+    shown = decode_for_display(header)
+    other = name_files_with_header(shown)
     if other is not None:
-        return Fault(0, None, decode_for_display(header), f"this looks like {other}; {must}", "other-file")
-    if b"\0" in header:
-        return Fault(
-            0, None, decode_for_display(header), f"the first line has a NUL byte; {must}", "nul-byte"
-        )
-    if b"\r" in header:
-        return Fault(
-            0, None, decode_for_display(header), "lines must end in LF or CRLF, not CR alone", "cr-line-ends"
-        )
-    if header and _DATA_CHARACTERS.issuperset(header):
-        return Fault(0, None, decode_for_display(header), f"the first line is data; {must}", "missing-header")
-    return Fault(0, None, decode_for_display(header), must, "wrong-header")
+        problem, code = f"this looks like {other}; {must}", "other-file"
+    elif b"\0" in header:
+        problem, code = f"the first line has a NUL byte; {must}", "nul-byte"
+    elif b"\r" in header:
+        problem, code = "lines must end in LF or CRLF, not CR alone", "cr-line-ends"
+    elif header and _DATA_CHARACTERS.issuperset(header):
+        problem, code = f"the first line is data; {must}", "missing-header"
+    else:
+        problem, code = must, "wrong-header"
+    return Fault(0, None, shown, problem, code)
 
 
 # Which ids the files can hold: plain whole numbers from 1.
-
 
 _HIGHEST_REGION = 2**24
 
@@ -487,7 +464,6 @@ def convert_id_column(values: NDArray[Any], name: str) -> NDArray[np.int32]:
 
 
 # Rows to bytes.
-
 
 _NO_CODES = np.zeros(0, np.int32)
 _NO_SETS = PlaceSets([0], [])
@@ -527,7 +503,6 @@ def write_lines(path: str | PathLike[str], layout: FileSchema, lines: list[str])
 
 
 # Large files: all rows through the compiled scanner, what it refuses through the grammar.
-
 
 NO_LIMIT = 2**62
 
@@ -572,11 +547,17 @@ def scan_sheet(
     members = np.empty(min(2 * spaces, max_listed_ids) + 2, np.int32)
     table = np.full(1 << (2 * len(set_offsets)).bit_length(), -1, np.int32)
     records = np.zeros((SHOWN_FAULTS, 4), np.int64)
+    # The index of each id, -1 where there is none; id 0 never is.
+    lookup = np.zeros(0, np.int32)
+    if places is not None:
+        known = convert_region_ids(places)
+        lookup = np.full(int(known.max(initial=0)) + 1, -1, np.int32)
+        lookup[known] = np.arange(len(known), dtype=np.int32)
     n_rows, n_sets, n_faults = scan_rows(
         data,
         sheet.start,
         np.array([column.highest for column in columns], np.int64),
-        _build_lookup(places),
+        lookup,
         is_list,
         n_keys,
         allow_repetition,
@@ -599,16 +580,6 @@ def scan_sheet(
     return SheetRows(ids[:, :n_rows], codes[:n_rows], PlaceSets(offsets, members[: offsets[-1]]))
 
 
-def _build_lookup(places: Places | None) -> NDArray[np.int32]:
-    """Return the index of each id, -1 where there is none; id 0 never is."""
-    if places is None:
-        return np.zeros(0, np.int32)
-    ids = convert_region_ids(places)
-    table = np.full(int(ids.max(initial=0)) + 1, -1, np.int32)
-    table[ids] = np.arange(len(ids), dtype=np.int32)
-    return table
-
-
 def _explain_fault(
     sheet: Sheet, record: list[int], n_keys: int, allow_repetition: bool, max_listed_ids: int
 ) -> Fault:
@@ -617,28 +588,20 @@ def _explain_fault(
 
     index, start, stop, kind = record
     row = index + 1
+    raw = sheet.data[start:stop]
+    raw = raw[:-2] if raw.endswith(b"\r\n") else raw.removesuffix(b"\n")
     if kind == TOO_MANY_IDS:
         limit = "the limit that --max-listed-ids (max_listed_ids) sets"
         problem = f"the file lists more than {max_listed_ids:,} ids up to here, {limit}"
         return Fault(row, None, None, problem, "too-many-ids")
     if kind == BAD_LINE:
-        return find_long_line_fault(stop - start, row, sheet.layout) or _explain_bad_line(
-            sheet, _read_line(sheet, start, stop), row, allow_repetition
-        )
+        fault = find_long_line_fault(stop - start, row, sheet.layout)
+        fault = fault or diagnose_line(raw, row, sheet.layout, allow_repetition=allow_repetition)
+        if fault is None:
+            raise RuntimeError(f"the scanner refuses {raw!r}, the grammar does not")
+        return fault
     keys = ",".join(column.name for column in sheet.layout.columns[:n_keys])
-    line = decode_for_display(_read_line(sheet, start, stop))
+    line = decode_for_display(raw)
     if kind == DUPLICATE:
         return Fault(row, keys, line, f"the same {keys} as in the row before", "duplicate-row")
     return Fault(row, keys, line, f"rows must ascend by {keys}", "unsorted-row")
-
-
-def _explain_bad_line(sheet: Sheet, line: bytes, row: int, allow_repetition: bool) -> Fault:
-    fault = diagnose_line(line, row, sheet.layout, allow_repetition=allow_repetition)
-    if fault is None:
-        raise RuntimeError(f"the scanner refuses {line!r}, the grammar does not")
-    return fault
-
-
-def _read_line(sheet: Sheet, start: int, stop: int) -> bytes:
-    line = sheet.data[start:stop]
-    return line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")

@@ -159,7 +159,12 @@ def read_inferred_traces(
     max_bytes
         Limit of a submission, as in `read_obfuscated`.
     """
-    frame = original_frame if original_frame.is_complete else _check_no_gaps(original_frame)
+    frame = original_frame
+    if not frame.is_complete:
+        anywhere = np.zeros((frame.n_users, frame.n_instants), np.int32)
+        frame = Traces.from_dense(
+            anywhere, frame.places, frame.clock, user_ids=frame.user_ids, first_instant=frame.span[0]
+        )
     sheet = open_sheet(
         path,
         INFERRED_TRACES.with_last(build_place_column(frame.places, "id")),
@@ -169,13 +174,6 @@ def read_inferred_traces(
     rows = scan_sheet(sheet, frame.places, expected_rows=len(frame))
     sheet.refuse_faulty()
     return frame.with_places(rows.codes)
-
-
-def _check_no_gaps(traces: Traces) -> Traces:
-    anywhere = np.zeros((traces.n_users, traces.n_instants), np.int32)
-    return Traces.from_dense(
-        anywhere, traces.places, traces.clock, user_ids=traces.user_ids, first_instant=traces.span[0]
-    )
 
 
 def write_inferred_traces(inferred: Traces, path: str | PathLike[str]) -> None:
@@ -220,7 +218,6 @@ def _build_key_columns(table: EventTable) -> list[NDArray[np.int32]]:
 
 
 # The regions (info_region.csv) and the distances between them.
-
 
 _TOLERANCE_DEGREES = 1e-6
 _BOUND_DECIMALS = 9
@@ -360,11 +357,7 @@ def write_id_table(table: IdTable, path: str | PathLike[str]) -> None:
 
 
 def read_inferred_table(
-    path: str | PathLike[str],
-    pseudonyms: Any,
-    *,
-    users: Any = None,
-    max_bytes: int | None = None,
+    path: str | PathLike[str], pseudonyms: Any, *, users: Any = None, max_bytes: int | None = None
 ) -> IdTable:
     """Read an inferred ID table (``user_id``): line i answers the i-th pseudonym.
 
@@ -382,7 +375,8 @@ def read_inferred_table(
     (guesses,) = scan_sheet(sheet, expected_rows=len(pseudonyms)).ids
     if users is not None:
         known = np.asarray(users)
-        problem = f"there is no such user; it must be one of the {len(known):,} users {_format_range(known)}"
+        reach = f"from {known.min()} to {known.max()}" if len(known) else ""
+        problem = f"there is no such user; it must be one of the {len(known):,} users {reach}"
         _note_users(sheet, guesses, (guesses > 0) & ~np.isin(guesses, known), problem, "unknown-user")
     sheet.refuse_faulty()
     return IdTable(pseudonyms, guesses)
@@ -393,10 +387,6 @@ def write_inferred_table(table: IdTable, path: str | PathLike[str]) -> None:
     write_rows(path, INFERRED_TABLE, [convert_id_column(table.user_ids, "user ids")])
 
 
-def _format_range(known: NDArray[Any]) -> str:
-    return f"from {known.min()} to {known.max()}" if len(known) else ""
-
-
 def _note_users(
     sheet: Sheet, users: NDArray[np.int32], bad: NDArray[np.bool_], problem: str, code: str
 ) -> None:
@@ -405,7 +395,6 @@ def _note_users(
 
 
 # How the contest names its files.
-
 
 KINDS = ("reftraces", "orgtraces", "anotraces", "pubtraces", "ptable", "etable", "etraces")
 _ATTACKS = ("etable", "etraces")

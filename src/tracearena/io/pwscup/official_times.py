@@ -1,4 +1,4 @@
-"""What the time ids mean (info_time.csv)."""
+"""What the time ids of PWS Cup files mean (info_time.csv)."""
 
 from __future__ import annotations
 
@@ -120,8 +120,7 @@ def explain_default_times() -> str:
     """Return what is said of a file that is read by the contest's clock for want of a table of times."""
     return (
         f"there is no {NAME} with it, so its times are read as {_describe_clock(PWS_CLOCK)}, the "
-        "contest's; --times "
-        "names others"
+        "contest's; --times names others"
     )
 
 
@@ -183,7 +182,14 @@ def write_times_beside(path: str | PathLike[str], traces: EventTable) -> Iterato
             "other-clock",
         )
     if known is None:
-        _check_other_files(target, clock)
+        for other in sorted(target.parent.glob("*.csv*")):
+            if other.name != target.name and other.is_file() and _uses_contest_clock(other):
+                raise FileError.whole(
+                    target.with_name(NAME),
+                    f"would give {target.name} {_describe_clock(clock)}, and {other.name} beside it too, "
+                    "which is read by the contest's clock; write to another folder",
+                    "other-clock",
+                )
     old = (0, 0) if known is None else (known.reference_days, known.original_days)
     if sum(old) >= days:
         yield None
@@ -191,19 +197,6 @@ def write_times_beside(path: str | PathLike[str], traces: EventTable) -> Iterato
     with replacing(target.with_name(NAME)) as out:
         out.write(_format_times_file(ContestTimes(clock, old[0], days - old[0])))
         yield target.with_name(NAME)
-
-
-def _check_other_files(target: Path, clock: Clock) -> None:
-    """Refuse a table of times for a file where others lie that are read by the contest's clock."""
-    for other in sorted(target.parent.glob("*.csv*")):
-        if other.name != target.name and other.is_file() and _uses_contest_clock(other):
-            raise FileError.whole(
-                target.with_name(NAME),
-                f"would give {target.name} {_describe_clock(clock)}, and {other.name} beside it too, which "
-                "is read by "
-                "the contest's clock; write to another folder",
-                "other-clock",
-            )
 
 
 def _uses_contest_clock(path: Path) -> bool:

@@ -22,7 +22,6 @@ from tracearena.io.pwscup.checker import FileSchema, build_row_count_fault
 if TYPE_CHECKING:
     import polars as pl
 
-
 _MAGIC = b"PAR1"
 _LARGEST_FOOTER = 2**18
 _DEEPEST = 12
@@ -54,21 +53,17 @@ def read_footer(data: bytes) -> Footer:
         raise ValueError(f"its footer has {size:,} bytes; {_LARGEST_FOOTER:,} are the most")
     try:
         footer, _ = _CompactReader(data, len(data) - 8 - size, len(data) - 8).read_structure()
-        return _build_footer(data, footer)
+        elements = footer[2][1:]
+        names = tuple(element[4].decode() for element in elements)
+        rows, unpacked = _check_count(footer[3]), 0
+        if rows != sum(_check_count(group[3]) for group in footer[4]):
+            raise ValueError("its footer contradicts itself")
+        for group in footer[4]:
+            for chunk in group[1]:
+                unpacked += _count_page_bytes(data, chunk[3], _check_count(group[3]))
+        return Footer(names, rows, unpacked)
     except (KeyError, TypeError, AttributeError, IndexError, UnicodeDecodeError):
         raise ValueError("its footer cannot be read") from None
-
-
-def _build_footer(data: bytes, footer: Structure) -> Footer:
-    elements = footer[2][1:]
-    names = tuple(element[4].decode() for element in elements)
-    rows, unpacked = _check_count(footer[3]), 0
-    if rows != sum(_check_count(group[3]) for group in footer[4]):
-        raise ValueError("its footer contradicts itself")
-    for group in footer[4]:
-        for chunk in group[1]:
-            unpacked += _count_page_bytes(data, chunk[3], _check_count(group[3]))
-    return Footer(names, rows, unpacked)
 
 
 def _count_page_bytes(data: bytes, column: Structure, rows: int) -> int:
@@ -82,22 +77,17 @@ def _count_page_bytes(data: bytes, column: Structure, rows: int) -> int:
         page, at = _CompactReader(data, at, stop).read_structure()
         at += _check_count(page[3])
         unpacked += _check_count(page[2])
-        values += _count_page_values(page)
+        if page[1] == _DICTIONARY_PAGE:
+            continue
+        if page[1] not in (_DATA_PAGE, _DATA_PAGE_V2):
+            raise ValueError("it has a page of an unknown kind")
+        header, encoding = (page[5], 2) if page[1] == _DATA_PAGE else (page[8], 4)
+        if header[encoding] not in _ENCODINGS:
+            raise ValueError("a page has an encoding that is not accepted")
+        values += _check_count(header[1])
     if values != rows or at != stop:
         raise ValueError("its pages and its footer contradict each other")
     return unpacked
-
-
-def _count_page_values(page: Structure) -> int:
-    """Return how many cells a page holds; none if it is a dictionary."""
-    if page[1] == _DICTIONARY_PAGE:
-        return 0
-    if page[1] not in (_DATA_PAGE, _DATA_PAGE_V2):
-        raise ValueError("it has a page of an unknown kind")
-    header, encoding = (page[5], 2) if page[1] == _DATA_PAGE else (page[8], 4)
-    if header[encoding] not in _ENCODINGS:
-        raise ValueError("a page has an encoding that is not accepted")
-    return _check_count(header[1])
 
 
 def _check_count(value: Any) -> int:
@@ -176,9 +166,7 @@ class _CompactReader:
         return value >> 1 ^ -(value & 1)
 
 
-# Submissions in Parquet: the same columns, of whole numbers or text, which become the text of the
-# CSV.
-
+# Submissions in Parquet: the same columns, of whole numbers or text, which become the text of the CSV.
 
 _BYTES_OF_NUMBERS = 16
 
@@ -196,6 +184,8 @@ def convert_parquet_to_csv(
     Rows and sizes are those that the footer and the pages name: a file that has others than asked for, or
     that unpacks to too much, is refused before anything is unpacked.
     """
+    import polars as pl
+
     footer = _read_checked_footer(path, data)
     if footer.rows == 0:
         return f"{layout.header}\n".encode()
@@ -203,7 +193,17 @@ def convert_parquet_to_csv(
         raise FileError(path, [replace(build_row_count_fault(footer.rows, rows), header_lines=None)])
     if footer.unpacked_bytes > max_bytes + _BYTES_OF_NUMBERS * rows:
         return None
-    return _format_csv_text(_read_parquet_table(path, data, layout), path, layout, max_bytes)
+    names = [column.name for column in layout.columns]
+    try:
+        table = pl.read_parquet(io.BytesIO(data), columns=names, parallel="none", use_statistics=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise _build_parquet_error(path, "its pages cannot be read") from None
+    columns = [_convert_to_text(table[name], path) for name in names]
+    size = sum(int(column.str.len_bytes().sum()) + len(column) for column in columns)
+    if len(layout.header) + 1 + size > max_bytes:
+        return None
+    lines = pl.select(pl.concat_str(columns, separator=",").str.join("\n")).item()
+    return f"{layout.header}\n{lines}\n".encode()
 
 
 def _read_checked_footer(path: str | PathLike[str], data: bytes) -> Footer:
@@ -211,29 +211,6 @@ def _read_checked_footer(path: str | PathLike[str], data: bytes) -> Footer:
         return read_footer(data)
     except ValueError as error:
         raise _build_parquet_error(path, str(error)) from None
-
-
-def _read_parquet_table(path: str | PathLike[str], data: bytes, layout: FileSchema) -> pl.DataFrame:
-    import polars as pl
-
-    names = [column.name for column in layout.columns]
-    try:
-        return pl.read_parquet(io.BytesIO(data), columns=names, parallel="none", use_statistics=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise _build_parquet_error(path, "its pages cannot be read") from None
-
-
-def _format_csv_text(
-    table: pl.DataFrame, path: str | PathLike[str], layout: FileSchema, max_bytes: int
-) -> bytes | None:
-    import polars as pl
-
-    columns = [_convert_to_text(table[column.name], path) for column in layout.columns]
-    size = sum(int(column.str.len_bytes().sum()) + len(column) for column in columns)
-    if len(layout.header) + 1 + size > max_bytes:
-        return None
-    lines = pl.select(pl.concat_str(columns, separator=",").str.join("\n")).item()
-    return f"{layout.header}\n{lines}\n".encode()
 
 
 def _convert_to_text(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
