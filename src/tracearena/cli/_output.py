@@ -100,7 +100,8 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a flat result, as one JSON object or as lines for people.
 
-    JSON has every digit; people get rounded numbers (`format_for_people`). What cannot be computed is null in JSON and "none" for people.
+    JSON has every digit; people get rounded numbers (`format_for_people`). What cannot be computed is null in
+    JSON and "none" for people.
     """
     result = replace_undefined(result)
     if as_json:
