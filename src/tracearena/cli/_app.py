@@ -118,7 +118,7 @@ def guard_command(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with a check of all its numbers in front."""
 
     @functools.wraps(command)
-    def checked(*arguments: Any, **options: Any) -> Any:
+    def check_and_run(*arguments: Any, **options: Any) -> Any:
         # The hints are read here, when the command runs: `--help` need not wait for it.
         for name, hint in get_type_hints(command, include_extras=True).items():
             value = options.get(name)
@@ -133,7 +133,7 @@ def guard_command(command: Callable[..., Any]) -> Callable[..., Any]:
             )
         return command(*arguments, **options)
 
-    return checked
+    return check_and_run
 
 
 def _find_option(name: str, hint: Any) -> tuple[str, Limit | None]:

@@ -337,11 +337,11 @@ def _scan_release(
             files.summarise_chunk(one, number) for number, one in enumerate(chunks[first:stop], start=first)
         ]
 
-    def finished(block: int, seen: list[ReleaseChunkSummary]) -> None:
+    def collect(block: int, seen: list[ReleaseChunkSummary]) -> None:
         counts.take(block, seen)
         venues.take(seen)
 
-    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
+    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=collect)
     seen = [one for block in blocks for one in block]
     found = build_first_pass(seen, counts, Report(str(path), released_table.FORMAT), "time", None)
     clock = released_table.join_clocks(

@@ -103,22 +103,22 @@ def write_and_count(
         Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
     """
 
-    def changed(number: int) -> tuple[Any, dict[str, int]]:
+    def change_chunk(number: int) -> tuple[Any, dict[str, int]]:
         with use(threads=1):
             given = table.traces(number)
             made = change(given, number)
             return made, count(given, made)
 
     if unfinished is None:
-        counts = _write_one_file(table, changed, out, text)
+        counts = _write_one_file(table, change_chunk, out, text)
     else:
-        counts = _write_parts(table, changed, unfinished)
+        counts = _write_parts(table, change_chunk, unfinished)
     return {name: sum(one[name] for one in counts) for name in counts[0] if name not in JOURNAL_NAMES}
 
 
 def _write_parts(
     table: UserChunkTable[Any],
-    changed: Callable[[int], tuple[Any, dict[str, int]]],
+    change_chunk: Callable[[int], tuple[Any, dict[str, int]]],
     unfinished: PartsCheckpoint,
 ) -> list[dict[str, Any]]:
     left = [one for one in table.portions if one.number not in unfinished.done]
@@ -127,33 +127,36 @@ def _write_parts(
     names = [unfinished.part(one.number) for one in left]
 
     def work(block: int, first: int, stop: int) -> dict[str, int]:
-        made, counts = changed(left[block].number)
+        made, counts = change_chunk(left[block].number)
         write_part(made, names[block])
         return counts
 
-    def finished(block: int, counts: dict[str, int]) -> None:
+    def record(block: int, counts: dict[str, int]) -> None:
         unfinished.add(left[block].number, counts)
         done.append(len(left[block]))
         progress(sum(done), total)
 
-    run_blocks(work, block_ranges(len(left), 1), anywhere=True, finished=finished)
+    run_blocks(work, block_ranges(len(left), 1), anywhere=True, finished=record)
     return [unfinished.done[one.number] for one in table.portions]
 
 
 def _write_one_file(
-    table: UserChunkTable[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], out: Path, text: Text
+    table: UserChunkTable[Any],
+    change_chunk: Callable[[int], tuple[Any, dict[str, int]]],
+    out: Path,
+    text: Text,
 ) -> list[dict[str, Any]]:
     counts: list[dict[str, Any]] = []
     total, progress = sum(map(len, table.portions)), current_progress()
 
-    def released() -> Iterator[Any]:
+    def change_in_order() -> Iterator[Any]:
         pieces = [(one.number,) for one in table.portions]
-        for made, counted in run_in_order(changed, pieces, False, ahead=thread_count()):
+        for made, counted in run_in_order(change_chunk, pieces, False, ahead=thread_count()):
             counts.append(counted)
             progress(table.portions[len(counts) - 1].stop, total)
             yield made
 
-    write_in_order(released(), out, text)
+    write_in_order(change_in_order(), out, text)
     return counts
 
 
