@@ -121,11 +121,11 @@ def sweep(
     if seed is None and begun is not None:
         note(f"seed {begun}, with which {kept} was begun: its rows are taken over")
     workers, scoring = join_cluster(context, cluster), Scoring(utility_rule=rule.value)
-    teams: Any = tune
-    if samples is not None:
-        teams = [(team.reference, team.original) for team in read_published_teams(samples)]
     try:
         with show_progress("defences", cluster=workers):
+            teams: Any = tune
+            if samples is not None:
+                teams = [(team.reference, team.original) for team in read_published_teams(samples)]
             rows = arena.run_sweep(
                 *halves,
                 defences=defences or arena.SAMPLE_DEFENCES,
