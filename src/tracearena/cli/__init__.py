@@ -1,4 +1,7 @@
-"""The command line: one module a command, each importing what it needs only when it runs."""
+"""The command line.
+
+Each command has a module, or shares one with its relatives; it imports what it needs only when it runs.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,10 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
     named = [command for command in COMMANDS if words and words[0] == command]
     for command in named or COMMANDS:
         module = importlib.import_module(f"tracearena.cli.{COMMANDS[command]}")
-        getattr(module, f"register_{command}")(app)
+        if hasattr(module, f"register_{command}"):  # a group of commands
+            getattr(module, f"register_{command}")(app)
+        else:
+            app.command()(getattr(module, command))
     for info in app.registered_commands:
         # The whole first sentence, which would otherwise be cut to fit the line.
         info.short_help = inspect.getdoc(info.callback or app).partition("\n")[0]  # type: ignore[union-attr]
@@ -91,14 +97,10 @@ def _drop_options(app: typer.Typer) -> None:
     """Leave of every command its name and its help: reading all their options takes Typer long."""
     for info in app.registered_commands:
         info.name = info.name or getattr(info.callback, "__name__", None)
-        info.callback = _nothing
+        info.callback = lambda: None
     for group in app.registered_groups:
         if group.typer_instance is not None:
             _drop_options(group.typer_instance)
-
-
-def _nothing() -> None:
-    pass
 
 
 def main(*, grace_s: float = 5.0) -> None:
@@ -137,20 +139,14 @@ def _run() -> None:
             raise
         _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1 if is_full else 2)
     except Exception as error:
-        said = _database_trouble(error)
-        if said is None:
+        if "django.db" not in sys.modules:
             raise
-        _fail(said, 2)
+        from tracearena.server.errors import is_database_failure
+        from tracearena.server.store.database import explain_database_error
 
-
-def _database_trouble(error: Exception) -> str | None:
-    """Say what is wrong with a contest's database, if that is what an error is about."""
-    if "django.db" not in sys.modules:
-        return None
-    from tracearena.server.errors import is_database_failure
-    from tracearena.server.store.database import explain_database_error
-
-    return explain_database_error(error) if is_database_failure(error) else None
+        if not is_database_failure(error):
+            raise
+        _fail(explain_database_error(error), 2)
 
 
 def _options(

@@ -1,4 +1,7 @@
-"""How a command explains itself: its own options first, those of every reading command after them."""
+"""What all commands share around their work.
+
+Help in sections, limits of all numbers, a clean end after Ctrl-C or SIGTERM, and warnings as sentences.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +52,6 @@ def use_panel_help(app: typer.Typer) -> None:
     for group in app.registered_groups:
         if group.typer_instance is not None:
             use_panel_help(group.typer_instance)
-
-
-# What the numbers on the command line may be: checked in one place, before anything is read.
 
 
 class Limit(NamedTuple):
@@ -118,16 +118,42 @@ def guard_command(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with a check of all its numbers in front."""
 
     @functools.wraps(command)
-    def checked(*arguments: Any, **options: Any) -> Any:
+    def check_and_run(*arguments: Any, **options: Any) -> Any:
         # The hints are read here, when the command runs: `--help` need not wait for it.
         for name, hint in get_type_hints(command, include_extras=True).items():
             value = options.get(name)
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                option = _find_option_name(name, hint)
-                _check_number(option, value, _read_declared_limit(hint) or LIMITS.get(option))
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                continue
+            option, limit = _find_option(name, hint)
+            is_whole = isinstance(value, int)
+            limit = limit or Limit(at_most=LARGEST_COUNT if is_whole else 1e15)
+            check = require_whole if is_whole and limit.above is None else require_number
+            check(
+                option, value, **{key: bound for key, bound in limit._asdict().items() if bound is not None}
+            )
         return command(*arguments, **options)
 
-    return checked
+    return check_and_run
+
+
+def _find_option(name: str, hint: Any) -> tuple[str, Limit | None]:
+    """Return what an option is called, and its limits: its own if it declares both, or those of `LIMITS`."""
+    parts = get_args(hint)
+    # Inside `Annotated` Typer takes the first name of an option for its default.
+    names = (
+        declared
+        for part in parts
+        for declared in (getattr(part, "default", None), *(getattr(part, "param_decls", None) or ()))
+    )
+    option = next(
+        (declared for declared in names if isinstance(declared, str) and declared.startswith("--")),
+        f"--{name.replace('_', '-')}",
+    )
+    for part in parts:
+        least, most = getattr(part, "min", None), getattr(part, "max", None)
+        if least is not None and most is not None:
+            return option, Limit(at_least=least, at_most=most)
+    return option, LIMITS.get(option)
 
 
 def guard_commands(app: typer.Typer) -> None:
@@ -138,35 +164,6 @@ def guard_commands(app: typer.Typer) -> None:
     for group in app.registered_groups:
         if group.typer_instance is not None:
             guard_commands(group.typer_instance)
-
-
-def _check_number(option: str, value: float, limit: Limit | None) -> None:
-    whole = isinstance(value, int)
-    limit = limit or Limit(at_most=LARGEST_COUNT if whole else 1e15)
-    limits = {name: bound for name, bound in limit._asdict().items() if bound is not None}
-    check = require_whole if whole and limit.above is None else require_number
-    check(option, value, **limits)
-
-
-def _read_declared_limit(hint: Any) -> Limit | None:
-    """Return the limits that an option has of its own, where it has both."""
-    for part in get_args(hint):
-        least, most = getattr(part, "min", None), getattr(part, "max", None)
-        if least is not None and most is not None:
-            return Limit(at_least=least, at_most=most)
-    return None
-
-
-def _find_option_name(name: str, hint: Any) -> str:
-    """Return what an option is called; inside `Annotated` Typer takes its first name for the default."""
-    for part in get_args(hint):
-        for declared in (getattr(part, "default", None), *(getattr(part, "param_decls", None) or ())):
-            if isinstance(declared, str) and declared.startswith("--"):
-                return declared
-    return f"--{name.replace('_', '-')}"
-
-
-# Ctrl-C and SIGTERM: the same way out, with nothing half written left behind.
 
 
 _AGAIN_S = 0.05
@@ -258,15 +255,17 @@ class SignalHandler:
         if self.received is None or not isinstance(unraisable.exc_value, KeyboardInterrupt):
             self._unraisable(unraisable)
             return
-        again = threading.Timer(_AGAIN_S, self._raise_again, args=(self.received,))
+        number = self.received
+
+        def raise_again() -> None:
+            if not self._ended.is_set():
+                self._again = True
+                self._our_own += 1
+                signal.pthread_kill(self._main, number)
+
+        again = threading.Timer(_AGAIN_S, raise_again)
         again.daemon = True
         again.start()
-
-    def _raise_again(self, number: int) -> None:
-        if not self._ended.is_set():
-            self._again = True
-            self._our_own += 1
-            signal.pthread_kill(self._main, number)
 
     def _watch(self, signals: int) -> None:
         """Read the numbers of signals as they come, until the other end is closed."""
@@ -304,9 +303,6 @@ class SignalHandler:
         return words if _has_outcome_message else f"{words}; outputs that were not complete have been removed"
 
 
-# Which warnings of Python a user of the command line sees, and how.
-
-
 @contextmanager
 def hide_foreign_warnings() -> Iterator[None]:
     """Print our own warnings, and those of a user's own code, as sentences; libraries' not at all.
@@ -318,28 +314,24 @@ def hide_foreign_warnings() -> Iterator[None]:
     if sys.warnoptions:
         yield
         return
+    installed = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    installed.add(str(Path(__file__).parents[1]))
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        is_user_code = not any(Path(filename).is_relative_to(folder) for folder in installed)
+        if issubclass(category, TracearenaWarning) or (category is UserWarning and is_user_code):
+            typer.echo(f"warning: {message}", err=True)
+
     usual = warnings.showwarning
-    warnings.showwarning = _print_warning
+    warnings.showwarning = show
     try:
         yield
     finally:
         warnings.showwarning = usual
-
-
-def _print_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    if issubclass(category, TracearenaWarning) or (category is UserWarning and _is_user_code(filename)):
-        typer.echo(f"warning: {message}", err=True)
-
-
-def _is_user_code(filename: str) -> bool:
-    """Whether a file belongs neither to this package nor to what is installed with Python."""
-    installed = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    installed.add(str(Path(__file__).parents[1]))
-    return not any(Path(filename).is_relative_to(folder) for folder in installed)

@@ -1,4 +1,7 @@
-"""Reading several files of one data set, and putting them on common ground."""
+"""Reading several files of one data set, and bringing them to the same places, instants and users.
+
+Small files are read whole; large tables are read a few users at a time.
+"""
 
 from __future__ import annotations
 
@@ -96,9 +99,6 @@ def prefix_file_names(*paths: Path) -> Iterator[None]:
         raise DataError(f"{', '.join(map(str, paths[:-1]))} and {paths[-1]}: {error}") from None
 
 
-# How applications go through an original and a release of it: at once, or a few users at a time.
-
-
 OriginalOption = Annotated[
     Path,
     typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV, Parquet."),
@@ -145,7 +145,7 @@ def open_release_pair(
     cluster: str | None,
     by_id: bool = True,
 ) -> Iterator[ComparisonChunks]:
-    """Give the way through both files; what is done with it is shown as `what`.
+    """Open both files, whole or in chunks; the work on them is shown as `what`.
 
     Parameters
     ----------
@@ -153,7 +153,10 @@ def open_release_pair(
         Refuse released ids that are not those of the original.
     """
     who = files.read_user_mapping()
-    if _are_read_in_chunks(reading, files, cluster):
+    pairs = ((reading, files.original), (reading.for_second_file(files.released), files.released))
+    asked = [_large.is_processed_in_chunks(how, path, cluster=cluster) for how, path in pairs]
+    # Both go in chunks if one of them is large and both can.
+    if any(asked) and all(_large.can_process_points_in_chunks(*pair, None, None) for pair in pairs):
         workers = join_cluster(context, cluster)
         with scratch_folder() as folder:
             walk = _pair_release_tables(reading, files, who, folder, workers, by_id)
@@ -165,15 +168,6 @@ def open_release_pair(
     before, after = files.read(reading)
     with show_unsaved_progress(what):
         yield WholeComparison(before, with_true_ids(before, after, who) if by_id else after)
-
-
-def _are_read_in_chunks(reading: ReadingOptions, files: ReleasePair, cluster: str | None) -> bool:
-    """Whether both files are gone through a few users at a time: if one is large and both can be."""
-    pairs = ((reading, files.original), (reading.for_second_file(files.released), files.released))
-    asked = [_large.is_processed_in_chunks(how, path, cluster=cluster) for how, path in pairs]
-    return any(asked) and all(
-        _large.can_process_points_in_chunks(how, path, None, None) for how, path in pairs
-    )
 
 
 def _pair_release_tables(
@@ -209,12 +203,8 @@ def _open_and_report(
     with show_unsaved_progress(f"reading {path.name}", cluster):
         found_by = path if cluster is None else path.resolve()
         table, found = _large.open_point_table(reading, found_by, scratch, sort=False)
-    for line in found.report.lines():
-        note(line)
+    note_problems(found)
     return table, found
-
-
-# Several tables of events of any size that are counted together: whether they are, and how.
 
 
 def are_tables_counted_in_chunks(
@@ -257,11 +247,8 @@ def open_table_counters(
                 known.append(_large.open_event_table(options, found_by, below, is_shared=False))
             note_problems(known[-1][1])
         with prefix_file_names(*paths):
-            together = align_counted_tables(known[0], known[1], known[2:], slots)
-        yield together
-
-
-# What SGLT wants of its traces, for any command that writes traces: no gaps, not too many places.
+            counters = align_counted_tables(known[0], known[1], known[2:], slots)
+        yield counters
 
 
 def prepare_for_sglt(

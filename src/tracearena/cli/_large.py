@@ -1,4 +1,8 @@
-"""How commands work on tables of any size: from files to files, a few users at a time."""
+"""How commands work on tables of any size: from files to files, a few users at a time.
+
+First what decides whether a table is worked on so, then points and events that are described, obfuscated,
+converted, renamed and scored.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from tracearena.cli._output import (
     show_progress,
     show_unsaved_progress,
 )
-from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._reading import ReadingOptions, note_problems
 from tracearena.errors import ParameterError
 from tracearena.files.atomic import scratch_folder
 
@@ -56,7 +60,7 @@ ResumeOption = Annotated[
 
 
 Arrange = Callable[["UserChunkTable[Any]", Any, Path, Any], "UserChunkTable[Any]"]
-"""Makes of a table, what was found in it, a folder and the root of all draws the same in another order."""
+"""Reorders the users of a table, given what was found in it, a folder and the root of all draws."""
 
 Problem = Callable[[ReadingOptions, Path], str | None]
 """Says what keeps a table from being worked on a few users at a time."""
@@ -65,17 +69,15 @@ Problem = Callable[[ReadingOptions, Path], str | None]
 def find_points_problem(reading: ReadingOptions, path: Path) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
     from tracearena.io.large import find_points_obstacle
-    from tracearena.io.options import Layout
 
     if reading.format not in (None, "points"):
         return f"is read as {reading.format}"
-    return _find_cut_problem(reading) or find_points_obstacle(path, Layout.parse(**reading.layout()))
+    return _find_cut_problem(reading) or find_points_obstacle(path, reading.parse_layout())
 
 
 def find_events_problem(reading: ReadingOptions, path: Path) -> str | None:
     """Return what keeps a table of events from being worked on a few users at a time."""
     from tracearena.io.large import find_events_obstacle
-    from tracearena.io.options import Layout
 
     if reading.format not in (None, "table", "partitions"):
         return f"is read as {reading.format}"
@@ -89,7 +91,7 @@ def find_events_problem(reading: ReadingOptions, path: Path) -> str | None:
         return "is resampled (--resample), which only GPS points are"
     needs_places = reading.grid is None and reading.places is None
     return _find_cut_problem(reading) or find_events_obstacle(
-        path, Layout.parse(**reading.layout()), needs_places=needs_places
+        path, reading.parse_layout(), needs_places=needs_places
     )
 
 
@@ -167,9 +169,8 @@ def _is_table_output(out: Path | None, to: str | None) -> bool:
 def is_point_table(reading: ReadingOptions, path: Path) -> bool:
     """Whether a table that goes through has coordinates and no places."""
     from tracearena.io import large
-    from tracearena.io.options import Layout
 
-    return large.is_point_table_path(path, Layout.parse(**reading.layout()))
+    return large.is_point_table_path(path, reading.parse_layout())
 
 
 def open_point_table(
@@ -177,13 +178,12 @@ def open_point_table(
 ) -> tuple[UserChunkTable[GpsTraces], FirstPass]:
     """Look at all rows of a table of points; sort them by user and time, if that is wanted."""
     from tracearena.io.large import open_point_chunks
-    from tracearena.io.options import Layout
 
     reading.refuse_for(is_gps=True)
     return open_point_chunks(
         path,
         scratch,
-        layout=Layout.parse(**reading.layout()),
+        layout=reading.parse_layout(),
         timezone=reading.timezone,
         box=reading.choices().bounds,
         sort=sort,
@@ -219,18 +219,18 @@ def transform_point_table(
     arrange: Arrange | None = None,
     sealed: Callable[[], None] | None = None,
 ) -> WriteSummary:
-    """Read a table of points, change every portion and write the result.
+    """Read a table of points, change every chunk of users and write the result.
 
     Parameters
     ----------
     making
-        Makes of a table, and of the root of all draws, what is done with a portion.
+        Makes, from a table and the root of all draws, the change of a chunk.
     depends_on
-        What the result depends on beside the files: a stopped run goes on with the same alone.
+        What the result depends on besides the files: a stopped run is resumed with the same only.
     check
         Refuses what was found in the table, before anything is written.
     arrange
-        Gives the users another order, drawn from that root; a folder is there for what is needed meanwhile.
+        Gives the users another order, drawn from that root; gets a folder for temporary files.
     sealed
         Called when all is written, before a folder of parts gets its name.
     """
@@ -275,20 +275,20 @@ def transform_table(
     sealed: Callable[[], None] | None = None,
     rows: str = "points",
 ) -> W:
-    """Read a table, change every portion and write the result: one file, or parts that a stop leaves.
+    """Read a table, change every chunk of users and write one file, or parts that outlast an interruption.
 
     Parameters
     ----------
     opening
-        Looks at all rows of a path, with a folder for what is needed for the time being.
+        Looks at all rows of a path, with a folder for temporary files.
     writing
-        Writes what becomes of all portions.
+        Writes what becomes of all chunks.
     rows
         What the rows are.
 
     See Also
     --------
-    write_changed : the same of a table of points, with the other parameters.
+    transform_point_table : the same for a table of points, with the other parameters.
     """
     from tracearena import jobs
     from tracearena.io import large
@@ -304,8 +304,7 @@ def transform_table(
             table, found = opening(path, scratch)
         if check is not None:
             check(found)
-        for line in found.report.lines():
-            note(line)
+        note_problems(found)
         if not in_parts:
             with show_progress(rows):
                 if arrange is not None:
@@ -343,12 +342,8 @@ def note_users_without_rows(written: WriteSummary, out: Path) -> None:
         note(f"noticed, same time: {written.same_times:,}")
 
 
-# What commands do with tables of events of any size: a few users at a time, as if all were read at
-# once.
-
-
 USERS_PER_PART = 1024
-"""Parts of events have a multiple of so many users, and at least as many: training reads whole blocks."""
+"""Parts of events have a multiple of this many users, and at least as many: training reads whole blocks."""
 
 
 def is_event_table(reading: ReadingOptions, path: Path) -> bool:
@@ -365,7 +360,7 @@ def are_events_processed_in_chunks(
     cluster: str | None = None,
     resume: bool = False,
 ) -> bool:
-    """Whether a table of events is worked on a few users at a time: see `_streams.goes_through`."""
+    """Whether a table of events is worked on a few users at a time: see `is_processed_in_chunks`."""
     return is_processed_in_chunks(
         reading,
         path,
@@ -383,13 +378,12 @@ def open_event_table(
 ) -> tuple[UserChunkTable[Traces], EventFirstPass]:
     """Look at all rows of a table of events."""
     from tracearena.io.large import open_event_chunks
-    from tracearena.io.options import Layout
     from tracearena.io.places import read_places
 
     return open_event_chunks(
         path,
         scratch,
-        layout=Layout.parse(**reading.layout()),
+        layout=reading.parse_layout(),
         choices=reading.choices(),
         places=None if reading.places is None else read_places(reading.places),
         **how,
@@ -510,24 +504,24 @@ def write_pseudonymised_events(
 def is_release_processed_in_chunks(
     reading: ReadingOptions, path: Path, out: Path, to: str | None, **how: Any
 ) -> bool:
-    """Whether a table of released traces is worked on a few users at a time: see `_streams.goes_through`."""
+    """Whether a table of released traces is worked on a few users at a time: see `is_processed_in_chunks`."""
+
+    def find_problem(reading: ReadingOptions, path: Path) -> str | None:
+        from tracearena.jobs.comparison import is_release_in_parquet
+
+        if reading.times is not None:
+            return "is read with a table of times (--times)"
+        return None if is_release_in_parquet(path) else "is no table of released traces in Parquet"
+
     return is_processed_in_chunks(
         reading,
         path,
         out,
         to,
-        problem_of=_find_release_problem,
+        problem_of=find_problem,
         wanted="a Parquet file of released traces",
         **how,
     )
-
-
-def _find_release_problem(reading: ReadingOptions, path: Path) -> str | None:
-    from tracearena.jobs.comparison import is_release_in_parquet
-
-    if reading.times is not None:
-        return "is read with a table of times (--times)"
-    return None if is_release_in_parquet(path) else "is no table of released traces in Parquet"
 
 
 def write_pseudonymised_release(
@@ -561,7 +555,7 @@ def write_pseudonymised_release(
 def score_event_utility(
     reading: ReadingOptions, original: Path, obfuscated: Path, cluster: Cluster | None
 ) -> UtilityScore:
-    """Score the utility of a released table beside the table it was made from."""
+    """Score the utility of a released table against the table it was made from."""
     from tracearena import jobs
     from tracearena.metrics.contest_scores import UtilitySum
 
@@ -570,8 +564,7 @@ def score_event_utility(
     with scratch_folder() as scratch:
         with show_progress(f"reading {original.name}", cluster):
             table, found = open_event_table(reading, original, scratch, is_shared=False)
-        for line in found.report.lines():
-            note(line)
+        note_problems(found)
         below = scratch / "released"
         below.mkdir()
         with show_progress(f"reading {obfuscated.name}", cluster):
@@ -590,7 +583,8 @@ def _write_changed_events(
     users: int = 1,
     **how: Any,
 ) -> tuple[EventFirstPass, dict[str, int]]:
-    """Change every portion of a table and write the result; return what was found and counted."""
+    """Change every chunk of a table and write the result; return what was found and counted."""
+    from tracearena.io.discretisation import ODDITIES
 
     def writing(
         table: UserChunkTable[Traces],
@@ -604,24 +598,14 @@ def _write_changed_events(
         return open_event_table(reading, path, scratch, sort=how.get("arrange") is None, users=users)
 
     found, counts = transform_table(path, out, opening, making, writing, rows="events", **how)
-    _note_odd_events(found, counts)
-    return found, counts
-
-
-def _note_odd_events(found: EventFirstPass, counts: dict[str, int]) -> None:
-    """Report and say what is odd about events that were written."""
-    from tracearena.io.discretisation import ODDITIES
-
     for reason in ODDITIES:
         if counts.get(reason):
             found.report.notice(reason, counts[reason])
             note(f"noticed, {reason}: {counts[reason]:,}")
+    return found, counts
 
 
-# What commands do with GPS traces alone: defences and attacks that know coordinates and no places.
-
-
-EVENTS_ONLY = ("places", "times", "grid", "top", "interval", "slot", "resample", "utc_hours")
+EVENTS_ONLY = ("grid", "places", "times", "top", "interval", "slot", "resample", "utc_hours")
 """Options of reading that make events of points, which no application wants."""
 
 
@@ -636,9 +620,7 @@ def refuse_places(reading: ReadingOptions, what: str) -> None:
     """Refuse options that would put points at places."""
     refuse_options(
         f"{what}, which stay at no places",
-        **{name: getattr(reading, name) for name in ("grid", "places", "times", "top", "interval", "slot")},
-        resample=reading.resample,
-        utc_hours=reading.utc_hours,
+        **{name: getattr(reading, name) for name in EVENTS_ONLY},
     )
 
 
@@ -674,9 +656,11 @@ def obfuscate_points(
     as_json: bool,
 ) -> None:
     """Run a defence of GPS traces from file to file."""
-    from tracearena.algorithms import catalogue
+    from tracearena.algorithms import catalogue, validation
+    from tracearena.engine import seed_sequence
     from tracearena.io.writers import choose_points_format
-    from tracearena.obfuscation.gps import DIGITS
+    from tracearena.jobs.transformation import build_point_obfuscation, describe_algorithm
+    from tracearena.obfuscation.gps import DIGITS, round_coordinates
 
     out, digits = asked.out, asked.digits
     check_outputs(out, inputs=(original,), folders=True)
@@ -688,66 +672,43 @@ def obfuscate_points(
     if digits not in (None, kept):
         raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
     refuse_places(reading, defence)
+    form = "points" if asked.to == "table" else asked.to
     if asked.to != PARTS:
-        choose_points_format(out, "points" if asked.to == "table" else asked.to)
+        choose_points_format(out, form)
     if obfuscator.by_user and is_processed_in_chunks(
         reading, original, out, asked.to, cluster=asked.cluster, resume=asked.resume
     ):
-        counts = _obfuscate_points_in_chunks(context, reading, obfuscator, original, asked, kept)
+        root = seed_sequence(choose_release_seed(asked.seed))
+        reading.note_unread_columns(original, "points")
+        written = transform_point_table(
+            reading,
+            original,
+            out,
+            lambda table, root: build_point_obfuscation(table, obfuscator, root, kept),
+            to=asked.to,
+            cluster=join_cluster(context, asked.cluster),
+            resume=asked.resume,
+            depends_on=(*describe_algorithm(obfuscator), kept, asked.seed),
+            root=root,
+        )
+        note_users_without_rows(written, out)
+        counts = {"users": written.users, "points": written.points, "points_withheld": written.withheld}
     else:
         if asked.to == PARTS or asked.cluster is not None or asked.resume:
             raise ParameterError(
                 f"{defence} needs all users at once: --to partitions, --cluster and --resume do not apply"
             )
-        counts = _obfuscate_points_whole(reading, obfuscator, original, asked, kept)
+        traces = read_gps_traces(reading, original, obfuscator.name)
+        reading.note_unread_columns(original, "points")
+        with show_unsaved_progress("users"):
+            moved = validation.run_gps_transform(obfuscator, traces, seed=choose_release_seed(asked.seed))
+        # Our own defences round already; a class from elsewhere need not know that it should.
+        released = round_coordinates(moved, kept)
+        write_gps_traces(released, out, form)
+        withheld = len(traces) - len(released)
+        counts = {"users": released.n_users, "points": released.n_points, "points_withheld": withheld}
     note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
     print_result({"defence": str(obfuscator), "file": str(out)} | counts, as_json)
-
-
-def _obfuscate_points_whole(
-    reading: ReadingOptions, obfuscator: GpsObfuscator, original: Path, asked: ObfuscationOutput, digits: int
-) -> dict[str, Any]:
-    from tracearena.algorithms import validation
-    from tracearena.obfuscation.gps import round_coordinates
-
-    traces = read_gps_traces(reading, original, obfuscator.name)
-    reading.note_unread_columns(original, "points")
-    with show_unsaved_progress("users"):
-        moved = validation.run_gps_transform(obfuscator, traces, seed=choose_release_seed(asked.seed))
-    # Our own defences round already; a class from elsewhere need not know that it should.
-    released = round_coordinates(moved, digits)
-    write_gps_traces(released, asked.out, "points" if asked.to == "table" else asked.to)
-    withheld = len(traces) - len(released)
-    return {"users": released.n_users, "points": released.n_points, "points_withheld": withheld}
-
-
-def _obfuscate_points_in_chunks(
-    context: typer.Context,
-    reading: ReadingOptions,
-    obfuscator: GpsObfuscator,
-    original: Path,
-    asked: ObfuscationOutput,
-    digits: int,
-) -> dict[str, Any]:
-    """Obfuscate a few users at a time, with the bytes of all at once."""
-    from tracearena.engine import seed_sequence
-    from tracearena.jobs.transformation import build_point_obfuscation, describe_algorithm
-
-    root = seed_sequence(choose_release_seed(asked.seed))
-    reading.note_unread_columns(original, "points")
-    written = transform_point_table(
-        reading,
-        original,
-        asked.out,
-        lambda table, root: build_point_obfuscation(table, obfuscator, root, digits),
-        to=asked.to,
-        cluster=join_cluster(context, asked.cluster),
-        resume=asked.resume,
-        depends_on=(*describe_algorithm(obfuscator), digits, asked.seed),
-        root=root,
-    )
-    note_users_without_rows(written, asked.out)
-    return {"users": written.users, "points": written.points, "points_withheld": written.withheld}
 
 
 def write_pseudonymised_points(

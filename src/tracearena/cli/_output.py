@@ -1,4 +1,7 @@
-"""What the commands say and how: results on stdout, everything else on stderr."""
+"""What the commands write and print: results on stdout, everything else on stderr.
+
+Also the options of most commands: seeds, JSON, forms of output, a cluster.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +41,6 @@ ReleaseSeedOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-_AS_TYPED = ("seed", "bounds")
-"""Numbers that people copy into another command, and so see as they would type them."""
-_WHOLE_FROM = 999.95
-_UNITS = ("m", "km", "s", "h")
-"""From here on four digits that count are a whole number."""
 
 
 def note(message: str) -> None:
@@ -103,30 +100,32 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a flat result, as one JSON object or as lines for people.
 
-    JSON has every digit; people get rounded numbers (`format_for_people`). What cannot be computed, for
-    want of
-    anything to count, is null in JSON and "none" for people.
+    JSON has every digit; people get rounded numbers (`format_for_people`). What cannot be computed is null in
+    JSON and "none" for people.
     """
     result = replace_undefined(result)
     if as_json:
         typer.echo(json.dumps(result, allow_nan=False))
         return
-    lines = [_format_result_line(key, value) for key, value in result.items()]
+    lines = []
+    for key, value in result.items():
+        name, _, unit = key.rpartition("_")
+        label, shown = key, format_for_people(value)
+        if key in (
+            "seed",
+            "bounds",
+        ):  # as people type them into another command
+            shown = str(value)
+            if isinstance(value, dict):
+                shown = ", ".join(f"{part}: {one}" for part, one in value.items())
+        elif unit in ("m", "km", "s", "h") and isinstance(value, (int, float)):
+            label, shown = name, f"{shown} {unit}"
+        lines.append((label.replace("_", " "), shown))
     width = max((len(label) for label, _ in lines), default=0)
     for label, shown in lines:
         typer.echo(f"{label:<{width}}  {shown}")
     if _has_none(result):
         note("none: there is nothing to compute it from")
-
-
-def _format_result_line(key: str, value: Any) -> tuple[str, str]:
-    """Return the label of a result and its value; a unit goes from the name to the number."""
-    if key in _AS_TYPED:
-        return key.replace("_", " "), _format_as_typed(value)
-    name, _, unit = key.rpartition("_")
-    if unit in _UNITS and isinstance(value, (int, float)):
-        return name.replace("_", " "), f"{format_for_people(value)} {unit}"
-    return key.replace("_", " "), format_for_people(value)
 
 
 def replace_undefined(value: Any) -> Any:
@@ -146,10 +145,6 @@ def _has_none(value: Any) -> bool:
     return value is None or (isinstance(value, dict) and any(_has_none(one) for one in value.values()))
 
 
-def _format_as_typed(value: Any) -> str:
-    return ", ".join(f"{key}: {one}" for key, one in value.items()) if isinstance(value, dict) else str(value)
-
-
 def format_for_people(value: Any) -> str:
     """Return a value for people: four digits that count, thousands apart, lists and switches in words.
 
@@ -165,7 +160,8 @@ def format_for_people(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.4g}"
+        # From 999.95 on, four significant digits are a whole number.
+        return f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:.4g}"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {format_for_people(one)}" for key, one in value.items())
     if isinstance(value, (list, tuple)):
@@ -211,14 +207,11 @@ def show_progress(what: str, cluster: Cluster | None = None) -> Iterator[None]:
         yield
 
 
-# How long work is shown, and what its interruption means.
-
-
 @contextmanager
 def show_unsaved_progress(what: str, cluster: Cluster | None = None) -> Iterator[None]:
     """Show on a terminal how far the work inside is; say after Ctrl-C how to go on.
 
-    For work that keeps nothing of itself: the same command begins it anew.
+    For work that saves nothing on its way: the same command starts again.
     """
     try:
         with show_progress(what, cluster):
@@ -226,9 +219,6 @@ def show_unsaved_progress(what: str, cluster: Cluster | None = None) -> Iterator
     except KeyboardInterrupt:
         print_outcome(f"stopped at {what}: nothing is written, and the same command begins anew")
         raise
-
-
-# In which form results go out: as the contest's files, or as tables that keep all ids.
 
 
 ToOption = Annotated[
@@ -303,16 +293,13 @@ def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
 
 
 def is_id_table_file(path: Path) -> bool:
-    """Whether a table names pseudonyms beside users, which the contest's guesses do not."""
+    """Whether a table names pseudonyms next to users, which the contest's guesses do not."""
     from tracearena.io.recognition import read_first_line
     from tracearena.io.tables import is_parquet, list_parquet_columns
 
     if is_parquet(path):
         return list_parquet_columns(path) != ["user_id"]
     return "," in read_first_line(path)
-
-
-# Shares as people write them: ``5%`` or ``0.05``.
 
 
 def parse_proportion(name: str, text: str) -> float:
@@ -331,9 +318,6 @@ def parse_proportion(name: str, text: str) -> float:
     return value
 
 
-# How many sensitive places there are, where a score weighs them.
-
-
 def count_sensitive_places(places: Places, weight: float) -> dict[str, int]:
     """Return their number for the result; say where there are none, and a weight does nothing."""
     count = int(places.sensitive.sum())
@@ -344,9 +328,6 @@ def count_sensitive_places(places: Places, weight: float) -> dict[str, int]:
             "(regions) or sensitive (a table)"
         )
     return {"sensitive_places": count}
-
-
-# How the commands use a cluster.
 
 
 ClusterOption = Annotated[
@@ -395,18 +376,8 @@ class LazyCluster:
         return getattr(self._cluster, name)
 
 
-def join_cluster_lazily(context: typer.Context, address: str | None) -> Any:
-    """Return a cluster that is started when it is needed; None without an address."""
-    return None if address is None else LazyCluster(context, address)
-
-
-# Options that do not apply are refused, not ignored.
-
-
 def refuse_options(what: str, **options: object) -> None:
     """Refuse options that are given and do not apply to `what`, instead of ignoring them."""
-    from tracearena.errors import ParameterError
-
     given = [
         f"--{name.replace('_', '-')}"
         for name, value in options.items()

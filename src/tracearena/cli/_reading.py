@@ -1,4 +1,7 @@
-"""How commands read traces: one record of options for all of them."""
+"""How commands read traces: one record of options for all of them.
+
+`reads_traces` gives a command these options; the command gets them as one `ReadingOptions`.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ from tracearena.errors import ParameterError
 if TYPE_CHECKING:
     from tracearena.io import Choices, Reading, Report
     from tracearena.io.id_mapping import UserKey
+    from tracearena.io.options import Layout
     from tracearena.io.suggestions import Sample
-    from tracearena.traces import Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
+    from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 
 
 _OF_TABLES = ("columns", "delimiter", "decimal", "time_format", "one_user")
@@ -78,7 +82,7 @@ class ReadingOptions:
 
     @property
     def files(self) -> tuple[Path | None, ...]:
-        """The files beside the traces that are read too."""
+        """The files next to the traces that are read too."""
         return self.places, self.times
 
     @property
@@ -111,6 +115,12 @@ class ReadingOptions:
         said = {name: value for name, value in given.items() if value is not None}
         return said | ({"header": False} if self.no_header else {})
 
+    def parse_layout(self) -> Layout:
+        """Return the same as the readers take it."""
+        from tracearena.io.options import Layout
+
+        return Layout.parse(**self.layout())
+
     def refuse_layout(self, what: str) -> None:
         """Refuse what is said about the columns of a table, where no such table is read."""
         refuse_options(what, **self.layout(), no_header=self.no_header)
@@ -123,33 +133,29 @@ class ReadingOptions:
     def find_format(self, path: Path) -> str:
         """Return the format of a file, as it is said or as it looks."""
         from tracearena.io import recognise
-        from tracearena.io.options import Layout
 
-        return self.format or recognise(path, Layout.parse(**self.layout()))
+        return self.format or recognise(path, self.parse_layout())
 
     def is_gps(self, path: Path) -> bool:
         """Whether a file holds GPS points: coordinates without places."""
         from tracearena.io import recognition
-        from tracearena.io.options import Layout
 
-        return recognition.is_gps(path, self.format, Layout.parse(**self.layout()))
+        return recognition.is_gps(path, self.format, self.parse_layout())
 
     def note_unread_columns(self, path: Path, format: str) -> None:
         """Say which columns of a table of events or points are left out."""
-        from tracearena.io.options import Layout
         from tracearena.io.recognition import list_unread_columns
 
-        others = list_unread_columns(path, format, Layout.parse(**self.layout()))
+        others = list_unread_columns(path, format, self.parse_layout())
         if others:
             note(f"{path}: columns left out: {', '.join(others)}")
 
     def read_other_columns(self, path: Path, format: str, sample: Sample | None = None) -> dict[str, Any]:
         """Return who has which value when in the columns of a table that are left out."""
-        from tracearena.io.options import Layout
         from tracearena.io.recognition import list_unread_columns
         from tracearena.io.tables import read_column_values
 
-        layout = Layout.parse(**self.layout())
+        layout = self.parse_layout()
         return read_column_values(path, list_unread_columns(path, format, layout), layout, sample)
 
     def for_second_file(self, path: Path) -> ReadingOptions:
@@ -158,15 +164,8 @@ class ReadingOptions:
 
         if not self.layout() or path.is_dir() or not recognition.is_own_table(path):
             return self
-        return replace(
-            self,
-            columns=None,
-            no_header=False,
-            delimiter=None,
-            decimal=None,
-            time_format=None,
-            one_user=None,
-        )
+        without: dict[str, Any] = {**dict.fromkeys(_OF_TABLES), "no_header": False}
+        return replace(self, **without)
 
     def read(self, path: Path, sample: Sample | None = None) -> Reading[Traces | GpsTraces]:
         """Read a file of any format, or a sample of it: events at places, or GPS points without a grid."""
@@ -200,10 +199,9 @@ class ReadingOptions:
     def read_points(self, path: Path) -> Reading[GpsTraces]:
         """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
         from tracearena.io import recognition
-        from tracearena.io.options import Layout
 
         options = self
-        formats = recognition.guess_format(path, Layout.parse(**self.layout())).formats
+        formats = recognition.guess_format(path, self.parse_layout()).formats
         if self.format is None and "points" in formats:
             options = replace(self, format="points")
         reading = options.read(path).as_points()
@@ -223,11 +221,20 @@ class ReadingOptions:
 
     def read_alike(self, path: Path, first: Reading[Traces]) -> Reading[Traces]:
         """Read another file of the data set of `first`."""
+        from tracearena.io import recognition
+
         options = self.for_second_file(path)
-        if options._makes_instants(path):
+        name = options.find_format(path)
+        # The instants of a file are chosen here where it has none of its own, and may get some.
+        if name in recognition.GPS_FORMATS:
+            makes_instants = options.grid is not None
+        else:
+            is_prepared = name == "peopleflow" and recognition.is_prepared(path)
+            makes_instants = name not in ("pwscup", "ppmtf") and not is_prepared
+        if makes_instants:
             traces, report = first
             return options.like(traces.places, traces.clock, report).read_events(path)
-        if options.find_format(path) == "pwscup":
+        if name == "pwscup":
             options = replace(options, times=options._find_times_file(path, first))
         return note_new_problems(options.read_events(path, quietly=True), first)
 
@@ -269,7 +276,7 @@ class ReadingOptions:
                 raise FileError.whole(path, problem, "other-users")
             _, named = align_tables(original.traces, released.with_user_ids(id_table.user_ids[at]))
             return Reading(match_original_events(named, original.traces, path), report)
-        # Beside the contest's traces stand the contest's files, and their mistakes are told as its.
+        # Next to the contest's traces are its files, and their mistakes are named as the contest does.
         of_contest = original.report.format == "pwscup" and not is_released_table(path)
         if of_contest or is_released(path):
             return read_released(
@@ -311,7 +318,6 @@ class ReadingOptions:
         self, reading: Reading[Traces | GpsTraces]
     ) -> tuple[Reading[Traces | GpsTraces], Reading[Traces | GpsTraces]]:
         """Cut one file into reference and original traces."""
-        from tracearena.errors import ParameterError
         from tracearena.io.alignment import split_after_days, split_at_date
 
         if self.split_at is not None and self.reference_days is not None:
@@ -319,16 +325,6 @@ class ReadingOptions:
         if self.split_at is not None:
             return split_at_date(reading, self.split_at)
         return split_after_days(reading, self.reference_days or 0)
-
-    def _makes_instants(self, path: Path) -> bool:
-        """Whether the instants of a file are chosen here: it has none of its own, and may get some."""
-        from tracearena.io import recognition
-
-        name = self.find_format(path)
-        if name in recognition.GPS_FORMATS:
-            return self.grid is not None
-        prepared = name == "peopleflow" and recognition.is_prepared(path)
-        return name not in ("pwscup", "ppmtf") and not prepared
 
     def refuse_for(self, *, is_gps: bool) -> None:
         """Refuse options that GPS points, or events, have no use for."""
@@ -359,9 +355,6 @@ def note_new_problems(reading: _AnyReading, first: _HasReport) -> _AnyReading:
         reading.report.assumed = ""
     note_problems(reading)
     return reading
-
-
-# The options of reading, as commands show them.
 
 
 PANEL = "Reading"
@@ -409,6 +402,13 @@ OneUserOption = Annotated[
 PlacesFileOption = Annotated[
     Path | None,
     _build_reading_option("--places", "File of places: regions, POIs, venues or a table; found beside IN."),
+]
+TimesOption = Annotated[
+    Path | None,
+    _build_reading_option(
+        "--times",
+        "pwscup: what the time ids mean (info_time.csv); found beside the traces or places if omitted.",
+    ),
 ]
 GridOption = Annotated[
     str | None,
@@ -478,9 +478,6 @@ ReferenceDaysOption = Annotated[
 ]
 
 
-# How a command gets records of options: each is declared once, for all commands.
-
-
 LIMITS = ("max_bytes", "max_listed_ids")
 """Options that limit what a submission may be."""
 
@@ -518,7 +515,21 @@ def reads_traces(
                 given[parameter] = record(**{name: given.pop(name) for name in known})
             return command(**given)
 
-        _undeclared.append(functools.partial(_declare, reading, command, records, left_out))
+        def declare() -> None:
+            own = inspect.signature(command, eval_str=True)
+            kept = [
+                one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                for one in own.parameters.values()
+                if one.name not in records
+            ]
+            for parameter, record in records.items():
+                hidden = left_out if parameter == "reading" else ()
+                kept += [one for name, one in build_parameters(record).items() if name not in hidden]
+            reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
+            hints = {one.name: one.annotation for one in kept}
+            reading.__annotations__ = hints | {"return": own.return_annotation}
+
+        _undeclared.append(declare)
         return reading
 
     return with_options
@@ -533,25 +544,6 @@ def declare_options() -> None:
         _undeclared.pop()()
 
 
-def _declare(
-    reading: Callable[..., Any], command: Callable[..., Any], records: Mapping[str, type], left_out: set[str]
-) -> None:
-    own = inspect.signature(command, eval_str=True)
-    kept = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for one in own.parameters.values()
-        if one.name not in records
-    ]
-    for parameter, record in records.items():
-        hidden = left_out if parameter == "reading" else ()
-        kept += [one for name, one in build_parameters(record).items() if name not in hidden]
-    reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
-    reading.__annotations__ = {one.name: one.annotation for one in kept} | {"return": own.return_annotation}
-
-
-# Records of options, each a dataclass, as the parameters of a command.
-
-
 @functools.cache
 def build_parameters(record: type) -> dict[str, inspect.Parameter]:
     """Return the options as parameters of a command."""
@@ -562,20 +554,6 @@ def build_parameters(record: type) -> dict[str, inspect.Parameter]:
         )
         for one in fields(record)
     }
-
-
-# How commands read files whose users are numbers and whose times are numbers: what stands beside
-# them.
-
-
-TimesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--times",
-        help="pwscup: what the time ids mean (info_time.csv); found beside the traces or places if omitted.",
-        rich_help_panel="Reading",
-    ),
-]
 
 
 MaxBytesOption = Annotated[
@@ -646,24 +624,19 @@ def choose_regions_file(out: Path, to: str | None, places_out: Path | None, trac
 
 
 def note_grid(traces: Traces) -> None:
-    """Say where a grid lies whose bounds nobody named."""
+    """Say where a grid lies whose bounds nobody named, and how large a cell in its middle is."""
+    from tracearena.traces.geodesy import metres_per_degree
+
     grid = traces.places.grid
     if grid is not None:
         corners = f"{grid.south:.4f},{grid.west:.4f},{grid.north:.4f},{grid.east:.4f}"
-        high, wide = _measure_cell_km(grid)
+        north_m, east_m = metres_per_degree((grid.south + grid.north) / 2)
+        height, width = (grid.north - grid.south) / grid.rows, (grid.east - grid.west) / grid.columns
+        high, wide = float(north_m) * height / 1000, float(east_m) * width / 1000
         note(
             f"the grid covers {corners} (south,west,north,east), each cell {high:.2g} km x {wide:.2g} km; "
             "--bounds names another box"
         )
-
-
-def _measure_cell_km(grid: Grid) -> tuple[float, float]:
-    """Return the height and the width of a cell in the middle of a grid."""
-    from tracearena.traces.geodesy import metres_per_degree
-
-    north, east = metres_per_degree((grid.south + grid.north) / 2)
-    height, width = (grid.north - grid.south) / grid.rows, (grid.east - grid.west) / grid.columns
-    return float(north) * height / 1000, float(east) * width / 1000
 
 
 def note_lost_dates(to: str | None, traces: Traces) -> None:

@@ -202,24 +202,18 @@ def homes(
         ("home", result.users_with_home, result.home_found, result.home_chance, result.home_error_m),
         ("work", result.users_with_work, result.work_found, result.work_chance, result.work_error_m),
     ):
-        note(_describe_places_found(what, users, found, chance, error, within))
+        if found is None:
+            note(f"{what}: the original tells nobody's, so nothing was tried")
+            continue
+        guess = "" if chance is None else f"; another user's would be as near for {chance:.1%}"
+        off = "the release tells nobody's"
+        if error is not None:
+            off = f"half of them are off by less than {error:,.0f} m"
+        note(
+            f"{what}: the densest spot in the release is within {within:g} m for {found:.1%} of {users:,} "
+            f"users{guess}; {off}"
+        )
     print_result(result.to_dict(), as_json)
-
-
-def _describe_places_found(
-    what: str, users: int, found: float | None, chance: float | None, error: float | None, within: float
-) -> str:
-    """Say what a share of places found means, and what it does not."""
-    if found is None:
-        return f"{what}: the original tells nobody's, so nothing was tried"
-    guess = "" if chance is None else f"; another user's would be as near for {chance:.1%}"
-    off = (
-        "the release tells nobody's" if error is None else f"half of them are off by less than {error:,.0f} m"
-    )
-    return (
-        f"{what}: the densest spot in the release is within {within:g} m for {found:.1%} of {users:,} users"
-        f"{guess}; {off}"
-    )
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -252,17 +246,14 @@ def zones(
     files = ReleasePair(original, released, id_table)
     with open_release_pair(context, reading, files, "users", cluster=cluster) as walk:
         result = find_homes_in_walk(walk, mechanism=known, within_m=within, timezone=local)
-    note(_describe_homes_found(result))
-    print_result(result.to_dict(), as_json)
-
-
-def _describe_homes_found(result: arena.ZoneFindings) -> str:
     if result.home_found is None:
-        return "home: the original tells nobody's, so nothing was tried"
-    return (
-        f"home: circles fitted to the ends of trips find it within {result.within_m:g} m for "
-        f"{result.home_found:.1%} of {result.users_with_home:,} users; who knows the map may find more"
-    )
+        note("home: the original tells nobody's, so nothing was tried")
+    else:
+        note(
+            f"home: circles fitted to the ends of trips find it within {result.within_m:g} m for "
+            f"{result.home_found:.1%} of {result.users_with_home:,} users; who knows the map may find more"
+        )
+    print_result(result.to_dict(), as_json)
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -286,7 +277,6 @@ def error(
 
 def _parse_metres(text: str) -> float:
     from tracearena.algorithms import spec
-    from tracearena.errors import ParameterError
 
     value: object = None
     if text.strip() and not set(",=") & set(text):
@@ -299,9 +289,6 @@ def _parse_metres(text: str) -> float:
     if not isinstance(value, spec.Quantity) and value < spec.SMALLEST_BARE:
         raise ParameterError(f"--expected-noise {text} would mean {text} m: write {text}m, or {text}km")
     return float(value)
-
-
-# ``tracearena applications deanonymise``: whether released trajectories tell who moved.
 
 
 class DeanonymisationMethod(StrEnum):
@@ -330,15 +317,13 @@ def deanonymise(
     Beside the share of right answers stand that of always answering the largest class, and the balanced
     accuracy, in which every class counts alike: 1 / classes is what one answer for all gets.
     """
-    from tracearena import arena
     from tracearena.attacks import deanonymisation
 
     if method is DeanonymisationMethod.lstm and importlib.util.find_spec("torch") is None:
         raise ParameterError("--method lstm needs PyTorch: install tracearena[neural], or take the forest")
+    is_lstm = method is DeanonymisationMethod.lstm
     classifier: arena.Classifier = (
-        deanonymisation.LstmClassifier()
-        if method is DeanonymisationMethod.lstm
-        else deanonymisation.WindowForest()
+        deanonymisation.LstmClassifier() if is_lstm else deanonymisation.WindowForest()
     )
     used = choose_seed(seed)
     traces = read_gps_traces(reading, released)

@@ -1,4 +1,7 @@
-"""``tracearena attack``: an attack on a file of anonymized traces."""
+"""``tracearena attack`` and ``tracearena algorithms``.
+
+An attack on a file of anonymized traces; and the list of every defence, attack and synthesizer.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ import typer
 from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
+    LazyCluster,
     SeedOption,
     ToOption,
     check_outputs,
     choose_output_form,
     choose_seed,
-    join_cluster_lazily,
     note,
     print_result,
     refuse_options,
@@ -24,11 +27,6 @@ from tracearena.cli._output import (
     write_inferred_traces,
 )
 from tracearena.cli._reading import ReadingOptions, reads_traces
-
-
-def register_attack(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(attack)
 
 
 @reads_traces()
@@ -90,9 +88,17 @@ def attack(
     check_outputs(out, inputs=(reference, anonymized, *reading.files))
     check_no_stale_key(reference, out)
     attacker = _make_attack(name, mechanism, legacy_2019)
-    if getattr(attacker, "takes_points", False) and _has_points(reading, reference):
+    if getattr(attacker, "takes_points", False) and reading.grid is None and reading.is_gps(reference):
         refuse_options(f"{name} on GPS points", cluster=cluster)
-        _link_points(reading, attacker, out, reference, anonymized, to, choose_seed(seed), as_json)
+        used = choose_seed(seed)
+        form = choose_output_form(out, to, contest=False)
+        reference_points = reading.read_points(reference).traces
+        points = reading.for_second_file(anonymized).read_points(anonymized).traces
+        with show_progress("blocks of the attack"):
+            table = attacker.fit(reference_points).identify(points, seed=used)
+        write_inferred_table(table, out, form)
+        counts = {"pseudonyms": points.n_users, "kind": "inferred ID table"}
+        print_result({"attack": str(attacker), "file": str(out), **counts}, as_json)
         return
     before = reading.read_events(reference)
     after = reading.read_anonymized(anonymized, before)
@@ -100,7 +106,7 @@ def attack(
     known, target = align_files((reference, before.traces), (anonymized, after.traces))
     compare_users(reference, known.n_users, anonymized, target.n_users, strictly=form == "pwscup")
     used = choose_seed(seed)
-    workers = join_cluster_lazily(context, cluster)
+    workers: Any = None if cluster is None else LazyCluster(context, cluster)
     result: dict[str, Any] = {"attack": str(attacker), "file": str(out), "pseudonyms": target.n_users}
     validation.try_attack(attacker, known)
     with show_progress("blocks of the attack", cluster=workers):
@@ -123,43 +129,14 @@ def attack(
     print_result(result, as_json)
 
 
-def _has_points(reading: ReadingOptions, path: Path) -> bool:
-    """Whether a file holds GPS points that no grid makes events of."""
-    from tracearena.io.options import Layout
-    from tracearena.io.recognition import is_gps
-
-    return reading.grid is None and is_gps(path, reading.format, Layout.parse(**reading.layout()))
-
-
-def _link_points(
-    reading: ReadingOptions,
-    attacker: Any,
-    out: Path,
-    reference: Path,
-    anonymized: Path,
-    to: str | None,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Say who is who among GPS points."""
-    form = choose_output_form(out, to, contest=False)
-    known = reading.read_points(reference).traces
-    target = reading.for_second_file(anonymized).read_points(anonymized).traces
-    with show_progress("blocks of the attack"):
-        table = attacker.fit(known).identify(target, seed=seed)
-    write_inferred_table(table, out, form)
-    counts = {"pseudonyms": target.n_users, "kind": "inferred ID table"}
-    print_result({"attack": str(attacker), "file": str(out), **counts}, as_json)
-
-
 def _make_attack(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
-    """Make the attack, and refuse what it cannot be told or has to be told."""
+    """Make the attack; refuse options that it does not have, and a mechanism that is missing."""
     from tracearena.algorithms import parse
     from tracearena.arena import make_attacks
     from tracearena.errors import ParameterError
 
-    told = {} if mechanism is None else {"mechanism": mechanism}
-    (attacker,) = make_attacks([name], legacy_2019=legacy_2019, **told)
+    options = {} if mechanism is None else {"mechanism": mechanism}
+    (attacker,) = make_attacks([name], legacy_2019=legacy_2019, **options)
     has = attacker.parameters()
     refuse_options(
         name,
@@ -174,14 +151,6 @@ def _make_attack(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
             f"'PL(4,1)', or write {parse(name)[0]} to have it estimated from the release"
         )
     return attacker
-
-
-# ``tracearena algorithms``: every defence, attack and synthesizer, and what each of them takes.
-
-
-def register_algorithms(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(algorithms)
 
 
 def algorithms(
@@ -200,29 +169,22 @@ def algorithms(
     Parameters are written in this order, or by name: PL(4,1) is PL(l=4, r=1km). Those with a value after
     = or in brackets may be left out; numbers may carry a unit where one is named (m, km, s, min, h).
     """
+    from difflib import get_close_matches
+
     from tracearena.algorithms import Description, Listing, describe, overview
-    from tracearena.algorithms.base import kinds_by_word
+    from tracearena.algorithms.base import KIND_WORDS, kinds_by_word
+    from tracearena.errors import ParameterError
 
     found: Listing | Description
     if what is None or kinds_by_word(what):
         found = overview(what)
     else:
-        _refuse_misspelt_kind(what)
+        close = get_close_matches(what.lower(), KIND_WORDS, n=1, cutoff=0.8)
+        if close:
+            raise ParameterError(f"there is no kind called {what!r}; did you mean {close[0]}?")
         found = describe(what)
     if as_json:
         listed = found if isinstance(found, Listing) else Listing([found])
         print_result({"algorithms": listed.to_dicts()}, as_json)
     else:
         typer.echo(str(found))
-
-
-def _refuse_misspelt_kind(word: str) -> None:
-    """Say which kind a word is near to, before it is taken for the name of an algorithm."""
-    from difflib import get_close_matches
-
-    from tracearena.algorithms.base import KIND_WORDS
-    from tracearena.errors import ParameterError
-
-    close = get_close_matches(word.lower(), KIND_WORDS, n=1, cutoff=0.8)
-    if close:
-        raise ParameterError(f"there is no kind called {word!r}; did you mean {close[0]}?")

@@ -1,4 +1,8 @@
-"""``tracearena audit``: how risky a file is, or how safe a release of it, as one page."""
+"""``tracearena audit`` and ``tracearena protect``.
+
+How risky a file is, or how safe a release of it, as one page; and the search for a defence that keeps the
+limits, with an audit of what it releases.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +35,6 @@ if TYPE_CHECKING:
     from tracearena.io import Reading
     from tracearena.io.suggestions import Sample, SampleSize
     from tracearena.traces import IdTable
-
-
-# How `audit` and `protect` measure: one record of options, declared once, and the run that writes a
-# page.
 
 
 FileArgument = Annotated[
@@ -170,7 +170,7 @@ def run_audit(
     *,
     tables: bool,
     read: SampleSize | None = None,
-    **told: Any,
+    **shown: Any,
 ) -> Audit:
     """Audit and write the folder; what was finished before Ctrl-C is written, too.
 
@@ -199,17 +199,12 @@ def run_audit(
                     said = len(last.choices)
         except KeyboardInterrupt:
             if last is not None:
-                write_audit(last, out, tables=tables, **told)
+                write_audit(last, out, tables=tables, **shown)
                 print_outcome(f"{out} holds what was finished, marked as incomplete")
             raise
     assert last is not None
-    write_audit(last, out, tables=tables, **told)
+    write_audit(last, out, tables=tables, **shown)
     return last
-
-
-def register_audit(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(audit)
 
 
 @reads_traces(beside={"measuring": MeasuringOptions})
@@ -249,6 +244,9 @@ def audit(
     Attacks run on the file itself, each beside what guessing gives. With --released they run against
     that version of it. The page is OUT/audit.html; stopped by Ctrl-C, it holds what was finished.
     """
+    from tracearena.audit.page import PAGE
+    from tracearena.audit.results import summarise_lines
+
     check_outputs(out, inputs=(file, released, id_table, others, *reading.files), folders=True)
     settings = measuring.settings(show_people=show_people)
     if released is None or synthetic:
@@ -260,7 +258,8 @@ def audit(
         given, read = _read_inputs(reading, file, released, id_table, synthetic, others, sample)
         given |= {"mechanism": mechanism, "attacks": measuring.attack or ()}
     found = run_audit(given, settings, used, out, tables=tables, read=read, reading=reading.words)
-    print_result(found.to_dict() if as_json else _format_for_people(found, out), as_json)
+    shown = found.to_dict() if as_json else {**summarise_lines(found), "page": str(out / PAGE)}
+    print_result(shown, as_json)
 
 
 def _read_inputs(
@@ -272,15 +271,15 @@ def _read_inputs(
     others: Path | None,
     sample: Sample | None,
 ) -> tuple[dict[str, Any], SampleSize | None]:
-    """Read everything that is named; returns the arguments of `stages`, and how many people were read."""
-    from tracearena.cli._reading import note_problems
-    from tracearena.traces import GpsTraces
+    """Read all files; return the arguments of `assess_in_stages`, and how many people were read."""
+    from tracearena.io.places import read_id_pairs
+    from tracearena.traces import GpsTraces, Traces
 
     if released is None:
         refuse_options("a file without --released", id_table=id_table, synthetic=synthetic, others=others)
     if not synthetic:
         refuse_options("a release of real people; --synthetic says that it is none", others=others)
-    original = reading.read(file, sample)
+    original: Reading[Any] = reading.read(file, sample)
     note_problems(original)
     given: dict[str, Any] = {"traces": original.traces, "source": file, "synthetic": synthetic}
     if isinstance(original.traces, GpsTraces):
@@ -290,7 +289,12 @@ def _read_inputs(
     columns = reading.read_other_columns(file, original.report.format, sample)
     given["columns"] = (columns, {})
     if released is not None:
-        release = _read_release(reading, released, original, id_table, synthetic)
+        if synthetic or not isinstance(original.traces, Traces):
+            release: Reading[Any] = _read_alike(reading, released, original)
+        elif original.report.format == "pwscup" and id_table is None:
+            release = reading.read_obfuscated(released, original)
+        else:
+            release = reading.read_anonymized(released, original)
         given |= {
             "released": release.traces,
             "release_source": released,
@@ -302,20 +306,8 @@ def _read_inputs(
         }
     if others is not None:
         given["others"] = _read_alike(reading, others, original).traces
-    given["id_table"] = _read_id_table(id_table)
+    given["id_table"] = None if id_table is None else read_id_pairs(id_table)
     return given, original.report.sampled
-
-
-def _read_release(
-    reading: ReadingOptions, path: Path, original: Reading[Any], id_table: Path | None, synthetic: bool
-) -> Reading[Any]:
-    from tracearena.traces import Traces
-
-    if synthetic or not isinstance(original.traces, Traces):
-        return _read_alike(reading, path, original)
-    if original.report.format == "pwscup" and id_table is None:
-        return reading.read_obfuscated(path, original)
-    return reading.read_anonymized(path, original)
 
 
 def _read_alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Reading[Any]:
@@ -326,31 +318,8 @@ def _read_alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> 
     return reading.for_second_file(path).read_points(path)
 
 
-def _read_id_table(path: Path | None) -> IdTable | None:
-    if path is None:
-        return None
-    from tracearena.io.places import read_id_pairs
-
-    return read_id_pairs(path)
-
-
-def _format_for_people(found: Audit, out: Path) -> dict[str, Any]:
-    from tracearena.audit.page import PAGE
-    from tracearena.audit.results import summarise_lines
-
-    return {**summarise_lines(found), "page": str(out / PAGE)}
-
-
-# ``tracearena protect``: find a defence that holds, apply it, and show the proof.
-
-
 NOTHING_HOLDS = 3
 """Exit status where no defence keeps the limits."""
-
-
-def register_protect(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(protect)
 
 
 @reads_traces(beside={"measuring": MeasuringOptions})
@@ -392,7 +361,8 @@ def protect(
     measurement. Exit status 0: a release was written and keeps all limits. 3: none does; the page says the
     least risk that was reached and by what, and SAFER is not written.
     """
-    from tracearena.audit.page import PAGE, describe_outcome
+    from tracearena.audit import write_audit
+    from tracearena.audit.page import PAGE, describe_changes, describe_outcome
     from tracearena.errors import ParameterError
     from tracearena.io.fields.coordinates import find_local_time
     from tracearena.traces import GpsTraces
@@ -415,14 +385,15 @@ def protect(
     try:
         found = _search(given, asked, settings, used, out, tables, release)
         command = None
-        if found.chosen is not None:
-            said = [*reading.words, *measuring.words, "--target-risk", target_risk]
-            command = _build_command(found, file, safer, out, said)
+        if found.chosen is not None:  # the command that makes such a release again
+            words = ["tracearena", "protect", str(file), str(safer), *reading.words, *measuring.words]
+            words += ["--target-risk", target_risk, "--out", str(out), "--defences", str(found.chosen)]
+            command = shlex.join(words)
         audit = found.proof
         if audit is None:
             audit = run_audit(given, settings, used, out, tables=tables, protection=found)
         else:
-            _write_page(audit, out, tables=tables, protection=found, command=command)
+            write_audit(audit, out, tables=tables, protection=found, command=command)
             release.keep()
     finally:
         release.discard()
@@ -435,8 +406,15 @@ def protect(
     if as_json:
         print_result(result | {"protection": found.to_dict(), "audit": audit.to_dict()}, True)
     else:
-        known = {name: value for name, value in result.items() if value is not None}
-        print_result({**known, **_describe_usefulness(found), "page": str(out / PAGE)}, False)
+        shown = {name: value for name, value in result.items() if value is not None}
+        usefulness = None if found.proof is None else found.proof.usefulness
+        if usefulness is not None:
+            kept, whole = usefulness.kept or 0.0, usefulness.kept_of_file or 0.0
+            shown["usefulness"] = f"{kept:.0%} of six tasks is kept, {whole:.0%} against the original file"
+            changes = describe_changes(found)
+            if changes:
+                shown["changed"] = " ".join(changes)
+        print_result(shown | {"page": str(out / PAGE)}, False)
     if found.chosen is None:
         raise typer.Exit(NOTHING_HOLDS)
 
@@ -481,9 +459,14 @@ class _ReleaseDraft:
 
     def keep(self) -> None:
         """Move the release to its place, and write who is who if that is asked for."""
+        from tracearena.files import csv_text, replacing
+        from tracearena.io.places import HEADER
+
         assert self._who is not None
         if self._id_table is not None:
-            _write_secret(self._who, self._id_table)
+            rows = zip(self._who.pseudonyms.tolist(), self._who.user_ids.tolist(), strict=True)
+            with replacing(self._id_table, private=True) as out:
+                out.write(csv_text(HEADER, rows).encode())
         self.draft.replace(self._safer)
 
     def discard(self) -> None:
@@ -523,12 +506,6 @@ def _search(
     return last
 
 
-def _write_page(audit: Audit, out: Path, **told: Any) -> None:
-    from tracearena.audit import write_audit
-
-    write_audit(audit, out, **told)
-
-
 def _note_trials(found: Protection, said: set[str]) -> None:
     """Say what became of the defences tried since."""
     from tracearena.audit.texts import format_risk
@@ -553,30 +530,3 @@ def _note_trials(found: Protection, said: set[str]) -> None:
             share = None if linked is None else linked.headline
             risk = "nobody" if share is None else format_risk(share, False)
             note(f"proof of {name}: {risk} found again, {audit.verdict}")
-
-
-def _build_command(found: Protection, file: Path, safer: Path, out: Path, said: list[str]) -> str:
-    """Return the command that makes such a release again, with the options that were said."""
-    words = ["tracearena", "protect", str(file), str(safer), *said, "--out", str(out)]
-    return shlex.join([*words, "--defences", str(found.chosen)])
-
-
-def _describe_usefulness(found: Protection) -> dict[str, str]:
-    """Say what is kept, and whether events were moved to cells or to other times."""
-    from tracearena.audit.page import describe_changes
-
-    if found.proof is None or found.proof.usefulness is None:
-        return {}
-    kept, whole = found.proof.usefulness.kept or 0.0, found.proof.usefulness.kept_of_file or 0.0
-    told = {"usefulness": f"{kept:.0%} of six tasks is kept, {whole:.0%} against the original file"}
-    said = describe_changes(found)
-    return told | ({"changed": " ".join(said)} if said else {})
-
-
-def _write_secret(who: IdTable, path: Path) -> None:
-    from tracearena.files import csv_text, replacing
-    from tracearena.io.places import HEADER
-
-    rows = zip(who.pseudonyms.tolist(), who.user_ids.tolist(), strict=True)
-    with replacing(path, private=True) as out:
-        out.write(csv_text(HEADER, rows).encode())

@@ -119,14 +119,21 @@ def check_inferred_traces(
     def check(known: _AnswerReference) -> dict[str, int]:
         import numpy as np
 
+        from tracearena.cli._compare import align_files
         from tracearena.io.pwscup import read_inferred_traces
         from tracearena.io.released import OBFUSCATED, read_contest_header
+        from tracearena.metrics.contest_scores import places_at
 
         if reading.format == "pwscup" or read_contest_header(file) == OBFUSCATED:
             inferred = read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
         else:
             reading.refuse_limits()
-            inferred = _check_coverage(file, reading.read_alike(file, known.reading).traces, known)
+            answer = reading.read_alike(file, known.reading).traces
+            truth, inferred = align_files((known.path, known.frame), (file, answer))
+            try:
+                places_at(inferred, truth)
+            except DataError as error:
+                raise FileError.whole(file, str(error), "other-events") from None
         return {"rows": inferred.n_events, "different_regions": len(np.unique(inferred.place_index))}
 
     _run_check(lambda: _read_answer_reference(reading, reference, anonymized, original), check, file, as_json)
@@ -134,7 +141,7 @@ def check_inferred_traces(
 
 @dataclass(frozen=True)
 class _AnswerReference:
-    """What an answer is held against.
+    """What an answer is checked against.
 
     Attributes
     ----------
@@ -216,19 +223,6 @@ def _read_id_guess(file: Path, known: _AnswerReference) -> IdTable:
     return table
 
 
-def _check_coverage(file: Path, inferred: Traces, known: _AnswerReference) -> Traces:
-    """Return inferred traces that have a place for every event that is asked for; refuse others."""
-    from tracearena.cli._compare import align_files
-    from tracearena.metrics.contest_scores import places_at
-
-    truth, guess = align_files((known.path, known.frame), (file, inferred))
-    try:
-        places_at(guess, truth)
-    except DataError as error:
-        raise FileError.whole(file, str(error), "other-events") from None
-    return guess
-
-
 def _run_check(
     read: Callable[[], _Given],
     check: Callable[[_Given], dict[str, int]],
@@ -243,9 +237,8 @@ def _run_check(
         if as_json:
             typer.echo(json.dumps({"valid": False, **error.to_dict()}))
         raise
-    result: dict[str, Any] = {"valid": True, "file": str(file), **counts}
     if as_json:
-        typer.echo(json.dumps(result))
+        typer.echo(json.dumps({"valid": True, "file": str(file), **counts}))
         return
     said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
     typer.echo(f"OK {file}: {said}")

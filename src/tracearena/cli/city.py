@@ -28,11 +28,6 @@ class Mode(StrEnum):
     fleet = "fleet"
 
 
-def register_city(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(city)
-
-
 def city(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
     users: Annotated[
@@ -70,14 +65,32 @@ def city(
     from tracearena import cities, io
     from tracearena.errors import ParameterError
     from tracearena.io.pwscup import PWS_CLOCK
+    from tracearena.io.writers import guess_format_by_name
 
     users = users or (500 if mode is Mode.fleet else 4_000)
     days = days or (14 if mode is Mode.fleet else 40)
     if mode in (Mode.gps, Mode.fleet):
-        _write_points(out, mode, users, days, to, seed, as_json)
+        used = choose_seed(seed)
+        with show_progress("people" if mode is Mode.gps else "vehicles"):
+            simulate = cities.simulate_gps if mode is Mode.gps else cities.simulate_fleet
+            points = simulate(users, days, seed=used)
+        io.write(points, out, to=to)
+        print_result(
+            {
+                "mode": mode.value,
+                "format": to or guess_format_by_name(out, "points"),
+                "users": users,
+                "days": days,
+                "points": points.n_points,
+                "trajectories": points.n_trajectories,
+                "seed": used,
+                "written": [str(out)],
+            },
+            as_json,
+        )
         return
     check_outputs(out, places_out)
-    target = to or _choose_format(out, mode)
+    target = to or guess_format_by_name(out, like="pwscup" if mode is Mode.regular else "table")
     if target not in io.FORMATS:
         raise ParameterError.of("to", target, f"one of {', '.join(io.FORMATS)}")
     if target in ("pwscup", "peopleflow") and mode is Mode.checkins:
@@ -107,26 +120,3 @@ def city(
         },
         as_json,
     )
-
-
-def _write_points(
-    out: Path, mode: Mode, users: int, days: int, to: str | None, seed: int | None, as_json: bool
-) -> None:
-    """Write points of receivers: a GeoLife folder, or a table or GPX by the name of `out`."""
-    from tracearena.cities import simulate_fleet, simulate_gps
-    from tracearena.io import write
-    from tracearena.io.writers import guess_format_by_name
-
-    used = choose_seed(seed)
-    with show_progress("people" if mode is Mode.gps else "vehicles"):
-        traces = (simulate_gps if mode is Mode.gps else simulate_fleet)(users, days, seed=used)
-    write(traces, out, to=to)
-    counts = {"users": users, "days": days, "points": traces.n_points, "trajectories": traces.n_trajectories}
-    result = {"mode": mode.value, "format": to or guess_format_by_name(out, "points"), **counts}
-    print_result(result | {"seed": used, "written": [str(out)]}, as_json)
-
-
-def _choose_format(out: Path, mode: Mode) -> str:
-    from tracearena.io.writers import guess_format_by_name
-
-    return guess_format_by_name(out, like="pwscup" if mode is Mode.regular else "table")

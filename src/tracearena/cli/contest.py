@@ -1,4 +1,8 @@
-"""``tracearena contest``: what an organiser does."""
+"""``tracearena contest``: what an organiser does without a server.
+
+Data, releases, board and awards of a contest by files, and the check of its archive. The commands of a
+contest with a server are in the modules that `SERVER_COMMANDS` names.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,6 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.contest import ContestFile
-    from tracearena.traces import Traces
 
 
 SERVER_COMMANDS = {
@@ -69,11 +72,14 @@ def register_contest(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    group.command()(data)
-    register_judging(group)
-    register_verify(group)
-    for name, module in SERVER_COMMANDS.items():
-        getattr(import_module(f"tracearena.cli.{module}"), f"register_{name}")(group)
+    for command in (data, release, judge, board, verify):
+        group.command()(command)
+    for name, module_name in SERVER_COMMANDS.items():
+        module = import_module(f"tracearena.cli.{module_name}")
+        if hasattr(module, f"register_{name}"):  # several commands
+            getattr(module, f"register_{name}")(group)
+        else:
+            group.command()(getattr(module, name))
     app.add_typer(group, name="contest")
 
 
@@ -142,26 +148,16 @@ def data(
     manifest = write_people(
         folder, training, charter, plan, parameters, walk=walk, model=model, seed=choose_release_seed(seed)
     )
-    print_result(_summarise_data(folder, manifest, training), as_json)
-
-
-def _summarise_data(folder: Path, manifest: dict[str, Any], training: Traces) -> dict[str, Any]:
-    plan, seed = manifest["plan"], manifest["model"]["seed"]
+    made, used = manifest["plan"], manifest["model"]["seed"]
     summary = {
         "folder": str(folder),
         "for_nobody_else": str(folder / "judge"),
-        "teams": plan["teams"],
-        "users": plan["users"],
-        "days": plan["days"],
-        "data_sets": plan["data_sets"],
+        **{name: made[name] for name in ("teams", "users", "days", "data_sets")},
         "files": len(manifest["sha256"]) + 1,
         "training_users": training.n_users,
         "sensitive_regions": int(training.places.sensitive.sum()),
     }
-    return summary if seed is None else summary | {"seed": seed}
-
-
-# What a contest is to be, by its file and by options.
+    print_result(summary if used is None else summary | {"seed": used}, as_json)
 
 
 def combine_contest_options(
@@ -201,9 +197,6 @@ def combine_contest_options(
     return charter
 
 
-# ``tracearena contest release``, ``judge`` and ``board``: the judge's desk.
-
-
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="The contest's folder, as `contest data` makes it.")
 ]
@@ -233,13 +226,6 @@ WinnerOption = Annotated[
         help="Whether the overall winner may win the awards of the attackers as well.",
     ),
 ]
-
-
-def register_judging(group: typer.Typer) -> None:
-    """Add the commands to the group."""
-    group.command()(release)
-    group.command()(judge)
-    group.command()(board)
 
 
 def release(
@@ -341,14 +327,6 @@ def board(
             "name the contest's folder, or all three of --reidentification, --trace-inference and --utility"
         )
     make_tables_board((reidentification, trace_inference, utility), rules, out, ranking, as_json)
-
-
-# ``tracearena contest verify``: anybody can prove the judge right, or wrong.
-
-
-def register_verify(group: typer.Typer) -> None:
-    """Add the command to the group."""
-    group.command()(verify)
 
 
 def verify(

@@ -103,17 +103,27 @@ def check(
 ) -> None:
     """Check a file as the judge will, with the same code: exit 0 if it is good, 2 if not."""
     require_extra("client")
-    from tracearena.server.client import check_before_upload as checked
+    from tracearena.contest import read_contest_file
+    from tracearena.contest.contest_file import NAME
+    from tracearena.io.pwscup import PwsName
+    from tracearena.server.client import check_before_upload
 
-    team = _read_own_team(folder) if target is None else target
-    what = "obfuscated" if target is None else _choose_kind(file, kind)
-    verdict = checked(file, what, folder, _check_team_number(team), data_set)
-    if as_json:
-        typer.echo(
-            json.dumps(
-                {"valid": verdict is None, "kind": what} | ({} if verdict is None else verdict.to_dict())
+    if target is None:
+        # The team whose original traces were fetched; those of sample teams are everybody's.
+        samples = read_contest_file(folder / NAME).sample_numbers if (folder / NAME).is_file() else ()
+        own = {f"{PwsName.parse(path).team:03d}" for path in folder.glob("orgtraces_team*.csv")}
+        own -= set(samples)
+        if len(own) != 1:
+            raise ParameterError(
+                f"{folder}: has not the traces of one team; `contest client data` fetches them"
             )
-        )
+        team, what = own.pop(), "obfuscated"
+    else:
+        team, what = target, _choose_kind(file, kind)
+    verdict = check_before_upload(file, what, folder, _check_team_number(team), data_set)
+    if as_json:
+        faults = {} if verdict is None else verdict.to_dict()
+        typer.echo(json.dumps({"valid": verdict is None, "kind": what} | faults))
     if verdict is not None:
         raise FileError(file, verdict.faults, len(verdict.faults) + verdict.more)
     if not as_json:
@@ -173,7 +183,11 @@ def watch(
                 if said.get(one["id"]) != one["state"]:
                     said[one["id"]] = one["state"]
                     typer.echo(_format_upload(one))
-            if all(_is_final(one) for one in found):
+            # An attack is scored when its phase is over: nothing more becomes of it now.
+            if all(
+                one["state"] in FINAL or (one["state"] == "checked" and one["target"] is not None)
+                for one in found
+            ):
                 return
             time.sleep(every)
 
@@ -257,11 +271,6 @@ def _open_client() -> Iterator[Client]:
         yield client
 
 
-def _is_final(one: dict[str, Any]) -> bool:
-    """Whether nothing more becomes of an upload now; an attack is scored when its phase is over."""
-    return one["state"] in FINAL or (one["state"] == "checked" and one["target"] is not None)
-
-
 def _describe_defence(one: dict[str, Any]) -> str:
     """Say how well a data set is defended, and plainly if it is not valid."""
     if one["utility"] is None:
@@ -275,49 +284,30 @@ def _format_upload(one: dict[str, Any]) -> str:
     said = f"{one['id']:>5}  {one['kind']}, {where}: {one['state']}"
     if one.get("utility") is not None:
         said += f", utility {one['utility']:.4f}"
-    # A verdict has a line for each row that is wrong; its first line is the reason as well.
+    # A verdict has one line per wrong row, and its first line is the reason as well.
     why = one["verdict"]["reason"] if one.get("verdict") else one.get("reason") or ""
     return said + "".join(f"\n       {line}" for line in why.splitlines())
 
 
 def _choose_kind(file: Path, kind: str | None) -> str:
     """Return what an attack is, by what is said or by the header of a CSV file."""
+    import gzip
+
     from tracearena.checks import require_choice
 
     if kind is not None:
         require_choice("--kind", kind, _KINDS)
         return kind
-    header = _read_first_line(file)
-    found = next(
-        (name for start, name in _HEADERS.items() if header.strip(b'\xef\xbb\xbf\r\n"') == start), None
-    )
+    with open(file, "rb") as raw:
+        is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
+        try:
+            header = gzip.GzipFile(fileobj=raw).readline(100) if is_gzip else raw.readline(100)
+        except (OSError, EOFError):
+            raise FileError.whole(file, "is not a whole gzip file", "bad-gzip") from None
+    found = _HEADERS.get(header.strip(b'\xef\xbb\xbf\r\n"'))
     if found is None:
         raise ParameterError(f"{file}: its first line does not say what it is; --kind {' or '.join(_KINDS)}")
     return found
-
-
-def _read_first_line(file: Path) -> bytes:
-    import gzip
-
-    with open(file, "rb") as raw:
-        packed = raw.peek(2)[:2] == b"\x1f\x8b"
-        try:
-            return gzip.GzipFile(fileobj=raw).readline(100) if packed else raw.readline(100)
-        except (OSError, EOFError):
-            raise FileError.whole(file, "is not a whole gzip file", "bad-gzip") from None
-
-
-def _read_own_team(folder: Path) -> str:
-    """Return the number of the team whose original traces were fetched with the letter."""
-    from tracearena.contest import read_contest_file
-    from tracearena.contest.contest_file import NAME
-    from tracearena.io.pwscup import PwsName
-
-    samples = set(read_contest_file(folder / NAME).sample_numbers) if (folder / NAME).is_file() else set()
-    found = {f"{PwsName.parse(path).team:03d}" for path in folder.glob("orgtraces_team*.csv")} - samples
-    if len(found) != 1:
-        raise ParameterError(f"{folder}: has not the traces of one team; `contest client data` fetches them")
-    return found.pop()
 
 
 def _check_team_number(team: str) -> str:

@@ -1,4 +1,8 @@
-"""``tracearena contest team``: who takes part."""
+"""Managing a contest that has a server: teams, phases, failed jobs, re-scoring, accounts and the clock.
+
+The commands are ``tracearena contest team``, ``phase``, ``job``, ``rescore``, ``organiser``, ``member`` and
+``clock``.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,10 @@ from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
     from tracearena.server.models import Job, Member, Rescoring, Team
+
+
+_ACTOR = "command line"
+"""Who does it, for the audit log."""
 
 
 def register_team(group: typer.Typer) -> None:
@@ -100,14 +108,6 @@ def _print_team_link(team: Team, secret: str, base: str, as_json: bool) -> None:
         note("links that this team was given before are void")
 
 
-# ``tracearena contest phase``: when what takes place, and moving it.
-
-
-def register_phase(group: typer.Typer) -> None:
-    """Add the command."""
-    group.command()(phase)
-
-
 def phase(
     folder: ContestArgument,
     point: Annotated[
@@ -141,7 +141,7 @@ def phase(
     if point is not None:
         if to is None or reason is None:
             raise ParameterError(f"{point}: say when with --to, and why with --reason")
-        at, why = parse_moment(to, "--to"), {"reason": reason, "actor": "command line"}
+        at, why = parse_moment(to, "--to"), {"reason": reason, "actor": _ACTOR}
         if team is None:
             move_point(point, at, **why)
         else:
@@ -152,26 +152,17 @@ def phase(
     schedule = contest.schedule
     answer = phase_at(schedule, now).to_dict()
     if as_json:
-        told = {"schedule": schedule.to_dict(), "extra_time": contest.extra_time}
-        typer.echo(json.dumps({"clock": now.isoformat(), **answer, **told}))
+        times = {"schedule": schedule.to_dict(), "extra_time": contest.extra_time}
+        typer.echo(json.dumps({"clock": now.isoformat(), **answer, **times}))
         return
-    _print_schedule(now.isoformat(), answer, schedule.to_dict())
+    shown = now.isoformat()
+    typer.echo(f"now                  {shown}  {answer['phase'] or 'between two phases'}")
+    for name, moment in schedule.to_dict().items():
+        typer.echo(f"{name:<20} {moment}{'  passed' if moment <= shown else ''}")
     for number, ends in sorted(contest.extra_time.items()):
         for end in sorted(ends):
             typer.echo(f"{end:<20} {getattr(contest.schedule_of(number), end).isoformat()}  team {number}")
 
-
-def _print_schedule(now: str, answer: dict[str, Any], schedule: dict[str, str]) -> None:
-    typer.echo(f"now                  {now}  {answer['phase'] or 'between two phases'}")
-    for point, at in schedule.items():
-        typer.echo(f"{point:<20} {at}{'  passed' if at <= now else ''}")
-
-
-# ``tracearena contest job``: what the judge failed at, to be tried again or set aside.
-
-
-_JOB_ACTOR = "command line"
-_LONGEST = 200
 
 KeyArgument = Annotated[str, typer.Argument(metavar="JOB", help="As `contest job list` shows it.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, for the audit log.")]
@@ -211,7 +202,7 @@ def retry_failed_job(folder: ContestArgument, job: KeyArgument, reason: ReasonOp
     open_contest(folder)
     from tracearena.server.judge import worker
 
-    worker.retry_job(_find_job(job), _JOB_ACTOR, _check_reason(reason))
+    worker.retry_job(_find_job(job), _ACTOR, _check_reason(reason))
     typer.echo(f"{job}: the judges try it again")
 
 
@@ -220,7 +211,7 @@ def skip_failed_job(folder: ContestArgument, job: KeyArgument, reason: ReasonOpt
     open_contest(folder)
     from tracearena.server.judge import worker
 
-    worker.set_job_aside(_find_job(job), _JOB_ACTOR, _check_reason(reason))
+    worker.set_job_aside(_find_job(job), _ACTOR, _check_reason(reason))
     typer.echo(f"{job}: the contest goes on without it")
 
 
@@ -234,12 +225,9 @@ def _find_job(key: str) -> Job:
 
 
 def _check_reason(reason: str) -> str:
-    if not 1 <= len(reason.strip()) <= _LONGEST:
-        raise ParameterError.of("--reason", reason, f"a text of 1 to {_LONGEST} characters")
+    if not 1 <= len(reason.strip()) <= 200:
+        raise ParameterError.of("--reason", reason, "a text of 1 to 200 characters")
     return reason.strip()
-
-
-# ``tracearena contest rescore``: all scores made anew, compared, then applied or cancelled.
 
 
 _SHOWN = 20
@@ -259,16 +247,14 @@ def register_rescore(group: typer.Typer) -> None:
 
 def start(
     folder: ContestArgument,
-    reason: Annotated[str, typer.Option("--reason", help="Why, for the audit log.")],
+    reason: ReasonOption,
     as_json: JsonOption = False,
 ) -> None:
     """Let the judges make every score anew, beside those that count; nothing that is shown changes."""
     open_contest(folder)
     from tracearena.server.judge import scoring
 
-    if not 1 <= len(reason.strip()) <= 200:
-        raise ParameterError.of("--reason", reason, "a text of 1 to 200 characters")
-    _print_rescoring(scoring.start_rescoring(_JOB_ACTOR, reason.strip()), as_json)
+    _print_rescoring(scoring.start_rescoring(_ACTOR, _check_reason(reason)), as_json)
 
 
 def show(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -283,7 +269,7 @@ def apply(folder: ContestArgument, as_json: JsonOption = False) -> None:
     from tracearena.server.judge import scoring
 
     one = _find_last_rescoring()
-    scoring.apply_rescoring(one, _JOB_ACTOR)
+    scoring.apply_rescoring(one, _ACTOR)
     _print_rescoring(one, as_json)
 
 
@@ -293,7 +279,7 @@ def cancel(folder: ContestArgument, as_json: JsonOption = False) -> None:
     from tracearena.server.judge import scoring
 
     one = _find_last_rescoring()
-    scoring.cancel_rescoring(one, _JOB_ACTOR)
+    scoring.cancel_rescoring(one, _ACTOR)
     _print_rescoring(one, as_json)
 
 
@@ -344,9 +330,6 @@ def _format_value(value: Any) -> str:
     return "none" if value in (None, "") else str(value)
 
 
-# ``tracearena contest organiser`` and ``member``: who has an account.
-
-
 _STATES = {"in": "in", "waits": "has a link for a new password", "out": "shut out"}
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="As `list` shows it; case does not matter.")
@@ -384,7 +367,7 @@ def add_organiser(
     from tracearena.server import accounts
 
     base = accounts.update_base_url(base_url)
-    print_link("organiser", accounts.add_organiser(_JOB_ACTOR), base, as_json, name="organiser")
+    print_link("organiser", accounts.add_organiser(_ACTOR), base, as_json, name="organiser")
 
 
 def list_organisers(folder: ContestArgument, as_json: JsonOption = False) -> None:
@@ -403,7 +386,7 @@ def reset_organiser(
     from tracearena.server import accounts
 
     member, base = accounts.find_member(name, organiser=True), accounts.update_base_url(base_url)
-    secret = accounts.reset_password(member, _JOB_ACTOR)
+    secret = accounts.reset_password(member, _ACTOR)
     print_link(member.username, secret, base, as_json, name=member.username)
 
 
@@ -436,7 +419,7 @@ def reset_member(
     from tracearena.server import accounts
 
     member, base = accounts.find_member(name, organiser=False), accounts.update_base_url(base_url)
-    secret = accounts.reset_password(member, _JOB_ACTOR, read_contest_key(folder, judge_key, passphrase_fd))
+    secret = accounts.reset_password(member, _ACTOR, read_contest_key(folder, judge_key, passphrase_fd))
     print_link(member.username, secret, base, as_json, name=member.username)
 
 
@@ -470,17 +453,9 @@ def _list_accounts(folder: ContestArgument, as_json: bool, *, organisers: bool) 
 def _disable_account(member: Member) -> None:
     from tracearena.server import accounts
 
-    accounts.shut_out_member(member, _JOB_ACTOR)
+    accounts.shut_out_member(member, _ACTOR)
     whose = "organisers" if member.team is None else f"team {member.team.number}"
     typer.echo(f"{member.username} is shut out; open links of {whose} are withdrawn")
-
-
-# ``tracearena contest clock``: what time it is for the contest, and the way back from a wrong one.
-
-
-def register_clock(group: typer.Typer) -> None:
-    """Add the command."""
-    group.command()(clock)
 
 
 def clock(
@@ -498,14 +473,14 @@ def clock(
     phase was closed or the results were published by the wrong time.
     """
     open_contest(folder)
-    from tracearena.server import clock as clocks
-    from tracearena.server.operations.schedule import reset_clock as reset
+    from tracearena.server import clock
+    from tracearena.server.operations.schedule import reset_clock
 
     if set_back != (reason is not None):
         raise ParameterError("--set-back and --reason go together")
     if reason is not None:
-        reset(reason=reason, actor="command line")
-    now, shown = clocks.now(), clocks.read_clock()
+        reset_clock(reason=reason, actor=_ACTOR)
+    now, shown = clock.now(), clock.read_clock()
     ahead_s = max((now - shown).total_seconds(), 0.0)
     if as_json:
         found = {"contest": now.isoformat(), "clock": shown.isoformat(), "ahead_s": ahead_s}

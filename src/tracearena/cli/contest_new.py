@@ -1,4 +1,8 @@
-"""``tracearena contest new``: everything of a contest, made at once."""
+"""``tracearena contest new``: people, keys, database and links of a contest, made at once.
+
+What the contest is to be comes from its file, from the options and, in a terminal, from answers. Its people
+are learned from the embedded city or from traces, or are ready-made files.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +35,14 @@ from tracearena.cli.contest_server import (
     require_extra,
 )
 from tracearena.cli.synthesize import train_ppmtf
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from tracearena.contest import ContestFile, ContestPlan, Schedule
     from tracearena.contest.contest_file import DataSource
     from tracearena.contest.data import VirtualUserModel
     from tracearena.server.operations.create import ContestLinks
-    from tracearena.traces import Places, Traces
-
-
-def register_new(group: typer.Typer) -> None:
-    """Add the command."""
-    group.command()(new)
+    from tracearena.traces import Traces
 
 
 @reads_traces(without=("format",))
@@ -117,6 +116,7 @@ def new(
     shown once: the organiser's is for one person, a team's for its members; they are good for 72 hours.
     """
     require_extra("server")
+    from tracearena.contest.contest_file import NAME
     from tracearena.files import require_new
     from tracearena.server.operations.create import open_private_folder
     from tracearena.server.store.database import require_empty_database
@@ -125,7 +125,9 @@ def new(
         name=name, teams=teams, users=users, days=days, data_sets=data_sets, begin=begin,
         anonymization_days=anonymization_days, attack_days=attack_days, traces=data, files=files,
     )  # fmt: skip
-    charter_file = file or _find_contest_file(files)
+    charter_file = file
+    if file is None and files is not None and (files / NAME).is_file():
+        charter_file = files / NAME
     if charter_file is None and sys.stdin.isatty() and not as_json:
         wanted = wanted.ask_missing()
     charter = wanted.charter(charter_file)
@@ -133,7 +135,14 @@ def new(
     people = PeopleOptions(reading, parameters, walk, min_events, sensitive, pois, seed)
     people.require_use(charter)
     require_new(folder)
-    key = _choose_key_file(folder, judge_key)
+    # The judge's key lies in a new file, and not in the folder that is backed up.
+    key = find_key_file(folder, judge_key)
+    if os.path.lexists(key):
+        raise ParameterError(f"{key}: is there already; a judge's key is never written over")
+    if folder.resolve() in key.resolve().parents:
+        raise ParameterError(f"{key}: lies in {folder}; the judge's key must lie outside")
+    if not key.parent.is_dir():
+        raise ParameterError(f"{key}: there is no folder {key.parent}")
     require_empty_database(database)
     has_lock = passphrase or passphrase_fd is not None
     lock = read_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
@@ -143,26 +152,22 @@ def new(
         made = create_contest_with_key(
             folder, place / "contest", key, lock, charter, database=database, base_url=base
         )
-    _print_result(_build_result(folder, key, charter, made, database, base), as_json)
-
-
-def _find_contest_file(files: Path | None) -> Path | None:
-    """Return the contest's file of ready-made data, if it comes with one."""
-    from tracearena.contest.contest_file import NAME
-
-    return files / NAME if files is not None and (files / NAME).is_file() else None
-
-
-def _choose_key_file(folder: Path, judge_key: Path | None) -> Path:
-    """Return where the judge's key will lie: in a new file, and not in the folder that is backed up."""
-    path = find_key_file(folder, judge_key)
-    if os.path.lexists(path):
-        raise ParameterError(f"{path}: is there already; a judge's key is never written over")
-    if folder.resolve() in path.resolve().parents:
-        raise ParameterError(f"{path}: lies in {folder}; the judge's key must lie outside")
-    if not path.parent.is_dir():
-        raise ParameterError(f"{path}: there is no folder {path.parent}")
-    return path
+    result = _build_result(folder, key, charter, made, database, base)
+    if as_json:
+        print_result(result, True)
+        return
+    schedule, invitations = result.pop("schedule"), result.pop("invitations")
+    organiser = result.pop("organiser")
+    print_result(result, False)
+    typer.echo("")
+    for point, at in schedule.items():
+        typer.echo(f"{point.replace('_', ' '):<20} {at}")
+    typer.echo("\nLinks, shown once and good for 72 hours:")
+    typer.echo(f"organiser  {organiser}")
+    for team, link in invitations.items():
+        typer.echo(f"team {team}   {link}")
+    note(f"keep {key} apart from backups of {folder}: it opens everything in them")
+    typer.echo(f"\nNow: tracearena contest serve {folder}")
 
 
 def create_contest_with_key(
@@ -213,27 +218,6 @@ def _build_result(
     }
 
 
-def _print_result(result: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_result(result, True)
-        return
-    schedule, invitations = result.pop("schedule"), result.pop("invitations")
-    organiser = result.pop("organiser")
-    print_result(result, False)
-    typer.echo("")
-    for point, at in schedule.items():
-        typer.echo(f"{point.replace('_', ' '):<20} {at}")
-    typer.echo("\nLinks, shown once and good for 72 hours:")
-    typer.echo(f"organiser  {organiser}")
-    for team, link in invitations.items():
-        typer.echo(f"team {team}   {link}")
-    note(f"keep {result['judge_key']} apart from backups of {result['folder']}: it opens everything in them")
-    typer.echo(f"\nNow: tracearena contest serve {result['folder']}")
-
-
-# What a new contest is to be: its file, the options, and in a terminal the answers to questions.
-
-
 _QUESTIONS: dict[str, tuple[str, Any]] = {
     "name": ("Name of the contest", "A contest"),
     "teams": ("Teams", 21),
@@ -272,10 +256,17 @@ class ContestOptions:
     def charter(self, file: Path | None) -> ContestFile:
         """Return what holds in the contest, its data and schedule included; options and file must agree."""
         from tracearena.cli.contest import combine_contest_options
+        from tracearena.server import clock
 
         counts = {"teams": self.teams, "users": self.users, "days": self.days, "data_sets": self.data_sets}
         said = combine_contest_options(file, to_make=True, **counts)
-        data, schedule = self._data(said, file), _check_future(self._schedule(said, file))
+        data, schedule = self._data(said, file), self._schedule(said, file)
+        # What has begun is never taken back: nobody could hand anything in.
+        if schedule.anonymization_end <= clock.read_clock():
+            raise ParameterError(
+                "the anonymization phase is over already: it ends at "
+                f"{schedule.anonymization_end.isoformat()}; begin later"
+            )
         return replace(said, name=self.name or said.name, data=data, schedule=schedule)
 
     def _data(self, said: ContestFile, file: Path | None) -> DataSource:
@@ -306,18 +297,6 @@ class ContestOptions:
         return Schedule.weeks(now if begin is None else parse_moment(begin, "--begin"), **given)
 
 
-def _check_future(schedule: Schedule) -> Schedule:
-    """Refuse a contest in which nobody could hand anything in: what has begun is never taken back."""
-    from tracearena.server import clock
-
-    if schedule.anonymization_end <= clock.read_clock():
-        raise ParameterError(
-            f"the anonymization phase is over already: it ends at {schedule.anonymization_end.isoformat()}; "
-            "begin later"
-        )
-    return schedule
-
-
 def parse_moment(text: str, option: str) -> datetime:
     """Return a time with its zone, as people type it."""
     try:
@@ -329,9 +308,6 @@ def parse_moment(text: str, option: str) -> datetime:
             f"{option}: got {text!r}; it must be a time with its zone, such as 2026-05-15T09:00+09:00"
         )
     return at
-
-
-# How the people of a new contest are made: learned from the city or from traces, or ready-made.
 
 
 USUAL: dict[str, Any] = {"factors": 32, "alpha": 200.0, "iterations": 100, "zeros": "all"}
@@ -362,6 +338,10 @@ class PeopleOptions:
 
     def write(self, place: Path, charter: ContestFile) -> None:
         """Write the contest by files."""
+        from tracearena.contest.contest_file import simulate_residents
+        from tracearena.contest.data import check_regions
+        from tracearena.engine import child_seed, seed_sequence
+
         source = charter.data
         assert source is not None
         if source.folder is not None:
@@ -371,33 +351,21 @@ class PeopleOptions:
                 copy_official_files(source.folder, charter, place)
             return
         seed = choose_release_seed(source.seed if self.seed is None else self.seed)
-        training = self._simulate_city(charter, seed) if source.file is None else self._read_source(source)
+        if source.file is None:
+            with show_progress("people of the city"):
+                days, city_seed = charter.rules.reference_days, child_seed(seed_sequence(seed), 3)
+                training = simulate_residents(days, seed=city_seed)
+        else:
+            said = {name: getattr(source, name) for name in ("format", "grid", "bounds", "timezone")}
+            given = {name: value for name, value in said.items() if value is not None}
+            reading = replace(self.reading, **given)
+            training = read_training_traces(reading, source.file, source.reference)
+            check_regions(training)
+            training = mark_sensitive_regions(training, reading, source.file, self.sensitive, self.pois)
+            training = drop_small_users(training, self.min_events)
         plan, parameters = build_plan(charter), dict(self.parameters)
         write_people(place, training, charter, plan, parameters, walk=self.walk, model=None, seed=seed)
 
-    def _simulate_city(self, charter: ContestFile, seed: int | None) -> Traces:
-        from tracearena.contest.contest_file import simulate_residents
-        from tracearena.engine import child_seed, seed_sequence
-
-        with show_progress("people of the city"):
-            return simulate_residents(charter.rules.reference_days, seed=child_seed(seed_sequence(seed), 3))
-
-    def _read_source(self, source: DataSource) -> Traces:
-        from tracearena.contest.data import check_regions
-
-        assert source.file is not None
-        said = {name: getattr(source, name) for name in ("format", "grid", "bounds", "timezone")}
-        reading = replace(self.reading, **{name: value for name, value in said.items() if value is not None})
-        training = read_training_traces(reading, source.file, source.reference)
-        check_regions(training)
-        training = mark_sensitive_regions(training, reading, source.file, self.sensitive, self.pois)
-        return drop_small_users(training, self.min_events)
-
-
-# What `contest data` learns from, and who makes its virtual users.
-
-
-_NOTABLE = 0.02
 
 WalkOption = Annotated[
     str,
@@ -455,8 +423,6 @@ def drop_small_users(training: Traces, least: int) -> Traces:
     """Leave out the users with fewer events, and say how many they are."""
     import numpy as np
 
-    from tracearena.errors import DataError
-
     enough = np.flatnonzero(np.diff(training.offsets) >= least)
     left_out = training.n_users - len(enough)
     if not left_out:
@@ -475,7 +441,7 @@ def mark_sensitive_regions(
 ) -> Traces:
     """Mark the regions with sensitive places in them, and say so if no region is sensitive."""
     from tracearena.contest import data as regions
-    from tracearena.errors import DataError, ParameterError
+    from tracearena.io import read_places
 
     if sensitive is not None or pois is not None:
         if sensitive is None:
@@ -483,32 +449,23 @@ def mark_sensitive_regions(
                 "--pois: which of its places are sensitive? Say --sensitive category=hospital"
             )
         categories = regions.parse_categories(sensitive)
-        where = pois or reading.places or file
         try:
-            training = regions.mark_sensitive(
-                training, regions.select_categories(_read_pois(reading, file, pois), categories)
-            )
+            if pois is not None:
+                places = read_places(pois)
+            elif reading.is_gps(file):
+                raise DataError("GPS points have no categories; --pois names a file of places that have")
+            else:
+                own = replace(reading, grid=None, bounds=None, top=None)
+                places = own.read_events(file, quietly=True).traces.places
+            training = regions.mark_sensitive(training, regions.select_categories(places, categories))
         except DataError as error:
-            raise DataError(f"{where}: {error}") from None
+            raise DataError(f"{pois or reading.places or file}: {error}") from None
     if not training.places.sensitive.any():
         note(
             "no region is sensitive, and the larger weight of sensitive places does nothing: "
             "--sensitive and --pois name some"
         )
     return training
-
-
-def _read_pois(reading: ReadingOptions, file: Path, pois: Path | None) -> Places:
-    if pois is not None:
-        from tracearena.io import read_places
-
-        return read_places(pois)
-    if reading.is_gps(file):
-        from tracearena.errors import DataError
-
-        raise DataError("GPS points have no categories; --pois names a file of places that have")
-    own = replace(reading, grid=None, bounds=None, top=None)
-    return own.read_events(file, quietly=True).traces.places
 
 
 def write_people(
@@ -571,7 +528,7 @@ def train_team_maker(
     trained = train_ppmtf(filled, parameters, model, seed)
     people = course.build_model(trained, homes=plan.homes, only_seen=plan.only_seen)
     stays = {"training": course.stays(), "virtual": people.stays}
-    if abs(stays["virtual"] - stays["training"]) > _NOTABLE:
+    if abs(stays["virtual"] - stays["training"]) > 0.02:
         note(
             f"from one instant to the next {stays['virtual']:.0%} of the virtual users stay in place, but "
             f"{stays['training']:.0%} of the people of the traces: no pace of the walk makes it the same"

@@ -16,7 +16,7 @@ from tracearena.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tracearena.contest import Award, Board, ContestFolder, Judgement, Refusal, ReportData, Rules
+    from tracearena.contest import Award, Board, ContestFolder, Judgement, Refusal, Rules
 
 
 PAGE = "board.html"
@@ -63,18 +63,24 @@ def make_folder_board(
     intake: ContestFolder, rules: Path | None, out: Path | None, ranking: Ranking, as_json: bool
 ) -> None:
     """Score what a folder holds, then write and print its board."""
-    from tracearena.contest import judge as judge_all
+    from tracearena import contest
     from tracearena.contest.data import read_commitments
+    from tracearena.io.pwscup import PwsName
 
     note_missing_files(intake)
     with show_progress("scores"):
-        judged = judge_all(intake, ranking.rules(intake.rules))
+        judged = contest.judge(intake, ranking.rules(intake.rules))
     lost = "" if judged.sensitive_places else ": their weight has no effect on s_T"
     note(f"{judged.sensitive_places} of {judged.places:,} regions are sensitive{lost}")
     target = out or intake.folder / "results"
-    commitments = {
-        _describe_owner(intake, name): one for name, one in sorted(read_commitments(intake.folder).items())
-    }
+    commitments = {}
+    for name, one in sorted(read_commitments(intake.folder).items()):
+        file = PwsName.parse(name)
+        team = f"{file.team:03d}"
+        owner = intake.charter.team_label(team) if team in intake.teams else team
+        if intake.rules.data_sets > 1:
+            owner = f"{owner} / {1 if file.purpose == 'IDP' else 2}"
+        commitments[owner] = one
     _write_and_print(
         judged.board(),
         target,
@@ -130,25 +136,31 @@ def _write_and_print(
     command: Sequence[str],
     refused: Sequence[Refusal] = (),
     counts: Mapping[str, int] | None = None,
-    **account: Any,
+    **details: Any,
 ) -> None:
     """Write the results, if there is somewhere to write them, and print them."""
-    from tracearena.contest import make_awards, summary
+    from tracearena.contest import make_awards, summary, write_results
     from tracearena.contest.report_data import build_report_data
+    from tracearena.files.atomic import make_folder, replacing_all
+    from tracearena.pages.contest import contest_report
 
     awards = make_awards(made, ranking.preliminary)
     written: list[Path] = []
     if out is not None:
-        told = build_report_data(
+        report = build_report_data(
             made,
             title=title,
             command=shlex.join(["tracearena", *command, *ranking.words]),
             names=names,
             preliminary=ranking.preliminary,
             refused=tuple(refused),
-            **account,
+            **details,
         )
-        written = _write_results(out, made, awards, refused, ranking, told)
+        with replacing_all():
+            make_folder(out)
+            written = write_results(out, made, awards, refused, ranking.preliminary)
+            contest_report(report).write(out / PAGE)
+        written = [*written, out / PAGE]
     if as_json:
         files = {"files": [str(path) for path in written]}
         result = summary(made, awards, refused) | dict(counts or {}) | files
@@ -158,25 +170,6 @@ def _write_and_print(
     print_board(made, awards)
     if out is not None:
         typer.echo(f"\nEverything with pictures: {out / PAGE}")
-
-
-def _write_results(
-    out: Path,
-    made: Board,
-    awards: Sequence[Award],
-    refused: Sequence[Refusal],
-    ranking: Ranking,
-    told: ReportData,
-) -> list[Path]:
-    from tracearena.contest import write_results
-    from tracearena.files.atomic import make_folder, replacing_all
-    from tracearena.pages.contest import contest_report
-
-    with replacing_all():
-        make_folder(out)
-        written = write_results(out, made, awards, refused, ranking.preliminary)
-        contest_report(told).write(out / PAGE)
-    return [*written, out / PAGE]
 
 
 def _format_options(given: Mapping[str, Any]) -> list[str]:
@@ -195,7 +188,7 @@ class _TraceReader:
     def __init__(self, judged: Judgement) -> None:
         from tracearena.contest.file_judge import FileJudge
 
-        self._desk = FileJudge(judged.intake, judged.rules)
+        self._judge = FileJudge(judged.intake, judged.rules)
         charter = judged.intake.charter
         self._numbers = {charter.team_label(team): team for team in judged.intake.teams}
 
@@ -205,25 +198,14 @@ class _TraceReader:
         from tracearena.traces import ObfuscatedTraces
 
         target = self._numbers.get(row.team, row.team), row.data_set
-        truth = GroundTruth(self._desk, target)
-        path = self._desk.select_submission(truth).path
+        truth = GroundTruth(self._judge, target)
+        path = self._judge.select_submission(truth).path
         obfuscated = (
             ObfuscatedTraces.from_traces(truth.original)
             if path is None
-            else read_obfuscated(path, truth.original, self._desk.rules)
+            else read_obfuscated(path, truth.original, self._judge.rules)
         )
         return DataSetView(row.team, row.data_set, truth.original, obfuscated)
-
-
-def _describe_owner(intake: ContestFolder, name: str) -> str:
-    """Return whose ID table a file is, as people see it."""
-    from tracearena.io.pwscup import PwsName
-
-    found = PwsName.parse(name)
-    number = 1 if found.purpose == "IDP" else 2
-    team = f"{found.team:03d}"
-    called = intake.charter.team_label(team) if team in intake.teams else team
-    return called if intake.rules.data_sets == 1 else f"{called} / {number}"
 
 
 def note_missing_files(intake: ContestFolder) -> None:
@@ -240,11 +222,9 @@ def note_refused_files(refused: Sequence[Refusal]) -> None:
         note(f"does not count: {one.file}: {one.reason}")
 
 
-# A contest's board on the terminal.
-
-
 def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str] | None = None) -> None:
     """Print who won, and the board; with the defences where they are known."""
+    from tracearena.arena.claims import correlation
     from tracearena.contest import select_compared_rows
     from tracearena.contest.board import Role
 
@@ -254,11 +234,10 @@ def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str
         value = f"{award.places[0].value:.3f}" if award.places else "–"
         typer.echo(f"{award.title:<{width}}  {winners} ({value})")
     points = select_compared_rows(made)
-    valid = [row for row in points if row.role is Role.TEAM]
-    typer.echo(
-        f"\n{made.rules.challenge}: {len(valid)} of {len(made.roster.teams)} teams "
-        f"valid{_format_correlation(made)}"
-    )
+    valid = sum(row.role is Role.TEAM for row in points)
+    found = correlation((row.s_R_min, row.s_T_min) for row in points)
+    related = "" if found is None else f"; R = {found:.4f} over {len(points)} data sets"
+    typer.echo(f"\n{made.rules.challenge}: {valid} of {len(made.roster.teams)} teams valid{related}")
     named = max([4, *(len(row.team) for row in made.rows)])
     used = {} if defences is None else {"defence": 20}
     sets = {"set": 3} if made.rules.data_sets > 1 else {}
@@ -271,12 +250,3 @@ def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str
         cells.append("      –" if row.utility is None else f"{row.utility:7.3f}")
         cells += [f"{row.s_R_min:7.3f}", f"{row.s_T_min:7.3f}"] if row.valid else ["invalid"]
         typer.echo("  ".join(cells))
-
-
-def _format_correlation(made: Board) -> str:
-    from tracearena.arena.claims import correlation
-    from tracearena.contest import select_compared_rows
-
-    points = select_compared_rows(made)
-    found = correlation((row.s_R_min, row.s_T_min) for row in points)
-    return "" if found is None else f"; R = {found:.4f} over {len(points)} data sets"

@@ -1,4 +1,8 @@
-"""``tracearena contest serve``: web and judges from one command."""
+"""``tracearena contest serve``, ``status``, ``backup``, ``restore``, ``move``, ``upgrade`` and ``export``.
+
+Web and judges of a contest, how it stands, and where it is stored. Below them is what all commands on a
+contest's folder share: the folder, the judge's key, the extra they need.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +19,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._app import delay_stop
-from tracearena.cli._output import JsonOption, check_outputs, format_for_people, note, print_result
+from tracearena.cli._output import (
+    JsonOption,
+    check_outputs,
+    format_for_people,
+    note,
+    print_result,
+    refuse_options,
+)
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.server.processes.supervisor import ServerOptions
     from tracearena.server.store.folder import Folder
-
-
-def register_serve(group: typer.Typer) -> None:
-    """Add the command."""
-    group.command()(serve)
 
 
 def serve(
@@ -83,12 +88,20 @@ def serve(
     teams are drawn and printed, only this machine is listened to, and nothing is left behind.
     """
     from tracearena.checks import require_choice
-    from tracearena.cli._output import refuse_options
 
     if demo:
         given = {"only": only, "allowed_host": allowed_host, "trusted_proxy": trusted_proxy, "secure": secure}
+        from tracearena.cli.demo import run_demo
+
         refuse_options("a demo", **given, log=log, judge_key=judge_key, passphrase_fd=passphrase_fd)
-        _start_demo(folder, host, port, workers, phase or "attack")
+        if folder is not None:
+            raise ParameterError(
+                f"{folder}: a demo makes a contest of its own; leave the folder or --demo out"
+            )
+        require_extra("server")
+        begin = phase or "attack"
+        require_choice("--phase", begin, ("anonymization", "attack", "ceremony", "results"))
+        run_demo(host, port, workers, begin)
         return
     if folder is None:
         raise ParameterError("which contest? Name its folder, or say --demo")
@@ -96,10 +109,17 @@ def serve(
     if only is not None:
         require_choice("--only", only, ("web", "judges"))
     # First, since SQLite on a disk that cannot be written looks damaged.
-    _check_writable(folder)
+    if folder.is_dir() and os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise ParameterError(f"{folder}: cannot be written; its disk is mounted read-only")
     contest = open_contest(folder)
+    from urllib.parse import urlsplit
+
+    from django.db import Error, connections
+
+    from tracearena.server import accounts
     from tracearena.server.processes.supervisor import ServerOptions, open_log_file, serve
-    from tracearena.server.settings import Address
+    from tracearena.server.settings import Address, is_loopback
+    from tracearena.server.store.database import require_intact
 
     address = Address(
         hosts=tuple(allowed_host or ()), secure=secure, trusted_proxies=tuple(trusted_proxy or ())
@@ -108,76 +128,29 @@ def serve(
         host=host, port=port, workers=workers, web_workers=web_workers, address=address, web=only != "judges"
     )
     key = None if only == "web" else read_contest_key(folder, judge_key, passphrase_fd)
-    _check_database()
+    require_intact()  # before processes are started that could do nothing with a damaged database
+    connections.close_all()
 
     def announce(url: str) -> None:
         typer.echo(f"The contest is at {url}")
-        _remember_address(serving)
+        # Links that commands print name where browsers come, unless somebody has said it otherwise.
+        names = [name for name in serving.address.hosts if not name.startswith(".")]
+        with suppress(Error):  # a database that is busy now is no reason to end
+            if is_loopback(urlsplit(accounts.update_base_url()).hostname or ""):
+                accounts.update_base_url(f"https://{names[0]}" if secure and names else serving.url)
+        connections.close_all()
 
     with delay_stop(), nullcontext() if log is None else open_log_file(log) as pipe:
         serve(contest, key, serving, ready=announce, log=pipe)
     note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
 
 
-def _start_demo(folder: Path | None, host: str, port: int, workers: int, phase: str) -> None:
-    from tracearena.checks import require_choice
-    from tracearena.cli.demo import run_demo
-
-    if folder is not None:
-        raise ParameterError(f"{folder}: a demo makes a contest of its own; leave the folder or --demo out")
-    require_extra("server")
-    require_choice("--phase", phase, ("anonymization", "attack", "ceremony", "results"))
-    run_demo(host, port, workers, phase)
-
-
-def _check_writable(folder: Path) -> None:
-    """Refuse a folder that nothing can be handed in to, as after a fault of its disk."""
-    if folder.is_dir() and os.statvfs(folder).f_flag & os.ST_RDONLY:
-        raise ParameterError(f"{folder}: cannot be written; its disk is mounted read-only")
-
-
-def _remember_address(serving: ServerOptions) -> None:
-    """Let links that commands print name where browsers come, unless somebody has said it otherwise."""
-    from urllib.parse import urlsplit
-
-    from django.db import Error, connections
-
-    from tracearena.server import accounts
-    from tracearena.server.settings import is_loopback
-
-    names = [host for host in serving.address.hosts if not host.startswith(".")]
-    with suppress(Error):  # a database that is busy now is no reason to end
-        if is_loopback(urlsplit(accounts.update_base_url()).hostname or ""):
-            accounts.update_base_url(
-                f"https://{names[0]}" if serving.address.secure and names else serving.url
-            )
-    connections.close_all()
-
-
-def _check_database() -> None:
-    """Refuse a damaged database, before processes are started that could do nothing with it."""
-    from django.db import connections
-
-    from tracearena.server.store.database import require_intact
-
-    require_intact()
-    connections.close_all()
-
-
-# ``tracearena contest status``: how a contest stands.
-
-
-def register_status(group: typer.Typer) -> None:
-    """Add the command."""
-    group.command()(status)
-
-
 def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Show the clock, the phase, the judges' queue, the last error, the disk and the age of the backup."""
     contest = open_contest(folder)
-    from tracearena.server.operations.schedule import collect_status as standing
+    from tracearena.server.operations.schedule import collect_status
 
-    found = standing(contest)
+    found = collect_status(contest)
     if as_json:
         typer.echo(json.dumps(found))
         return
@@ -192,6 +165,9 @@ def _format_status(found: dict[str, Any]) -> list[tuple[str, str]]:
         driven += f", {_format_age(found['clock_ahead_s'])} ahead of this machine's clock (`contest clock`)"
     until = f", until {found['next_change']}" if found["next_change"] else ""
     working = [judge for judge in found["judges"] if judge["works"]]
+    # What the kernels of the judges lack to guard against uploads that take a child process over.
+    missing = [f"{judge['name']}: {judge['missing_guards']}" for judge in working if judge["missing_guards"]]
+    guards = " ".join(missing) or ("all in place" if working else "unknown while no judge works")
     return [
         ("contest", found["contest"]),
         ("clock", found["clock"] + driven),
@@ -203,7 +179,7 @@ def _format_status(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("last error", "none" if error is None else f"{error['job']} at {error['at']}: {error['error']}"),
         ("judges", f"{len(working)} work: " + ", ".join(f"{judge['name']} ({judge['doing'] or 'idle'})"
                                                         for judge in working) if working else "none works"),
-        ("guards", _describe_guards(working)),
+        ("guards", guards),
         ("disk", f"{found['disk_free_bytes'] / 2**30:,.1f} GB free"),
         ("backup", "none yet" if backup is None else f"{_format_age(backup)} old"),
         ("results", "published" if found["published"] else "not published"),
@@ -211,20 +187,8 @@ def _format_status(found: dict[str, Any]) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _describe_guards(working: list[dict[str, Any]]) -> str:
-    """Say what the judges' kernels lack to guard against uploads that take a child over."""
-    missing = [f"{judge['name']}: {judge['missing_guards']}" for judge in working if judge["missing_guards"]]
-    return " ".join(missing) or ("all in place" if working else "unknown while no judge works")
-
-
 def _format_age(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))
-
-
-# ``tracearena contest backup``, ``restore``, ``move`` and ``upgrade``: where a contest lies.
-
-
-_SQLITE = "sqlite"
 
 
 def register_storage(group: typer.Typer) -> None:
@@ -242,10 +206,9 @@ def backup(
 ) -> None:
     """Write a contest to one archive, while it runs. The judge's private key is not in it."""
     contest = open_contest(folder)
-    from tracearena.server.operations.backup import write_backup as write
+    from tracearena.server.operations.backup import write_backup
 
-    manifest = write(contest, file)
-    files = manifest["files"]
+    files = write_backup(contest, file)["files"]
     size = sum(one["size"] for one in files.values())
     print_result({"backup": str(file), "files": len(files), "bytes": size}, as_json)
     note("keep it apart from the judge's key, which opens what is sealed in it")
@@ -259,10 +222,10 @@ def restore(
 ) -> None:
     """Make a contest's folder and database of a backup: all of it, or nothing."""
     require_extra("server")
-    from tracearena.server.operations.backup import restore_backup as make
+    from tracearena.server.operations.backup import restore_backup
     from tracearena.server.store.database import format_database_url
 
-    make(file, folder, database=database)
+    restore_backup(file, folder, database=database)
     print_result({"folder": str(folder), "database": format_database_url(database)}, as_json)
     note(f"the judge's key is not in a backup: bring it as {folder}.judge-key, or name it with --judge-key")
 
@@ -276,11 +239,11 @@ def move(
 ) -> None:
     """Move a contest that nobody serves to another database; every table is compared before it counts."""
     contest = open_contest(folder)
-    from tracearena.server.operations.backup import move_database as turn
+    from tracearena.server.operations.backup import move_database
     from tracearena.server.store.database import format_database_url
 
-    url = None if database == _SQLITE else database
-    rows = turn(contest, url)
+    url = None if database == "sqlite" else database
+    rows = move_database(contest, url)
     print_result(
         {"database": format_database_url(url), "tables": len(rows), "rows": sum(rows.values())}, as_json
     )
@@ -293,20 +256,12 @@ def upgrade(
 ) -> None:
     """Let a contest that nobody serves go on with this version of tracearena; a backup is made first."""
     contest = open_contest(folder, any_version=True)
-    from tracearena.server.operations.backup import upgrade_database as bring_up_to_date
+    from tracearena.server.operations.backup import upgrade_database
 
-    steps = bring_up_to_date(contest, file)
+    steps = upgrade_database(contest, file)
     print_result({"applied": len(steps), **({"backup": str(file)} if steps else {})}, as_json)
     if not steps:
         note("the database is up to date; nothing was changed, and no backup was made")
-
-
-# ``tracearena contest export``: a contest that is over, in one archive.
-
-
-def register_export(group: typer.Typer) -> None:
-    """Add the command."""
-    group.command()(export)
 
 
 def export(
@@ -331,10 +286,10 @@ def export(
     """
     check_outputs(out)
     contest = open_contest(folder)
-    from tracearena.server.judge.export import export_contest as write
+    from tracearena.server.judge.export import export_contest
     from tracearena.server.judge.scoring import JudgeFiles
 
-    manifest = write(
+    manifest = export_contest(
         JudgeFiles(contest, read_contest_key(folder, judge_key, passphrase_fd)),
         out,
         include_originals=include_originals,
@@ -344,26 +299,19 @@ def export(
     note(f"anybody can judge it again: tracearena contest verify {out}")
 
 
-# What commands on a contest's folder have in common: the folder, the judge's key, the extra they
-# need.
-
-
 _NEEDED = {
     "server": ("django", "ninja", "argon2", "gunicorn", "psycopg", "whitenoise"),
     "client": ("httpx",),
 }
-_LONGEST_PASSPHRASE = 1_000
-
 ContestArgument = Annotated[
     Path, typer.Argument(metavar="DIR", help="The contest's folder, as `contest new` makes it.")
 ]
 _BASE_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII)
-_LONGEST_BASE_URL = 200
 
 
 def check_base_url(url: str | None) -> str | None:
     """Refuse what is no beginning of a link, before anything is done whose link would be lost."""
-    if url is not None and (len(url) > _LONGEST_BASE_URL or not _BASE_URL.fullmatch(url)):
+    if url is not None and (len(url) > 200 or not _BASE_URL.fullmatch(url)):
         raise ParameterError.of("--base-url", url, "an address such as https://contest.example.org")
     return url
 
@@ -431,7 +379,7 @@ def open_contest(path: Path, *, any_version: bool = False) -> Folder:
 
 
 def find_key_file(folder: Path, judge_key: Path | None) -> Path:
-    """Return where the judge's private key lies: beside the folder, if nothing else is said."""
+    """Return where the judge's private key lies: next to the folder unless an option names the file."""
     whole = folder.absolute()
     return judge_key or whole.with_name(f"{whole.name}.judge-key")
 
@@ -459,7 +407,7 @@ def read_passphrase(descriptor: int | None, what: str, *, twice: bool = False) -
     if descriptor is not None:
         try:
             with os.fdopen(descriptor, "rb", closefd=False) as file:
-                line = file.readline(_LONGEST_PASSPHRASE).decode("utf-8").rstrip("\r\n")
+                line = file.readline(1_000).decode("utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
             raise ParameterError(f"--passphrase-fd {descriptor}: cannot be read: {error}") from None
         if not line:

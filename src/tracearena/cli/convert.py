@@ -39,11 +39,6 @@ if TYPE_CHECKING:
     from tracearena.traces import GpsTraces, Traces
 
 
-def register_convert(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(convert)
-
-
 @reads_traces(halves=True)
 def convert(
     context: typer.Context,
@@ -114,7 +109,17 @@ def convert(
             reading, file, out, to, join_cluster(context, cluster), resume, as_json
         )
         return
-    if not any(others[1:]) and _are_events_converted_in_chunks(reading, file, out, to, cluster, resume):
+    in_chunks = (
+        not any(others[1:]) and to in (None, "table", _large.PARTS) and _large.is_event_table(reading, file)
+    )
+    if in_chunks and to == _large.PARTS and not (cluster or resume):
+        # A small table, which the whole reader knows, is read whole on its way into parts too.
+        in_chunks = _large.is_large(file)
+    elif in_chunks:
+        in_chunks = _large.are_events_processed_in_chunks(
+            reading, file, out, to, cluster=cluster, resume=resume
+        )
+    if in_chunks:
         workers = join_cluster(context, cluster)
         result = _large.convert_event_table(
             reading, file, out, to=to, places_out=places_out, cluster=workers, resume=resume
@@ -123,9 +128,8 @@ def convert(
         return
     are_points = reading.grid is None and reading.is_gps(file)
     if are_points and not any(others) and (to == _large.PARTS or cluster or resume):
-        _large.is_processed_in_chunks(
-            reading, file, out, to, cluster=cluster, resume=resume
-        )  # says what is wrong
+        # Says what is wrong.
+        _large.is_processed_in_chunks(reading, file, out, to, cluster=cluster, resume=resume)
     refuse_options("what is converted as a whole", cluster=cluster, resume=resume)
     if are_points:
         choose_points_format(out, to)
@@ -141,20 +145,6 @@ def convert(
     else:
         prepared = prepare_for_sglt(whole.as_events(), fill_gaps=fill_gaps, merge_places=merge_places)
         _convert_events(reading, file, prepared, asked, key, as_json)
-
-
-def _are_events_converted_in_chunks(
-    reading: ReadingOptions, file: Path, out: Path, to: str | None, cluster: str | None, resume: bool
-) -> bool:
-    """Whether a table of events is converted to another a few users at a time.
-
-    A small one, which the whole reader knows, goes the whole way into parts too.
-    """
-    if to not in (None, "table", _large.PARTS) or not _large.is_event_table(reading, file):
-        return False
-    if to == _large.PARTS and not (cluster or resume):
-        return _large.is_large(file)
-    return _large.are_events_processed_in_chunks(reading, file, out, to, cluster=cluster, resume=resume)
 
 
 @dataclass(frozen=True)
@@ -212,7 +202,16 @@ def _convert_events(
         result = {"format": "gps", "points": report.rows}
     traces = fit_to_format(key.restore_ids(traces, file, to), to, report, key)
     result = report.to_dict() | result
-    outputs, counts = _split_outputs(reading, Reading(traces, report), asked)
+    outputs = {out: traces}
+    if asked.test is not None and asked.test_share is not None:
+        used = choose_seed(asked.seed)
+        outputs[out], users = split_test_users(traces, asked.test_share, used)
+        outputs[asked.test] = users
+        result |= {"test_users": users.n_users, "test_events": users.n_events, "seed": used}
+    elif asked.reference is not None:
+        first, second = (half.as_events().traces for half in reading.halves(Reading(traces, report)))
+        outputs = {out: second, asked.reference: first}
+        result |= _count_halves(first, second)
     if to == "ppmtf":
         # Training users first, testing users after them, as the PPMTF tools number them.
         outputs = {path: key.number_users(side, to) for path, side in outputs.items()}
@@ -228,7 +227,7 @@ def _convert_events(
         written = write(outputs[out], out, to=to, places_out=places_out)
     # A grid has all of its cells, and so has a file of places; a table names those of its events.
     in_full = traces.places.grid is not None or len(written) > 1
-    result |= counts | {
+    result |= {
         "to": to,
         "users": _count_present_users(outputs[out]),
         "events": outputs[out].n_events,
@@ -240,21 +239,6 @@ def _convert_events(
         note(line)
     note_key_files(keys)
     note_lost_dates(to, traces)
-
-
-def _split_outputs(
-    reading: ReadingOptions, whole: Reading[Traces], asked: _ConversionOutput
-) -> tuple[dict[Path, Traces], dict[str, Any]]:
-    """Return what goes into which file, and how much is set aside."""
-    if asked.test is not None and asked.test_share is not None:
-        used = choose_seed(asked.seed)
-        kept, aside = split_test_users(whole.traces, asked.test_share, used)
-        counts = {"test_users": aside.n_users, "test_events": aside.n_events, "seed": used}
-        return {asked.out: kept, asked.test: aside}, counts
-    if asked.reference is not None:
-        first, second = (half.as_events().traces for half in reading.halves(whole))
-        return {asked.out: second, asked.reference: first}, _count_halves(first, second)
-    return {asked.out: whole.traces}, {}
 
 
 def _count_halves(first: Traces | GpsTraces, second: Traces | GpsTraces) -> dict[str, int]:

@@ -1,4 +1,8 @@
-"""``tracearena demo``: a whole contest on the embedded city, and its page."""
+"""Contests with invented teams on the embedded city.
+
+``tracearena demo`` holds one in this process and writes its page, ``contest serve --demo`` shows one in a
+browser, and ``contest rehearse`` plays one against a server, through all phases.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,7 @@ from tracearena.errors import ParameterError
 if TYPE_CHECKING:
     from tracearena.contest import ContestFile, ContestPlan, Schedule, SimulatedContest
     from tracearena.server.operations.create import ContestLinks
-    from tracearena.server.operations.demo import DemoBot, Demonstration, DemoStop
-    from tracearena.server.processes.supervisor import ServerOptions
+    from tracearena.server.operations.demo import Demonstration
 
 
 _QUIET_S = 10
@@ -39,11 +42,6 @@ _QUIET_S = 10
 
 _AFTERWARDS = ("Bayes-R(adaptive)", "Bayes-T(adaptive)", "Tracking-T(adaptive)", "Habits-T")
 """What the judge tries besides the attacks of the contest."""
-
-
-def register_demo(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(demo)
 
 
 def demo(
@@ -72,6 +70,7 @@ def demo(
 
     from tracearena.arena import attack_names, make_attacks
     from tracearena.contest import simulate_contest
+    from tracearena.contest.simulation import defence_name
     from tracearena.files.atomic import make_folder, replacing_all
     from tracearena.pages.contest import contest_report
 
@@ -91,26 +90,18 @@ def demo(
     if as_json:
         typer.echo(json.dumps({"report": str(report), **held.to_dict()}, allow_nan=False))
         return
-    _print_awards(held)
-    typer.echo(f"\nEverything with pictures: {report}")
-    note(f"files of the first team, to try the other commands on: {out / 'team001'}")
-
-
-def _print_awards(held: SimulatedContest) -> None:
-    from tracearena.contest.simulation import defence_name
-
     print_board(held.board, held.awards, {one.name: defence_name(one) for one in held.entrants})
     if held.afterwards:
         typer.echo("\nafterwards, few people  s_R,min  s_T,min  at most  strongest attacks")
-        for tried in held.afterwards:
-            found, ceiling = tried.scores, tried.band and tried.band.ceiling
-            numbers = "  ".join(_format_cell(one) for one in (found.s_R_min, found.s_T_min, ceiling))
-            names = ", ".join(name for name in found.strongest if name)
-            typer.echo(f"{tried.defence:<22}  {numbers}  {names}")
-
-
-def _format_cell(number: float | None) -> str:
-    return f"{'–':>7}" if number is None else f"{number:7.3f}"
+    for tried in held.afterwards:
+        found, ceiling = tried.scores, tried.band and tried.band.ceiling
+        numbers = "  ".join(
+            f"{'–':>7}" if one is None else f"{one:7.3f}" for one in (found.s_R_min, found.s_T_min, ceiling)
+        )
+        names = ", ".join(name for name in found.strongest if name)
+        typer.echo(f"{tried.defence:<22}  {numbers}  {names}")
+    typer.echo(f"\nEverything with pictures: {report}")
+    note(f"files of the first team, to try the other commands on: {out / 'team001'}")
 
 
 def _write_team(held: SimulatedContest, folder: Path) -> None:
@@ -128,27 +119,20 @@ def _write_team(held: SimulatedContest, folder: Path) -> None:
     pwscup.write_obfuscated(team.obfuscated, folder / "obftraces_team001.csv")
 
 
-def _build_stage_printer() -> Callable[[str, int, int], None]:
-    """Say each stage when it begins, and how far it is while it lasts."""
-    from time import monotonic
-
-    last, at = "", 0.0
-
-    def say(what: str, done: int, total: int) -> None:
-        nonlocal last, at
-        if what == last and monotonic() - at < _QUIET_S:
-            return
-        note(what if what != last else f"{what}: {done:,} of {total:,}")
-        last, at = what, monotonic()
-
-    return say
-
-
 @contextmanager
 def _show_stages() -> Iterator[Callable[[str, int, int], None]]:
     """Show one bar for each stage of the contest; lines where stderr is not a terminal."""
     if not sys.stderr.isatty():
-        yield _build_stage_printer()
+        last, at = "", 0.0
+
+        def say(what: str, done: int, total: int) -> None:
+            nonlocal last, at
+            if what == last and time.monotonic() - at < _QUIET_S:
+                return
+            note(what if what != last else f"{what}: {done:,} of {total:,}")
+            last, at = what, time.monotonic()
+
+        yield say
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -169,10 +153,6 @@ def _show_stages() -> Iterator[Callable[[str, int, int], None]]:
             bars.update(task.id, completed=task.total)
 
 
-# ``tracearena contest serve --demo``: a contest in full swing, to look at it in every role.
-
-
-_USERS, _DAYS = 60, 4
 _LOOK_S = 0.2
 _PHASE_TEXTS = {
     "anonymization": "the anonymization phase: teams hand in what they have hidden",
@@ -184,30 +164,37 @@ _PHASE_TEXTS = {
 
 def run_demo(host: str, port: int, workers: int, phase: str) -> None:
     """Hold a contest with invented teams up to a phase, say who can log in, and serve until told to stop."""
-    from tracearena.server.operations.demo import DemoStop
-    from tracearena.server.processes.supervisor import ServerOptions, require_free_port
-    from tracearena.server.settings import is_loopback
+    from tracearena.contest import ContestPlan, write_contest_data
+    from tracearena.contest.contest_file import CityPeople
+    from tracearena.engine import fresh_seed
+    from tracearena.server.operations.demo import (
+        TEAM_COUNT,
+        Demonstration,
+        DemoSetup,
+        DemoStop,
+        build_demo_schedule,
+    )
+    from tracearena.server.processes.supervisor import (
+        ServerOptions,
+        require_free_port,
+        serve_in_background,
+        stop_on_signal,
+    )
+    from tracearena.server.settings import configure, is_loopback
+    from tracearena.server.store.folder import Folder
 
     if not is_loopback(host):
         raise ParameterError(f"--host {host}: a demo is for this machine alone; leave --host out")
     serving = ServerOptions(host=host, port=port, workers=workers)
     require_free_port(serving)
-    with delay_stop(), tempfile.TemporaryDirectory(prefix="tracearena-demo-") as place:
-        _run_contest(Path(place), serving, DemoStop(phase))
-    note("ended; nothing of the demo is left")
-
-
-def _run_contest(folder: Path, serving: ServerOptions, stop: DemoStop) -> None:
-    from tracearena.contest import ContestPlan, write_contest_data
-    from tracearena.contest.contest_file import CityPeople
-    from tracearena.engine import fresh_seed
-    from tracearena.server.operations.demo import TEAM_COUNT, build_demo_schedule
-    from tracearena.server.processes.supervisor import serve_in_background, stop_on_signal
-    from tracearena.server.settings import configure
-    from tracearena.server.store.folder import Folder
-
-    plan = ContestPlan(teams=TEAM_COUNT, users=_USERS, days=_DAYS)
-    with drive_clock(folder / "clock") as put, (folder / "log").open("wb") as log:
+    plan, stop = ContestPlan(teams=TEAM_COUNT, users=60, days=4), DemoStop(phase)
+    with (
+        delay_stop(),
+        tempfile.TemporaryDirectory(prefix="tracearena-demo-") as place,
+        drive_clock(Path(place) / "clock") as put,
+        (Path(place) / "log").open("wb") as log,
+    ):
+        folder = Path(place)
         schedule = build_demo_schedule(stop, datetime.now(UTC).replace(microsecond=0))
         put(schedule.registration_begin)
         charter = build_sample_contest_file("Demo", plan, schedule, mode="live")
@@ -219,8 +206,6 @@ def _run_contest(folder: Path, serving: ServerOptions, stop: DemoStop) -> None:
         )
         contest = Folder(folder / "contest")
         configure(contest)
-        from tracearena.server.operations.demo import Demonstration, DemoSetup
-
         with serve_in_background(contest, key, serving, log=log) as url:
             stage = DemoSetup(url=url, made=links, folder=folder, put=put, seed=fresh_seed())
             demonstration = Demonstration(stage)
@@ -229,6 +214,7 @@ def _run_contest(folder: Path, serving: ServerOptions, stop: DemoStop) -> None:
                 _print_logins(demonstration, url)
                 _wait_for_end(demonstration, ended)
             demonstration.close()
+    note("ended; nothing of the demo is left")
 
 
 def _print_logins(shown: Demonstration, url: str) -> None:
@@ -264,9 +250,6 @@ def _wait_for_end(shown: Demonstration, ended: threading.Event) -> None:
 def _prompt_next_phase(shown: Demonstration, listens: bool) -> None:
     if listens and not shown.is_over:
         typer.echo("Enter goes on to the next phase.")
-
-
-# What contests with invented teams have in common: names, a clock that is driven, a key, a folder.
 
 
 Put: TypeAlias = Callable[..., None]
@@ -322,15 +305,7 @@ def make_contest(
     return links, read_judge_key(key)
 
 
-# ``tracearena contest rehearse``: invented teams play a whole contest against a server.
-
-
 _MOMENT = timedelta(minutes=1)
-
-
-def register_rehearse(group: typer.Typer) -> None:
-    """Add the command."""
-    group.command()(rehearse)
 
 
 def rehearse(
@@ -376,6 +351,8 @@ def _run_phases(
     folder: Path, charter: ContestFile, links: ContestLinks, key: bytes, seed: int, workers: int, put: Put
 ) -> dict[str, Any]:
     """Go through all phases; return what the board shows at the end."""
+    from tracearena.contest.report_data import SIMULATED_TEAMS
+    from tracearena.server.client import Client
     from tracearena.server.operations import demo
     from tracearena.server.processes.supervisor import ServerOptions, find_free_port, serve_in_background
     from tracearena.server.store.folder import Folder
@@ -387,9 +364,12 @@ def _run_phases(
         open(folder / "log", "wb") as log,
         serve_in_background(Folder(folder / "contest"), key, serving, log=log) as url,
     ):
-        playing = [
-            _create_bot(url, number, secret, folder, seed) for number, secret in links.invitations.items()
-        ]
+        playing = []
+        for number, secret in links.invitations.items():
+            player = SIMULATED_TEAMS[int(number) - 1]
+            client = Client(url, demo.join_and_get_token(url, secret, player.name))
+            own = folder / f"team{number}"
+            playing.append(demo.DemoBot(number=number, player=player, client=client, folder=own, seed=seed))
         note("teams defend")
         for bot in playing:
             bot.fetch()
@@ -411,14 +391,3 @@ def _run_phases(
         for bot in playing:
             bot.client.close()
     return board
-
-
-def _create_bot(url: str, number: str, secret: str, folder: Path, seed: int) -> DemoBot:
-    from tracearena.contest.report_data import SIMULATED_TEAMS
-    from tracearena.server.client import Client
-    from tracearena.server.operations.demo import DemoBot, join_and_get_token
-
-    player = SIMULATED_TEAMS[int(number) - 1]
-    token = join_and_get_token(url, secret, player.name)
-    own = folder / f"team{number}"
-    return DemoBot(number=number, player=player, client=Client(url, token), folder=own, seed=seed)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -23,20 +21,10 @@ from tracearena.cli._output import (
 )
 from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
 
-if TYPE_CHECKING:
-    from tracearena.synthesis.ppmtf.deniability import DeniabilityCheckpoint
-    from tracearena.traces import Clock, Traces
-
-
 OF_THE_MODEL = (
     "places", "grid", "bounds", "top", "interval", "slot", "resample", "timezone", "utc_hours", "hours",
 )  # fmt: skip
 """Options of reading about places and instants, which are the model's."""
-
-
-def register_deniability(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(deniability)
 
 
 @reads_traces(without=OF_THE_MODEL)
@@ -73,12 +61,30 @@ def deniability(
     about the same probability: in the same bucket of width eta on the log scale. With --k-prime FILE, what
     finished verifiers have counted is kept in FILE.unfinished until all are: --resume goes on there.
     """
+    import hashlib
+
+    from tracearena.arena.sweep import digest
     from tracearena.errors import ParameterError
+    from tracearena.files import is_stream
     from tracearena.io import read
     from tracearena.synthesis import PPMTF
-    from tracearena.synthesis.ppmtf import measure_deniability as test
+    from tracearena.synthesis.ppmtf import measure_deniability
+    from tracearena.synthesis.ppmtf.deniability import (
+        DeniabilityCheckpoint,
+        check_deniability_resume,
+        deniability_checkpoint_path,
+        read_deniability_seed,
+    )
+    from tracearena.traces import Traces
 
-    kept = _find_checkpoint(k_prime, resume)
+    kept = None  # where the test keeps what it has counted, if it does
+    if k_prime is not None and not is_stream(k_prime):
+        kept = deniability_checkpoint_path(k_prime)
+        check_deniability_resume(kept, resume=resume)
+    elif resume:
+        raise ParameterError(
+            "--resume needs --k-prime FILE: what a test has counted is kept beside that file"
+        )
     check_outputs(k_prime, inputs=(model, synthetic))
     workers = join_cluster(context, cluster)
     trained = PPMTF.load(model)
@@ -92,86 +98,37 @@ def deniability(
     note_problems(made)
     traces = made.traces
     if traces.timestamps is None:
-        traces = _set_clock(trained.clock_, traces)
-    used = _choose_seed(seed, kept if resume else None)
+        # A table of synthetic traces numbers the instants and has no clock: they are the model's.
+        traces = Traces(
+            traces.places,
+            trained.clock_,
+            user_ids=traces.user_ids,
+            offsets=traces.offsets,
+            instants=traces.instants,
+            place_index=traces.place_index,
+            span=traces.span,
+        )
+    # A stopped test goes on with its own seed.
+    begun = read_deniability_seed(kept) if resume and kept is not None and seed is None else None
+    if begun is not None:
+        note(f"seed {begun}, with which {kept} was begun")
+    used = choose_seed(seed) if begun is None else begun
     asked: dict[str, Any] = {"k": k, "eta": eta, "verifiers": verifiers, "early_stop": early_stop}
-    tally = _open_checkpoint(kept, model, traces, asked, used, resume)
-    with _explain_resume(tally), show_progress("verifiers", cluster=workers):
-        found = test(trained, traces, **asked, seed=used, tally=tally)
-    if k_prime is not None:
-        found.write(k_prime)
-    tally.finish()
-    print_result(found.to_dict() | {"seed": used}, as_json)
-
-
-def _find_checkpoint(k_prime: Path | None, resume: bool) -> Path | None:
-    """Return where a test of these options keeps what it has counted, if it does."""
-    from tracearena.errors import ParameterError
-    from tracearena.files import is_stream
-    from tracearena.synthesis.ppmtf.deniability import check_deniability_resume, deniability_checkpoint_path
-
-    if k_prime is None or is_stream(k_prime):
-        if resume:
-            raise ParameterError(
-                "--resume needs --k-prime FILE: what a test has counted is kept beside that file"
-            )
-        return None
-    kept = deniability_checkpoint_path(k_prime)
-    check_deniability_resume(kept, resume=resume)
-    return kept
-
-
-def _choose_seed(seed: int | None, begun: Path | None) -> int:
-    """Return the seed of U*: that of a stopped test goes on."""
-    from tracearena.synthesis.ppmtf.deniability import read_deniability_seed
-
-    known = None if begun is None or seed is not None else read_deniability_seed(begun)
-    if known is not None:
-        note(f"seed {known}, with which {begun} was begun")
-        return known
-    return choose_seed(seed)
-
-
-def _open_checkpoint(
-    kept: Path | None, model: Path, traces: Traces, asked: dict[str, Any], seed: int, resume: bool
-) -> DeniabilityCheckpoint:
-    """Return what a test counts in: nothing yet, or what a stopped one has left."""
-    import hashlib
-
-    from tracearena.arena.sweep import digest
-    from tracearena.synthesis.ppmtf.deniability import DeniabilityCheckpoint
-
-    if kept is None:
-        return DeniabilityCheckpoint()
-    with open(model, "rb") as file:
-        trained = hashlib.file_digest(file, "sha256").hexdigest()
-    tally = DeniabilityCheckpoint(kept, digest([traces], trained, asked, seed), seed)
-    tally.begin(resume=resume)
-    return tally
-
-
-@contextmanager
-def _explain_resume(tally: DeniabilityCheckpoint) -> Iterator[None]:
-    """Say how to go on where a test is stopped."""
+    tally = DeniabilityCheckpoint()
+    if kept is not None:
+        with open(model, "rb") as file:
+            model_digest = hashlib.file_digest(file, "sha256").hexdigest()
+        tally = DeniabilityCheckpoint(kept, digest([traces], model_digest, asked, used), used)
+        tally.begin(resume=resume)
     try:
-        yield
+        with show_progress("verifiers", cluster=workers):
+            found = measure_deniability(trained, traces, **asked, seed=used, tally=tally)
     except BaseException:
         if tally.path is not None and tally.path.exists():
             done = f"{sum(tally.done.values()):,} verifiers are finished in {tally.path}"
             print_outcome(f"{done}; the same command with --resume goes on")
         raise
-
-
-def _set_clock(clock: Clock, traces: Traces) -> Traces:
-    """Read the instants as the model's: a table of synthetic traces numbers them and has no clock."""
-    from tracearena.traces import Traces
-
-    return Traces(
-        traces.places,
-        clock,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=traces.instants,
-        place_index=traces.place_index,
-        span=traces.span,
-    )
+    if k_prime is not None:
+        found.write(k_prime)
+    tally.finish()
+    print_result(found.to_dict() | {"seed": used}, as_json)

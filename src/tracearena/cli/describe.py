@@ -23,11 +23,6 @@ from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
 from tracearena.errors import FileError
 
 
-def register_describe(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(describe)
-
-
 @reads_traces()
 def describe(
     context: typer.Context,
@@ -50,7 +45,7 @@ def describe(
     and deleted, at every time of day. For a table of unknown columns it proposes which may be which.
     """
     from tracearena.io.released import is_released
-    from tracearena.pages.describe import summarise
+    from tracearena.pages.describe import build_description_page, summarise
 
     check_outputs(html, inputs=(file, original, *reading.files))
     if html is None and original is None and _describe_in_chunks(context, reading, file, cluster, as_json):
@@ -68,8 +63,6 @@ def describe(
     with show_unsaved_progress("counting"):
         result = summarise(traces, report).to_dict()
         if html is not None:
-            from tracearena.pages.describe import build_description_page
-
             build_description_page(traces, report).write(html)
             note(f"wrote {html}")
     print_result(result if as_json else _format_for_people(result), as_json)
@@ -87,8 +80,7 @@ def _describe_in_chunks(
             return False
         summary = _large.describe_event_table(reading, file, join_cluster(context, cluster))
     else:
-        put = (reading.grid, reading.places, reading.times, reading.top, reading.interval, reading.resample)
-        if any(put) or reading.utc_hours or reading.slot is not None:
+        if any(getattr(reading, name) for name in _large.EVENTS_ONLY):
             return False
         if not _large.is_processed_in_chunks(reading, file, cluster=cluster):
             return False
@@ -181,13 +173,9 @@ def _describe_release(
             build_release_page(released, report, truth).write(html)
             note(f"wrote {html}")
     result = summary.to_dict()
-    print_result(result if as_json else _format_release_for_people(result), as_json)
-    if not as_json:
-        for line in _format_times(result["by_time"]):
-            typer.echo(line)
-
-
-def _format_release_for_people(result: dict[str, Any]) -> dict[str, Any]:
+    if as_json:
+        print_result(result, True)
+        return
     names = ["format", "users", "events", "places", "first", "last"]
     people = {name: result[name] for name in names} | {"span": _format_span(result)}
     for name in ("released", "kept", "moved", "sets", "deleted"):
@@ -198,13 +186,8 @@ def _format_release_for_people(result: dict[str, Any]) -> dict[str, Any]:
         people["places_of_a_set"] = f"median {sizes['median']:g}, most {sizes['most']}"
     if result["true_in_set"] is not None and result["sets"]:
         people["sets_with_the_original_place"] = f"{result['true_in_set']:,} of {result['sets']:,}"
-    return people
-
-
-def _format_times(by_time: dict[str, dict[str, int]]) -> list[str]:
-    """Return a line for each time of day that has events."""
-    return [
-        f"{label}  " + ", ".join(f"{count:,} {name}" for name, count in row.items() if count)
-        for label, row in by_time.items()
-        if any(row.values())
-    ]
+    print_result(people, False)
+    for label, row in result["by_time"].items():
+        if any(row.values()):
+            counts = ", ".join(f"{count:,} {name}" for name, count in row.items() if count)
+            typer.echo(f"{label}  {counts}")

@@ -39,11 +39,6 @@ class UtilityReference(StrEnum):
     training = "training"
 
 
-def register_evaluate(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(evaluate)
-
-
 @reads_traces(without=("bounds",))
 def evaluate(
     reading: ReadingOptions,
@@ -135,31 +130,22 @@ def evaluate(
 def _read_inputs(
     reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
-    from tracearena.cli._compare import use_common_places
-    from tracearena.io import recognise
+    from tracearena.io import ppmtf, recognise
 
     if (reading.format or recognise(train)) == "ppmtf":
-        return _read_ppmtf(reading, train, test, synthetic, slots)
+        # Synthetic traces of the PPMTF tools go by the clock of the training traces.
+        training, testing = (reading.read_events(path, quietly=True).traces for path in (train, test))
+        if slots is not None:
+            training, testing = (traces.with_slots(slots) for traces in (training, testing))
+        made = [ppmtf.read_synthetic(path, training.places, training.clock).traces for path in synthetic]
+        return training, testing, made
     first = reading.read_events(train)
     others = [(path, reading.read_alike(path, first)) for path in (test, *synthetic)]
-    training, testing, *made = use_common_places([(train, first), *others])
+    training, testing, *made = _compare.use_common_places([(train, first), *others])
     if slots is not None:
         training, testing = (traces.with_slots(slots) for traces in (training, testing))
         # Days of synthetic traces are numbers: the first is of the kind of the first day of training.
         made = [traces.with_slots(training.clock) for traces in made]
-    return training, testing, made
-
-
-def _read_ppmtf(
-    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
-) -> tuple[Traces, Traces, list[Traces]]:
-    """Read files of the PPMTF tools, whose synthetic traces go by the clock of the training traces."""
-    from tracearena.io import ppmtf
-
-    training, testing = (reading.read_events(path, quietly=True).traces for path in (train, test))
-    if slots is not None:
-        training, testing = (traces.with_slots(slots) for traces in (training, testing))
-    made = [ppmtf.read_synthetic(path, training.places, training.clock).traces for path in synthetic]
     return training, testing, made
 
 
@@ -173,7 +159,7 @@ class _Measure(NamedTuple):
     def utility(
         self, training: Countable, testing: Countable, made: Sequence[Countable]
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """Return the utility of each of the traces made, and the baselines beside them."""
+        """Return the utility of each of the traces made, and the baselines to compare with."""
         from tracearena.arena.evaluation import (
             compare_user_halves,
             measure_baselines,
@@ -211,36 +197,34 @@ class _Measure(NamedTuple):
         return {"tm_emd_exact": apart}
 
 
-_LABELS = {"membership_accuracy_guess": "  the same by a guess"}
-
-
 def _print_table(found: list[dict[str, Any]], base: dict[str, Any]) -> None:
-    """Print one column a file, and the baselines beside them."""
+    """Print one column per file, and the baselines next to them."""
     columns = [(Path(one["file"]).name, one) for one in found]
     columns += [(name, base[name]) for name in list(base)[:2]]
-    texts = [(name, {key: _format_number(one.get(key)) for key in found[0]}) for name, one in columns]
-    if base["halves"] is not None:
-        texts.append(("halves", _format_mean_and_spread(base["halves"])))
-    labels = {key: _LABELS.get(key, key.replace("_", " ")) for key in list(found[0])[1:]}
+    texts = []
+    for name, one in columns:
+        values = ((key, one.get(key)) for key in found[0])
+        texts.append(
+            (name, {key: f"{value:.6f}" if isinstance(value, float) else "-" for key, value in values})
+        )
+    halves = base["halves"]
+    if halves is not None:
+        cells = {
+            key: "-" if value is None else f"{value:.6f} ± {halves['spread'][key]:.6f}"
+            for key, value in halves["mean"].items()
+        }
+        texts.append(("halves", cells))
+    labels = {key: key.replace("_", " ") for key in list(found[0])[1:]}
+    if "membership_accuracy_guess" in labels:
+        labels["membership_accuracy_guess"] = "  the same by a guess"
     width = max(map(len, labels.values()))
     wide = [max(12, len(name), *map(len, cells.values())) for name, cells in texts]
     typer.echo(
         " " * width + "".join(f"  {name:>{size}}" for (name, _), size in zip(texts, wide, strict=True))
     )
     for key, label in labels.items():
-        cells = [(one.get(key, "-"), size) for (_, one), size in zip(texts, wide, strict=True)]
-        typer.echo(f"{label:<{width}}" + "".join(f"  {cell:>{size}}" for cell, size in cells))
-
-
-def _format_number(value: Any) -> str:
-    return f"{value:.6f}" if isinstance(value, float) else "-"
-
-
-def _format_mean_and_spread(halves: dict[str, Any]) -> dict[str, str]:
-    return {
-        key: "-" if value is None else f"{value:.6f} ± {halves['spread'][key]:.6f}"
-        for key, value in halves["mean"].items()
-    }
+        row = [(one.get(key, "-"), size) for (_, one), size in zip(texts, wide, strict=True)]
+        typer.echo(f"{label:<{width}}" + "".join(f"  {cell:>{size}}" for cell, size in row))
 
 
 def _print_notes(found: list[dict[str, Any]], base: dict[str, Any], trained: int, tested: int) -> None:

@@ -1,4 +1,7 @@
-"""``tracearena figure``: a paper's figure, made again."""
+"""``tracearena figure`` and ``tracearena findings``.
+
+A paper's figure, made again; and what the papers state, with whether it holds here.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,6 @@ from tracearena.cli._output import JsonOption, note, print_result, refuse_option
 
 if TYPE_CHECKING:
     from tracearena.arena.claims import ClaimResult
-
-
-def register_figure(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(figure)
 
 
 def figure(
@@ -43,7 +41,13 @@ def figure(
 
     if name == "list":
         refuse_options("the list of figures", out=out, data=data, seed=seed is not None)
-        _print_list(as_json)
+        if as_json:
+            listed = [{"name": name, "shows": what} for name, (_, what) in papers.FIGURES.items()]
+            print_result({"figures": listed}, True)
+            return
+        width = max(map(len, papers.FIGURES))
+        for name, (_, what) in papers.FIGURES.items():
+            typer.echo(f"{name:<{width}}  {what}")
         return
     found: list[ClaimResult] = []
     folder = out or Path("figures")
@@ -58,28 +62,6 @@ def figure(
     if not as_json:
         for finding in found:
             typer.echo(str(finding))
-
-
-def _print_list(as_json: bool) -> None:
-    """Say what each figure shows, from the catalogue of figures."""
-    from tracearena.papers import FIGURES
-
-    if as_json:
-        print_result(
-            {"figures": [{"name": name, "shows": what} for name, (_, what) in FIGURES.items()]}, True
-        )
-        return
-    width = max(map(len, FIGURES))
-    for name, (_, what) in FIGURES.items():
-        typer.echo(f"{name:<{width}}  {what}")
-
-
-# ``tracearena findings``: what the papers say, and whether it holds here.
-
-
-def register_findings(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(findings)
 
 
 def findings(
@@ -112,8 +94,12 @@ def findings(
     """
     from tracearena.files import replacing
     from tracearena.papers import claims
-    from tracearena.papers.claims_table import claim_to_dict, iterate_claims, select_commands
-    from tracearena.papers.claims_table import format_claims_page as written
+    from tracearena.papers.claims_table import (
+        claim_to_dict,
+        format_claims_page,
+        iterate_claims,
+        select_commands,
+    )
 
     if measure:
         if record is None:
@@ -125,7 +111,7 @@ def findings(
         refuse_options("reading what was measured", data=data)
     if page is not None:
         with replacing(page) as file:
-            file.write(written(record).encode())
+            file.write(format_claims_page(record).encode())
     found = [claim_to_dict(name, row, run) for name, row, run in iterate_claims(record, paper)]
     if as_json:
         print_result({"findings": found}, True)

@@ -48,11 +48,6 @@ DigitsOption = Annotated[
 ]
 
 
-def register_obfuscate(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(obfuscate)
-
-
 @reads_traces()
 def obfuscate(
     context: typer.Context,
@@ -83,11 +78,16 @@ def obfuscate(
     as_json: JsonOption = False,
 ) -> None:
     """Obfuscate traces with a defence."""
-    from tracearena.algorithms import catalogue
+    from tracearena.algorithms import catalogue, validation
     from tracearena.cli import _large
     from tracearena.errors import ParameterError
+    from tracearena.jobs.transformation import count_fates
 
-    if _has_point_defence(reading, defence, original):
+    # What a defence serves decides whether it works on GPS points, or else what the file holds.
+    if catalogue.is_kind(defence, "gps-obfuscator") and (
+        not catalogue.is_kind(defence, "obfuscator")
+        or (original.exists() and reading.grid is None and reading.is_gps(original))
+    ):
         refuse_options(defence, legacy_2019=legacy_2019)
         asked = _large.ObfuscationOutput(out, to, seed, digits, cluster, resume)
         _large.obfuscate_points(context, reading, defence, original, asked, as_json)
@@ -98,79 +98,47 @@ def obfuscate(
     check_outputs(out, inputs=(original, *reading.files), folders=in_parts)
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
     refuse_options(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
-    if not obfuscator.by_user or legacy_2019:
-        if in_parts or cluster is not None or resume:
-            drawn = " with the draws of 2019, which come one after the other," if obfuscator.by_user else ""
-            raise ParameterError(
-                f"{defence}{drawn} needs all users at once: --to partitions, --cluster and --resume do not "
-                "apply"
-            )
-        counts = _obfuscate_events_whole(reading, obfuscator, original, out, to, seed, legacy_2019)
-    elif _large.are_events_processed_in_chunks(reading, original, out, to, cluster=cluster, resume=resume):
-        workers = join_cluster(context, cluster)
+    needs_all_users = not obfuscator.by_user or legacy_2019
+    if needs_all_users and (in_parts or cluster is not None or resume):
+        drawn = " with the draws of 2019, which come one after the other," if obfuscator.by_user else ""
+        raise ParameterError(
+            f"{defence}{drawn} needs all users at once: --to partitions, --cluster and --resume do not apply"
+        )
+    if not needs_all_users and _large.are_events_processed_in_chunks(
+        reading, original, out, to, cluster=cluster, resume=resume
+    ):
+        form, workers = "table", join_cluster(context, cluster)
         counts = _large.obfuscate_event_table(
             reading, obfuscator, original, out, to=to, seed=seed, cluster=workers, resume=resume
         )
-        _note_user_ids(original, out, "table")
     else:
-        counts = _obfuscate_events_whole(reading, obfuscator, original, out, to, seed, legacy_2019)
+        with show_unsaved_progress(f"reading {original.name}"):
+            traces, report = reading.read_events(original)
+        reading.note_unread_columns(original, report.format)
+        form = choose_output_form(out, to, contest=report.format == "pwscup" and obfuscator.keeps_times)
+        if form == "pwscup" and not obfuscator.keeps_times:
+            raise ParameterError(
+                f"{obfuscator} changes times, and the contest's files of obfuscated traces hold none: "
+                "--to table"
+            )
+        if legacy_2019:
+            note(
+                "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed "
+                "names another: whoever guesses it can undo this release; leave it out for what you publish"
+            )
+        used = seed if legacy_2019 else choose_release_seed(seed)
+        with show_unsaved_progress("users"):
+            obfuscated = validation.run_transform(obfuscator, traces, seed=used)
+        write_obfuscated(obfuscated, out, form)
+        fates = count_fates(traces, obfuscated, keeps_times=obfuscator.keeps_times)
+        counts = {"users": obfuscated.n_users, "cells": obfuscated.n_events, **fates}
+    if form == "pwscup":
+        note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
+    else:
+        note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")
     if counts.get("kept") == counts["cells"] and obfuscator.name != "No":
         note(
             f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too "
             "far apart for it"
         )
     print_result({"defence": str(obfuscator), "file": str(out)} | counts, as_json)
-
-
-def _has_point_defence(reading: ReadingOptions, defence: str, original: Path) -> bool:
-    """Whether a defence is to work on GPS points: what it serves decides, or else what the file holds."""
-    from tracearena.algorithms import catalogue
-
-    if not catalogue.is_kind(defence, "gps-obfuscator"):
-        return False
-    if not catalogue.is_kind(defence, "obfuscator"):
-        return True
-    return original.exists() and reading.grid is None and reading.is_gps(original)
-
-
-def _obfuscate_events_whole(
-    reading: ReadingOptions,
-    obfuscator: Obfuscator,
-    original: Path,
-    out: Path,
-    to: str | None,
-    seed: int | None,
-    legacy_2019: bool,
-) -> dict[str, int]:
-    """Obfuscate traces of any format, all users together; return what became of the events."""
-    from tracearena.algorithms import validation
-    from tracearena.errors import ParameterError
-    from tracearena.jobs.transformation import count_fates
-
-    with show_unsaved_progress(f"reading {original.name}"):
-        traces, report = reading.read_events(original)
-    reading.note_unread_columns(original, report.format)
-    form = choose_output_form(out, to, contest=report.format == "pwscup" and obfuscator.keeps_times)
-    if form == "pwscup" and not obfuscator.keeps_times:
-        raise ParameterError(
-            f"{obfuscator} changes times, and the contest's files of obfuscated traces hold none: --to table"
-        )
-    if legacy_2019:
-        note(
-            "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed names "
-            "another: whoever guesses it can undo this release; leave it out for what you publish"
-        )
-    used = seed if legacy_2019 else choose_release_seed(seed)
-    with show_unsaved_progress("users"):
-        obfuscated = validation.run_transform(obfuscator, traces, seed=used)
-    write_obfuscated(obfuscated, out, form)
-    _note_user_ids(original, out, form)
-    fates = count_fates(traces, obfuscated, keeps_times=obfuscator.keeps_times)
-    return {"users": obfuscated.n_users, "cells": obfuscated.n_events, **fates}
-
-
-def _note_user_ids(original: Path, out: Path, form: str) -> None:
-    if form == "pwscup":
-        note(f"{out}: users are in the order of {original}; tracearena pseudonymise shuffles them")
-    else:
-        note(f"{out}: user ids are as in {original}; tracearena pseudonymise replaces them")

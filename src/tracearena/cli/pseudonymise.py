@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tracearena.contest import Commitment
     from tracearena.io.large import UserChunkTable
     from tracearena.io.large.first_pass import FirstPass
-    from tracearena.traces import IdTable, ObfuscatedTraces
+    from tracearena.traces import IdTable
 
 
 _OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
@@ -43,11 +43,6 @@ _ALLOWED = {
     _GPS: {"timezone"},
     _EVENTS: {"places", "times"},
 }
-
-
-def register_pseudonymise(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(pseudonymise)
 
 
 @reads_traces(
@@ -98,8 +93,13 @@ def pseudonymise(
     (NAME.salt), as secret as that; publish both afterwards, so that nobody can doubt the judge.
     """
     from tracearena.errors import ParameterError
+    from tracearena.io.released import is_released
 
-    kind = _detect_kind(file, reading, original)
+    # With an original, --from is its format.
+    if (reading.format is None or original is not None) and is_released(file):
+        kind = _OBFUSCATED
+    else:
+        kind = _GPS if reading.is_gps(file) else _EVENTS
     options = {"original": original} | {
         name: getattr(reading, name) for name in ("places", "times", "timezone", *LIMITS)
     }
@@ -129,25 +129,19 @@ def pseudonymise(
     print_result(result, as_json)
 
 
-def _detect_kind(file: Path, reading: ReadingOptions, original: Path | None) -> str:
-    """Tell obfuscated traces from GPS traces and from events; beside an original, --from is its format."""
-    from tracearena.io.released import is_released
-
-    if (reading.format is None or original is not None) and is_released(file):
-        return _OBFUSCATED
-    return _GPS if reading.is_gps(file) else _EVENTS
-
-
 def _pseudonymise_obfuscated(
     context: typer.Context, reading: ReadingOptions, file: Path, asked: PseudonymOutput, original: Path | None
 ) -> dict[str, Any]:
+    from tracearena.contest import Rules
     from tracearena.files.atomic import replacing_all
-    from tracearena.io import read_released
+    from tracearena.io import pwscup, read_released
     from tracearena.io.id_mapping import check_no_stale_key, copy_key_beside
     from tracearena.io.released import read_contest_header
+    from tracearena.metrics import utility_score
 
     out, id_table, contest = asked.out, asked.id_table, read_contest_header(file) is not None
     result: dict[str, Any] = {}
+    rules = Rules()
     if original is None:
         reading.refuse_layout("released traces without --original")
         reading.refuse_limits()
@@ -162,7 +156,13 @@ def _pseudonymise_obfuscated(
         traces = alone.traces
     else:
         check_no_stale_key(original, id_table)
-        traces, result = _read_and_score(reading, file, original, contest)
+        known: Any = reading.places
+        if contest and known is None and not original.with_name("info_region.csv").is_file():
+            known = pwscup.contest_regions()
+        truth = replace(reading, places=known).read_events(original)
+        traces, _ = reading.read_obfuscated(file, truth)
+        utility = utility_score(truth.traces, traces, limit_km=rules.utility_limit_km).utility
+        result = {"utility": utility, "valid": rules.is_valid(utility)}
     release = arena.pseudonymise(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
         kept = write_secrets(stack, release.id_table, id_table)
@@ -170,36 +170,11 @@ def _pseudonymise_obfuscated(
             stack.enter_context(copy_key_beside(original, id_table))
         write_anonymized(release.anonymized, out, form)
     if not result.get("valid", True):
-        _warn_of_utility(result["utility"])
+        note(
+            f"warning: utility {result['utility']:.6g} is below the contest's threshold "
+            f"{rules.utility_threshold:g}: a contest would not accept this release"
+        )
     return {"file": str(out), **kept} | result
-
-
-def _read_and_score(
-    reading: ReadingOptions, file: Path, original: Path, contest_file: bool
-) -> tuple[ObfuscatedTraces, dict[str, Any]]:
-    """Return obfuscated traces, and whether a contest would accept them."""
-    from tracearena import contest
-    from tracearena.io import pwscup
-    from tracearena.metrics import utility_score
-
-    known: Any = reading.places
-    if contest_file and known is None and not original.with_name("info_region.csv").is_file():
-        known = pwscup.contest_regions()
-    truth = replace(reading, places=known).read_events(original)
-    traces, _ = reading.read_obfuscated(file, truth)
-    rules = contest.Rules()
-    utility = utility_score(truth.traces, traces, limit_km=rules.utility_limit_km).utility
-    valid = rules.is_valid(utility)
-    return traces, {"utility": utility, "valid": valid}
-
-
-def _warn_of_utility(utility: float) -> None:
-    from tracearena.contest import Rules
-
-    note(
-        f"warning: utility {utility:.6g} is below the contest's threshold {Rules().utility_threshold:g}: "
-        "a contest would not accept this release"
-    )
 
 
 def _pseudonymise_points(
@@ -277,9 +252,6 @@ def _check_outputs(asked: PseudonymOutput, kind: str, inputs: tuple[Path | None,
         raise ParameterError(f"{out}: there is no folder {out.parent}")
 
 
-# The secret table of who is who on disk, with the salt of the commitment to it beside it.
-
-
 def find_salt_path(id_table: Path) -> Path:
     """Return where the salt of the commitment to an ID table stands.
 
@@ -311,7 +283,7 @@ def write_secrets(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any
     """Write the ID table and the salt for their owner alone, if all else is written too; say where.
 
     The digest is that of the two files one after the other. Where the table goes to a pipe there is
-    nothing to put the salt beside, and it is told.
+    no file next to which the salt could go, and it is printed.
     """
     from tracearena.contest import commit, id_table_text
     from tracearena.files.io import is_stream, replacing
@@ -325,7 +297,7 @@ def write_secrets(stack: ExitStack, table: IdTable, path: Path) -> dict[str, Any
 
 
 def find_written_secrets(table: IdTable, path: Path) -> dict[str, Any]:
-    """Return what is told of an ID table that is there with its salt; nothing if it is not, or another is.
+    """Return what is printed of an ID table that is there with its salt; nothing if it is not, or another is.
 
     So a run leaves it that was killed before its release got its name.
     """
@@ -345,17 +317,14 @@ def find_written_secrets(table: IdTable, path: Path) -> dict[str, Any]:
 def _describe_secrets(table: IdTable, path: Path, commitment: Commitment) -> dict[str, Any]:
     from tracearena.files.io import is_stream
 
-    told = {"id_table": str(path), "pseudonyms": len(table), "commitment": commitment.digest}
+    secrets = {"id_table": str(path), "pseudonyms": len(table), "commitment": commitment.digest}
     if is_stream(path):
-        return told | {"commitment_salt": commitment.salt}
-    return told | {"commitment_salt_file": str(find_salt_path(path))}
-
-
-# How users of tables of any size get pseudonyms: they change places through the disk.
+        return secrets | {"commitment_salt": commitment.salt}
+    return secrets | {"commitment_salt_file": str(find_salt_path(path))}
 
 
 Pseudonyms = Callable[[], "NDArray[Any]"]
-"""Tells the pseudonyms, ascending, once the order of users is drawn."""
+"""Returns the pseudonyms, ascending, once the order of users is drawn."""
 
 
 @dataclass(frozen=True)
@@ -390,9 +359,9 @@ def pseudonymise_in_chunks(
     ----------
     write
         Writes the release, from what is read, where it is and where it goes; its pseudonyms; and the options
-        of `_streams.through`.
+        of `_large.transform_table`.
     users
-        Every part but the last has a multiple of so many users.
+        Every part but the last has a multiple of this many users.
     """
     from tracearena.arena.pseudonyms import shuffle_ids
     from tracearena.engine import seed_sequence

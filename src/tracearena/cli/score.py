@@ -63,12 +63,16 @@ def utility(
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
     from tracearena.io.places import read_id_pairs
+    from tracearena.jobs.comparison import is_release_in_parquet
     from tracearena.metrics import utility_score
 
+    # Original and release are read together, a few users at a time, where both are tables.
     if (
         rule is GeneralisationRule.paper
         and id_table is None
-        and _is_scored_in_chunks(reading, original, obfuscated, cluster)
+        and is_release_in_parquet(obfuscated)
+        and _large.is_event_table(reading, original)
+        and _large.are_events_processed_in_chunks(reading, original, cluster=cluster)
     ):
         reading.refuse_limits()
         score = _large.score_event_utility(reading, original, obfuscated, join_cluster(context, cluster))
@@ -89,17 +93,6 @@ def utility(
     print_result(
         {"utility": utility, "valid": utility >= threshold, "threshold": threshold, **result}, as_json
     )
-
-
-def _is_scored_in_chunks(
-    reading: ReadingOptions, original: Path, obfuscated: Path, cluster: str | None
-) -> bool:
-    """Whether original and release are tables that are walked through together, a few users at a time."""
-    from tracearena.jobs.comparison import is_release_in_parquet
-
-    if not is_release_in_parquet(obfuscated) or not _large.is_event_table(reading, original):
-        return False
-    return _large.are_events_processed_in_chunks(reading, original, cluster=cluster)
 
 
 def reidentification(

@@ -1,10 +1,14 @@
-"""``tracearena similarity``: how alike the users of two files are, in place and in kind."""
+"""``tracearena similarity`` and ``tracearena lbs``.
+
+How alike the users of two files are, in place and in kind; and how well people hide among fakes from a
+location-based service.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,21 +24,12 @@ from tracearena.cli._output import (
 )
 from tracearena.cli._reading import ReadingOptions, reads_traces
 
-if TYPE_CHECKING:
-    from tracearena.io import Reading
-    from tracearena.traces import Traces
-
 
 class Distance(StrEnum):
     """What it costs to be at another place."""
 
     hamming = "hamming"
     ground = "ground"
-
-
-def register_similarity(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(similarity)
 
 
 @reads_traces()
@@ -61,14 +56,29 @@ def similarity(
     as_json: JsonOption = False,
 ) -> None:
     """Compare each user of A with the user of B who has the same id: from 0 to 1, 1 is alike."""
+    import numpy as np
+
     from tracearena.cli._compare import use_common_places
+    from tracearena.errors import DataError
+    from tracearena.files import write_csv
+    from tracearena.io import Reading, Report, ppmtf
     from tracearena.io.id_mapping import check_same_numbers
+    from tracearena.io.recognition import is_synthetic
     from tracearena.metrics import similarity as metrics
 
     check_same_numbers(first, second)
     one = reading.read_events(first)
-    a, b = use_common_places([(first, one), (second, _read_other(reading, second, one))])
-    a, b = _keep_common_users(a, b)
+    if not second.is_dir() and is_synthetic(second):
+        # Synthetic traces of the PPMTF tools go by the clock of the first file.
+        made = ppmtf.read_synthetic(second, one.traces.places, one.traces.clock).traces
+        other = Reading(made, Report(str(second), "ppmtf", made.n_events))
+    else:
+        other = reading.read_alike(second, one)
+    a, b = use_common_places([(first, one), (second, other)])
+    ids, in_a, in_b = np.intersect1d(a.user_ids, b.user_ids, return_indices=True)
+    if not len(ids):
+        raise DataError("no user of A has the id of a user of B")
+    a, b = a.take_users(in_a), b.take_users(in_b)
     profiles = [mobility.MobilityProfiles.of(traces, periods) for traces in (a, b)]
     table = None
     if distance is Distance.ground:
@@ -79,42 +89,11 @@ def similarity(
         near = metrics.geographic_similarity(*profiles, order=order, distance=table)  # type: ignore[arg-type]
         alike = metrics.semantic_similarity(*profiles, order=order, seed=used)  # type: ignore[arg-type]
     if out is not None:
-        _write_scores(out, a.user_ids.tolist(), near.tolist(), alike.tolist())
+        rows = zip(a.user_ids.tolist(), near.tolist(), alike.tolist(), strict=True)
+        write_csv(out, ["user", "geographic", "semantic"], rows)
     result: dict[str, Any] = {"users": a.n_users, "order": order, "periods": periods}
     result |= {"distance": distance.value, "geographic": float(near.mean()), "semantic": float(alike.mean())}
     print_result(result | ({} if out is None else {"file": str(out)}), as_json)
-
-
-def _read_other(reading: ReadingOptions, path: Path, one: Reading[Traces]) -> Reading[Traces]:
-    """Read the other file; synthetic traces of the PPMTF tools go by the clock of the first."""
-    from tracearena.io import Reading, Report, ppmtf
-    from tracearena.io.recognition import is_synthetic
-
-    if not path.is_dir() and is_synthetic(path):
-        traces = ppmtf.read_synthetic(path, one.traces.places, one.traces.clock).traces
-        return Reading(traces, Report(str(path), "ppmtf", traces.n_events))
-    return reading.read_alike(path, one)
-
-
-def _keep_common_users(a: Traces, b: Traces) -> tuple[Traces, Traces]:
-    """Keep the users of both, in the same order."""
-    import numpy as np
-
-    from tracearena.errors import DataError
-
-    ids, in_a, in_b = np.intersect1d(a.user_ids, b.user_ids, return_indices=True)
-    if not len(ids):
-        raise DataError("no user of A has the id of a user of B")
-    return a.take_users(in_a), b.take_users(in_b)
-
-
-def _write_scores(path: Path, users: list[Any], near: list[float], alike: list[float]) -> None:
-    from tracearena.files import write_csv
-
-    write_csv(path, ["user", "geographic", "semantic"], zip(users, near, alike, strict=True))
-
-
-# ``tracearena lbs``: how well people hide among fakes from a location-based service.
 
 
 class FakeMethod(StrEnum):
@@ -132,11 +111,6 @@ class Attacker(StrEnum):
 
     population = "population"
     generator = "generator"
-
-
-def register_lbs(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(lbs)
 
 
 @reads_traces()
@@ -181,17 +155,11 @@ def lbs(
     defence = FakeTraces(method=method.value, fakes=fakes, exposure=exposure, classes=classes)
     traces, _ = reading.read_events(file)
     root = seed_sequence(choose_seed(seed))
-    training, original = _split_halves(traces)
+    length = traces.clock.instants_per_day
+    days = -(-traces.span[1] // length) - traces.span[0] // length
+    training, original = (traces, traces) if days < 2 else traces.split_days(days // 2)
     kinds = location_classes(training, classes, seed=child_seed(root, 0))
     result = hide_from_service(
         training, original, defence, kinds, knows=attacker.value, seed=child_seed(root, 1)
     )
     print_result({"users": original.n_users, "classes": len(kinds)} | result.to_dict(), as_json)
-
-
-def _split_halves(traces: Traces) -> tuple[Traces, Traces]:
-    length = traces.clock.instants_per_day
-    first, stop = traces.span[0] // length, -(-traces.span[1] // length)
-    if stop - first < 2:
-        return traces, traces
-    return traces.split_days((stop - first) // 2)

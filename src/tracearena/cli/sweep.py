@@ -1,12 +1,15 @@
-"""``tracearena sweep``: many defences against many attacks."""
+"""``tracearena sweep``, ``tracearena bounds`` and ``tracearena tune``.
+
+Many defences against many attacks; between which values the privacy of whereabouts must lie; and the best
+synthesizer for some traces, by cross-validation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -27,20 +30,12 @@ from tracearena.cli._output import (
 from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
 from tracearena.cli.score import GeneralisationRule, OriginalOption, RuleOption
 
-if TYPE_CHECKING:
-    from tracearena.traces import Traces
-
 
 class Knowledge(StrEnum):
-    """What attackers know beside the release."""
+    """What attackers know besides the release."""
 
     partial = "partial"
     maximum = "maximum"
-
-
-def register_sweep(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(sweep)
 
 
 @reads_traces(halves=True)
@@ -112,6 +107,7 @@ def sweep(
     from tracearena.cli._output import count_sensitive_places
     from tracearena.files.atomic import replacing_all
     from tracearena.papers import style
+    from tracearena.papers.data import read_published_teams
 
     if not tune:
         refuse_options("a sweep without --tune", samples=samples)
@@ -125,19 +121,27 @@ def sweep(
     if seed is None and begun is not None:
         note(f"seed {begun}, with which {kept} was begun: its rows are taken over")
     workers, scoring = join_cluster(context, cluster), Scoring(utility_rule=rule.value)
-    with _explain_resume(kept), show_progress("defences", cluster=workers):
-        rows = arena.run_sweep(
-            *halves,
-            defences=defences or arena.SAMPLE_DEFENCES,
-            attacks=attacks or ("samples",),
-            scoring=scoring,
-            legacy_2019=legacy_2019,
-            seed=used,
-            band=band,
-            knowledge=knowledge.value,
-            tune=tune if samples is None else _read_sample_teams(samples),
-            unfinished=kept,
-        )
+    try:
+        with show_progress("defences", cluster=workers):
+            teams: Any = tune
+            if samples is not None:
+                teams = [(team.reference, team.original) for team in read_published_teams(samples)]
+            rows = arena.run_sweep(
+                *halves,
+                defences=defences or arena.SAMPLE_DEFENCES,
+                attacks=attacks or ("samples",),
+                scoring=scoring,
+                legacy_2019=legacy_2019,
+                seed=used,
+                band=band,
+                knowledge=knowledge.value,
+                tune=teams,
+                unfinished=kept,
+            )
+    except KeyboardInterrupt:
+        if kept.exists():
+            print_outcome(f"{kept}: holds the finished rows; the same command goes on from them")
+        raise
     with replacing_all():
         arena.write_table(rows, out)
         if plot is not None:
@@ -152,12 +156,15 @@ def sweep(
         note(f"{len(failed)} of {len(rows)} rows are not whole; the column error of {out} says why")
     by, best = arena.best_defences(rows)
     names = [row.defence for row in best]
+    winners = names[0] if names else "none is valid"
+    if len(names) > 1:
+        winners = f"{', '.join(names[:-1])} and {names[-1]} tie"
     result = {
         "file": str(out),
         "defences": len(rows),
         "valid": sum(row.valid for row in rows),
         "failed": len(failed),
-        "best": names if as_json else _format_winners(names),
+        "best": names if as_json else winners,
         "tie": len(best) > 1,
         "best_s_R_min": best[0].scores.s_R_min if by == "s_R_min" else None,
         "best_s_T_min": best[0].scores.s_T_min if by == "s_T_min" else None,
@@ -181,23 +188,10 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _read_sample_teams(folder: Path) -> list[tuple[Traces, Traces]]:
-    """Read the sample teams of a folder of contest files."""
-    from tracearena.papers.data import read_published_teams
-
-    return [(team.reference, team.original) for team in read_published_teams(folder)]
-
-
 def _compute_mean_reduction(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
     """Say by how much tuning lowers a minimum in the mean over the defences; None without tuning."""
     known = [plain - tuned for plain, tuned in pairs if plain is not None and tuned is not None]
     return sum(known) / len(known) if known else None
-
-
-def _format_winners(names: list[str]) -> str:
-    if len(names) < 2:
-        return names[0] if names else "none is valid"
-    return f"{', '.join(names[:-1])} and {names[-1]} tie"
 
 
 def _find_most_frequent(names: Iterable[str | None]) -> str | None:
@@ -209,25 +203,6 @@ def _find_most_frequent(names: Iterable[str | None]) -> str | None:
         return None
     (name, times), total = counted.most_common(1)[0], counted.total()
     return f"{name} ({times} of {total} defences)"
-
-
-@contextmanager
-def _explain_resume(kept: Path) -> Iterator[None]:
-    """Say how to go on where a sweep is stopped."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if kept.exists():
-            print_outcome(f"{kept}: holds the finished rows; the same command goes on from them")
-        raise
-
-
-# ``tracearena bounds``: between which values the privacy of whereabouts must lie.
-
-
-def register_bounds(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(bounds)
 
 
 @reads_traces(halves=True)
@@ -298,14 +273,6 @@ def bounds(
     print_result(result, as_json)
 
 
-# ``tracearena tune``: the best synthesizer for some traces, by cross-validation.
-
-
-def register_tune(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(tune)
-
-
 @reads_traces()
 def tune(
     reading: ReadingOptions,
@@ -352,22 +319,18 @@ def tune(
             largest_advantage=largest_advantage,
             seed=used,
         )
+    result = found.to_dict()
     if as_json:
-        print_result(found.to_dict() | {"seed": used}, True)
+        print_result(result | {"seed": used}, True)
         return
-    _print_ranking(found.to_dict(), by)
-
-
-def _print_ranking(found: dict[str, Any], by: str) -> None:
-    """Print a line a synthesizer, best first, and what was chosen."""
     columns = [by, *(name for name in ("reidentification_rate", "membership_advantage") if name != by)]
-    width = max(len(one["name"]) for one in found["tried"])
+    width = max(len(one["name"]) for one in result["tried"])
     typer.echo(" " * width + "".join(f"  {name.replace('_', ' '):>22}" for name in columns))
-    for one in found["tried"]:
+    for one in result["tried"]:
         cells = [
             f"{one['mean'][name]:.4f} ± {one['spread'][name]:.4f}" if name in one["mean"] else "-"
             for name in columns
         ]
         mark = "" if one["allowed"] else "  betrays too much"
         typer.echo(f"{one['name']:<{width}}" + "".join(f"  {cell:>22}" for cell in cells) + mark)
-    typer.echo(f"\nbest by {by.replace('_', ' ')}: {found['best'] or 'none keeps the bounds of privacy'}")
+    typer.echo(f"\nbest by {by.replace('_', ' ')}: {result['best'] or 'none keeps the bounds of privacy'}")

@@ -25,21 +25,15 @@ from tracearena.cli._output import (
 from tracearena.cli._reading import ReadingOptions, SlotsOption, note_problems, reads_traces
 
 if TYPE_CHECKING:
-    from tracearena.algorithms import Algorithm, Synthesizer
+    from tracearena.algorithms import Synthesizer
     from tracearena.engine import Cluster
-    from tracearena.synthesis import PPMTF, SGLT
+    from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import PartitionedTraces
     from tracearena.traces import Traces
 
 
-_TRAINING_USERS = ("deniable", "log_likelihoods")
 _DEFAULT_TRACES = 10
 _OF_SYNTHETIC = ("pwscup", "peopleflow", "partitions", "ppmtf")
-
-
-def register_synthesize(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(synthesize)
 
 
 @reads_traces()
@@ -112,13 +106,20 @@ def synthesize(
 
     They are traces of the training users, or with --virtual-users of people who never lived.
     """
-    from tracearena.algorithms import catalogue, validation
+    from tracearena.algorithms import catalogue, parse, validation
     from tracearena.engine import child_seed, seed_sequence, use
     from tracearena.errors import ParameterError
+    from tracearena.files import require_new
     from tracearena.files.atomic import replacing_all
+    from tracearena.io import ppmtf, read_places, write
+    from tracearena.io.writers import guess_format_by_name
     from tracearena.synthesis import PPMTF, SGLT
+    from tracearena.synthesis.ppmtf import PartitionedTraces
 
-    kind, parameters = _resolve_synthesizer(name)
+    if parse(name)[0] == "PPMTF+":
+        plain = name.replace("PPMTF+", "PPMTF", 1)
+        raise ParameterError(f"PPMTF+ draws virtual users from PPMTF: write '{plain}' and --virtual-users N")
+    kind, parameters = catalogue.resolve(name, "synthesizer")
     own: dict[str, Any] = {
         "virtual_users": virtual_users,
         "model": model,
@@ -128,19 +129,34 @@ def synthesize(
         "lean": lean,
         "cluster": cluster,
     }
-    _check_options(name, kind is PPMTF, own, {"homes": homes, "only_seen": only_seen})
+    if kind is not PPMTF:
+        refuse_options(name, **own, homes=homes, only_seen=only_seen)
+    elif virtual_users is None:
+        refuse_options("training users; add --virtual-users", homes=homes, only_seen=only_seen)
+    else:
+        refuse_options("virtual users", deniable=deniable, log_likelihoods=log_likelihoods)
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
     wanted = _parse_k_and_eta(deniable)
     known = reading.find_format(file)
-    to = _choose_format(out, known)
+    to = guess_format_by_name(out, like=known if known in _OF_SYNTHETIC else "table")
     if log_likelihoods and to != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
-    _check_out(out, to, (file, *reading.files))
+    # An OUT that cannot be written is refused before the hours of training, not after them.
+    if to == "partitions":
+        require_new(out)
+    else:
+        check_outputs(out, inputs=(file, *reading.files))
     workers = join_cluster(context, cluster)
     training: Any
     if workers is not None and known == "partitions" and reading.places is not None:
         refuse_options("traces in files that workers read", slots=slots)
-        training = _open_partitions(file, reading, reading.places, workers)
+        # The workers read the files; without a file of places nobody would know them all.
+        cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
+        refuse_options("a folder that the workers read", **cuts)
+        reading.refuse_layout("a folder that the workers read")
+        with show_progress("reading"):
+            places = read_places(reading.places)
+            training = PartitionedTraces(file, places, workers, choices=reading.choices())
         note_problems(training)
     else:
         training, _ = reading.read_events(file)
@@ -152,7 +168,10 @@ def synthesize(
             training, parameters, model, child_seed(root, 0), cluster=workers, lean=lean
         )
     else:
-        synthesizer = train(untrained, training, child_seed(root, 0))
+        # A class from elsewhere is tried on a few users first.
+        validation.try_synthesizer(untrained, training)
+        with show_progress("training"):
+            synthesizer = validation.run_fit(untrained, training, seed=child_seed(root, 0))
     days = traces_per_user or _DEFAULT_TRACES
     with show_progress("drawing", cluster=workers):
         if virtual_users is not None:
@@ -170,8 +189,11 @@ def synthesize(
     with use(cluster=workers):
         likelihood = synthesizer.log_likelihoods(synthetic) if log_likelihoods else None
     with replacing_all():
-        slot_name = "time_period" if isinstance(synthesizer, SGLT) else "time_slot"
-        _write_synthetic(out, synthetic, to, likelihood, slot_name)
+        if to == "ppmtf":
+            slot_name = "time_period" if isinstance(synthesizer, SGLT) else "time_slot"
+            ppmtf.write_synthetic(ppmtf.SyntheticTraces(synthetic, likelihood), out, slot_name=slot_name)
+        else:
+            write(synthetic, out, to=to)
         if export is not None:
             synthesizer.export_parameters(export)
     present = int((synthetic.offsets[1:] > synthetic.offsets[:-1]).sum())
@@ -188,58 +210,6 @@ def synthesize(
     if seed is not None:
         result["seed"] = seed
     print_result(result | _describe_model(synthesizer) | tested, as_json)
-
-
-def _resolve_synthesizer(name: str) -> tuple[type[Algorithm], dict[str, Any]]:
-    """Return the class and the parameters that a name gives; PPMTF+ is PPMTF with an option."""
-    from tracearena.algorithms import catalogue, parse
-    from tracearena.errors import ParameterError
-
-    if parse(name)[0] == "PPMTF+":
-        plain = name.replace("PPMTF+", "PPMTF", 1)
-        raise ParameterError(f"PPMTF+ draws virtual users from PPMTF: write '{plain}' and --virtual-users N")
-    return catalogue.resolve(name, "synthesizer")
-
-
-def _check_options(name: str, factorises: bool, own: dict[str, Any], virtual: dict[str, Any]) -> None:
-    """Refuse options that the algorithm does not have."""
-    if not factorises:
-        refuse_options(name, **own, **virtual)
-    elif own["virtual_users"] is None:
-        refuse_options("training users; add --virtual-users", **virtual)
-    else:
-        refuse_options("virtual users", **{option: own[option] for option in _TRAINING_USERS})
-
-
-def _choose_format(out: Path, known: str) -> str:
-    """Return the format of OUT: as its name says, or as the training traces if synthetic ones can be so."""
-    from tracearena.io.writers import guess_format_by_name
-
-    return guess_format_by_name(out, like=known if known in _OF_SYNTHETIC else "table")
-
-
-def _check_out(out: Path, format: str, inputs: tuple[Path | None, ...]) -> None:
-    """Refuse an OUT that cannot be written before the hours of training, not after them."""
-    from tracearena.files import require_new
-
-    if format == "partitions":
-        require_new(out)
-    else:
-        check_outputs(out, inputs=inputs)
-
-
-def _open_partitions(
-    folder: Path, reading: ReadingOptions, places: Path, cluster: Cluster
-) -> PartitionedTraces:
-    """Have the workers read the files; without a file of places nobody would know them all."""
-    from tracearena.io import read_places
-    from tracearena.synthesis.ppmtf import PartitionedTraces
-
-    cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
-    refuse_options("a folder that the workers read", **cuts)
-    reading.refuse_layout("a folder that the workers read")
-    with show_progress("reading"):
-        return PartitionedTraces(folder, read_places(places), cluster, choices=reading.choices())
 
 
 def _parse_k_and_eta(text: str | None) -> tuple[int, float] | None:
@@ -282,39 +252,12 @@ def _describe_model(model: Any) -> dict[str, Any]:
         report = model.convergence().to_dict()
         return {f"training_{name}": report[name] for name in ("error", "drift", "settled")}
     if isinstance(model, SGLT):
-        return _describe_fakes(model)
+        about: dict[str, Any] = {"classes": len(model.classes_), "alternatives": len(model.alternatives_)}
+        rates = {} if model.pass_rates_ is None else model.pass_rates_.to_dict()
+        if rates:
+            about["fakes_tested"] = rates.pop("fakes")
+        return about | {f"pass_rate_{name}": rate for name, rate in rates.items()}
     return {}
-
-
-def _describe_fakes(model: SGLT) -> dict[str, Any]:
-    about: dict[str, Any] = {"classes": len(model.classes_), "alternatives": len(model.alternatives_)}
-    if model.pass_rates_ is not None:
-        rates = model.pass_rates_.to_dict()
-        about |= {"fakes_tested": rates.pop("fakes")}
-        about |= {f"pass_rate_{name}": rate for name, rate in rates.items()}
-    return about
-
-
-def _write_synthetic(out: Path, synthetic: Traces, format: str, likelihood: Any, slot_name: str) -> None:
-    """Write synthetic traces, in the columns of the PPMTF tools where that is the format."""
-    from tracearena.io import ppmtf, write
-
-    if format == "ppmtf":
-        ppmtf.write_synthetic(ppmtf.SyntheticTraces(synthetic, likelihood), out, slot_name=slot_name)
-    else:
-        write(synthetic, out, to=format)
-
-
-# How the commands train a synthesizer.
-
-
-def train(synthesizer: Synthesizer, training: Traces, seed: Any) -> Synthesizer:
-    """Train a synthesizer of any class; one from elsewhere is tried on a few users first."""
-    from tracearena.algorithms import validation
-
-    validation.try_synthesizer(synthesizer, training)
-    with show_progress("training"):
-        return validation.run_fit(synthesizer, training, seed=seed)
 
 
 def train_ppmtf(
@@ -326,7 +269,7 @@ def train_ppmtf(
     cluster: Cluster | None = None,
     lean: bool = False,
 ) -> PPMTF:
-    """Train PPMTF, go on, or take what is there."""
+    """Train PPMTF, resume an interrupted training, or load a model that is trained."""
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf.training import SETTLED_BELOW
 

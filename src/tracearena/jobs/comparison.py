@@ -1,4 +1,8 @@
-"""Two tables of points, an original and a release of it, walked together a few users at a time."""
+"""An original and a release of it, read together a few users at a time.
+
+`TablePair` has two tables of points, `TableWithRelease` a table of events and what is released of it;
+`open_release_chunks` reads a release by itself.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +61,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TablePair:
-    """Portions of two tables with the same users each, who are called by their numbers.
+    """Chunks of two tables with the same users each, who are called by their numbers.
 
     Users of the original are numbered in their order, and those whom only the release has after them.
 
@@ -88,32 +92,30 @@ class TablePair:
         return self.is_shared or not (self.original.is_in_scratch or self.released.is_in_scratch)
 
     def visit(self, work: Callable[[ComparisonChunk], T]) -> list[T]:
-        """Return what the work makes of every portion, in their order."""
-        return run_blocks(self._wrap_work(work), self._blocks(), anywhere=self.can_travel, report=True)
+        """Return what the work makes of every chunk, in their order."""
+        blocks = block_ranges(len(self.original.portions), 1)
+        return run_blocks(self._wrap_work(work), blocks, anywhere=self.can_travel, report=True)
 
     def fold(self, work: Callable[[ComparisonChunk], S]) -> S:
-        """Return the sum of what the work makes of every portion."""
-        return fold_blocks(self._wrap_work(work), self._blocks(), anywhere=self.can_travel, report=True)
-
-    def _blocks(self) -> list[tuple[int, int]]:
-        return block_ranges(len(self.original.portions), 1)
+        """Return the sum of what the work makes of every chunk."""
+        blocks = block_ranges(len(self.original.portions), 1)
+        return fold_blocks(self._wrap_work(work), blocks, anywhere=self.can_travel, report=True)
 
     def _wrap_work(self, work: Callable[[ComparisonChunk], T]) -> Callable[[int, int, int], T]:
-        def done(block: int, first: int, stop: int) -> T:
+        def work_on_block(block: int, first: int, stop: int) -> T:
+            mine, theirs = self.original.portions[block], self.released.portions[block]
+            numbers = self.numbers[theirs.first_user : theirs.stop_user]
             with use(threads=1):
-                return work(self._part(block))
+                chunk = ComparisonChunk(
+                    _read_numbered_traces(self.original, mine, np.arange(mine.first_user, mine.stop_user)),
+                    _read_numbered_traces(self.released, theirs, numbers),
+                    self.row_by_row,
+                    mine.first_user,
+                    theirs.first_user,
+                )
+                return work(chunk)
 
-        return done
-
-    def _part(self, number: int) -> ComparisonChunk:
-        mine, theirs = self.original.portions[number], self.released.portions[number]
-        return ComparisonChunk(
-            _read_numbered_traces(self.original, mine, np.arange(mine.first_user, mine.stop_user)),
-            _read_numbered_traces(self.released, theirs, self.numbers[theirs.first_user : theirs.stop_user]),
-            self.row_by_row,
-            mine.first_user,
-            theirs.first_user,
-        )
+        return work_on_block
 
 
 def pair_tables(
@@ -125,7 +127,7 @@ def pair_tables(
     by_id: bool = True,
     is_shared: bool = True,
 ) -> TablePair:
-    """Find out who is who in two tables, and cut both into portions of the same users.
+    """Find out who is who in two tables, and cut both into chunks of the same users.
 
     Parameters
     ----------
@@ -145,7 +147,9 @@ def pair_tables(
     if by_id:
         require_known(ours.user_ids, ids)
     order = true_order(ours.user_ids, ids)
-    numbers = _number_released_users(ours, ids[order])
+    places = find_positions(ids[order], ours.user_ids)
+    is_unknown = places < 0
+    numbers = np.where(is_unknown, len(ours.users) + np.cumsum(is_unknown) - 1, places)
     counts = np.bincount(numbers, theirs.counts[order], len(ours.users)).astype(np.int64)
     is_released = counts[: len(ours.users)] > 0
     counts[: len(ours.users)] += ours.counts
@@ -153,32 +157,13 @@ def pair_tables(
     everybody = np.arange(len(ours.users))
     before = _cut_like_pair(original, everybody, everybody, portions, scratch / "original", is_shared)
     after = _cut_like_pair(released, order, numbers, portions, scratch / "released", is_shared)
-    together = TablePair(
-        before, after, ours.counts, is_released, theirs.n_points, numbers, is_shared=is_shared
-    )
+    pair = TablePair(before, after, ours.counts, is_released, theirs.n_points, numbers, is_shared=is_shared)
     if np.array_equal(ours.user_ids, ids[order]) and np.array_equal(ours.counts, theirs.counts[order]):
-        alike = together.visit(lambda part: part.original.has_rows_of(part.released))
-        together = replace(together, row_by_row=all(alike))
+        alike = pair.visit(lambda part: part.original.has_rows_of(part.released))
+        pair = replace(pair, row_by_row=all(alike))
     if by_id:
-        check_swapped_ids(together, has_table=id_table is not None)
-    return together
-
-
-def _number_released_users(ours: FirstPass, ids: NDArray[np.str_]) -> Ints:
-    """Number released users, who are in the original's order, as the original does; the others after it."""
-    places = find_positions(ids, ours.user_ids)
-    strangers = places < 0
-    return np.where(strangers, len(ours.users) + np.cumsum(strangers) - 1, places)
-
-
-def _cut_own_users(portions: tuple[UserChunk, ...], numbers: Ints, counts: Ints) -> tuple[UserChunk, ...]:
-    """Cut the users of one table, who have such numbers, where both are cut."""
-    before = np.concatenate([[0], np.cumsum(counts)])
-    found = []
-    for one in portions:
-        first, stop = np.searchsorted(numbers, [one.first_user, one.stop_user]).tolist()
-        found.append(UserChunk(one.number, first, stop, int(before[first]), int(before[stop])))
-    return tuple(found)
+        check_swapped_ids(pair, has_table=id_table is not None)
+    return pair
 
 
 def _cut_like_pair(
@@ -191,22 +176,23 @@ def _cut_like_pair(
 ) -> UserChunkTable[GpsTraces]:
     """Cut a table where both are cut: as it lies on disk, or through the disk where it lies otherwise."""
     table, found = given
-    portions = _cut_own_users(portions, numbers, found.counts[order])
+    before = np.concatenate([[0], np.cumsum(found.counts[order])])
+    own = []
+    for one in portions:
+        first, stop = np.searchsorted(numbers, [one.first_user, one.stop_user]).tolist()
+        own.append(UserChunk(one.number, first, stop, int(before[first]), int(before[stop])))
+    portions = tuple(own)
     if found.is_sorted and (np.diff(order) == 1).all():
         return replace(table, portions=portions)
     return reorder_users(table, found, order, portions, scratch, is_shared=is_shared)
 
 
 def _read_numbered_traces(table: UserChunkTable[GpsTraces], portion: UserChunk, numbers: Ints) -> GpsTraces:
-    """Return the points of a portion under the numbers of its users; there may be none."""
+    """Return the points of a chunk under the numbers of its users; there may be none."""
     if not len(portion):
         nothing = np.empty(0)
         return GpsTraces.from_points(nothing, nothing.astype(np.int64), nothing, nothing, user_ids=numbers)
     return table.traces(portion.number).with_user_ids(numbers)
-
-
-# What is released of events, a few users at a time: by itself, or beside the table it was made
-# from.
 
 
 @dataclass(frozen=True)
@@ -239,7 +225,9 @@ class ReleasedFiles:
     def summarise_chunk(self, chunk: RowChunk, number: int) -> ReleaseChunkSummary:
         """Look at the rows of a chunk; one that breaks the format is refused with its file and number."""
         rows, path = self.read_usable_rows(chunk), str(self.files[chunk.file])
-        made = self._build_traces(path, rows)
+        made = released_table.build_released_traces(
+            path, rows.rename({"user": "user_id"}), self.places, self.clock
+        )
         users, rises = count_user_runs(rows.select(pl.col("user").rle()).unnest("user"))
         ends = ((rows["user"][0], 0, 0), (rows["user"][-1], 0, 0))
         kinds, report = (rows.schema["user"], None), Report(path, released_table.FORMAT)
@@ -252,13 +240,9 @@ class ReleasedFiles:
         return seen
 
     def traces(self, frame: pl.DataFrame, portion: UserChunk) -> ObfuscatedTraces:
-        """Make traces of the rows of a portion."""
-        return self._build_traces(self.table.path, frame)
-
-    def _build_traces(self, path: str, rows: pl.DataFrame) -> ObfuscatedTraces:
-        return released_table.build_released_traces(
-            path, rows.rename({"user": "user_id"}), self.places, self.clock
-        )
+        """Make traces of the rows of a chunk of users."""
+        rows = frame.rename({"user": "user_id"})
+        return released_table.build_released_traces(self.table.path, rows, self.places, self.clock)
 
 
 @dataclass
@@ -275,7 +259,7 @@ class ReleaseChunkSummary(PointChunkSummary):
 
 @dataclass(frozen=True)
 class TableWithRelease:
-    """Portions of the same users of a table and of its release.
+    """Chunks of the same users of a table and of its release.
 
     Attributes
     ----------
@@ -288,16 +272,16 @@ class TableWithRelease:
     path: str
 
     def fold(self, work: Callable[[Traces, ObfuscatedTraces], S]) -> S:
-        """Return the sum of what the work makes of every portion, here or in the workers of a cluster."""
+        """Return the sum of what the work makes of every chunk, here or in the workers of a cluster."""
 
-        def done(block: int, first: int, stop: int) -> S:
+        def work_on_block(block: int, first: int, stop: int) -> S:
             with use(threads=1):
                 original = self.original.traces(block)
                 return work(original, match_original_events(self.released.traces(block), original, self.path))
 
         can_travel = not (self.original.is_in_scratch or self.released.is_in_scratch)
         blocks = block_ranges(len(self.original.portions), 1)
-        return fold_blocks(done, blocks, anywhere=can_travel, report=True)
+        return fold_blocks(work_on_block, blocks, anywhere=can_travel, report=True)
 
 
 def open_release_beside(
@@ -332,8 +316,12 @@ def open_release_chunks(
     files = ReleasedFiles(_open_release_files(path), places, None)
     chunks = files.table.chunks(chunk)
     found, venues, clock = _scan_release(files, chunks, path)
-    if places is None:
-        places = _build_release_places(venues)
+    if places is None and venues is None:
+        places = Places([], [])  # all events were deleted
+    elif places is None and venues is not None:
+        # Places by their ids, each where its first row says.
+        named = venues.with_columns(venue=convert_ids(venues["venue"])).sort("venue")
+        places = build_venue_places(convert_ids_to_array(named["venue"]), named)
     known = ReleasedFiles(files.table, places, clock)
     return _build_release_table(known, chunks, found, cut_user_chunks(found.counts)), found
 
@@ -349,11 +337,11 @@ def _scan_release(
             files.summarise_chunk(one, number) for number, one in enumerate(chunks[first:stop], start=first)
         ]
 
-    def finished(block: int, seen: list[ReleaseChunkSummary]) -> None:
+    def collect(block: int, seen: list[ReleaseChunkSummary]) -> None:
         counts.take(block, seen)
         venues.take(seen)
 
-    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
+    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=collect)
     seen = [one for block in blocks for one in block]
     found = build_first_pass(seen, counts, Report(str(path), released_table.FORMAT), "time", None)
     clock = released_table.join_clocks(
@@ -365,24 +353,11 @@ def _scan_release(
 def _build_release_table(
     files: ReleasedFiles, chunks: list[RowChunk], found: FirstPass, portions: tuple[UserChunk, ...]
 ) -> UserChunkTable[ObfuscatedTraces]:
+    kinds = {"user": found.users.dtype}
     table: UserChunkTable[ObfuscatedTraces] = UserChunkTable.of(
-        files,
-        chunks,
-        found,
-        portions,
-        kinds={"user": found.users.dtype},
-        made=files.traces,
-        order=("user",),
+        files, chunks, found, portions, kinds=kinds, made=files.traces, order=("user",)
     )
     return table
-
-
-def _build_release_places(venues: pl.DataFrame | None) -> Places:
-    """Return places by their ids, each where its first row says; none if all events were deleted."""
-    if venues is None:
-        return Places([], [])
-    known = venues.with_columns(venue=convert_ids(venues["venue"])).sort("venue")
-    return build_venue_places(convert_ids_to_array(known["venue"]), known)
 
 
 def is_release_in_parquet(path: Path) -> bool:
@@ -404,7 +379,7 @@ def _open_release_files(path: Path) -> TableFiles:
 
 
 def _check_same_release_users(ours: FirstPass, theirs: FirstPass, path: Path) -> None:
-    """Refuse a release of other users, or with other numbers of events; of times each portion sees."""
+    """Refuse a release of other users, or with other numbers of events; times are checked chunk by chunk."""
     both = pl.DataFrame({"user": ours.users.cast(pl.String), "wanted": ours.counts}).join(
         pl.DataFrame({"user": theirs.users.cast(pl.String), "there": theirs.counts}),
         on="user",

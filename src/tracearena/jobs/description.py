@@ -1,4 +1,8 @@
-"""What is in a table of points, counted portion by portion."""
+"""What is in a table of points or events, counted chunk by chunk of users.
+
+`ValueCounts` gives quantiles of many whole numbers from how often each occurs; `TableCounter` counts what the
+metrics of utility compare.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +19,18 @@ from tracearena.io.alignment import build_common_places, find_place_indices
 from tracearena.io.discretisation import count_oddities
 from tracearena.io.large.first_pass import EventFirstPass, FirstPass
 from tracearena.io.large.user_chunks import UserChunkTable
-from tracearena.io.report import Report
 from tracearena.metrics.counts import TraceCounts
 from tracearena.pages.describe import LONG_GAP_MS, Summary, compute_quartiles, exact_seconds, format_instant
 from tracearena.traces import Box, Clock, GpsTraces, Places, Traces
 from tracearena.traces.clock import SlotPlan
 from tracearena.traces.time import (
     BARE_AS_UTC,
-    LocalTime,
     build_chosen_local_time,
     build_guessed_local_time,
     count_zone_cells,
     find_zone_of_cells,
     merge_zone_cells,
 )
-
-# Quantiles of many whole numbers, from how often each occurs.
-
 
 Ints = NDArray[np.int64]
 
@@ -87,7 +86,9 @@ class ValueCounts:
         joined = self._merge_values(values, counts)
         if len(joined.values) <= self.most_values:
             return joined
-        return self._merge_values(_round_values(joined.values), joined.counts)
+        bits = np.frexp(joined.values.astype(np.float64))[1]
+        shift = np.where(joined.values < _DENSE, 0, bits - _KEPT_BITS)
+        return self._merge_values(joined.values >> shift << shift, joined.counts)
 
     def quantile(self, share: float) -> float:
         """Return what ``numpy.quantile`` returns of all the numbers."""
@@ -102,18 +103,9 @@ class ValueCounts:
         return replace(self, values=known, counts=np.bincount(index, counts, len(known)).astype(np.int64))
 
 
-def _round_values(values: Ints) -> Ints:
-    bits = np.frexp(values.astype(np.float64))[1]
-    shift = np.where(values < _DENSE, 0, bits - _KEPT_BITS)
-    return values >> shift << shift
-
-
-_HOUR_MS = 3_600_000
-
-
 @dataclass(frozen=True)
 class PointTotals:
-    """What some portions hold; sums of them say what all hold."""
+    """What some chunks hold; sums of them say what all hold."""
 
     first: int
     last: int
@@ -161,7 +153,17 @@ def describe_points(
 
     totals = fold_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
     report = found.report
-    _report_same_times(totals, report)
+    if totals.same is not None:
+        user, at = totals.same
+        shown = str(np.datetime64(at, "ms").astype("datetime64[s]"))
+        problem = f"user {user} has two points at the same time"
+        report.notice_fault(Fault(None, "time", shown, problem, "same-time"), totals.same_times)
+    if report.timezone is not None:
+        local = build_chosen_local_time(report.timezone)
+    elif report.all_unzoned:
+        local = BARE_AS_UTC
+    else:
+        local = build_guessed_local_time(find_zone_of_cells(totals.cells))
     first, last = (np.datetime64(at, "ms").astype("datetime64[s]") for at in (totals.first, totals.last))
     within = totals.of_trajectories
     return Summary(
@@ -171,13 +173,13 @@ def describe_points(
         last=f"{last}Z",
         days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
         events_per_user=compute_quartiles(found.points_of_users),
-        gap_h=_summarise_point_gaps(totals),
+        gap_h=_summarise_gaps(totals.of_users, totals.longest_gap, 3_600_000),
         trajectories=totals.trajectories,
         bounds=asdict(totals.box),
         interval_s=within.quantile(0.5) / 1000 if within.total else None,
         gaps_over_4h=totals.long_gaps,
         report=report,
-        local=_find_local_time(totals, report),
+        local=local,
     )
 
 
@@ -209,34 +211,16 @@ def _count_point_totals(traces: GpsTraces, most_gaps: int) -> PointTotals:
     )
 
 
-def _summarise_point_gaps(totals: PointTotals) -> dict[str, float]:
-    gaps = totals.of_users
+def _summarise_gaps(gaps: ValueCounts, longest: int, hour: int) -> dict[str, float]:
+    """Return the gaps between rows in hours; `hour` is how long one is in the unit of the gaps."""
     middle, most = (gaps.quantile(share) if gaps.total else 0.0 for share in (0.5, 0.9))
-    found = {"median": middle, "ninety_percent": most, "longest": totals.longest_gap}
-    return {name: round(gap / _HOUR_MS, 3) for name, gap in found.items()}
-
-
-def _report_same_times(totals: PointTotals, report: Report) -> None:
-    if totals.same is None:
-        return
-    user, at = totals.same
-    shown = str(np.datetime64(at, "ms").astype("datetime64[s]"))
-    problem = f"user {user} has two points at the same time"
-    report.notice_fault(Fault(None, "time", shown, problem, "same-time"), totals.same_times)
-
-
-def _find_local_time(totals: PointTotals, report: Report) -> LocalTime:
-    if report.timezone is not None:
-        return build_chosen_local_time(report.timezone)
-    return BARE_AS_UTC if report.all_unzoned else build_guessed_local_time(find_zone_of_cells(totals.cells))
-
-
-# What is in a table of events, counted portion by portion.
+    found = {"median": middle, "ninety_percent": most, "longest": longest}
+    return {name: round(gap / hour, 3) for name, gap in found.items()}
 
 
 @dataclass(frozen=True)
 class EventTotals:
-    """What some portions hold; sums of them say what all hold."""
+    """What some chunks hold; sums of them say what all hold."""
 
     gaps: ValueCounts
     longest: int
@@ -259,7 +243,15 @@ def describe_events(table: UserChunkTable[Traces], found: EventFirstPass) -> Sum
 
     def work(block: int, first: int, stop: int) -> EventTotals:
         with use(threads=1):
-            return _count_event_totals(table.traces(block))
+            traces = table.traces(block)
+            same_user = np.ones(max(traces.n_events - 1, 0), bool)
+            same_user[traces.offsets[1:-1] - 1] = False
+            gaps = np.abs(np.diff(exact_seconds(traces)))[same_user]
+            visited = np.zeros(len(traces.places), bool)
+            visited[traces.place_index] = True
+            again = int((same_user & (np.diff(traces.instants) == 0)).sum())
+            longest = int(gaps.max(initial=0))
+            return EventTotals(ValueCounts.of(gaps), longest, again, visited, count_oddities(traces))
 
     totals = fold_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
     for reason, count in totals.odd.items():
@@ -276,7 +268,7 @@ def describe_events(table: UserChunkTable[Traces], found: EventFirstPass) -> Sum
         last=format_instant(clock, stop - 1),
         days=int(clock.day_of(stop - 1) - clock.day_of(first)) + 1,
         events_per_user=compute_quartiles(found.counts),
-        gap_h=_summarise_event_gaps(totals),
+        gap_h=_summarise_gaps(totals.gaps, totals.longest, 3600),
         missing=round(1 - (found.n_events - totals.again) / cells, 6),
         several_at_an_instant=totals.again,
         report=found.report,
@@ -284,35 +276,9 @@ def describe_events(table: UserChunkTable[Traces], found: EventFirstPass) -> Sum
     )
 
 
-def _count_event_totals(traces: Traces) -> EventTotals:
-    same_user = np.ones(max(traces.n_events - 1, 0), bool)
-    same_user[traces.offsets[1:-1] - 1] = False
-    gaps = np.abs(np.diff(exact_seconds(traces)))[same_user]
-    visited = np.zeros(len(traces.places), bool)
-    visited[traces.place_index] = True
-    return EventTotals(
-        ValueCounts.of(gaps),
-        int(gaps.max(initial=0)),
-        int((same_user & (np.diff(traces.instants) == 0)).sum()),
-        visited,
-        count_oddities(traces),
-    )
-
-
-def _summarise_event_gaps(totals: EventTotals) -> dict[str, float]:
-    gaps = totals.gaps
-    middle, most = (gaps.quantile(share) if gaps.total else 0.0 for share in (0.5, 0.9))
-    found = {"median": middle, "ninety_percent": most, "longest": totals.longest}
-    return {name: round(gap / 3600, 3) for name, gap in found.items()}
-
-
-# Tables of events of any size at common places, counted a few users at a time for the metrics of
-# utility.
-
-
 @dataclass(frozen=True)
 class TableCounter:
-    """A table of events among others, counted portion by portion.
+    """A table of events among others, counted chunk by chunk.
 
     Attributes
     ----------
@@ -333,20 +299,17 @@ class TableCounter:
 
         def work(block: int, first: int, stop: int) -> TraceCounts:
             with use(threads=1):
-                return TraceCounts.of(self._traces(block, users), by_day=by_day)
+                traces = self.table.traces(block).onto(self.places, self.index)
+                if self.slots is not None:
+                    traces = traces.with_slots(self.slots)
+                if users is not None:
+                    portion = self.table.portions[block]
+                    begin, end = np.searchsorted(users, [portion.first_user, portion.stop_user])
+                    traces = traces.take_users(users[begin:end] - portion.first_user)
+                return TraceCounts.of(traces, by_day=by_day)
 
         blocks = block_ranges(len(self.table.portions), 1)
         return fold_blocks(work, blocks, anywhere=not self.table.is_in_scratch, report=True)
-
-    def _traces(self, number: int, users: NDArray[np.int64] | None) -> Traces:
-        traces = self.table.traces(number).onto(self.places, self.index)
-        if self.slots is not None:
-            traces = traces.with_slots(self.slots)
-        if users is None:
-            return traces
-        portion = self.table.portions[number]
-        begin, end = np.searchsorted(users, [portion.first_user, portion.stop_user])
-        return traces.take_users(users[begin:end] - portion.first_user)
 
 
 def align_counted_tables(
@@ -355,7 +318,7 @@ def align_counted_tables(
     synthetic: Sequence[tuple[UserChunkTable[Traces], EventFirstPass]],
     slots: str | None = None,
 ) -> tuple[TableCounter, TableCounter, list[TableCounter]]:
-    """Put tables on common ground: all at the same places, synthetic ones in the slots of the training."""
+    """Bring tables together: all at the same places, synthetic ones in the slots of the training."""
     together = [training, testing, *synthetic]
     places = build_common_places([found.places for _, found in together])
     plan = None if slots is None else SlotPlan.parse(slots)

@@ -1,4 +1,7 @@
-"""Work on every portion of a table, from files to files, here or in the workers of a cluster."""
+"""Changing every chunk of users of a table, from files to files, here or in the workers of a cluster.
+
+Points and events are obfuscated, renamed or kept, counted, and written to one file or to a folder of parts.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,7 @@ from tracearena.engine import block_ranges, current_progress, run_blocks, thread
 from tracearena.engine.blocks import run_in_order
 from tracearena.files.io import replacing
 from tracearena.io.discretisation import count_oddities
-from tracearena.io.formats import checkins as tables
-from tracearena.io.formats import released_table
+from tracearena.io.formats import checkins, released_table
 from tracearena.io.large.checkpoint import JOURNAL_NAMES, PartsCheckpoint
 from tracearena.io.large.first_pass import FirstPass
 from tracearena.io.large.user_chunks import UserChunkTable
@@ -31,9 +33,9 @@ from tracearena.traces.row_table import RowTable
 
 T = TypeVar("T", bound=RowTable)
 Change = Callable[[T, int], Any]
-"""Makes of a portion, and its number, what is released of it."""
+"""Returns what is released of a chunk of users, given the chunk and its number."""
 Count = Callable[[T, Any], dict[str, int]]
-"""Counts what is to be known of a portion and of what was made of it."""
+"""Counts what is to be known of a chunk and of what was made of it."""
 
 
 @dataclass(frozen=True)
@@ -55,29 +57,31 @@ def write_changed_points(
     *,
     unfinished: PartsCheckpoint | None = None,
 ) -> WriteSummary:
-    """Change every portion of a table of points and write the result.
+    """Change every chunk of a table of points and write the result.
 
     Parameters
     ----------
     unfinished
         Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
     """
-    is_csv = unfinished is None and out.suffix != ".parquet"
-    text = build_points_formatter(
-        whole_seconds=found.whole_seconds or (is_csv and _has_whole_seconds(table, change))
-    )
-    counts = write_and_count(table, out, change, _count_points, text, unfinished=unfinished)
+
+    def count(given: GpsTraces, made: GpsTraces) -> dict[str, int]:
+        same_time = np.diff(given.time_ms) == 0
+        same_time[given.offsets[1:-1] - 1] = False  # of two users
+        silent = int((made.offsets[1:] == made.offsets[:-1]).sum())
+        return {"points": len(made), "silent": silent, "same_times": int(same_time.sum())}
+
+    whole_seconds = found.whole_seconds
+    if not whole_seconds and unfinished is None and out.suffix != ".parquet":
+        # CSV has no fractions of a second if no released time has; the first chunk mostly shows one.
+        whole_seconds = all(
+            not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
+        )
+    text = build_points_formatter(whole_seconds=whole_seconds)
+    counts = write_and_count(table, out, change, count, text, unfinished=unfinished)
     points = counts["points"]
-    left_out = found.n_points - points
     silent = counts["silent"] + len(found.outside)
-    return WriteSummary(found.n_users, points, left_out, silent, counts["same_times"])
-
-
-def _has_whole_seconds(table: UserChunkTable[GpsTraces], change: Change[GpsTraces]) -> bool:
-    """Whether no released time has a fraction of a second; the first portion mostly tells that one has."""
-    return all(
-        not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
-    )
+    return WriteSummary(found.n_users, points, found.n_points - points, silent, counts["same_times"])
 
 
 def write_and_count(
@@ -89,7 +93,7 @@ def write_and_count(
     *,
     unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
-    """Change every portion of a table and write the result; return the sums of what was counted.
+    """Change every chunk of a table and write the result; return the sums of what was counted.
 
     Parameters
     ----------
@@ -99,20 +103,22 @@ def write_and_count(
         Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
     """
 
-    def changed(number: int) -> tuple[Any, dict[str, int]]:
+    def change_chunk(number: int) -> tuple[Any, dict[str, int]]:
         with use(threads=1):
-            return _change_chunk(table, (change, count), number)
+            given = table.traces(number)
+            made = change(given, number)
+            return made, count(given, made)
 
     if unfinished is None:
-        counts = _write_one_file(table, changed, out, text)
+        counts = _write_one_file(table, change_chunk, out, text)
     else:
-        counts = _write_parts(table, changed, unfinished)
+        counts = _write_parts(table, change_chunk, unfinished)
     return {name: sum(one[name] for one in counts) for name in counts[0] if name not in JOURNAL_NAMES}
 
 
 def _write_parts(
     table: UserChunkTable[Any],
-    changed: Callable[[int], tuple[Any, dict[str, int]]],
+    change_chunk: Callable[[int], tuple[Any, dict[str, int]]],
     unfinished: PartsCheckpoint,
 ) -> list[dict[str, Any]]:
     left = [one for one in table.portions if one.number not in unfinished.done]
@@ -121,64 +127,46 @@ def _write_parts(
     names = [unfinished.part(one.number) for one in left]
 
     def work(block: int, first: int, stop: int) -> dict[str, int]:
-        made, counts = changed(left[block].number)
+        made, counts = change_chunk(left[block].number)
         write_part(made, names[block])
         return counts
 
-    def finished(block: int, counts: dict[str, int]) -> None:
+    def record(block: int, counts: dict[str, int]) -> None:
         unfinished.add(left[block].number, counts)
         done.append(len(left[block]))
         progress(sum(done), total)
 
-    run_blocks(work, block_ranges(len(left), 1), anywhere=True, finished=finished)
+    run_blocks(work, block_ranges(len(left), 1), anywhere=True, finished=record)
     return [unfinished.done[one.number] for one in table.portions]
 
 
 def _write_one_file(
-    table: UserChunkTable[Any], changed: Callable[[int], tuple[Any, dict[str, int]]], out: Path, text: Text
+    table: UserChunkTable[Any],
+    change_chunk: Callable[[int], tuple[Any, dict[str, int]]],
+    out: Path,
+    text: Text,
 ) -> list[dict[str, Any]]:
     counts: list[dict[str, Any]] = []
     total, progress = sum(map(len, table.portions)), current_progress()
 
-    def released() -> Iterator[Any]:
+    def change_in_order() -> Iterator[Any]:
         pieces = [(one.number,) for one in table.portions]
-        for made, counted in run_in_order(changed, pieces, False, ahead=thread_count()):
+        for made, counted in run_in_order(change_chunk, pieces, False, ahead=thread_count()):
             counts.append(counted)
             progress(table.portions[len(counts) - 1].stop, total)
             yield made
 
-    write_in_order(released(), out, text)
+    write_in_order(change_in_order(), out, text)
     return counts
 
 
-def _change_chunk(
-    table: UserChunkTable[T], way: tuple[Change[T], Count[T]], number: int
-) -> tuple[Any, dict[str, int]]:
-    change, count = way
-    given = table.traces(number)
-    made = change(given, number)
-    return made, count(given, made)
-
-
-def _count_points(given: GpsTraces, made: GpsTraces) -> dict[str, int]:
-    silent = int((made.offsets[1:] == made.offsets[:-1]).sum())
-    return {"points": len(made), "silent": silent, "same_times": count_same_times(given)}
-
-
-def count_same_times(traces: GpsTraces) -> int:
-    """Return how many points have the time of the one before them, of the same user."""
-    same = np.diff(traces.time_ms) == 0
-    same[traces.offsets[1:-1] - 1] = False
-    return int(same.sum())
-
-
 def keep_unchanged(part: T, number: int) -> T:
-    """Return a portion as it is."""
+    """Return a chunk as it is."""
     return part
 
 
 def build_renaming(table: UserChunkTable[GpsTraces], pseudonyms: NDArray[Any]) -> Change[GpsTraces]:
-    """Return what is released of a portion of a shuffled table: under pseudonyms, trajectories by number."""
+    """Return the change of a chunk of a shuffled table: users under pseudonyms, trajectories by number."""
 
     def work(block: int, first: int, stop: int) -> int:
         return table.traces(block).n_trajectories
@@ -196,7 +184,7 @@ def build_renaming(table: UserChunkTable[GpsTraces], pseudonyms: NDArray[Any]) -
 def build_point_obfuscation(
     table: UserChunkTable[GpsTraces], defence: GpsObfuscator, root: np.random.SeedSequence, digits: int
 ) -> Change[GpsTraces]:
-    """Return what a defence makes of a portion: the same as if it had all of them."""
+    """Return what a defence makes of a chunk: the same as if it had the whole table."""
     before = count_draws_before(table, defence)
     is_ours = not validation.is_foreign(defence)
 
@@ -214,7 +202,7 @@ def build_point_obfuscation(
 
 
 def count_draws_before(table: UserChunkTable[Any], defence: Defence[Any, Any]) -> NDArray[np.int64]:
-    """Count the draws of the portions before each, and of all; where a row is one, nothing is read."""
+    """Count the draws of the chunks before each, and of all; where a row is one draw, nothing is read."""
 
     def work(block: int, first: int, stop: int) -> int:
         return defence.draws(table.traces(block))
@@ -240,9 +228,6 @@ def digest_inputs(table: UserChunkTable[Any], *others: object) -> str:
     return hashlib.sha256(repr((said, options)).encode()).hexdigest()
 
 
-# Events of a table of any size on their way through: obfuscated, renamed or as they are.
-
-
 def write_events(
     table: UserChunkTable[Traces],
     out: Path,
@@ -250,8 +235,12 @@ def write_events(
     *,
     unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
-    """Change every portion and write the events; return how many there are, and what is odd about them."""
-    return write_and_count(table, out, change, _count_events, tables.format_events_csv, unfinished=unfinished)
+    """Change every chunk and write the events; return how many there are, and what is odd about them."""
+
+    def count(given: Traces, made: Traces) -> dict[str, int]:
+        return {"events": made.n_events, **count_oddities(given)}
+
+    return write_and_count(table, out, change, count, checkins.format_events_csv, unfinished=unfinished)
 
 
 def write_released(
@@ -262,7 +251,7 @@ def write_released(
     keeps_times: bool = True,
     unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
-    """Write what is released of every portion; return the same counts, and what became of the events.
+    """Write what is released of every chunk; return the same counts, and what became of the events.
 
     Parameters
     ----------
@@ -282,21 +271,20 @@ def write_released(
 def count_fates(given: Traces, made: ObfuscatedTraces, *, keeps_times: bool) -> dict[str, int]:
     """Count what became of events: how many were kept, moved, left out, generalised, deleted.
 
-    Where times are changed nobody knows which event is which, and so neither which were moved.
+    Where times are changed it is unknown which event is which, and so which were moved.
     """
-    kept = int((made.codes == given.place_index).sum()) if keeps_times else 0
-    places = (
-        {"kept": kept, "moved": int(made.is_single.sum()) - kept}
-        if keeps_times
-        else {"withheld": given.n_events - made.n_events}
-    )
+    if keeps_times:
+        kept = int((made.codes == given.place_index).sum())
+        places = {"kept": kept, "moved": int(made.is_single.sum()) - kept}
+    else:
+        places = {"withheld": given.n_events - made.n_events}
     return {**places, "generalised": int(made.is_set.sum()), "deleted": int(made.is_deleted.sum())}
 
 
 def build_event_obfuscation(
     table: UserChunkTable[Traces], defence: Obfuscator, root: np.random.SeedSequence
 ) -> Change[Traces]:
-    """Return what a defence makes of a portion: the same as if it had all of them."""
+    """Return what a defence makes of a chunk: the same as if it had the whole table."""
     before = count_draws_before(table, defence)
 
     def change(part: Traces, number: int) -> ObfuscatedTraces:
@@ -307,7 +295,7 @@ def build_event_obfuscation(
 
 
 def build_pseudonym_change(pseudonyms: NDArray[Any]) -> Change[Any]:
-    """Return what is released of a portion of a shuffled table: the same events under pseudonyms."""
+    """Return the change of a chunk of a shuffled table: the same events under pseudonyms."""
 
     def change(part: RowTable, number: int) -> RowTable:
         return part.with_user_ids(pseudonyms[part.user_ids])
@@ -323,24 +311,17 @@ def write_anonymized(
     unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
     """Write released traces under other ids; return how many events there are."""
+
+    def count(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[str, int]:
+        return {"events": made.n_events}
+
     return write_and_count(
-        table, out, change, _count_anonymized, released_table.format_released_csv, unfinished=unfinished
+        table, out, change, count, released_table.format_released_csv, unfinished=unfinished
     )
 
 
-def _count_anonymized(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[str, int]:
-    return {"events": made.n_events}
-
-
-def _count_events(given: Traces, made: Traces) -> dict[str, int]:
-    return {"events": made.n_events, **count_oddities(given)}
-
-
-# Traces on their way out: one file, of frames in their order, or a folder of parts.
-
-
 COMPRESSION: Any = "lz4"
-"""Of what is too large to wait for: a third of the time of Polars' own choice, and 1.6 times the room."""
+"""Of large tables: a third of the time that the default of Polars takes, and 1.6 times the space."""
 
 
 Text = Callable[[Any, bool], str]
