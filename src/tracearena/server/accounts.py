@@ -276,7 +276,11 @@ def shut_out_member(member: Member, actor: str) -> None:
         If nobody could organise the contest any more.
     """
     with transaction.atomic():
-        _require_another_organiser(member)
+        # Refuse to shut out the last organiser; of two who shut out each other at once the second is refused.
+        Contest.objects.select_for_update().get(pk=1)
+        others = Member.objects.filter(is_organiser=True, is_active=True).exclude(pk=member.pk)
+        if member.is_organiser and not others.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists():
+            raise DataError(gettext("nobody else could organise the contest; let another organiser in first"))
         Member.objects.filter(pk=member.pk).update(is_active=False)
         _end_password(member)
         withdraw_links(team=member.team)
@@ -316,14 +320,6 @@ def _end_password(member: Member) -> None:
     # Django binds every login to the password's hash.
     Member.objects.filter(pk=member.pk).update(password=member.password, wrapped_key=None)
     revoke_tokens(member)
-
-
-def _require_another_organiser(member: Member) -> None:
-    """Refuse to shut out the last organiser; of two who shut out each other at once the second is refused."""
-    Contest.objects.select_for_update().get(pk=1)
-    others = Member.objects.filter(is_organiser=True, is_active=True).exclude(pk=member.pk)
-    if member.is_organiser and not others.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists():
-        raise DataError(gettext("nobody else could organise the contest; let another organiser in first"))
 
 
 def _describe_member(member: Member) -> dict[str, Any]:
@@ -554,7 +550,10 @@ def find_caller(secret: str) -> Caller | None:
     ).first()  # fmt: skip
     if token is None:
         return None
-    _record_use(token)
+    now = clock.now()
+    # Not at every request: reading would otherwise wait for those who write.
+    if token.last_used_at is None or now - token.last_used_at >= _USE_INTERVAL:
+        Token.objects.filter(pk=token.pk).update(last_used_at=now)
     return Caller(token, secret)
 
 
@@ -571,13 +570,6 @@ def revoke_token(member: Member, number: int) -> bool:
 def revoke_tokens(member: Member) -> int:
     """End all tokens that a member made."""
     return Token.objects.filter(member=member, revoked_at__isnull=True).update(revoked_at=clock.now())
-
-
-def _record_use(token: Token) -> None:
-    now = clock.now()
-    # Not at every request: reading would otherwise wait for those who write.
-    if token.last_used_at is None or now - token.last_used_at >= _USE_INTERVAL:
-        Token.objects.filter(pk=token.pk).update(last_used_at=now)
 
 
 # Login tries are limited by name and by address, however many come at once.

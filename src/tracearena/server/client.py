@@ -472,14 +472,13 @@ def check_receipts(client: Client) -> list[ReceiptCheck]:
     """
     lists = _download_lists(client)
     return [
-        ReceiptCheck(one["id"], _compare_with_list(one, lists[_find_phase(one)]))
+        ReceiptCheck(
+            one["id"],
+            _compare_with_list(one, lists[("anonymization" if one["target"] is None else "attack")]),
+        )
         for one in read_saved_receipts(client.url)
         if not one["late"]
     ]
-
-
-def _find_phase(receipt: dict[str, Any]) -> str:
-    return "anonymization" if receipt["target"] is None else "attack"
 
 
 def _compare_with_list(receipt: dict[str, Any], published: dict[int, ListedReceipt] | None) -> str:

@@ -71,7 +71,11 @@ class ErrorMiddleware:
         if "\0" in request.path:  # nothing is called so, and PostgreSQL would not even be asked
             return render_error(request, 404)
         response = self._get_response(request)
-        if not request.path.startswith(API) or response.status_code < 400 or _is_json(response):
+        if (
+            not request.path.startswith(API)
+            or response.status_code < 400
+            or response.headers.get("Content-Type", "").startswith("application/json")
+        ):
             return response
         shaped = render_error(request, response.status_code)
         for name, value in response.headers.items():
@@ -96,7 +100,13 @@ def render_refusal(request: Any, refused: RequestRefused) -> Any:
     """Return the answer to a request that is refused."""
     if request.path.startswith(API):
         return JsonResponse(refused.to_dict(), status=refused.status)
-    return HttpResponse(_render_error_page(refused), status=refused.status)
+    # Return a page that needs nothing but itself: neither the database nor a session may be there.
+    status, message = refused.status, refused.message
+    phrase = gettext(_PHRASES[status]) if status in _PHRASES else HTTPStatus(status).phrase
+    helps = status in _ADVICE and refused.code != FOR_TEAMS
+    advice = gettext(_ADVICE[status]) if helps else ""
+    about = {"status": status, "phrase": phrase, "message": message, "advice": advice}
+    return HttpResponse(render_to_string("error.html", about), status=refused.status)
 
 
 def render_error(request: Any, status: int) -> Any:
@@ -137,20 +147,6 @@ def handle_csrf_failure(request: Any, reason: str = "") -> Any:
 def build_json_error(code: str, status: int, message: str, **details: Any) -> Any:
     """Return an error of the API."""
     return JsonResponse(format_error(code, message, **details), status=status)
-
-
-def _is_json(response: Any) -> bool:
-    return response.headers.get("Content-Type", "").startswith("application/json")
-
-
-def _render_error_page(refused: RequestRefused) -> str:
-    """Return a page that needs nothing but itself: neither the database nor a session may be there."""
-    status, message = refused.status, refused.message
-    phrase = gettext(_PHRASES[status]) if status in _PHRASES else HTTPStatus(status).phrase
-    helps = status in _ADVICE and refused.code != FOR_TEAMS
-    advice = gettext(_ADVICE[status]) if helps else ""
-    about = {"status": status, "phrase": phrase, "message": message, "advice": advice}
-    return render_to_string("error.html", about)
 
 
 # What the server does not do, and why: one error for pages and API alike.

@@ -170,34 +170,29 @@ def is_published(contest: Contest, now: datetime) -> bool:
 
 def _build_score_board(attacks: list[Score], new: Mapping[str, float] | None = None) -> Board:
     """Return the board of these attacks; new scores, by their keys, replace those that count."""
-    contest, utilities = Contest.get_current(), _find_utility_scores()
+    # Return the utilities that count; once a data set is closed that is the upload it was closed with.
+    closed = dict(DataSet.objects.filter(closed_at__isnull=False).values_list("pk", "counts_id"))
+    contest, utilities = (
+        Contest.get_current(),
+        [
+            score
+            for score in queue.find_counting_scores(queue.UTILITY)
+            if closed.get(score.data_set_id, score.submission_id) == score.submission_id
+        ],
+    )
     for score in (*attacks, *utilities):
         score.value = (new or {}).get(score.key, score.value)
+    extra = next(iter(_list_numbers(Role.PSEUDONYMISED)), None)
     return make_board(
         contest.rules,
-        _load_roster(contest),
+        Roster(teams=_list_numbers(Role.TEAM), pseudonymised=extra, samples=contest.rules.sample_attacks),
         map(_build_utility_record, utilities),
         map(_build_attack_record, attacks),
     )
 
 
-def _load_roster(contest: Contest) -> Roster:
-    extra = next(iter(_list_numbers(Role.PSEUDONYMISED)), None)
-    return Roster(teams=_list_numbers(Role.TEAM), pseudonymised=extra, samples=contest.rules.sample_attacks)
-
-
 def _list_numbers(role: Role) -> tuple[str, ...]:
     return tuple(Team.objects.filter(role=role).values_list("number", flat=True))
-
-
-def _find_utility_scores() -> list[Score]:
-    """Return the utilities that count; once a data set is closed that is the upload it was closed with."""
-    closed = dict(DataSet.objects.filter(closed_at__isnull=False).values_list("pk", "counts_id"))
-    return [
-        score
-        for score in queue.find_counting_scores(queue.UTILITY)
-        if closed.get(score.data_set_id, score.submission_id) == score.submission_id
-    ]
 
 
 def _build_utility_record(score: Score) -> UtilityRecord:
@@ -391,21 +386,18 @@ def _draw_once(content: bytes, names: _Names, rules: Rules, language: str) -> Bo
     """Draw a snapshot once in each language: it never changes, and many look at it."""
     values, given = parse_snapshot(content), [dict(one) for one in names]
     called = teams.label_parties(given)
-    board = _parse_board(values, rules, given).with_names(_label_teams(called, given))
+    rows = tuple(BoardRow(**{**row, "role": Role(row["role"])}) for row in values["board"])
+    attacks = {
+        (one["attacker"], one["target"], one["data_set"], AttackKind(one["kind"])): one["score"]
+        for one in values["attacks"]
+    }
+    scored = _reduce_users(rules, final="awards" in values)
+    board = Board(scored, teams.build_roster(given, rules), rows, MappingProxyType(attacks)).with_names(
+        {one["team"]: called[one["team"]] for one in given if one["role"] != Role.SAMPLE}
+    )
     decimals = DECIMALS if "awards" in values or rules.mode != "live" else rules.live_decimals
     awards = tuple(_parse_award(one, called) for one in values.get("awards", ()))
     styles = assign_team_styles(board.roster)
-    pictures = _draw_pictures(board, awards, styles, decimals)
-    return BoardDrawing(board, awards, styles, MappingProxyType(pictures), decimals=decimals)
-
-
-def _hashable_names(names: list[dict[str, Any]]) -> _Names:
-    return tuple(tuple(sorted(one.items())) for one in names)
-
-
-def _draw_pictures(
-    board: Board, awards: tuple[Award, ...], styles: dict[str, TeamStyle], decimals: int
-) -> dict[str, Picture]:
     luck = estimate_margin(board.rules.users)
     pictures = {
         "privacy": privacy_picture(board, decimals=decimals),
@@ -415,17 +407,11 @@ def _draw_pictures(
     for award in awards:
         pictures[f"podium-{award.name}"] = podium_picture(award, styles)
         pictures[f"award-{award.name}"] = margins_picture(award, luck, styles)
-    return pictures
+    return BoardDrawing(board, awards, styles, MappingProxyType(pictures), decimals=decimals)
 
 
-def _parse_board(values: dict[str, Any], rules: Rules, names: list[dict[str, Any]]) -> Board:
-    rows = tuple(BoardRow(**{**row, "role": Role(row["role"])}) for row in values["board"])
-    attacks = {
-        (one["attacker"], one["target"], one["data_set"], AttackKind(one["kind"])): one["score"]
-        for one in values["attacks"]
-    }
-    scored = _reduce_users(rules, final="awards" in values)
-    return Board(scored, teams.build_roster(names, rules), rows, MappingProxyType(attacks))
+def _hashable_names(names: list[dict[str, Any]]) -> _Names:
+    return tuple(tuple(sorted(one.items())) for one in names)
 
 
 def _reduce_users(rules: Rules, *, final: bool) -> Rules:
@@ -439,10 +425,6 @@ def _reduce_users(rules: Rules, *, final: bool) -> Rules:
 def _format_row(row: BoardRow) -> list[Any]:
     values = row.to_dict() | {"team": replace_invisible(row.team)}
     return [values[column] for column in COLUMNS]
-
-
-def _label_teams(called: dict[str, str], names: list[dict[str, Any]]) -> dict[str, str]:
-    return {one["team"]: called[one["team"]] for one in names if one["role"] != Role.SAMPLE}
 
 
 def _parse_award(values: dict[str, Any], called: dict[str, str]) -> Award:

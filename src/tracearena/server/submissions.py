@@ -176,19 +176,13 @@ def _store_submission(errand: UploadRequest, file: UploadStream) -> Submission:
     what = name_quota(errand.kind, errand.data_set, late=late)
     most = find_upload_limit(contest.rules, errand.kind)
     if not take_quota(errand.team, what, most):
-        raise _refuse_over_limit(most, late)
-    submission = _create_row(errand, file, what, late, received_at)
-    if not late:
-        queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=errand.team)
-    # The last act before the commit: should that fail, a file without a row is left, never the reverse.
-    file.keep()
-    return submission
-
-
-def _create_row(
-    errand: UploadRequest, file: UploadStream, what: str, late: bool, received_at: datetime
-) -> Submission:
-    return Submission.objects.create(
+        message = (
+            gettext("All %(most)s late uploads for this data set are used up.")
+            if late
+            else gettext("All %(most)s uploads for this data set are used up.")
+        )
+        raise RequestRefused(409, "quota", message % {"most": most}, limit=most)
+    submission = Submission.objects.create(
         team=errand.team,
         member=errand.member,
         kind=errand.kind,
@@ -202,6 +196,11 @@ def _create_row(
         state=State.LATE if late else State.RECEIVED,
         finished_at=received_at if late else None,
     )
+    if not late:
+        queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=errand.team)
+    # The last act before the commit: should that fail, a file without a row is left, never the reverse.
+    file.keep()
+    return submission
 
 
 def _find_same_key(errand: UploadRequest, file: UploadStream) -> Submission | None:
@@ -232,15 +231,6 @@ def _refuse_early(contest: Contest, kind: str) -> RequestRefused:
     begin = schedule.anonymization_begin if kind == UploadKind.OBFUSCATED else schedule.attack_begin
     message = gettext("This is taken from %(begin)s on.") % {"begin": begin.isoformat()}
     return RequestRefused(409, "early", message, begin=begin.isoformat())
-
-
-def _refuse_over_limit(most: int, late: bool) -> RequestRefused:
-    message = (
-        gettext("All %(most)s late uploads for this data set are used up.")
-        if late
-        else gettext("All %(most)s uploads for this data set are used up.")
-    )
-    return RequestRefused(409, "quota", message % {"most": most}, limit=most)
 
 
 # Limits that hold however many come at once: a conditional update, never a count and then an

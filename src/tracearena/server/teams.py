@@ -97,7 +97,10 @@ def _name_next_team(name: str, actor: str) -> Team:
                 "`contest new --teams` says how many"
             )
         )
-    _require_new_name(name, team)
+    # Refuse a name that the contest's file could not hold, or that another team has.
+    ContestFile(teams=int(team.number), names={team.number: name})
+    if fold_name(name) in map(fold_name, Team.objects.exclude(pk=team.pk).values_list("name", flat=True)):
+        raise ParameterError(gettext("a team is called %(name)s already") % {"name": repr(name)})
     team.name = name
     team.save(update_fields=["name"])
     log_act(actor, "team added", team=team.number, name=name)
@@ -107,13 +110,6 @@ def _name_next_team(name: str, actor: str) -> Team:
 def _renew_link(team: Team, judge_key: bytes) -> str:
     Link.objects.filter(team=team, withdrawn_at__isnull=True).update(withdrawn_at=clock.now())
     return accounts.make_invitation(team, unseal(judge_key, bytes(team.escrow)))
-
-
-def _require_new_name(name: str, team: Team) -> None:
-    """Refuse a name that the contest's file could not hold, or that another team has."""
-    ContestFile(teams=int(team.number), names={team.number: name})
-    if fold_name(name) in map(fold_name, Team.objects.exclude(pk=team.pk).values_list("name", flat=True)):
-        raise ParameterError(gettext("a team is called %(name)s already") % {"name": repr(name)})
 
 
 # What the parties of a contest are called on pages, and how they look in every picture.

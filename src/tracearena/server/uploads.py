@@ -106,7 +106,11 @@ class UploadStream:
             place.parent.mkdir(mode=0o750, exist_ok=True)
             self._part.rename(place)
             for folder in (place.parent, self._folder.uploads, self._folder.incoming):
-                _sync_folder(folder)
+                descriptor = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
         except OSError as error:
             raise _explain_error(error) from error
 
@@ -307,11 +311,3 @@ def _remove_part(file: Any, part: Path) -> None:
         pass
     finally:
         part.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

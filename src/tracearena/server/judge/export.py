@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from tracearena.contest import ContestFile, Refusal, Role, make_awards, write_results
+from tracearena.contest import Refusal, Role, make_awards, write_results
 from tracearena.contest.archive import AUDIT_LOG, RESULTS, write_archive
 from tracearena.contest.commitments import RECEIPTS, RECEIPTS_HEADER, format_live_users
 from tracearena.contest.contest_file import NAME, format_contest_file, read_contest_file
@@ -108,12 +108,20 @@ class _ExportFolder:
         """Write everything."""
         self._write_public_files()
         for data_set in DataSet.objects.select_related("team", "counts"):
-            self._write_originals(data_set, originals=originals)
+            team, number = int(data_set.team.number), data_set.number
+            kinds = ["reftraces"] if originals or data_set.released_at is not None else []
+            for kind in [*kinds, *(["orgtraces"] if originals else [])]:
+                name = str(official_file_name(kind, team, number))
+                (self.judge / name).write_bytes(self.bench.unseal(self.bench.folder.for_judge(name)))
             if data_set.released_at is not None:
                 self._write_release(data_set)
         self._write_sample_teams()
         self._write_submissions()
-        self._write_receipts()
+        rows = [
+            (one.pk, one.team.number, one.received_at.isoformat(), one.sha256, one.salt, one.state)
+            for one in Submission.objects.select_related("team").order_by("pk")
+        ]
+        write_csv(self.submissions / RECEIPTS, RECEIPTS_HEADER, rows)
         board = results.build_current_board()
         write_results(self.place / RESULTS, board, make_awards(board), list(_list_refusals()))
         log_text = json.dumps(list_public_entries(), indent=1, ensure_ascii=False)
@@ -124,26 +132,16 @@ class _ExportFolder:
         for path in everybody.iterdir():
             if path.is_file() and not path.name.startswith("."):
                 (self.place / EVERYBODY / path.name).write_bytes(path.read_bytes())
-        text = format_contest_file(self._build_contest_file())
-        for folder in (self.place, self.place / EVERYBODY):
-            (folder / NAME).write_text(text, encoding="utf-8")
-        for name in (REGIONS, TIMES, SALTS):
-            (self.judge / name).write_bytes((everybody / name).read_bytes())
-
-    def _build_contest_file(self) -> ContestFile:
-        """Return the contest as it was held: with the schedule and the names that it had in the end."""
+        # Return the contest as it was held: with the schedule and the names that it had in the end.
         teams = Team.objects.filter(role=Role.TEAM)
         names = {team.number: team.name for team in teams if team.name != team.number}
         made = read_contest_file(self.bench.folder.contest_file)
         held = {"schedule": self.contest.schedule, "extra_time": self.contest.extra_time}
-        return replace(made, **held, names=names).for_everybody
-
-    def _write_originals(self, data_set: DataSet, *, originals: bool) -> None:
-        team, number = int(data_set.team.number), data_set.number
-        kinds = ["reftraces"] if originals or data_set.released_at is not None else []
-        for kind in [*kinds, *(["orgtraces"] if originals else [])]:
-            name = str(official_file_name(kind, team, number))
-            (self.judge / name).write_bytes(self.bench.unseal(self.bench.folder.for_judge(name)))
+        text = format_contest_file(replace(made, **held, names=names).for_everybody)
+        for folder in (self.place, self.place / EVERYBODY):
+            (folder / NAME).write_text(text, encoding="utf-8")
+        for name in (REGIONS, TIMES, SALTS):
+            (self.judge / name).write_bytes((everybody / name).read_bytes())
 
     def _write_release(self, data_set: DataSet) -> None:
         """Write what was released, who is who, and the judge's own attacks."""
@@ -191,14 +189,6 @@ class _ExportFolder:
             arrivals.append((name, one.received_at.isoformat(), one.pk))
         write_csv(self.submissions / ARRIVALS, HEADER, sorted(arrivals))
 
-    def _write_receipts(self) -> None:
-        """Write every receipt, with what opens its line in the published lists."""
-        rows = [
-            (one.pk, one.team.number, one.received_at.isoformat(), one.sha256, one.salt, one.state)
-            for one in Submission.objects.select_related("team").order_by("pk")
-        ]
-        write_csv(self.submissions / RECEIPTS, RECEIPTS_HEADER, rows)
-
 
 def _list_refusals() -> Iterator[Refusal]:
     """Yield what does not count, and why."""
@@ -241,7 +231,15 @@ def request_export(actor: str, *, for_everybody: bool) -> str:
         if is_export_running():
             raise DataError(_("the judge is making an archive already; wait until it is there"))
         folder: Folder = settings.CONTEST_FOLDER
-        name = _choose_export_name(folder, contest.name)
+        # Return a name that no archive has and no job will make.
+        plain = (
+            _NOT_IN_A_NAME.sub("-", contest.name.lower()).strip("-")[:_LONGEST_EXPORT_NAME].strip("-")
+            or "contest"
+        )
+        names = (
+            f"{plain}.zip" if number == 1 else f"{plain}-{number}.zip" for number in range(1, _MOST_EXPORTS)
+        )
+        name = next(name for name in names if not _is_name_used(folder, name))
         queue.enqueue(EXPORT_KIND, f"{EXPORT_KIND}/{name}", {"name": name, "for_everybody": for_everybody})
         log_act(actor, "archive asked for", name=name, for_everybody=for_everybody)
     return name
@@ -268,21 +266,14 @@ def make_export_archive(taken: queue.JobLease, bench: JudgeFiles) -> None:
 def list_exports(folder: Folder) -> list[Path]:
     """Return the archives that were made for organisers, the last one first."""
     found = folder.exports.glob("*.zip") if folder.exports.is_dir() else iter(())
-    return sorted((path for path in found if _is_export_file(path)), key=lambda path: -path.stat().st_mtime)
-
-
-def _is_export_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and not path.name.startswith(".")
-
-
-def _choose_export_name(folder: Folder, contest: str) -> str:
-    """Return a name that no archive has and no job will make.
-
-    What is no plain letter or digit has no place in it.
-    """
-    plain = _NOT_IN_A_NAME.sub("-", contest.lower()).strip("-")[:_LONGEST_EXPORT_NAME].strip("-") or "contest"
-    names = (f"{plain}.zip" if number == 1 else f"{plain}-{number}.zip" for number in range(1, _MOST_EXPORTS))
-    return next(name for name in names if not _is_name_used(folder, name))
+    return sorted(
+        (
+            path
+            for path in found
+            if (path.is_file() and not path.is_symlink() and not path.name.startswith("."))
+        ),
+        key=lambda path: -path.stat().st_mtime,
+    )
 
 
 def _is_name_used(folder: Folder, name: str) -> bool:

@@ -102,7 +102,10 @@ def _release_data_set(taken: queue.JobLease, data_set: DataSet, bench: JudgeFile
         log_act("judge", "data set released", data_set=str(data_set), commitment=secret.commitment.digest)
         results.invalidate_board()
         # The list before the row: a list that is ahead is caught up with by the same table.
-        _write_commitments(bench.folder.everybody / COMMITMENTS)
+        released = DataSet.objects.filter(released_at__isnull=False).select_related("team")
+        rows = sorted([build_file_name("ptable", one), one.commitment] for one in released)
+        with replacing(bench.folder.everybody / COMMITMENTS) as file:
+            file.write(csv_text(["file", "sha256"], rows).encode())
 
 
 def _load_or_draw_secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench: JudgeFiles) -> ReleaseSecret:
@@ -150,13 +153,6 @@ def _write_public_traces(
     order = np.searchsorted(obfuscated.user_ids, secret.table.user_ids)
     public = obfuscated.take_users(order).with_user_ids(secret.table.pseudonyms)
     pwscup.write_anonymized(public, everybody / build_file_name("pubtraces", data_set))
-
-
-def _write_commitments(path: Path) -> None:
-    released = DataSet.objects.filter(released_at__isnull=False).select_related("team")
-    rows = sorted([build_file_name("ptable", one), one.commitment] for one in released)
-    with replacing(path) as file:
-        file.write(csv_text(["file", "sha256"], rows).encode())
 
 
 # The promise is kept: when the results open, ID tables and salts are shown to everybody.

@@ -46,7 +46,7 @@ from tracearena.server.store import queue
 from tracearena.server.store.audit_log import log_act
 from tracearena.server.store.crypto import derive_public_key, derive_signing_key, seal, unseal
 from tracearena.server.store.folder import Folder, read_grid
-from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+from tracearena.traces import IdTable, Traces
 
 
 def check_submission(taken: queue.JobLease, bench: JudgeFiles) -> None:
@@ -278,12 +278,9 @@ class JudgeFiles:
         if name not in self._kept:
             while len(self._kept) >= _CACHE_SIZE:
                 del self._kept[next(iter(self._kept))]
-            self._kept[name] = self._read_traces(name)
+            content = self.unseal(self.folder.for_judge(name))
+            self._kept[name] = pwscup.read_traces(InMemoryFile(name, content), *read_grid(self.folder))
         return self._kept[name]
-
-    def _read_traces(self, name: str) -> Traces:
-        content = self.unseal(self.folder.for_judge(name))
-        return pwscup.read_traces(InMemoryFile(name, content), *read_grid(self.folder))
 
 
 def build_file_name(kind: str, data_set: DataSet) -> str:
@@ -390,10 +387,12 @@ def run_sample_attacks(taken: queue.JobLease, bench: JudgeFiles) -> None:
     kinds = find_attack_kinds(rules.sample_attacks)
     if kinds:
         try:
+            repeated = Contest.get_current().rules.utility_rule == "2019"
+            path = bench.folder.everybody / build_file_name("pubtraces", data_set)
             answers = run_attacks(
                 rules.sample_attacks,
                 bench.read_reference(data_set),
-                _read_release(data_set, bench),
+                pwscup.read_anonymized(path, *read_grid(bench.folder), allow_repetition=repeated),
                 options=rules.scoring.attacker_settings,
                 seed=(SEED, int(data_set.team.number), data_set.number),
             )
@@ -434,13 +433,6 @@ def _write_sample_scores(
 
 def _load_data_set(taken: queue.JobLease) -> DataSet:
     return DataSet.objects.select_related("team").get(pk=taken.about["data_set"])
-
-
-def _read_release(data_set: DataSet, bench: JudgeFiles) -> ObfuscatedTraces:
-    """Return the released traces, read from the file that everybody has."""
-    repeated = Contest.get_current().rules.utility_rule == "2019"
-    path = bench.folder.everybody / build_file_name("pubtraces", data_set)
-    return pwscup.read_anonymized(path, *read_grid(bench.folder), allow_repetition=repeated)
 
 
 def _encode_answer(answer: IdTable | Traces) -> bytes:

@@ -186,7 +186,9 @@ def _unpack_archive(path: Path, folder: Folder) -> Path:
         if member.name == MANIFEST:
             manifest = _read_manifest(path, member)
             continue
-        if member.name in found or not _is_backup_file(member.name):
+        if member.name in found or not (
+            member.name in (ROWS_FILE, SETTINGS, CHARTER) or member.name.partition("/")[0] in BACKUP_FOLDERS
+        ):
             raise FileError.whole(path, "holds a file that no backup has", "bad-backup", member.name)
         try:
             found[member.name] = _copy_member(member, folder.path / member.name)
@@ -210,10 +212,6 @@ def _read_manifest(path: Path, member: ArchiveMember) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         pass
     raise FileError.whole(path, "is no backup of a contest that this version can read", "bad-backup")
-
-
-def _is_backup_file(name: str) -> bool:
-    return name in (ROWS_FILE, SETTINGS, CHARTER) or name.partition("/")[0] in BACKUP_FOLDERS
 
 
 def _copy_member(member: ArchiveMember, target: Path) -> dict[str, Any]:

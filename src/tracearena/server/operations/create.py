@@ -202,7 +202,11 @@ def copy_official_files(files: Path, charter: ContestFile, place: Path) -> None:
         A new folder.
     """
     source = files / data.JUDGE if (files / data.JUDGE).is_dir() else files
-    wanted = _list_trace_files(charter)
+    wanted = [
+        str(data.official_file_name(kind, team, n + 1))
+        for team, n in ContestPlan.of(charter).sets()
+        for kind in _TRACE_KINDS
+    ]
     missing = [name for name in (REGIONS, TIMES, *wanted) if not (source / name).is_file()]
     if missing:
         shown = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
@@ -213,14 +217,6 @@ def copy_official_files(files: Path, charter: ContestFile, place: Path) -> None:
     (place / data.EVERYBODY).mkdir()
     data.copy_files((source / name for name in (REGIONS, TIMES, *wanted)), judge, private=True)
     data.write_initial_files(place, charter)
-
-
-def _list_trace_files(charter: ContestFile) -> list[str]:
-    return [
-        str(data.official_file_name(kind, team, n + 1))
-        for team, n in ContestPlan.of(charter).sets()
-        for kind in _TRACE_KINDS
-    ]
 
 
 def _require_rules_match(source: Path, wanted: list[str], charter: ContestFile) -> None:

@@ -33,7 +33,7 @@ from tracearena.server.client import Client, ServerRefused, download, download_b
 from tracearena.server.models import Contest, DataSet
 from tracearena.server.operations.create import ContestLinks
 from tracearena.server.store import queue
-from tracearena.traces import IdTable, Traces
+from tracearena.traces import IdTable
 
 _VISITOR_TEAMS = ("001", "002")
 _LATE, _ABSENT = "003", "006"
@@ -159,7 +159,9 @@ class Demonstration:
 
     def _play_closing(self) -> None:
         for bot, target in self._iterate_pairs():
-            if target["uploads_left"] and not _has_attacked(bot, target):
+            if target["uploads_left"] and not any(
+                one["target"] == target["team"] for one in bot.client.get("submissions")
+            ):
                 bot.attack(target)
         wait_for("the judge's check", lambda: are_all_checked(self._bots))
         self._start_clock(self._schedule.attack_end + 12 * HOUR)
@@ -232,10 +234,6 @@ def _copy_with_change(path: Path, name: str, cell: str) -> Path:
     other = path.with_name(name)
     other.write_text("\n".join(lines) + "\n")
     return other
-
-
-def _has_attacked(bot: DemoBot, target: dict[str, Any]) -> bool:
-    return any(one["target"] == target["team"] for one in bot.client.get("submissions"))
 
 
 def _is_released() -> bool:
@@ -350,15 +348,13 @@ class DemoBot:
             ensemble = Ensemble(make_attacks(names)).fit(self._read_team_traces("reftraces", team, number))
             for _, answer in ensemble.answers(public, seed=seed):
                 kind = "inferred-table" if isinstance(answer, IdTable) else "inferred-traces"
-                made[kind] = self._write_answer(answer, self.folder / f"{kind}-{team}.csv")
+                path = self.folder / f"{kind}-{team}.csv"
+                if isinstance(answer, IdTable):
+                    pwscup.write_inferred_table(answer, path)
+                else:
+                    pwscup.write_inferred_traces(answer, path)
+                made[kind] = path
         return made
-
-    def _write_answer(self, answer: IdTable | Traces, path: Path) -> Path:
-        if isinstance(answer, IdTable):
-            pwscup.write_inferred_table(answer, path)
-        else:
-            pwscup.write_inferred_traces(answer, path)
-        return path
 
     def _read_grid_files(self) -> tuple[Any, Any]:
         return pwscup.read_places(self.folder / REGIONS), pwscup.read_times(self.folder / TIMES)

@@ -481,6 +481,8 @@ def collect_status(folder: Folder) -> dict[str, Any]:
     """Return everything an organiser looks at, as plain values for JSON."""
     contest, now = Contest.get_current(), clock.now()
     answer = phase_at(contest.schedule, now)
+    due = Job.objects.filter(state=JobState.WAITING, due_at__lte=now).order_by("due_at").first()
+    counts = _count_states(Job.objects.all())
     return {
         "contest": contest.name,
         "clock": now.isoformat(),
@@ -491,11 +493,16 @@ def collect_status(folder: Folder) -> dict[str, Any]:
         "teams": Team.objects.filter(role="team").count(),
         "members": Member.objects.filter(team__isnull=False, is_active=True).count(),
         "uploads": _count_states(Submission.objects.all()),
-        "queue": _describe_queue(now),
+        "queue": (
+            {state: counts.get(state, 0) for state in JobState.values}
+            | {"oldest_s": 0.0 if due is None else (now - due.due_at).total_seconds()}
+        ),
         "last_error": _find_last_error(),
         "judges": [_describe_judge(one) for one in Worker.objects.annotate(now=Now()).order_by("name")],
         "disk_free_bytes": shutil.disk_usage(folder.path).free,
-        "backup_age_s": _seconds_since(contest.backed_up_at, now),
+        "backup_age_s": None
+        if contest.backed_up_at is None
+        else (now - contest.backed_up_at).total_seconds(),
         "published": contest.published_at is not None,
         "database": format_database_url(folder.read_secrets().database),
     }
@@ -508,14 +515,6 @@ def is_judge_away() -> bool:
 
 def _count_states(rows: Any) -> dict[str, int]:
     return {row["state"]: row["n"] for row in rows.values("state").annotate(n=Count("pk")).order_by("state")}
-
-
-def _describe_queue(now: datetime) -> dict[str, Any]:
-    due = Job.objects.filter(state=JobState.WAITING, due_at__lte=now).order_by("due_at").first()
-    counts = _count_states(Job.objects.all())
-    return {state: counts.get(state, 0) for state in JobState.values} | {
-        "oldest_s": 0.0 if due is None else (now - due.due_at).total_seconds()
-    }
 
 
 def _find_last_error() -> dict[str, Any] | None:
@@ -537,10 +536,6 @@ def _describe_judge(one: Any) -> dict[str, Any]:
         "error": one.error,
         "missing_guards": one.missing_guards,
     }
-
-
-def _seconds_since(at: datetime | None, now: datetime) -> float | None:
-    return None if at is None else (now - at).total_seconds()
 
 
 # The way out when a wrong clock was believed: the contest's time goes back to what the clock shows.

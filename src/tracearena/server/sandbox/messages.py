@@ -414,7 +414,12 @@ def answer_request(work: Work, pipes: Sequence[int], memory_mb: int, cpu_s: int)
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         answer = os.dup(1)
         os.dup2(2, 1)  # whatever a library prints is no part of the answer
-        _die_with_parent()
+        # Let the kernel kill this process when its parent ends, however that happens.
+        if confinement.is_linux():
+            parent = os.getppid()
+            confinement.prctl(confinement.PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent or parent == 1:
+                os._exit(1)
         set_limits(memory_mb, cpu_s)
         drop_rights()
         with open(0, "rb", closefd=False) as request:
@@ -476,15 +481,6 @@ def describe_missing_guards() -> str:
             "write files, start processes and use the network."
         )
     return " ".join(found)
-
-
-def _die_with_parent() -> None:
-    """Let the kernel kill this process when its parent ends, however that happens."""
-    if confinement.is_linux():
-        parent = os.getppid()
-        confinement.prctl(confinement.PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent or parent == 1:
-            os._exit(1)
 
 
 def frame_message(packed: bytes) -> bytes:

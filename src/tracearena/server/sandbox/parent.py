@@ -233,7 +233,13 @@ class _PipeExchange:
         try:
             while self._ways.get_map():
                 for key, _ in self._ways.select():
-                    self._handle(key.fd)
+                    if key.fd == self._stdin:
+                        self._write()
+                    elif key.fd == self._stdout:
+                        self.answer += self._read(key.fd)
+                    else:
+                        self.said += self._read(key.fd)
+                        del self.said[:-_LONGEST_STDERR]
                 if len(self.answer) > most_bytes:
                     return False
         finally:
@@ -241,15 +247,6 @@ class _PipeExchange:
                 self._end(key.fd)
             self._ways.close()
         return True
-
-    def _handle(self, pipe: int) -> None:
-        if pipe == self._stdin:
-            self._write()
-        elif pipe == self._stdout:
-            self.answer += self._read(pipe)
-        else:
-            self.said += self._read(pipe)
-            del self.said[:-_LONGEST_STDERR]
 
     def _write(self) -> None:
         while not self._piece:

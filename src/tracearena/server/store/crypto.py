@@ -150,20 +150,16 @@ def unseal_chunks(private: bytes, file: IO[bytes]) -> Iterator[bytes]:
     number, chunk = 0, _read_full(file, CHUNK_BYTES + _TAG_BYTES)
     while True:
         following = _read_full(file, CHUNK_BYTES + _TAG_BYTES)
-        yield _open_chunk(cipher, number, chunk, is_last=not following)
+        try:
+            clear = cipher.decrypt(_make_nonce(number, (not following)), chunk, None)
+        except InvalidTag:
+            raise SealError("what is sealed was made for another key, or was changed or cut") from None
+        if number > 0 and not clear:
+            raise SealError("what is sealed ends in an empty chunk")
+        yield clear
         if not following:
             return
         number, chunk = number + 1, following
-
-
-def _open_chunk(cipher: ChaCha20Poly1305, number: int, chunk: bytes, is_last: bool) -> bytes:
-    try:
-        clear = cipher.decrypt(_make_nonce(number, is_last), chunk, None)
-    except InvalidTag:
-        raise SealError("what is sealed was made for another key, or was changed or cut") from None
-    if number > 0 and not clear:
-        raise SealError("what is sealed ends in an empty chunk")
-    return clear
 
 
 def _make_seal_cipher(own: X25519PrivateKey, other: X25519PublicKey, salt: bytes) -> ChaCha20Poly1305:

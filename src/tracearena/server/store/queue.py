@@ -120,7 +120,16 @@ def take_job(worker: str) -> JobLease | None:
             found = Job.objects.select_for_update(skip_locked=True).filter(pk=pk, state=JobState.WAITING)
             job = found.first()
             if job is not None:
-                return _lease_job(job, worker)
+                given = {
+                    "taken_at": Now(),
+                    "lease_until": Now() + LEASE,
+                    "worker": worker,
+                    "fence": F("fence") + 1,
+                }
+                fenced = Job.objects.filter(pk=job.pk, state=JobState.WAITING, fence=job.fence)
+                if not fenced.update(state=JobState.RUNNING, **given):
+                    return None
+                return JobLease(job.pk, job.kind, job.key, job.about, job.fence + 1, worker)
     return None
 
 
@@ -248,14 +257,6 @@ def _order_due_jobs() -> list[int]:
         return losses, running.get(team, 0), 0.0 if at is None else at.timestamp(), pk
 
     return [first[team][1] for team in sorted(first, key=turn)]
-
-
-def _lease_job(job: Job, worker: str) -> JobLease | None:
-    given = {"taken_at": Now(), "lease_until": Now() + LEASE, "worker": worker, "fence": F("fence") + 1}
-    fenced = Job.objects.filter(pk=job.pk, state=JobState.WAITING, fence=job.fence)
-    if not fenced.update(state=JobState.RUNNING, **given):
-        return None
-    return JobLease(job.pk, job.kind, job.key, job.about, job.fence + 1, worker)
 
 
 # Scores as rows: what they are called, which of them count, and by which scorer they were made.

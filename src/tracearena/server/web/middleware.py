@@ -16,7 +16,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext as _
 
-from tracearena.contest import Gate, Phase, Schedule, phase_at
+from tracearena.contest import Gate, Phase, phase_at
 from tracearena.server import clock, results, submissions
 from tracearena.server.errors import API, FOR_TEAMS, RequestRefused, not_found
 from tracearena.server.models import Contest, State, Submission, Team, UploadKind
@@ -66,7 +66,10 @@ class SecurityHeadersMiddleware:
             response.headers["Strict-Transport-Security"] = _HSTS
         response.headers.setdefault("Cache-Control", "no-store")
         if request.method == "HEAD":
-            _remove_body(response)
+            if response.streaming:
+                response.streaming_content = []
+            else:
+                response.content = b""
         return response
 
 
@@ -85,24 +88,15 @@ class ProxyMiddleware:
         request.is_from_this_machine = is_loopback(request.META["REMOTE_ADDR"]) and not is_brought
         said = {name: request.META.pop(name, "") for name in _FORWARDED}
         if request.META.get("REMOTE_ADDR") in trusted:
-            request.META["REMOTE_ADDR"] = _find_client_address(said["HTTP_X_FORWARDED_FOR"], request, trusted)
+            # Return the last address that no trusted proxy has: whatever stands before it may be invented.
+            chain = said["HTTP_X_FORWARDED_FOR"]
+            hops = [hop.strip() for hop in chain.split(",") if hop.strip()]
+            request.META["REMOTE_ADDR"] = next(
+                (hop for hop in reversed(hops) if hop not in trusted), request.META["REMOTE_ADDR"]
+            )
             if said["HTTP_X_FORWARDED_PROTO"].strip().lower() == "https":
                 request.environ["wsgi.url_scheme"] = "https"
         return self._get_response(request)
-
-
-def _remove_body(response: Any) -> None:
-    """Take the body out of an answer to HEAD; its length stays in the headers."""
-    if response.streaming:
-        response.streaming_content = []
-    else:
-        response.content = b""
-
-
-def _find_client_address(chain: str, request: Any, trusted: Any) -> str:
-    """Return the last address that no trusted proxy has: whatever stands before it may be invented."""
-    hops = [hop.strip() for hop in chain.split(",") if hop.strip()]
-    return next((hop for hop in reversed(hops) if hop not in trusted), request.META["REMOTE_ADDR"])
 
 
 # Pages in the language of who reads them; what programs read stays English.
@@ -159,10 +153,11 @@ def add_page_context(request: Any) -> dict[str, Any]:
     published = results.is_published(contest, now)
     places = list_public_pages(request.path, published=published)
     own_places = list_own_pages(member, request.path)
+    team = None if member is None else member.team
     return {
         "contest": contest,
         "now": now,
-        "phase": phase_at(_find_schedule(contest, member), now),
+        "phase": phase_at(contest.schedule if team is None else contest.schedule_of(team.number), now),
         "phases": list(Phase),
         "clock_is_driven": clock.is_driven(),
         "clock_stands_still": clock.is_stopped(),
@@ -174,12 +169,6 @@ def add_page_context(request: Any) -> dict[str, Any]:
         "here": _find_return_path(request, [*places, *own_places]),
         "judge_is_away": member is not None and is_judge_away(),
     }
-
-
-def _find_schedule(contest: Contest, member: Any) -> Schedule:
-    """Return the schedule of who is looking: a team may have more time than the others."""
-    team = None if member is None else member.team
-    return contest.schedule if team is None else contest.schedule_of(team.number)
 
 
 def _find_return_path(request: Any, places: list[NavigationEntry]) -> str:
@@ -291,7 +280,11 @@ def find_next_step(team: Team) -> NextStep:
     if phase.obfuscated is Gate.EARLY:
         return _advise_preparing(schedule.anonymization_begin)
     if phase.obfuscated is Gate.OPEN:
-        return _advise_defence(team, schedule.anonymization_end)
+        steps = [
+            _advise_data_set(team, one, schedule.anonymization_end)
+            for one in submissions.describe_data_sets(team)
+        ]
+        return next((step for step in steps if not step.is_done), steps[0])
     if phase.attacks is Gate.EARLY:
         sentence = gettext("Nothing to do: the judge gets the targets ready, then the attack phase begins.")
         return NextStep(sentence, "/team/self-test", gettext("Practise attacks"), schedule.attack_begin, True)
@@ -307,14 +300,10 @@ def _advise_preparing(until: datetime) -> NextStep:
     return NextStep(sentence, "/team/data", gettext("Fetch the data"), until)
 
 
-def _advise_defence(team: Team, until: datetime) -> NextStep:
-    steps = [_advise_data_set(team, one, until) for one in submissions.describe_data_sets(team)]
-    return next((step for step in steps if not step.is_done), steps[0])
-
-
 def _advise_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextStep:
     """Return what to do about one data set: hand something in, mend it, wait, or be content."""
-    number, last = one["number"], _find_last_upload(team, one["number"])
+    found = Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED, data_set__number=one["number"])
+    number, last = one["number"], found.exclude(state=State.LATE).order_by("-pk").first()
     upload, again = f"/team/uploads/obfuscated/{number}", gettext("Hand in obfuscated traces")
     if last is None:
         sentence = gettext("Hand in obfuscated traces of data set %(number)s: nothing was handed in yet.")
@@ -354,12 +343,6 @@ def _advise_waiting(published: bool, until: datetime | None) -> NextStep:
         return NextStep(gettext("The results are out."), "/board", gettext("See the board"), None, True)
     sentence = gettext("Nothing to do: everything is handed in, and the results come next.")
     return NextStep(sentence, "/team/submissions", gettext("See what you handed in"), until, True)
-
-
-def _find_last_upload(team: Team, number: int) -> Submission | None:
-    """Return what was handed in last for a data set, late files apart: they change nothing."""
-    found = Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED, data_set__number=number)
-    return found.exclude(state=State.LATE).order_by("-pk").first()
 
 
 # Who may see a page.

@@ -115,7 +115,7 @@ def show_all_submissions(request: Any) -> Any:
     about = {
         "page": _paginate(request, found),
         "team": team,
-        "teams": _list_team_numbers(),
+        "teams": list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True)),
         "styles": teams.build_party_styles(),
     }
     return render(request, "organiser/submissions.html", about)
@@ -134,23 +134,19 @@ def show_audit_log(request: Any) -> Any:
 def publish_results(request: Any) -> Any:
     """Open the results: once, when all scores are there and the results phase has begun."""
     if request.method == "POST":
-        _publish_now(request.user.username)
+        contest, now = Contest.get_current(), clock.now()
+        if now < contest.schedule.results_begin:
+            begin = contest.schedule.results_begin.isoformat()
+            message = gettext("The results open at %(begin)s at the earliest.") % {"begin": begin}
+            raise RequestRefused(409, "early", message)
+        if results.find_final_snapshot() is None:
+            message = gettext("The judge is still scoring: publish when the final board is there.")
+            raise RequestRefused(409, "not-final", message)
+        with transaction.atomic():
+            if Contest.objects.filter(pk=contest.pk, published_at__isnull=True).update(published_at=now):
+                log_act(request.user.username, "results published")
         return redirect("/board")
     return render(request, "organiser/publish.html", {"final": results.find_final_snapshot()})
-
-
-def _publish_now(who: str) -> None:
-    contest, now = Contest.get_current(), clock.now()
-    if now < contest.schedule.results_begin:
-        begin = contest.schedule.results_begin.isoformat()
-        message = gettext("The results open at %(begin)s at the earliest.") % {"begin": begin}
-        raise RequestRefused(409, "early", message)
-    if results.find_final_snapshot() is None:
-        message = gettext("The judge is still scoring: publish when the final board is there.")
-        raise RequestRefused(409, "not-final", message)
-    with transaction.atomic():
-        if Contest.objects.filter(pk=contest.pk, published_at__isnull=True).update(published_at=now):
-            log_act(who, "results published")
 
 
 def _render_teams(
@@ -165,10 +161,6 @@ def _render_teams(
     about["link"] = None if secret is None else request.build_absolute_uri(accounts.build_link_path(secret))
     about["renewed"] = None if renewed is None else teams.label_party(renewed)
     return render(request, "organiser/teams.html", about, status=refused.status if refused else 200)
-
-
-def _list_team_numbers() -> list[str]:
-    return list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True))
 
 
 def _paginate(request: Any, found: Any) -> Any:
@@ -475,7 +467,8 @@ def list_team_statuses() -> list[TeamStatus]:
     )
     handed_in = dict(Submission.objects.order_by().values_list("team").annotate(Max("received_at")))
     targets = DataSet.objects.filter(released_at__isnull=False)
-    attacked = _count_attacks()
+    attacks = Submission.objects.exclude(kind=UploadKind.OBFUSCATED).exclude(state="late").order_by()
+    attacked = dict(attacks.values_list("team").annotate(Count("data_set", distinct=True)))
     return [
         TeamStatus(
             number=team.number,
@@ -507,12 +500,6 @@ def _rate_attacks(made: int, targets: int) -> tuple[str, str]:
         return WAIT, _("not yet")
     light = GOOD if made >= targets else WAIT if made else BAD
     return light, _("%(made)s of %(targets)s") % {"made": made, "targets": targets}
-
-
-def _count_attacks() -> dict[Any, int]:
-    """Return how many data sets each team has attacked."""
-    attacks = Submission.objects.exclude(kind=UploadKind.OBFUSCATED).exclude(state="late").order_by()
-    return dict(attacks.values_list("team").annotate(Count("data_set", distinct=True)))
 
 
 # The organiser lets further organisers in, shuts somebody out, and gives new passwords.

@@ -66,11 +66,12 @@ def show_board_page(request: Any) -> Any:
     contest, now = Contest.get_current(), clock.now()
     shown = results.collect_public_board(contest, now)
     published = results.is_published(contest, now) and shown["snapshot"] is not None
+    at = (shown["snapshot"] or {}).get("refreshed_at")
     about = {
         "shown": shown,
         "drawn": results.draw_public_board(shown, contest.rules),
         "published": published,
-        "refreshed_at": _find_refresh_time(shown["snapshot"]),
+        "refreshed_at": (None if at is None else datetime.fromisoformat(at)),
         "labels": teams.label_parties(shown["names"]),
         "styles": teams.build_party_styles(),
         "promises": results.read_table_commitments(settings.CONTEST_FOLDER, opened=published),
@@ -129,12 +130,6 @@ def list_schedule_points() -> list[tuple[str, Any]]:
             for name in sorted(ends)
         ]
     return points
-
-
-def _find_refresh_time(snapshot: dict[str, Any] | None) -> datetime | None:
-    """Return when a live board was made; a final one is not refreshed."""
-    at = (snapshot or {}).get("refreshed_at")
-    return None if at is None else datetime.fromisoformat(at)
 
 
 def _number_sentences(chapters: list[tuple[str, list[str]]]) -> list[tuple[str, int, list[str]]]:

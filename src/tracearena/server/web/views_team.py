@@ -342,7 +342,10 @@ def draw_release(data_set: DataSet, original: Traces) -> ReleasePictures | None:
     contest = Contest.get_current()
     if data_set.released_at is None or clock.now() < contest.schedule.attack_begin:
         return None
-    public = _read_public_traces(data_set, original, contest)
+    path = settings.CONTEST_FOLDER.everybody / build_file_name("pubtraces", data_set)
+    times = pwscup.read_times(settings.CONTEST_FOLDER.everybody / TIMES)
+    repeated = contest.rules.utility_rule == "2019"
+    public = pwscup.read_anonymized(path, original.places, times, allow_repetition=repeated)
     # Crowds do not depend on who is who.
     before, after = crowd_pictures(original, public.with_user_ids(original.user_ids))
     own = (
@@ -352,13 +355,6 @@ def draw_release(data_set: DataSet, original: Traces) -> ReleasePictures | None:
     )
     losses = None if own is None else losses_picture(original, own, contest.rules.utility_limit_km)
     return ReleasePictures(before, after, losses)
-
-
-def _read_public_traces(data_set: DataSet, original: Traces, contest: Contest) -> ObfuscatedTraces:
-    path = settings.CONTEST_FOLDER.everybody / build_file_name("pubtraces", data_set)
-    times = pwscup.read_times(settings.CONTEST_FOLDER.everybody / TIMES)
-    repeated = contest.rules.utility_rule == "2019"
-    return pwscup.read_anonymized(path, original.places, times, allow_repetition=repeated)
 
 
 def _restore_user_order(
