@@ -132,7 +132,13 @@ def read_body(request: Any, most_mb: int) -> Iterator[bytes]:
     if length > most_mb * _MB:
         raise too_large(most_mb * _MB)
     come = 0
-    while chunk := _read_chunk(request):
+    while True:
+        try:
+            chunk = request.read(CHUNK_BYTES)
+        except OSError:
+            raise cut_off() from None
+        if not chunk:
+            break
         come += len(chunk)
         yield chunk
     if come != length:
@@ -266,13 +272,6 @@ def _parse_length(request: Any) -> int:
         raise RequestRefused(
             411, "no-length", gettext("The body has no length: send Content-Length.")
         ) from None
-
-
-def _read_chunk(stream: Any) -> bytes:
-    try:
-        return stream.read(CHUNK_BYTES)
-    except OSError:
-        raise cut_off() from None
 
 
 def cut_off() -> RequestRefused:

@@ -2,7 +2,7 @@
 
 A child is forked from a process that has never held a secret (`fork_server`), so nothing of the judge's
 memory, environment, open files or keys is in it. It gives up its rights before it reads its request
-(`child_side`), and is killed when its time is over.
+(`messages.answer_request`), and is killed when its time is over.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -298,7 +299,7 @@ def _build_environment() -> dict[str, str]:
     return _ONE_THREAD if place is None else _ONE_THREAD | {"NUMBA_CACHE_DIR": place}
 
 
-# Uploads are read, and scored, in processes of their own that can be killed without harm.
+# What the judge has children do.
 
 
 __all__ = [
@@ -352,10 +353,15 @@ def check_upload(
     }
     head = frame_message(pack(values | {"check": asked}, arrays))
     pieces = [data] if isinstance(data, bytes) else data
-    answer = FORK_SERVER.run("check", _prepend_head(head, pieces), limits=limits or Limits.of(rules))
+    answer = FORK_SERVER.run("check", chain([head], pieces), limits=limits or Limits.of(rules))
     try:
         said = unpack_values(answer)
-        return Verdict.from_dict(said["verdict"]) if "verdict" in said else _require_kind(answer, kind)
+        if "verdict" in said:
+            return Verdict.from_dict(said["verdict"])
+        checked = UploadArrays.from_bytes(answer)
+        if checked.kind != kind:
+            raise DataError(f"the child answers {checked.kind}")
+        return checked
     except (DataError, TypeError) as error:
         raise ChildDied("exit", str(error)) from None
 
@@ -417,15 +423,3 @@ def run_attacks(
         return [truth_from_parts(*unpack(read_message(answer))) for _ in names]
     except DataError as error:
         raise ChildDied("exit", str(error)) from None
-
-
-def _require_kind(answer: bytes, kind: Kind) -> UploadArrays:
-    checked = UploadArrays.from_bytes(answer)
-    if checked.kind != kind:
-        raise DataError(f"the child answers {checked.kind}")
-    return checked
-
-
-def _prepend_head(head: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    yield head
-    yield from pieces

@@ -1,6 +1,6 @@
-"""Files that only the holder of a private key can open, in the manner of age.
+"""Files that only the holder of a private key can open, in the manner of age; keys, secrets, passwords.
 
-A sealed file is made for one X25519 public key. Whoever seals needs no secret, so the web process can
+A sealed file is made for one X25519 public key. Sealing needs no secret, so the web process can
 seal what streams in and open nothing of it. Byte by byte::
 
     bytes 0 to 19    "tracearena sealed 1" and a line feed
@@ -151,7 +151,7 @@ def unseal_chunks(private: bytes, file: IO[bytes]) -> Iterator[bytes]:
     while True:
         following = _read_full(file, CHUNK_BYTES + _TAG_BYTES)
         try:
-            clear = cipher.decrypt(_make_nonce(number, (not following)), chunk, None)
+            clear = cipher.decrypt(_make_nonce(number, not following), chunk, None)
         except InvalidTag:
             raise SealError("what is sealed was made for another key, or was changed or cut") from None
         if number > 0 and not clear:
@@ -344,7 +344,6 @@ def _derive_key(material: bytes, purpose: str) -> bytes:
 
 
 _BLOCK = 16
-_KEY_BYTES = 32
 
 
 class CipherFile(io.RawIOBase):
@@ -361,7 +360,7 @@ class CipherFile(io.RawIOBase):
 
     def __init__(self, folder: Path) -> None:
         self._file: Any = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
-        self._key = secrets.token_bytes(_KEY_BYTES)
+        self._key = secrets.token_bytes(KEY_BYTES)
 
     def readable(self) -> bool:
         return True
