@@ -211,7 +211,7 @@ def test_the_archive_of_all_files_is_a_file_that_the_judge_wrote(
     held.at(SCHEDULE.anonymization_end)
     hands.judged(held)
     assert len(list(held.folder.public_archives.iterdir())) == 2
-    monkeypatch.setattr(views_team, "zip_stream", None)
+    monkeypatch.setattr(views_team, "stream_zip", None)
     for moment in (SCHEDULE.attack_begin - timedelta(milliseconds=1), SCHEDULE.attack_begin):
         held.at(moment)
         whole = client.get("/team/data/everybody")
