@@ -147,10 +147,10 @@ from pathlib import Path
 from tracearena.server.store.folder import Folder
 from tracearena.server.settings import configure
 configure(Folder(Path(sys.argv[1])))
-from tracearena.server import judge
-from tracearena.server.judge import working
-working.WORK["check"] = lambda taken, bench: time.sleep(600)
-judge.main(sys.argv[1:], grace_s=1.0)
+from tracearena.server.judge import worker
+from tracearena.server.processes.judge_process import run_judge
+worker.JOB_FUNCTIONS["check"] = lambda taken, bench: time.sleep(600)
+run_judge(sys.argv[1:], grace_s=1.0)
 """
 
 
@@ -184,7 +184,7 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
         told.append(collect_status(held.folder))
         judge.stop()
 
-    monkeypatch.setattr(working.JudgeWorker, "_look", look)
+    monkeypatch.setattr(working.JudgeWorker, "_enqueue_due", look)
     for missing, said in (("", "all in place"), ("This kernel has no Landlock.", "judge 1: This kernel has")):
         monkeypatch.setattr(working, "describe_missing_guards", lambda missing=missing: missing)
         judge = working.JudgeWorker(JudgeFiles(held.folder, held.judge_private_key), "judge 1", grace_s=10)

@@ -1,8 +1,9 @@
-"""People come in by a link, then by name and password; their team's key comes with them.
+"""Accounts, links, sessions, tokens of the API, and the limits of login tries.
 
-The key that opens a team's bundle is wrapped by each member's password. At a login it is wrapped anew: what
-is wrapped stands in the session, what unwraps it in a second cookie of the browser, so that neither the
-database nor one cookie alone opens anything.
+People come in by a link, then by name and password. The key that opens a team's bundle is wrapped by each
+member's password. At a login it is wrapped again: what is wrapped is kept in the session, what unwraps it in
+a second cookie of the browser, so that neither the database nor one cookie alone opens anything. Links and
+tokens are 256 random bits, shown once and stored as a hash.
 """
 
 from __future__ import annotations
@@ -51,7 +52,18 @@ from tracearena.server.store.crypto import (
 
 KEY_COOKIE = "unlock"
 _SESSION_FIELD = "team key"
-_LOGIN_PURPOSE = "login"
+_LOGIN_PURPOSE, LINK_PURPOSE, _TOKEN_PURPOSE = "login", "link", "token"
+LINK_LIFETIME = timedelta(hours=72)
+INVITATION_PLACES = 10
+"""How many members may come in by one invitation."""
+TOKEN_PREFIX = "tracearena_"
+"""Lets programs that look for leaked secrets know one."""
+_USE_INTERVAL = timedelta(minutes=1)
+TRY_WINDOW = timedelta(minutes=15)
+TRIES_A_NAME, TRIES_AN_ADDRESS = 10, 300
+"""An address may be a class of thirty, whose members all forget their passwords."""
+_TRY_LIFETIME = timedelta(days=1)
+_HOME_LIFETIME = timedelta(days=30)
 _LONGEST_NAME, _LONGEST_PASSWORD = 60, 1_000
 
 
@@ -79,15 +91,19 @@ def redeem_link(secret: str, name: str, password: str) -> tuple[Member, bytes | 
 
 def _find_or_make_member(link: Link, name: str) -> Member:
     """Return the account that a link is for, which has the name that is given, or a new one of that name."""
-    if link.member is None:
-        organiser = link.kind == LinkKind.ORGANISER
-        return Member(
-            username=_check_account_name(name), created_at=clock.now(), team=link.team, is_organiser=organiser
-        )
-    if fold_name(name) != link.member.folded_name:
-        said = gettext("This link gives an account of yours a new password: use the name of that account.")
-        raise RequestRefused(400, "name", said)
-    return link.member
+    if link.member is not None:
+        if fold_name(name) != link.member.folded_name:
+            said = gettext(
+                "This link gives an account of yours a new password: use the name of that account."
+            )
+            raise RequestRefused(400, "name", said)
+        return link.member
+    name = unicodedata.normalize("NFKC", name).strip()
+    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
+        said = gettext("A name has 1 to %(longest)s letters, digits, signs or spaces.")
+        raise RequestRefused(400, "name", said % {"longest": _LONGEST_NAME})
+    is_organiser = link.kind == LinkKind.ORGANISER
+    return Member(username=name, created_at=clock.now(), team=link.team, is_organiser=is_organiser)
 
 
 def _save_member(member: Member, link: Link) -> None:
@@ -114,7 +130,9 @@ def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes 
     password = password[:_LONGEST_PASSWORD]
     count_login_try(name, address)
     member = Member.objects.select_related("team").filter(folded_name=name).first()
-    right = _is_password_right(member, password)
+    if member is None:
+        make_password(password)  # as much work as a check
+    right = member is not None and member.check_password(password)
     key = _unwrap_team_key(member, password)
     if member is None or not right or not member.is_active or (key is None and member.team is not None):
         raise _wrong_login()
@@ -124,13 +142,6 @@ def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes 
 
 def _wrong_login() -> RequestRefused:
     return RequestRefused(403, "login", gettext("Name and password do not fit."))
-
-
-def _is_password_right(member: Member | None, password: str) -> bool:
-    if member is None:
-        make_password(password)  # as much work as a check
-        return False
-    return member.check_password(password)
 
 
 def _unwrap_team_key(member: Member | None, password: str) -> bytes | None:
@@ -203,14 +214,6 @@ def change_password(request: Any, old: str, new: str) -> None:
     update_session_auth_hash(request, member)
 
 
-def _check_account_name(name: str) -> str:
-    name = unicodedata.normalize("NFKC", name).strip()
-    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
-        said = gettext("A name has 1 to %(longest)s letters, digits, signs or spaces.")
-        raise RequestRefused(400, "name", said % {"longest": _LONGEST_NAME})
-    return name
-
-
 def _check_password(password: str, member: Member) -> None:
     if len(password) > _LONGEST_PASSWORD:
         said = gettext("A password has at most %(longest)s characters.")
@@ -221,8 +224,7 @@ def _check_password(password: str, member: Member) -> None:
         raise RequestRefused(400, "password", " ".join(error.messages)) from None
 
 
-# What an organiser does with people: let further organisers in, shut somebody out, give a new
-# password.
+# What an organiser does with accounts.
 
 
 def describe_members(*, organisers: bool) -> list[dict[str, Any]]:
@@ -276,7 +278,11 @@ def shut_out_member(member: Member, actor: str) -> None:
         If nobody could organise the contest any more.
     """
     with transaction.atomic():
-        _require_another_organiser(member)
+        # Of two organisers who shut out each other at once, the second is refused.
+        Contest.objects.select_for_update().get(pk=1)
+        others = Member.objects.filter(is_organiser=True, is_active=True).exclude(pk=member.pk)
+        if member.is_organiser and not others.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists():
+            raise DataError(gettext("nobody else could organise the contest; let another organiser in first"))
         Member.objects.filter(pk=member.pk).update(is_active=False)
         _end_password(member)
         withdraw_links(team=member.team)
@@ -318,25 +324,11 @@ def _end_password(member: Member) -> None:
     revoke_tokens(member)
 
 
-def _require_another_organiser(member: Member) -> None:
-    """Refuse to shut out the last organiser; of two who shut out each other at once the second is refused."""
-    Contest.objects.select_for_update().get(pk=1)
-    others = Member.objects.filter(is_organiser=True, is_active=True).exclude(pk=member.pk)
-    if member.is_organiser and not others.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists():
-        raise DataError(gettext("nobody else could organise the contest; let another organiser in first"))
-
-
 def _describe_member(member: Member) -> dict[str, Any]:
     return {"member": member.username, "of": "organisers" if member.team is None else member.team.number}
 
 
-# Links that let people in: drawn here, shown once, stored as a hash.
-
-
-LINK_LIFETIME = timedelta(hours=72)
-INVITATION_PLACES = 10
-"""How many members may come in by one invitation."""
-LINK_PURPOSE = "link"
+# Links.
 
 
 def make_organiser_link(member: Member | None = None) -> str:
@@ -356,22 +348,18 @@ def make_invitation(team: Team, private_key: bytes, member: Member | None = None
     """
     secret = make_secret()
     wrapped = wrap(private_key, derive_secret_key(secret), LINK_PURPOSE)
-    _store_link(LinkKind.INVITATION, secret, places=1 if member else INVITATION_PLACES, team=team,
-        member=member,
-           wrapped_key=wrapped)  # fmt: skip
+    _store_invitation(secret, team, member, wrapped_key=wrapped)
     return secret
 
 
 def request_invitation(team: Team, member: Member | None = None) -> str:
     """Make a link whose key the judge wraps, inside the caller's transaction, and return its secret.
 
-    Whoever asks for it does not have the team's key. The judge has it in escrow, and gets the secret
-    sealed: from the database nobody can come in by this link.
+    The caller does not have the team's key. The judge has it in escrow, and gets the secret sealed: nobody
+    can come in by this link from what the database holds.
     """
     secret = make_secret()
-    link = _store_link(
-        LinkKind.INVITATION, secret, places=1 if member else INVITATION_PLACES, team=team, member=member
-    )
+    link = _store_invitation(secret, team, member)
     sealed = seal(bytes.fromhex(settings.CONTEST_SECRETS.judge_public_key), secret.encode())
     queue.enqueue("rewrap", f"rewrap/{link.pk}", {"link": link.pk, "sealed": sealed.hex()}, team=team)
     return secret
@@ -415,7 +403,12 @@ def build_link_path(link_secret: str) -> str:
 
 
 def _usable_links() -> QuerySet[Link]:
-    return Link.objects.filter(Q(places__gt=0) & Q(withdrawn_at__isnull=True) & Q(expires_at__gt=clock.now()))
+    return Link.objects.filter(places__gt=0, withdrawn_at__isnull=True, expires_at__gt=clock.now())
+
+
+def _store_invitation(secret: str, team: Team, member: Member | None, **more: bytes) -> Link:
+    places = 1 if member else INVITATION_PLACES
+    return _store_link(LinkKind.INVITATION, secret, places=places, team=team, member=member, **more)
 
 
 def _store_link(kind: str, secret: str, **about: Any) -> Link:
@@ -425,7 +418,7 @@ def _store_link(kind: str, secret: str, **about: Any) -> Link:
     )
 
 
-# How passwords are hashed: Argon2id with 19 MiB.
+# Passwords and sessions as Django stores them.
 
 
 class Argon2(Argon2PasswordHasher):
@@ -436,15 +429,8 @@ class Argon2(Argon2PasswordHasher):
     parallelism = 1
 
 
-# Logins in the database: what stands there opens nothing, for it is a hash of what the browser has.
-
-
-_DIGITS = 40
-"""As many hexadecimal digits as Django's column holds: 160 bits."""
-
-
 class SessionStore(db.SessionStore):
-    """Django's sessions in the database, under the hash of their key."""
+    """Django's sessions in the database, under the hash of their key, so that the row opens nothing."""
 
     def exists(self, session_key: str) -> bool:
         """Whether there is a session of this key."""
@@ -473,10 +459,10 @@ class SessionStore(db.SessionStore):
 
 
 def _hash_session_key(session_key: str) -> str:
-    return hash_secret(session_key)[:_DIGITS]
+    return hash_secret(session_key)[:40]  # Django's column holds 40 hexadecimal digits: 160 bits
 
 
-# Accounts that a demonstration gives away: drawn for it, and worth nothing when it ends.
+# Accounts that a demonstration gives away.
 
 
 @dataclass(frozen=True)
@@ -502,14 +488,7 @@ def make_demo_account(role: str, page: str, files: Path | None = None) -> DemoAc
     return DemoAccount(role, name, secrets.token_urlsafe(12), page, files)
 
 
-# Keys to the API: 256 random bits, shown once, stored as a hash, for one team, until they are
-# revoked.
-
-
-TOKEN_PREFIX = "tracearena_"
-"""Lets programs that look for leaked secrets know one."""
-_TOKEN_PURPOSE = "token"
-_USE_INTERVAL = timedelta(minutes=1)
+# Tokens of the API.
 
 
 @dataclass(frozen=True)
@@ -554,7 +533,10 @@ def find_caller(secret: str) -> Caller | None:
     ).first()  # fmt: skip
     if token is None:
         return None
-    _record_use(token)
+    now = clock.now()
+    # Not at every request: reading would otherwise wait for those who write.
+    if token.last_used_at is None or now - token.last_used_at >= _USE_INTERVAL:
+        Token.objects.filter(pk=token.pk).update(last_used_at=now)
     return Caller(token, secret)
 
 
@@ -573,25 +555,11 @@ def revoke_tokens(member: Member) -> int:
     return Token.objects.filter(member=member, revoked_at__isnull=True).update(revoked_at=clock.now())
 
 
-def _record_use(token: Token) -> None:
-    now = clock.now()
-    # Not at every request: reading would otherwise wait for those who write.
-    if token.last_used_at is None or now - token.last_used_at >= _USE_INTERVAL:
-        Token.objects.filter(pk=token.pk).update(last_used_at=now)
-
-
-# Login tries are limited by name and by address, however many come at once.
-
-
-TRY_WINDOW = timedelta(minutes=15)
-TRIES_A_NAME, TRIES_AN_ADDRESS = 10, 300
-"""An address may be a class of thirty, whose members all forget their passwords."""
-_TRY_LIFETIME = timedelta(days=1)
-_HOME_LIFETIME = timedelta(days=30)
+# Login tries are limited by name and by address, also if many come at once.
 
 
 def count_login_try(name: str, address: str) -> None:
-    """Count a try; refuse it where there were too many of late."""
+    """Count a try; refuse it where there were too many recently."""
     LoginTry.objects.filter(since__lte=clock.now() - _TRY_LIFETIME).delete()
     if _is_known_address(name, address):
         is_allowed = _use_try(_hash_name_at_home(name, address), TRIES_A_NAME)

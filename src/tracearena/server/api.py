@@ -1,4 +1,4 @@
-"""The routes of the API."""
+"""The API: what it answers with, who may call it (a bearer token, never a cookie), and its routes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from tracearena.server.models import Contest, Submission, UploadKind
 from tracearena.server.store import downloads
 from tracearena.server.submissions import UploadRequest
 from tracearena.server.uploads import open_upload_stream, read_body
-
-# What the API answers with.
 
 
 class ContestInfo(Schema):
@@ -119,9 +117,6 @@ class SubmissionState(Receipt):
     reason: str = Field(description="Why the judge failed")
     utility: float | None
     finished_at: str | None
-
-
-# Who calls the API: a bearer token, and nothing else; cookies count for nothing here.
 
 
 class Bearer(HttpBearer):

@@ -1,4 +1,8 @@
-"""Talking to a contest's server: JSON, one shape of errors, patience with a bad line."""
+"""A team's side of a contest: requests to the server, files up and down, the local check, receipts.
+
+A line that breaks costs time and nothing else: requests are tried again, downloads resume. The login and the
+receipts are kept in files of their owner, among the user's settings.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,11 @@ _TRIES = 6
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 8.0
 _TRY_AGAIN = (429, 502, 503, 504)
 _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_PIECE_BYTES = 2**18
+_LARGEST_BUNDLE_BYTES = 2**32
+_MOST_BYTES = 2**16
+LISTED, MISSING, OTHER, WAITING = "listed", "MISSING", "LISTED OTHERWISE", "its phase is not closed yet"
+Progress: TypeAlias = Callable[[int, int], None]
 
 
 class ServerRefused(TracearenaError):
@@ -147,14 +155,12 @@ def parse_refusal(answer: httpx.Response) -> ServerRefused:
     """Return what the server says, in its one shape of errors or in any other."""
     try:
         said = answer.json()["error"]
-        return ServerRefused(
-            str(said["code"]), str(said["message"]), answer.status_code, dict(said.get("details") or {})
-        )
+        details = dict(said.get("details") or {})
+        return ServerRefused(str(said["code"]), str(said["message"]), answer.status_code, details)
     except (ValueError, KeyError, TypeError):
         message = f"the server answers {answer.status_code} {answer.reason_phrase}"
-        return ServerRefused(
-            "no-contest", f"{message}; is there a contest at this address?", answer.status_code
-        )
+        message += "; is there a contest at this address?"
+        return ServerRefused("no-contest", message, answer.status_code)
 
 
 def check_url(url: str) -> str:
@@ -166,18 +172,12 @@ def check_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ParameterError(f"{url!r} is no address of a contest, such as https://contest.example.org")
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+    if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
         raise ParameterError(f"{url}: the token would travel in clear; use https")
     return url.rstrip("/")
 
 
-# Files up and down, so that a line that breaks costs time and nothing else.
-
-
-Progress: TypeAlias = Callable[[int, int], None]
-_PIECE_BYTES = 2**18
-_JUDGE_FAILURE = "judge error"
-_LARGEST_BUNDLE_BYTES = 2**32
+# Files up and down.
 
 
 def upload(client: Client, path: str, file: Path, progress: Progress | None = None) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def upload(client: Client, path: str, file: Path, progress: Progress | None = No
         raise FileError.whole(file, f"has {size:,} bytes; the most is {most:,}", "too-large")
     sha256 = _hash_local_file(file)
     before = _find_last_submission(client, path)
-    if before is not None and before["sha256"] == sha256 and before["state"] != _JUDGE_FAILURE:
+    if before is not None and before["sha256"] == sha256 and before["state"] != "judge error":
         return before
     said = f"{path} {sha256} after {0 if before is None else before['id']}"
     headers = {
@@ -218,8 +218,8 @@ def download(
 ) -> bool:
     """Fetch a file whole and checked; False if it is there already.
 
-    What came before the line broke lies beside it, under a name that says of which version it is, and is
-    gone on with, by this call or the next.
+    What came before the line broke is stored next to it, under a name that says of which version it is; this
+    call or the next resumes from there.
     """
     if target.is_file() and _hash_local_file(target) == sha256:
         return False
@@ -266,7 +266,7 @@ def _unpack_bundle(packed: Path, folder: Path) -> list[Path]:
 def _resume_download(
     client: Client, path: str, part: Path, sha256: str, size: int, progress: Progress | None
 ) -> None:
-    """Go on with what is there of a file; a server that sends another version begins anew."""
+    """Resume from what is there of a file; a server that sends another version begins again."""
     have = part.stat().st_size if part.is_file() else 0
     if have == size:
         return
@@ -318,7 +318,7 @@ def _hash_local_file(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-# The judge's checker at home: the same code, on the files that a team has downloaded.
+# The judge's checker, run locally on the files that a team has downloaded.
 
 
 def check_before_upload(file: Path, kind: str, folder: Path, team: str, data_set: int) -> Verdict | None:
@@ -370,12 +370,7 @@ def _require_file(folder: Path, name: str) -> Path:
     return path
 
 
-# Where a team's token and its receipts are kept: in files of their owner, among the user's
-# settings.
-
-
-_MOST_BYTES = 2**16
-_RECEIPT_FIELDS = ("id", "target", "sha256", "salt", "received_at", "late")
+# Login and receipts.
 
 
 @dataclass(frozen=True)
@@ -413,8 +408,9 @@ def save_receipt(url: str, receipt: dict[str, Any]) -> None:
         path = find_receipts_file()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open(path, "a", encoding="utf-8") as file:
-            said = {name: receipt[name] for name in _RECEIPT_FIELDS}
-            file.write(json.dumps({"url": url, "receipt": said}) + "\n")
+            names = ("id", "target", "sha256", "salt", "received_at", "late")
+            kept = {name: receipt[name] for name in names}
+            file.write(json.dumps({"url": url, "receipt": kept}) + "\n")
         path.chmod(0o600)
 
 
@@ -446,12 +442,6 @@ def read_login() -> Login:
         raise FileError.whole(path, "cannot be read; log in again", "not-json") from None
 
 
-# Whether the judge's signed lists have every receipt that a team has kept.
-
-
-LISTED, MISSING, OTHER, WAITING = "listed", "MISSING", "LISTED OTHERWISE", "its phase is not closed yet"
-
-
 @dataclass(frozen=True)
 class ReceiptCheck:
     """One receipt, and how it stands in the published list of its phase."""
@@ -470,34 +460,27 @@ def check_receipts(client: Client) -> list[ReceiptCheck]:
 
     Late uploads need not be listed: they do not count.
     """
-    lists = _download_lists(client)
-    return [
-        ReceiptCheck(one["id"], _compare_with_list(one, lists[_find_phase(one)]))
-        for one in read_saved_receipts(client.url)
-        if not one["late"]
-    ]
-
-
-def _find_phase(receipt: dict[str, Any]) -> str:
-    return "anonymization" if receipt["target"] is None else "attack"
-
-
-def _compare_with_list(receipt: dict[str, Any], published: dict[int, ListedReceipt] | None) -> str:
-    if published is None:
-        return WAITING
-    if receipt["id"] not in published:
-        return MISSING
-    commitment = receipt_commitment(receipt["sha256"], receipt["salt"])
-    own = ListedReceipt(receipt["id"], receipt["received_at"], commitment)
-    return LISTED if published[receipt["id"]] == own else OTHER
+    lists, checks = _download_lists(client), []
+    for receipt in read_saved_receipts(client.url):
+        if receipt["late"]:
+            continue
+        published = lists["anonymization" if receipt["target"] is None else "attack"]
+        commitment = receipt_commitment(receipt["sha256"], receipt["salt"])
+        own = ListedReceipt(receipt["id"], receipt["received_at"], commitment)
+        if published is None:
+            state = WAITING
+        elif receipt["id"] not in published:
+            state = MISSING
+        else:
+            state = LISTED if published[receipt["id"]] == own else OTHER
+        checks.append(ReceiptCheck(receipt["id"], state))
+    return checks
 
 
 def _download_lists(client: Client) -> dict[str, dict[int, ListedReceipt] | None]:
     """Return the lists that are published, each signed by the key of the contest."""
-    key, files = (
-        client.get("contest")["signing_key"],
-        {one["name"]: one for one in client.get("data")["files"]},
-    )
+    key = client.get("contest")["signing_key"]
+    files = {one["name"]: one for one in client.get("data")["files"]}
     found: dict[str, dict[int, ListedReceipt] | None] = {}
     with tempfile.TemporaryDirectory() as place:
         for phase, name in LISTS.items():

@@ -1,8 +1,9 @@
 """The one clock of a contest: UTC, to the microsecond, and never behind what the contest has seen.
 
 Everything that depends on the time asks `now`. The judges write the time down every few seconds; where the
-machine's clock goes back, the contest's time stands still until the machine has caught up. In a rehearsal
-the clock is driven: it shows the time that stands in a file, or goes on from there, and the pages say so.
+machine's clock goes back, the contest's time stands still until the machine has caught up. In a simulated
+contest the clock is driven: it shows the time that stands in a file, or goes on from there, and the pages
+say so.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 VARIABLE = "TRACEARENA_CLOCK"
-"""Names the file of a driven clock; only a rehearsal sets it, and only for what it starts itself."""
+"""Names the file of a driven clock; only a simulated contest sets it, and only for what it starts itself."""
 _WRITE_DELAY = timedelta(minutes=1)
 _RECORD_INTERVAL = timedelta(seconds=5)
 _CACHE_S = 1.0
@@ -144,7 +145,7 @@ def is_stopped() -> bool:
 
 
 def set_driven(path: Path, at: datetime, *, runs: bool = False) -> None:
-    """Put a driven clock to a time; whoever reads it sees the old or the new one, never half of it.
+    """Put a driven clock to a time; a reader sees the old or the new one, never half of it.
 
     Parameters
     ----------
@@ -155,6 +156,6 @@ def set_driven(path: Path, at: datetime, *, runs: bool = False) -> None:
     runs
         Whether it goes on from there as the machine's own clock does; otherwise it stands still.
     """
-    beside = path.with_name(f".{path.name}.next")
-    beside.write_text(" ".join(one.astimezone(UTC).isoformat() for one in (at, machine_now())[: 1 + runs]))
-    beside.replace(path)
+    following = path.with_name(f".{path.name}.next")
+    following.write_text(" ".join(one.astimezone(UTC).isoformat() for one in (at, machine_now())[: 1 + runs]))
+    following.replace(path)

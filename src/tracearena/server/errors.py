@@ -1,4 +1,7 @@
-"""Errors as pages for people and, under /api/, in one shape for programs."""
+"""Refusals and errors: as pages for people and, under /api/, in one shape for programs.
+
+Also the words by which pages say what the database stores as fixed words.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from tracearena.errors import TracearenaError
 from tracearena.i18n import mark_for_translation
 
 API = "/api/"
-_BODY_HEADERS = ("Content-Type", "Content-Length")
+FOR_TEAMS = "for-teams"
+"""Code of a page that is there, for members of teams; who reads it has logged in."""
+_FULL_WORDS = ("disk is full", "no space left on device", "disk full")
 _LOG = logging.getLogger("tracearena.server")
 _SENTENCES = {
     400: mark_for_translation("This request could not be understood."),
@@ -71,11 +76,12 @@ class ErrorMiddleware:
         if "\0" in request.path:  # nothing is called so, and PostgreSQL would not even be asked
             return render_error(request, 404)
         response = self._get_response(request)
-        if not request.path.startswith(API) or response.status_code < 400 or _is_json(response):
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        if not request.path.startswith(API) or response.status_code < 400 or is_json:
             return response
         shaped = render_error(request, response.status_code)
         for name, value in response.headers.items():
-            if name not in _BODY_HEADERS:
+            if name not in ("Content-Type", "Content-Length"):
                 shaped.headers[name] = value
         return shaped
 
@@ -96,7 +102,12 @@ def render_refusal(request: Any, refused: RequestRefused) -> Any:
     """Return the answer to a request that is refused."""
     if request.path.startswith(API):
         return JsonResponse(refused.to_dict(), status=refused.status)
-    return HttpResponse(_render_error_page(refused), status=refused.status)
+    # The page needs nothing but itself: neither the database nor a session may be there.
+    status = refused.status
+    phrase = gettext(_PHRASES[status]) if status in _PHRASES else HTTPStatus(status).phrase
+    advice = gettext(_ADVICE[status]) if status in _ADVICE and refused.code != FOR_TEAMS else ""
+    about = {"status": status, "phrase": phrase, "message": refused.message, "advice": advice}
+    return HttpResponse(render_to_string("error.html", about), status=status)
 
 
 def render_error(request: Any, status: int) -> Any:
@@ -137,29 +148,6 @@ def handle_csrf_failure(request: Any, reason: str = "") -> Any:
 def build_json_error(code: str, status: int, message: str, **details: Any) -> Any:
     """Return an error of the API."""
     return JsonResponse(format_error(code, message, **details), status=status)
-
-
-def _is_json(response: Any) -> bool:
-    return response.headers.get("Content-Type", "").startswith("application/json")
-
-
-def _render_error_page(refused: RequestRefused) -> str:
-    """Return a page that needs nothing but itself: neither the database nor a session may be there."""
-    status, message = refused.status, refused.message
-    phrase = gettext(_PHRASES[status]) if status in _PHRASES else HTTPStatus(status).phrase
-    helps = status in _ADVICE and refused.code != FOR_TEAMS
-    advice = gettext(_ADVICE[status]) if helps else ""
-    about = {"status": status, "phrase": phrase, "message": message, "advice": advice}
-    return render_to_string("error.html", about)
-
-
-# What the server does not do, and why: one error for pages and API alike.
-
-
-FOR_TEAMS = "for-teams"
-"""Code of a page that is there, for members of teams; who reads it has logged in."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FULL_WORDS = ("disk is full", "no space left on device", "disk full")
 
 
 class RequestRefused(TracearenaError):
@@ -236,7 +224,7 @@ def database_away() -> RequestRefused:
 
 def is_disk_full(error: BaseException) -> bool:
     """Whether an error of the system or of a database says that there is no space left."""
-    if isinstance(error, OSError) and error.errno in _FULL:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return True
     from django.db import DatabaseError
 

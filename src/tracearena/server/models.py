@@ -1,4 +1,7 @@
-"""The judge's work: what is to be done, who does it, what came out."""
+"""The tables of a contest: who takes part, what they hand in, the judge's work, and what was shown.
+
+Of every secret only a hash is stored, or what the secret wraps.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,6 @@ from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 
 from tracearena.contest import Role, Rules, Schedule
-
-# Who takes part and how they come in; of every secret there is only a hash or what it wraps.
-
-
-def _choices(kinds: type[models.TextChoices] | type[Role]) -> list[tuple[str, str]]:
-    return [(kind.value, kind.value) for kind in kinds]
 
 
 def fold_name(name: str) -> str:
@@ -37,7 +34,7 @@ class Team(models.Model):
 
     number = models.CharField(max_length=3, unique=True)
     name = models.CharField(max_length=60)
-    role = models.CharField(max_length=16, choices=_choices(Role))
+    role = models.CharField(max_length=16, choices=[(role.value, role.value) for role in Role])
     public_key = models.BinaryField(null=True)
     escrow = models.BinaryField(null=True)
     created_at = models.DateTimeField()
@@ -123,7 +120,7 @@ class Token(models.Model):
 
 
 class LoginTry(models.Model):
-    """How often a login has failed of late, by a hash of name or address."""
+    """How often a login has failed recently, by a hash of name or address."""
 
     who = models.CharField(max_length=64, unique=True)
     failures = models.PositiveIntegerField(default=0)
@@ -276,7 +273,7 @@ class RescoringState(models.TextChoices):
 
 
 class Rescoring(models.Model):
-    """All scores made anew beside those that count, to be compared, then applied or cancelled.
+    """All scores computed again next to those that count, to be compared, then applied or cancelled.
 
     `result_changes` is what an applied one changed in board and awards.
     """

@@ -33,13 +33,12 @@ from tracearena.server.results import BoardDrawing, draw_result
 from tracearena.server.store.folder import Folder
 
 MOST_ARCHIVES = 200
-"""So many are shown, by name."""
-_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.zip", re.ASCII)
+"""This many are shown, by name."""
+_ARCHIVE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.zip", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _MOST_READ = 64 * 2**20
 """Bytes that are read of one archive, its list of files included."""
 _MOST_UNPACKED = {MANIFEST: 2**24, CHARTER: 2**20, f"{RESULTS}/{BOARD}": 2**24}
-_SCORES = ("utility", "s_R_min", "s_T_min")
 _BROKEN = (TracearenaError, zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError,
            AttributeError, NotImplementedError, RecursionError, RuntimeError, OSError)  # fmt: skip
 
@@ -103,7 +102,7 @@ def find_archive_path(folder: Folder, past: PastContest) -> Path:
 def _list_archives(folder: Folder) -> list[Path]:
     if not folder.archive.is_dir():
         return []
-    found = (path for path in folder.archive.iterdir() if _FILE.fullmatch(path.name))
+    found = (path for path in folder.archive.iterdir() if _ARCHIVE_NAME.fullmatch(path.name))
     return sorted(path for path in found if path.is_file() and not path.is_symlink())[:MOST_ARCHIVES]
 
 
@@ -125,7 +124,7 @@ def _read_archive_once(
 
 
 class _SizeLimitReader:
-    """A file of which only so much is read: a list of files that takes gigabytes is never taken in."""
+    """A file that is read up to a limit: a list of files that takes gigabytes is never read."""
 
     def __init__(self, file: IO[bytes], most_read: int) -> None:
         self._file, self._most, self._left = file, most_read, most_read
@@ -198,10 +197,12 @@ def _list_names(charter: ContestFile) -> list[dict[str, Any]]:
 
 
 def _parse_row(row: dict[str, Any], known: set[str]) -> dict[str, Any]:
-    scores = {name: _parse_score(row[name]) for name in _SCORES}
-    if scores["s_R_min"] is None or scores["s_T_min"] is None:
+    if row["s_R_min"] is None or row["s_T_min"] is None:
         raise DataError("a row of its board has no score")
-    return scores | {
+    return {
+        "utility": None if row["utility"] is None else _parse_number(row["utility"], 1),
+        "s_R_min": _parse_number(row["s_R_min"], 1),
+        "s_T_min": _parse_number(row["s_T_min"], 1),
         "team": _require_participant(row["team"], known),
         "role": Role(row["role"]).value,
         "data_set": _parse_whole(row["data_set"], 2),
@@ -229,10 +230,6 @@ def _parse_award_values(one: dict[str, Any], known: set[str], titles: dict[str, 
         for place in _require_list(one["places"])
     ]
     return {"name": one["name"], "title": titles[one["name"]], "places": places}
-
-
-def _parse_score(value: Any) -> float | None:
-    return None if value is None else _parse_number(value, 1)
 
 
 def _parse_number(value: Any, most: int) -> float:

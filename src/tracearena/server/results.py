@@ -1,11 +1,15 @@
-"""What is shown of the scores: boards as pure functions of the stored rows, frozen ones as stored bytes."""
+"""What is shown of the scores: boards, snapshots, the judge's commitments, and pictures of a result.
+
+A board is a pure function of the stored scores. A snapshot is a board that was frozen as bytes, and stays
+as it is regardless of what happens later.
+"""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -24,7 +28,6 @@ from tracearena.contest import (
     Board,
     BoardRow,
     Role,
-    Roster,
     Rules,
     Standing,
     UtilityRecord,
@@ -55,6 +58,10 @@ from tracearena.server.store.folder import Folder
 
 FINAL = "final"
 _LIVE, _BOARD_CACHE = "live ", "standing"
+_Names: TypeAlias = tuple[tuple[tuple[str, Any], ...], ...]
+NUMBERS = "/board/numbers/"
+"""Where the numbers behind a picture are."""
+COLUMNS = ("team", "role", "data_set", "utility", "valid", "s_R_min", "s_T_min")
 
 
 def build_current_board() -> Board:
@@ -170,55 +177,37 @@ def is_published(contest: Contest, now: datetime) -> bool:
 
 def _build_score_board(attacks: list[Score], new: Mapping[str, float] | None = None) -> Board:
     """Return the board of these attacks; new scores, by their keys, replace those that count."""
-    contest, utilities = Contest.get_current(), _find_utility_scores()
-    for score in (*attacks, *utilities):
-        score.value = (new or {}).get(score.key, score.value)
-    return make_board(
-        contest.rules,
-        _load_roster(contest),
-        map(_build_utility_record, utilities),
-        map(_build_attack_record, attacks),
-    )
-
-
-def _load_roster(contest: Contest) -> Roster:
-    extra = next(iter(_list_numbers(Role.PSEUDONYMISED)), None)
-    return Roster(teams=_list_numbers(Role.TEAM), pseudonymised=extra, samples=contest.rules.sample_attacks)
-
-
-def _list_numbers(role: Role) -> tuple[str, ...]:
-    return tuple(Team.objects.filter(role=role).values_list("number", flat=True))
-
-
-def _find_utility_scores() -> list[Score]:
-    """Return the utilities that count; once a data set is closed that is the upload it was closed with."""
+    rules = Contest.get_current().rules
+    # Once a data set is closed, the upload that it was closed with counts.
     closed = dict(DataSet.objects.filter(closed_at__isnull=False).values_list("pk", "counts_id"))
-    return [
+    utilities = [
         score
         for score in queue.find_counting_scores(queue.UTILITY)
         if closed.get(score.data_set_id, score.submission_id) == score.submission_id
     ]
-
-
-def _build_utility_record(score: Score) -> UtilityRecord:
-    return UtilityRecord(
-        team=score.data_set.team.number,
-        utility=score.value,
-        data_set=score.data_set.number,
-        receipt=score.submission_id or 0,
-    )
-
-
-def _build_attack_record(score: Score) -> AttackRecord:
-    attacker = score.sample if score.submission is None else score.submission.team.number
-    return AttackRecord(
-        attacker=attacker,
-        target=score.data_set.team.number,
-        kind=AttackKind(score.kind),
-        score=score.value,
-        data_set=score.data_set.number,
-        receipt=score.submission_id or 0,
-    )
+    for score in (*attacks, *utilities):
+        score.value = (new or {}).get(score.key, score.value)
+    utility_records = [
+        UtilityRecord(
+            team=score.data_set.team.number,
+            utility=score.value,
+            data_set=score.data_set.number,
+            receipt=score.submission_id or 0,
+        )
+        for score in utilities
+    ]
+    attack_records = [
+        AttackRecord(
+            attacker=score.sample if score.submission is None else score.submission.team.number,
+            target=score.data_set.team.number,
+            kind=AttackKind(score.kind),
+            score=score.value,
+            data_set=score.data_set.number,
+            receipt=score.submission_id or 0,
+        )
+        for score in attacks
+    ]
+    return make_board(rules, teams.build_roster(list_party_names(), rules), utility_records, attack_records)
 
 
 def _ensure_board_cache() -> None:
@@ -226,8 +215,7 @@ def _ensure_board_cache() -> None:
     Snapshot.objects.get_or_create(name=_BOARD_CACHE, defaults=given)
 
 
-# The judge's promises as everybody can check them: hashes first, tables and salts when the results
-# open.
+# The judge's commitments as everybody can check them: hashes first, tables and salts with the results.
 
 
 @dataclass(frozen=True)
@@ -260,10 +248,13 @@ def read_table_commitments(folder: Folder, *, opened: bool) -> list[TableCommitm
     """Return what was promised, and what opens it if that may be shown."""
     everybody = folder.everybody
     salts = _read_column(everybody / SALTS, "salt") if opened else {}
+
+    def live_file(table: str) -> str:
+        name = "live" + table.removeprefix("ptable")
+        return name if (everybody / name).is_file() else ""
+
     return [
-        TableCommitment(
-            table, digest, _find_live_file(everybody, table) if opened else "", salts.get(table, "")
-        )
+        TableCommitment(table, digest, live_file(table) if opened else "", salts.get(table, ""))
         for table, digest in sorted(_read_column(everybody / COMMITMENTS, "sha256").items())
     ]
 
@@ -281,11 +272,6 @@ def find_receipt_lists(folder: Folder) -> list[str]:
     return [path.name for one in lists if one.is_file() for path in (one, signature_path(one))]
 
 
-def _find_live_file(everybody: Path, table: str) -> str:
-    name = "live" + table.removeprefix("ptable")
-    return name if (everybody / name).is_file() else ""
-
-
 def _read_column(path: Path, column: str) -> dict[str, str]:
     if not path.is_file():
         return {}
@@ -293,13 +279,7 @@ def _read_column(path: Path, column: str) -> dict[str, str]:
         return {row["file"]: row[column] for row in csv.DictReader(file)}
 
 
-# A frozen board as pages show it: rows, awards and pictures under the names of the parties.
-
-
-_Names: TypeAlias = tuple[tuple[tuple[str, Any], ...], ...]
-NUMBERS = "/board/numbers/"
-"""Where the numbers behind a picture are."""
-COLUMNS = ("team", "role", "data_set", "utility", "valid", "s_R_min", "s_T_min")
+# A frozen board as pages show it: rows, awards and pictures.
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,32 +333,29 @@ class BoardDrawing:
     def csv(self, name: str) -> str | None:
         """Return what can be saved under a name, None if there is no such thing."""
         if name == "board":
-            return csv_text(list(COLUMNS), map(_format_row, self.board.rows))
+            rows = (row.to_dict() | {"team": replace_invisible(row.team)} for row in self.board.rows)
+            return csv_text(list(COLUMNS), ([row[column] for column in COLUMNS] for row in rows))
         picture = self.pictures.get(name)
         return None if picture is None else picture.csv()
 
 
 def draw_public_board(shown: dict[str, Any], rules: Rules) -> BoardDrawing | None:
-    """Draw what `boards.shown` shows; None while there is no snapshot."""
+    """Draw what `collect_public_board` returns; None while there is no snapshot."""
     if shown["snapshot"] is None:
         return None
-    return _draw_once(
-        encode_snapshot(shown["snapshot"]), _hashable_names(shown["names"]), rules, get_language()
-    )
+    return _draw(encode_snapshot(shown["snapshot"]), shown["names"], rules)
 
 
 def draw_snapshot(snapshot: Snapshot, rules: Rules) -> BoardDrawing:
-    """Draw a snapshot, whoever may see it: that is for the caller to know."""
-    return _draw_once(bytes(snapshot.content), _hashable_names(list_party_names()), rules, get_language())
+    """Draw a snapshot; the caller knows who may see it."""
+    return _draw(bytes(snapshot.content), list_party_names(), rules)
 
 
 def draw_result(
     values: dict[str, Any], names: list[dict[str, Any]], rules: Rules, numbers: str
 ) -> BoardDrawing:
     """Draw the result of another contest; `numbers` is where its numbers are."""
-    return replace(
-        _draw_once(encode_snapshot(values), _hashable_names(names), rules, get_language()), numbers=numbers
-    )
+    return replace(_draw(encode_snapshot(values), names, rules), numbers=numbers)
 
 
 def draw_closed_matrices(drawn_board: BoardDrawing) -> list[Picture]:
@@ -386,26 +363,40 @@ def draw_closed_matrices(drawn_board: BoardDrawing) -> list[Picture]:
     return [matrix_picture(drawn_board.board, kind, closed=True) for kind in AttackKind]
 
 
+def _draw(content: bytes, names: Sequence[Mapping[str, Any]], rules: Rules) -> BoardDrawing:
+    hashable = tuple(tuple(sorted(one.items())) for one in names)
+    return _draw_once(content, hashable, rules, get_language())
+
+
 @lru_cache(maxsize=8)
 def _draw_once(content: bytes, names: _Names, rules: Rules, language: str) -> BoardDrawing:
     """Draw a snapshot once in each language: it never changes, and many look at it."""
     values, given = parse_snapshot(content), [dict(one) for one in names]
     called = teams.label_parties(given)
-    board = _parse_board(values, rules, given).with_names(_label_teams(called, given))
-    decimals = DECIMALS if "awards" in values or rules.mode != "live" else rules.live_decimals
-    awards = tuple(_parse_award(one, called) for one in values.get("awards", ()))
+    rows = tuple(BoardRow(**{**row, "role": Role(row["role"])}) for row in values["board"])
+    attacks = {
+        (one["attacker"], one["target"], one["data_set"], AttackKind(one["kind"])): one["score"]
+        for one in values["attacks"]
+    }
+    is_final, decimals, scored = "awards" in values, DECIMALS, rules
+    if rules.mode == "live":
+        # The scores rest on fewer people, who are more at the mercy of luck.
+        share = 1 - rules.live_share if is_final else rules.live_share
+        scored = replace(rules, users=max(1, round(rules.users * share)))
+        decimals = DECIMALS if is_final else rules.live_decimals
+    labels = {one["team"]: called[one["team"]] for one in given if one["role"] != Role.SAMPLE}
+    board = Board(scored, teams.build_roster(given, rules), rows, MappingProxyType(attacks)).with_names(
+        labels
+    )
+    awards = tuple(
+        Award(
+            award["name"],
+            translate(award["title"]),
+            tuple(Standing(one["place"], called[one["team"]], one["value"]) for one in award["places"]),
+        )
+        for award in values.get("awards", ())
+    )
     styles = assign_team_styles(board.roster)
-    pictures = _draw_pictures(board, awards, styles, decimals)
-    return BoardDrawing(board, awards, styles, MappingProxyType(pictures), decimals=decimals)
-
-
-def _hashable_names(names: list[dict[str, Any]]) -> _Names:
-    return tuple(tuple(sorted(one.items())) for one in names)
-
-
-def _draw_pictures(
-    board: Board, awards: tuple[Award, ...], styles: dict[str, TeamStyle], decimals: int
-) -> dict[str, Picture]:
     luck = estimate_margin(board.rules.users)
     pictures = {
         "privacy": privacy_picture(board, decimals=decimals),
@@ -415,42 +406,10 @@ def _draw_pictures(
     for award in awards:
         pictures[f"podium-{award.name}"] = podium_picture(award, styles)
         pictures[f"award-{award.name}"] = margins_picture(award, luck, styles)
-    return pictures
+    return BoardDrawing(board, awards, styles, MappingProxyType(pictures), decimals=decimals)
 
 
-def _parse_board(values: dict[str, Any], rules: Rules, names: list[dict[str, Any]]) -> Board:
-    rows = tuple(BoardRow(**{**row, "role": Role(row["role"])}) for row in values["board"])
-    attacks = {
-        (one["attacker"], one["target"], one["data_set"], AttackKind(one["kind"])): one["score"]
-        for one in values["attacks"]
-    }
-    scored = _reduce_users(rules, final="awards" in values)
-    return Board(scored, teams.build_roster(names, rules), rows, MappingProxyType(attacks))
-
-
-def _reduce_users(rules: Rules, *, final: bool) -> Rules:
-    """Return the rules with the number of people a score rests on: fewer are more at the mercy of luck."""
-    if rules.mode != "live":
-        return rules
-    share = 1 - rules.live_share if final else rules.live_share
-    return replace(rules, users=max(1, round(rules.users * share)))
-
-
-def _format_row(row: BoardRow) -> list[Any]:
-    values = row.to_dict() | {"team": replace_invisible(row.team)}
-    return [values[column] for column in COLUMNS]
-
-
-def _label_teams(called: dict[str, str], names: list[dict[str, Any]]) -> dict[str, str]:
-    return {one["team"]: called[one["team"]] for one in names if one["role"] != Role.SAMPLE}
-
-
-def _parse_award(values: dict[str, Any], called: dict[str, str]) -> Award:
-    places = (Standing(one["place"], called[one["team"]], one["value"]) for one in values["places"])
-    return Award(values["name"], translate(values["title"]), tuple(places))
-
-
-# Boards as stored bytes: what is frozen stays as it is, whatever happens later.
+# Snapshots: boards as stored bytes.
 
 
 def encode_snapshot(content: dict[str, Any]) -> bytes:

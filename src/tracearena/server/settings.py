@@ -216,9 +216,6 @@ _LOGGING: dict[str, Any] = {
 }
 
 
-# The server as Django sees it.
-
-
 class ServerConfig(AppConfig):
     """One application: the contest."""
 

@@ -22,8 +22,7 @@ from django.utils.translation import gettext
 from tracearena.contest import Gate, Role, Rules, Schedule, phase_at
 from tracearena.contest.data import DATA_SETS, official_file_name
 from tracearena.errors import FileError
-from tracearena.files.archives import ArchiveMember as Packed
-from tracearena.files.archives import iter_open_members
+from tracearena.files.archives import ArchiveMember, iter_open_members
 from tracearena.i18n import mark_for_translation
 from tracearena.io.pwscup import PwsName
 from tracearena.server import clock
@@ -33,8 +32,22 @@ from tracearena.server.store import queue
 from tracearena.server.uploads import UploadStream, open_upload_stream
 
 ATTACK_UPLOADS = (UploadKind.INFERRED_TABLE, UploadKind.INFERRED_TRACES)
+OFFICIAL_KINDS = {UploadKind.INFERRED_TABLE: "etable", UploadKind.INFERRED_TRACES: "etraces"}
+"""What the files of attacks are called, by what they are."""
+MOST_FILES = 1_000
+STEPS = (
+    mark_for_translation("received"),
+    mark_for_translation("checked"),
+    mark_for_translation("scored"),
+    mark_for_translation("published"),
+)
 _KEY_PATTERN = re.compile(r"[!-~]{1,100}", re.ASCII)
 _LONGEST_NAME = 120
+_USELESS_STATES = (State.LATE, State.REFUSED, State.ERROR)
+_ARCHIVE_PIECE_BYTES = 2**16
+_UPLOAD_KINDS = {name: kind for kind, name in OFFICIAL_KINDS.items()}
+_STEPS_DONE = {State.RECEIVED: 1, State.CHECKED: 2, State.SCORED: 3, State.PUBLISHED: 4}
+_STEPS_BEFORE_END = {State.LATE: 1, State.REFUSED: 2, State.ERROR: 2}
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,7 @@ def is_late_now(kind: str, team: str = "") -> bool:
 def accept_submission(errand: UploadRequest, file: UploadStream) -> Submission:
     """Keep a file whose last byte has arrived, and return what its receipt is made of.
 
-    Whoever sends the same key twice, even at once, gets the same receipt.
+    Anyone who sends the same key twice, even at once, gets the same receipt.
     """
     file.finish()
     try:
@@ -176,19 +189,13 @@ def _store_submission(errand: UploadRequest, file: UploadStream) -> Submission:
     what = name_quota(errand.kind, errand.data_set, late=late)
     most = find_upload_limit(contest.rules, errand.kind)
     if not take_quota(errand.team, what, most):
-        raise _refuse_over_limit(most, late)
-    submission = _create_row(errand, file, what, late, received_at)
-    if not late:
-        queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=errand.team)
-    # The last act before the commit: should that fail, a file without a row is left, never the reverse.
-    file.keep()
-    return submission
-
-
-def _create_row(
-    errand: UploadRequest, file: UploadStream, what: str, late: bool, received_at: datetime
-) -> Submission:
-    return Submission.objects.create(
+        message = (
+            gettext("All %(most)s late uploads for this data set are used up.")
+            if late
+            else gettext("All %(most)s uploads for this data set are used up.")
+        )
+        raise RequestRefused(409, "quota", message % {"most": most}, limit=most)
+    submission = Submission.objects.create(
         team=errand.team,
         member=errand.member,
         kind=errand.kind,
@@ -202,6 +209,11 @@ def _create_row(
         state=State.LATE if late else State.RECEIVED,
         finished_at=received_at if late else None,
     )
+    if not late:
+        queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=errand.team)
+    # The last act before the commit: should that fail, a file without a row is left, never the reverse.
+    file.keep()
+    return submission
 
 
 def _find_same_key(errand: UploadRequest, file: UploadStream) -> Submission | None:
@@ -234,17 +246,7 @@ def _refuse_early(contest: Contest, kind: str) -> RequestRefused:
     return RequestRefused(409, "early", message, begin=begin.isoformat())
 
 
-def _refuse_over_limit(most: int, late: bool) -> RequestRefused:
-    message = (
-        gettext("All %(most)s late uploads for this data set are used up.")
-        if late
-        else gettext("All %(most)s uploads for this data set are used up.")
-    )
-    return RequestRefused(409, "quota", message % {"most": most}, limit=most)
-
-
-# Limits that hold however many come at once: a conditional update, never a count and then an
-# insert.
+# Quotas: a conditional update, never a count and then an insert, so that uploads at once cannot pass them.
 
 
 def name_quota(kind: str, data_set: DataSet, *, late: bool = False) -> str:
@@ -273,7 +275,7 @@ def count_used(team: Team, what: str) -> int:
     return found or 0
 
 
-# Where a team stands: its own data sets and its targets, for page and API alike.
+# A team's data sets, targets and attacks, for page and API alike.
 
 
 def describe_data_sets(team: Team) -> list[dict[str, Any]]:
@@ -324,55 +326,35 @@ def describe_submission(found: Submission) -> dict[str, Any]:
     }
 
 
-# Which targets a team has attacked how, and what has become of its attacks.
-
-
-OFFICIAL_KINDS = {UploadKind.INFERRED_TABLE: "etable", UploadKind.INFERRED_TRACES: "etraces"}
-"""What the files of attacks are called, by what they are."""
-_USELESS_STATES = (State.LATE, State.REFUSED, State.ERROR)
-
-
 def describe_attack_progress(team: Team) -> list[dict[str, Any]]:
-    """Return whom the team may attack, as `standing.targets`, with the attacks that it handed in.
+    """Return whom the team may attack, as `describe_targets`, with the attacks that it handed in.
 
     Each has ``attacks``, one of each kind (``kind``, official ``file`` name, ``last`` upload, and whether a
     good one is there or under way), and ``is_open``: whether one of them is missing and can be handed in.
     """
-    found = _find_attacks(team)
-    made = []
-    for one in describe_targets(team):
-        attacks = [_describe_attack(team, one, kind, found) for kind in OFFICIAL_KINDS]
-        missing = any(not attack["is_there"] for attack in attacks)
-        made.append(one | {"attacks": attacks, "is_open": missing and one["uploads_left"] > 0})
-    return made
-
-
-def _describe_attack(
-    team: Team, target: dict[str, Any], kind: str, found: list[Submission]
-) -> dict[str, Any]:
-    about = (target["team"], target["data_set"], kind)
-    own = [one for one in found if (one.data_set.team.number, one.data_set.number, one.kind) == about]
-    name = official_file_name(OFFICIAL_KINDS[kind], int(target["team"]), target["data_set"], int(team.number))
-    return {
-        "kind": kind,
-        "file": str(name),
-        "last": own[0] if own else None,
-        "is_there": any(one.state not in _USELESS_STATES for one in own),
-    }
-
-
-def _find_attacks(team: Team) -> list[Submission]:
-    """Return all attacks of a team, the last one first."""
-    found = Submission.objects.filter(team=team, kind__in=list(OFFICIAL_KINDS))
-    return list(found.select_related("data_set__team").order_by("-pk"))
+    own = Submission.objects.filter(team=team, kind__in=list(OFFICIAL_KINDS))
+    uploads: dict[tuple[str, int, str], list[Submission]] = {}
+    for one in own.select_related("data_set__team").order_by("-pk"):
+        uploads.setdefault((one.data_set.team.number, one.data_set.number, one.kind), []).append(one)
+    targets = describe_targets(team)
+    for target in targets:
+        target["attacks"] = []
+        for kind, official in OFFICIAL_KINDS.items():
+            number, data_set = target["team"], target["data_set"]
+            found = uploads.get((number, data_set, kind), [])
+            attack = {
+                "kind": kind,
+                "file": str(official_file_name(official, int(number), data_set, int(team.number))),
+                "last": found[0] if found else None,
+                "is_there": any(one.state not in _USELESS_STATES for one in found),
+            }
+            target["attacks"].append(attack)
+        missing = any(not attack["is_there"] for attack in target["attacks"])
+        target["is_open"] = missing and target["uploads_left"] > 0
+    return targets
 
 
 # One archive with attacks on many targets: each file in it becomes an upload of its own.
-
-
-MOST_FILES = 1_000
-_ARCHIVE_PIECE_BYTES = 2**16
-_UPLOAD_KINDS = {name: kind for kind, name in OFFICIAL_KINDS.items()}
 
 
 @dataclass(frozen=True)
@@ -420,7 +402,7 @@ def _accept_files(
         yield ArchiveFileOutcome(archive_name, problem=_format_faults(error))
 
 
-def _accept_file(member: Member, packed: Packed, name: str, key: str) -> ArchiveFileOutcome:
+def _accept_file(member: Member, packed: ArchiveMember, name: str, key: str) -> ArchiveFileOutcome:
     try:
         return ArchiveFileOutcome(name, submission=_store_attack(member, packed, name, key))
     except FileError as error:
@@ -431,7 +413,7 @@ def _accept_file(member: Member, packed: Packed, name: str, key: str) -> Archive
         return ArchiveFileOutcome(name, problem=refused.message)
 
 
-def _store_attack(member: Member, packed: Packed, name: str, key: str) -> Submission:
+def _store_attack(member: Member, packed: ArchiveMember, name: str, key: str) -> Submission:
     kind, target, number = _parse_attack_name(member, name)
     data_set = find_target(member.team, target, number)
     errand = UploadRequest(member.team, member, kind, data_set, check_key(f"{key}/{name}"), name)
@@ -466,21 +448,11 @@ def _parse_attack_name(member: Member, name: str) -> tuple[str, str, int]:
 
 
 def _format_faults(error: FileError) -> str:
-    """Return what is wrong with an archive or a file in it, without the name that stands beside it."""
+    """Return what is wrong with an archive or a file in it, without its name, which is shown next to it."""
     return "; ".join(str(fault) for fault in error.faults)
 
 
-# How far an upload has come, as a strip of four steps: received, checked, scored, published.
-
-
-STEPS = (
-    mark_for_translation("received"),
-    mark_for_translation("checked"),
-    mark_for_translation("scored"),
-    mark_for_translation("published"),
-)
-_STEPS_DONE = {State.RECEIVED: 1, State.CHECKED: 2, State.SCORED: 3, State.PUBLISHED: 4}
-_STEPS_BEFORE_END = {State.LATE: 1, State.REFUSED: 2, State.ERROR: 2}
+# How far an upload has come: received, checked, scored, published.
 
 
 class StepState(StrEnum):
@@ -494,7 +466,7 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True)
 class ProgressStep:
-    """One step of a strip: what it is called, and how it stands."""
+    """One step of an upload's progress: what it is called, and how far it is."""
 
     name: str
     look: StepState

@@ -1,4 +1,4 @@
-"""What an organiser does with teams: their names, and new links for them.
+"""Teams: what an organiser does with them, and how pages call them and draw them.
 
 Every team's people are made with the contest, so its places are all there from the beginning; a team is
 added by giving the next free place a name and a link.
@@ -97,7 +97,10 @@ def _name_next_team(name: str, actor: str) -> Team:
                 "`contest new --teams` says how many"
             )
         )
-    _require_new_name(name, team)
+    # The contest's file must be able to hold the name, and no other team may have it.
+    ContestFile(teams=int(team.number), names={team.number: name})
+    if fold_name(name) in map(fold_name, Team.objects.exclude(pk=team.pk).values_list("name", flat=True)):
+        raise ParameterError(gettext("a team is called %(name)s already") % {"name": repr(name)})
     team.name = name
     team.save(update_fields=["name"])
     log_act(actor, "team added", team=team.number, name=name)
@@ -109,14 +112,7 @@ def _renew_link(team: Team, judge_key: bytes) -> str:
     return accounts.make_invitation(team, unseal(judge_key, bytes(team.escrow)))
 
 
-def _require_new_name(name: str, team: Team) -> None:
-    """Refuse a name that the contest's file could not hold, or that another team has."""
-    ContestFile(teams=int(team.number), names={team.number: name})
-    if fold_name(name) in map(fold_name, Team.objects.exclude(pk=team.pk).values_list("name", flat=True)):
-        raise ParameterError(gettext("a team is called %(name)s already") % {"name": repr(name)})
-
-
-# What the parties of a contest are called on pages, and how they look in every picture.
+# What pages call the parties, and how pictures draw them.
 
 
 def format_label(number: str, name: str, role: str) -> str:
@@ -132,7 +128,7 @@ def format_label(number: str, name: str, role: str) -> str:
 
 
 def label_parties(names: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Return what each number is called; `names` as `boards.shown` gives them."""
+    """Return what each number is called; `names` as `results.list_party_names` gives them."""
     return {one["team"]: format_label(one["team"], one["name"], one["role"]) for one in names}
 
 

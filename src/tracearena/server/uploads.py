@@ -106,7 +106,11 @@ class UploadStream:
             place.parent.mkdir(mode=0o750, exist_ok=True)
             self._part.rename(place)
             for folder in (place.parent, self._folder.uploads, self._folder.incoming):
-                _sync_folder(folder)
+                descriptor = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
         except OSError as error:
             raise _explain_error(error) from error
 
@@ -128,7 +132,13 @@ def read_body(request: Any, most_mb: int) -> Iterator[bytes]:
     if length > most_mb * _MB:
         raise too_large(most_mb * _MB)
     come = 0
-    while chunk := _read_chunk(request):
+    while True:
+        try:
+            chunk = request.read(CHUNK_BYTES)
+        except OSError:
+            raise cut_off() from None
+        if not chunk:
+            break
         come += len(chunk)
         yield chunk
     if come != length:
@@ -264,13 +274,6 @@ def _parse_length(request: Any) -> int:
         ) from None
 
 
-def _read_chunk(stream: Any) -> bytes:
-    try:
-        return stream.read(CHUNK_BYTES)
-    except OSError:
-        raise cut_off() from None
-
-
 def cut_off() -> RequestRefused:
     """Say that a file did not come whole."""
     message = gettext("The file broke off before its end. Nothing was kept: send it again.")
@@ -307,11 +310,3 @@ def _remove_part(file: Any, part: Path) -> None:
         pass
     finally:
         part.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

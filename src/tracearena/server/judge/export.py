@@ -1,4 +1,7 @@
-"""A contest that is over, opened with the judge's key and packed so that anybody can judge it again."""
+"""The archive of a contest that is over, packed so that anybody can judge the contest again.
+
+The organiser asks for it; the judge makes it, since the web process can open nothing that is sealed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from tracearena.contest import ContestFile, Refusal, Role, make_awards, write_results
+from tracearena.contest import Refusal, Role, make_awards, write_results
 from tracearena.contest.archive import AUDIT_LOG, RESULTS, write_archive
 from tracearena.contest.commitments import RECEIPTS, RECEIPTS_HEADER, format_live_users
 from tracearena.contest.contest_file import NAME, format_contest_file, read_contest_file
@@ -41,7 +44,6 @@ from tracearena.server.models import Contest, DataSet, Job, State, Submission, T
 from tracearena.server.store import queue
 from tracearena.server.store.audit_log import list_public_entries, log_act
 from tracearena.server.store.folder import Folder
-from tracearena.server.store.queue import find_open_jobs
 from tracearena.traces import ObfuscatedTraces
 
 _UPLOAD_FILE_KINDS = {
@@ -50,6 +52,9 @@ _UPLOAD_FILE_KINDS = {
     UploadKind.INFERRED_TRACES: "etraces",
 }
 _VALID_STATES = (State.CHECKED, State.SCORED, State.PUBLISHED)
+EXPORT_KIND = "export"
+_LONGEST_EXPORT_NAME = 40
+_MOST_EXPORTS = 1_000
 
 
 def export_contest(
@@ -86,7 +91,7 @@ def require_exportable(contest: Contest) -> None:
     if not results.is_published(contest, clock.now()):
         raise DataError(_("the results are not published yet; an export before would give them away"))
     # The judge makes an archive as one of its jobs.
-    waiting = find_open_jobs().exclude(kind="export").count()
+    waiting = queue.find_open_jobs().exclude(kind=EXPORT_KIND).count()
     if waiting:
         words = _("the judge has %(waiting)s jobs to do; export when all is done (`contest status`)")
         raise DataError(words % {"waiting": waiting})
@@ -108,12 +113,24 @@ class _ExportFolder:
         """Write everything."""
         self._write_public_files()
         for data_set in DataSet.objects.select_related("team", "counts"):
-            self._write_originals(data_set, originals=originals)
+            team, number = int(data_set.team.number), data_set.number
+            kinds = ["reftraces"] if originals or data_set.released_at is not None else []
+            for kind in [*kinds, *(["orgtraces"] if originals else [])]:
+                name = str(official_file_name(kind, team, number))
+                (self.judge / name).write_bytes(self.bench.unseal(self.bench.folder.for_judge(name)))
             if data_set.released_at is not None:
                 self._write_release(data_set)
-        self._write_sample_teams()
+        # The sample teams' traces, which everybody has.
+        for sample in Team.objects.filter(role=Role.SAMPLE):
+            for path in (self.place / EVERYBODY).glob(f"*traces_team{sample.number}_*.csv"):
+                (self.judge / path.name).write_bytes(path.read_bytes())
         self._write_submissions()
-        self._write_receipts()
+        # Every receipt, with what opens its line in the published lists.
+        rows = [
+            (one.pk, one.team.number, one.received_at.isoformat(), one.sha256, one.salt, one.state)
+            for one in Submission.objects.select_related("team").order_by("pk")
+        ]
+        write_csv(self.submissions / RECEIPTS, RECEIPTS_HEADER, rows)
         board = results.build_current_board()
         write_results(self.place / RESULTS, board, make_awards(board), list(_list_refusals()))
         log_text = json.dumps(list_public_entries(), indent=1, ensure_ascii=False)
@@ -124,26 +141,16 @@ class _ExportFolder:
         for path in everybody.iterdir():
             if path.is_file() and not path.name.startswith("."):
                 (self.place / EVERYBODY / path.name).write_bytes(path.read_bytes())
-        text = format_contest_file(self._build_contest_file())
-        for folder in (self.place, self.place / EVERYBODY):
-            (folder / NAME).write_text(text, encoding="utf-8")
-        for name in (REGIONS, TIMES, SALTS):
-            (self.judge / name).write_bytes((everybody / name).read_bytes())
-
-    def _build_contest_file(self) -> ContestFile:
-        """Return the contest as it was held: with the schedule and the names that it had in the end."""
+        # The contest as it was held: with the schedule and the names that it had in the end.
         teams = Team.objects.filter(role=Role.TEAM)
         names = {team.number: team.name for team in teams if team.name != team.number}
         made = read_contest_file(self.bench.folder.contest_file)
         held = {"schedule": self.contest.schedule, "extra_time": self.contest.extra_time}
-        return replace(made, **held, names=names).for_everybody
-
-    def _write_originals(self, data_set: DataSet, *, originals: bool) -> None:
-        team, number = int(data_set.team.number), data_set.number
-        kinds = ["reftraces"] if originals or data_set.released_at is not None else []
-        for kind in [*kinds, *(["orgtraces"] if originals else [])]:
-            name = str(official_file_name(kind, team, number))
-            (self.judge / name).write_bytes(self.bench.unseal(self.bench.folder.for_judge(name)))
+        text = format_contest_file(replace(made, **held, names=names).for_everybody)
+        for folder in (self.place, self.place / EVERYBODY):
+            (folder / NAME).write_text(text, encoding="utf-8")
+        for name in (REGIONS, TIMES, SALTS):
+            (self.judge / name).write_bytes((everybody / name).read_bytes())
 
     def _write_release(self, data_set: DataSet) -> None:
         """Write what was released, who is who, and the judge's own attacks."""
@@ -167,57 +174,28 @@ class _ExportFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self.bench.unseal(self.bench.answer_path(attack, data_set, ANSWER_KINDS[kind])))
 
-    def _write_sample_teams(self) -> None:
-        """Write the sample teams' traces, which everybody has."""
-        for team in Team.objects.filter(role=Role.SAMPLE):
-            for path in (self.place / EVERYBODY).glob(f"*traces_team{team.number}_*.csv"):
-                (self.judge / path.name).write_bytes(path.read_bytes())
-
     def _write_submissions(self) -> None:
         """Write every file that the checker took, each in a folder of its receipt, and when it came."""
         arrivals = []
-        for one in Submission.objects.filter(state__in=_VALID_STATES).select_related(
-            "team", "data_set__team"
-        ):
+        valid = Submission.objects.filter(state__in=_VALID_STATES)
+        for one in valid.select_related("team", "data_set__team"):
             attacker = None if one.kind == UploadKind.OBFUSCATED else int(one.team.number)
-            kind = _UPLOAD_FILE_KINDS[UploadKind(one.kind)]
-            official_name = official_file_name(
-                kind, int(one.data_set.team.number), one.data_set.number, attacker=attacker
-            )
-            path = self.submissions / f"team{one.team.number}" / f"{one.pk:06d}" / str(official_name)
+            kind, target = _UPLOAD_FILE_KINDS[UploadKind(one.kind)], int(one.data_set.team.number)
+            official = official_file_name(kind, target, one.data_set.number, attacker=attacker)
+            path = self.submissions / f"team{one.team.number}" / f"{one.pk:06d}" / str(official)
             path.parent.mkdir(parents=True)
             path.write_bytes(self.bench.read_upload(one))
             name = path.relative_to(self.submissions).as_posix()
             arrivals.append((name, one.received_at.isoformat(), one.pk))
         write_csv(self.submissions / ARRIVALS, HEADER, sorted(arrivals))
 
-    def _write_receipts(self) -> None:
-        """Write every receipt, with what opens its line in the published lists."""
-        rows = [
-            (one.pk, one.team.number, one.received_at.isoformat(), one.sha256, one.salt, one.state)
-            for one in Submission.objects.select_related("team").order_by("pk")
-        ]
-        write_csv(self.submissions / RECEIPTS, RECEIPTS_HEADER, rows)
-
 
 def _list_refusals() -> Iterator[Refusal]:
     """Yield what does not count, and why."""
     for one in Submission.objects.exclude(state__in=_VALID_STATES).select_related("team").order_by("pk"):
-        verdict = one.verdict or {
-            "code": one.state,
-            "reason": one.reason or "came after the end of the phase",
-        }
+        reason = one.reason or "came after the end of the phase"
+        verdict = one.verdict or {"code": one.state, "reason": reason}
         yield Refusal(refusal_label(one.team.number, one.pk), str(verdict["code"]), str(verdict["reason"]))
-
-
-# The organiser asks for the archive of a contest that is over; the judge makes it, the web opens
-# nothing.
-
-
-EXPORT_KIND = "export"
-_NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
-_LONGEST_EXPORT_NAME = 40
-_MOST_EXPORTS = 1_000
 
 
 def request_export(actor: str, *, for_everybody: bool) -> str:
@@ -241,7 +219,16 @@ def request_export(actor: str, *, for_everybody: bool) -> str:
         if is_export_running():
             raise DataError(_("the judge is making an archive already; wait until it is there"))
         folder: Folder = settings.CONTEST_FOLDER
-        name = _choose_export_name(folder, contest.name)
+        # A name of plain letters and digits that no archive has and no job will make.
+        plain = re.sub("[^a-z0-9]+", "-", contest.name.lower()).strip("-")
+        plain = plain[:_LONGEST_EXPORT_NAME].strip("-") or "contest"
+        names = [f"{plain}.zip", *(f"{plain}-{number}.zip" for number in range(2, _MOST_EXPORTS))]
+        name = next(
+            name
+            for name in names
+            if not any((place / name).exists() for place in (folder.archive, folder.exports))
+            and not Job.objects.filter(key=f"{EXPORT_KIND}/{name}").exists()
+        )
         queue.enqueue(EXPORT_KIND, f"{EXPORT_KIND}/{name}", {"name": name, "for_everybody": for_everybody})
         log_act(actor, "archive asked for", name=name, for_everybody=for_everybody)
     return name
@@ -253,7 +240,7 @@ def is_export_running() -> bool:
 
 
 def make_export_archive(taken: queue.JobLease, bench: JudgeFiles) -> None:
-    """Make the archive; one that a lost worker left unfinished is made anew."""
+    """Make the archive; one that a lost worker left unfinished is made again."""
     place = bench.folder.archive if taken.about["for_everybody"] else bench.folder.exports
     place.mkdir(exist_ok=True)
     for left in place.glob(".export-*"):
@@ -268,23 +255,11 @@ def make_export_archive(taken: queue.JobLease, bench: JudgeFiles) -> None:
 def list_exports(folder: Folder) -> list[Path]:
     """Return the archives that were made for organisers, the last one first."""
     found = folder.exports.glob("*.zip") if folder.exports.is_dir() else iter(())
-    return sorted((path for path in found if _is_export_file(path)), key=lambda path: -path.stat().st_mtime)
-
-
-def _is_export_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and not path.name.startswith(".")
-
-
-def _choose_export_name(folder: Folder, contest: str) -> str:
-    """Return a name that no archive has and no job will make.
-
-    What is no plain letter or digit has no place in it.
-    """
-    plain = _NOT_IN_A_NAME.sub("-", contest.lower()).strip("-")[:_LONGEST_EXPORT_NAME].strip("-") or "contest"
-    names = (f"{plain}.zip" if number == 1 else f"{plain}-{number}.zip" for number in range(1, _MOST_EXPORTS))
-    return next(name for name in names if not _is_name_used(folder, name))
-
-
-def _is_name_used(folder: Folder, name: str) -> bool:
-    there = any((place / name).exists() for place in (folder.archive, folder.exports))
-    return there or Job.objects.filter(key=f"{EXPORT_KIND}/{name}").exists()
+    return sorted(
+        (
+            path
+            for path in found
+            if (path.is_file() and not path.is_symlink() and not path.name.startswith("."))
+        ),
+        key=lambda path: -path.stat().st_mtime,
+    )

@@ -1,8 +1,9 @@
-"""The end of the anonymization phase: every valid data set gets its pseudonyms, once and for all.
+"""What the judge publishes: data sets under pseudonyms, ID tables with the results, lists of receipts.
 
-What is drawn is on the disk, sealed, before anything else is; everything that follows from it can be
-written again and again with the same bytes. So whenever the judge is killed, the next one ends with the
-same table and the same commitment.
+At the end of the anonymization phase every valid data set gets its pseudonyms, once and for all. What is
+drawn is on the disk, sealed, before anything else is; everything that follows from it can be written again
+and again with the same bytes. So whenever the judge is killed, the next one ends with the same table and the
+same commitment.
 """
 
 from __future__ import annotations
@@ -89,20 +90,26 @@ def _release_data_set(taken: queue.JobLease, data_set: DataSet, bench: JudgeFile
     secret = _load_or_draw_secret(data_set, obfuscated, bench)
     _write_public_traces(data_set, obfuscated, secret, bench)
     with queue.finish_job(taken):
-        # Whoever writes the list of commitments holds this row: no other list comes between.
+        # The writer of the list of commitments holds this row: no other list comes between.
         Contest.objects.select_for_update().get(pk=1)
         now = clock.now()
         # What was released counts, even if another upload was scored meanwhile.
-        what = {"counts": data_set.counts, "utility": data_set.utility}
         DataSet.objects.filter(pk=data_set.pk).update(
-            closed_at=now, released_at=now, commitment=secret.commitment.digest, **what
+            closed_at=now,
+            released_at=now,
+            commitment=secret.commitment.digest,
+            counts=data_set.counts,
+            utility=data_set.utility,
         )
         if data_set.counts is not None:
             Submission.objects.filter(pk=data_set.counts.pk).update(state=State.PUBLISHED)
         log_act("judge", "data set released", data_set=str(data_set), commitment=secret.commitment.digest)
         results.invalidate_board()
         # The list before the row: a list that is ahead is caught up with by the same table.
-        _write_commitments(bench.folder.everybody / COMMITMENTS)
+        released = DataSet.objects.filter(released_at__isnull=False).select_related("team")
+        rows = sorted([build_file_name("ptable", one), one.commitment] for one in released)
+        with replacing(bench.folder.everybody / COMMITMENTS) as file:
+            file.write(csv_text(["file", "sha256"], rows).encode())
 
 
 def _load_or_draw_secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench: JudgeFiles) -> ReleaseSecret:
@@ -122,16 +129,16 @@ def _load_or_draw_secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench:
 
 def write_once(path: Path, content: bytes) -> None:
     """Put a file in its place unless there is one; of two who try one wins, and its file is both's."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         with suppress(FileExistsError):
-            os.link(beside, path)
+            os.link(part, path)
     finally:
-        beside.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -152,16 +159,6 @@ def _write_public_traces(
     pwscup.write_anonymized(public, everybody / build_file_name("pubtraces", data_set))
 
 
-def _write_commitments(path: Path) -> None:
-    released = DataSet.objects.filter(released_at__isnull=False).select_related("team")
-    rows = sorted([build_file_name("ptable", one), one.commitment] for one in released)
-    with replacing(path) as file:
-        file.write(csv_text(["file", "sha256"], rows).encode())
-
-
-# The promise is kept: when the results open, ID tables and salts are shown to everybody.
-
-
 def reveal_tables(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Put every ID table, the users of the live board and the salts where everybody finds them."""
     everybody, salts = bench.folder.everybody, []
@@ -177,9 +174,6 @@ def reveal_tables(taken: queue.JobLease, bench: JudgeFiles) -> None:
         file.write(csv_text(["file", "salt"], sorted(salts)).encode())
     with queue.finish_job(taken):
         log_act("judge", "ID tables opened", tables=len(salts))
-
-
-# A team's key goes under a new link: only the judge can open the copy that it keeps of it.
 
 
 def rewrap_team_key(taken: queue.JobLease, bench: JudgeFiles) -> None:
@@ -201,16 +195,9 @@ def rewrap_team_key(taken: queue.JobLease, bench: JudgeFiles) -> None:
         Job.objects.filter(pk=taken.pk).update(about={"link": link.pk})
 
 
-# The end of a phase as a stored fact: what is in the database by then counts, what comes later is
-# late.
-
-
-PHASES = ("anonymization", "attack")
-
-
 def close_ended_phases(contest: Contest) -> None:
-    """Close every phase that is over and not closed yet."""
-    for phase in PHASES:
+    """Close every phase that is over and not closed yet; an upload that comes later is late."""
+    for phase in ("anonymization", "attack"):
         if _is_due_to_close(contest, phase):
             _close_phase(phase)
 
@@ -234,9 +221,6 @@ def _close_phase(phase: str) -> None:
 def _is_due_to_close(contest: Contest, phase: str) -> bool:
     is_closed = getattr(contest, f"{phase}_closed_at") is not None
     return not is_closed and clock.is_over(contest.find_latest(f"{phase}_end"))
-
-
-# When a phase is closed, the judge publishes a signed list of its receipts.
 
 
 def publish_signing_key(bench: JudgeFiles) -> None:

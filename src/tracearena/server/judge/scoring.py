@@ -1,4 +1,9 @@
-"""The first thing that happens to an upload: it is checked, and obfuscated traces get their utility."""
+"""How the judge checks and scores: uploads, its own sample attacks, the live board and the final result.
+
+An upload is checked as soon as it is in, and obfuscated traces get their utility then. Attacks are scored
+when the attack phase is over: the last answer of every attacker counts, and the result is frozen. Scores can
+be computed again next to those that count; they are compared first, then applied or cancelled.
+"""
 
 from __future__ import annotations
 
@@ -46,12 +51,23 @@ from tracearena.server.store import queue
 from tracearena.server.store.audit_log import log_act
 from tracearena.server.store.crypto import derive_public_key, derive_signing_key, seal, unseal
 from tracearena.server.store.folder import Folder, read_grid
-from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+from tracearena.traces import IdTable, Traces
+
+COSTLY_LIMITS = ("memory", "cpu", "wall-clock", "threads")
+"""Limits that a file makes a child reach; any other end of a child is a failure of the judge."""
+ANSWER_KINDS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
+RESULT_JOB_KINDS = ("check", "publish", "sample", "score", "sample score")
+"""Kinds of jobs without which there is no result."""
+_RESCORABLE_KINDS = (queue.UTILITY, queue.FINAL, queue.SAMPLE)
+_MOST_CHECK_TRIES = 2
+_CACHE_SIZE = 6
+
+_log = logging.getLogger(__name__)
 
 
 def check_submission(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Check an upload; obfuscated traces are scored at once, attacks wait."""
-    submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
+    submission = _load_submission(taken)
     if submission.state != State.RECEIVED:
         with queue.finish_job(taken):
             return
@@ -75,30 +91,19 @@ def check_submission(taken: queue.JobLease, bench: JudgeFiles) -> None:
             enqueue_live_score(submission)
 
 
+def _load_submission(taken: queue.JobLease) -> Submission:
+    return Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
+
+
 def _finish_submission(submission: Submission, state: str, **more: Any) -> None:
     Submission.objects.filter(pk=submission.pk).update(state=state, finished_at=clock.now(), **more)
-
-
-# One upload, or one answer of the judge's own attacks, by the one checker and the one scorer.
-
-
-COSTLY_LIMITS = ("memory", "cpu", "wall-clock", "threads")
-"""Limits that a file makes a child reach; any other end of a child is a failure of the judge."""
-ANSWER_KINDS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
-_MOST_CHECK_TRIES = 2
-
-_log = logging.getLogger(__name__)
 
 
 def check_in_sandbox(submission: Submission, bench: JudgeFiles) -> UploadArrays | Verdict:
     """Run the one checker on an upload; a file that no child survives, twice, is refused as too costly."""
     rules = Contest.get_current().rules
-    content, frame, kind = (
-        bench.read_upload(submission),
-        bench.build_frame(submission),
-        cast(Kind, submission.kind),
-    )
-    reason = ""
+    content, frame = bench.read_upload(submission), bench.build_frame(submission)
+    kind, reason = cast(Kind, submission.kind), ""
     for _ in range(_MOST_CHECK_TRIES):
         try:
             return check_upload(content, frame, kind, rules, file_name=submission.file_name)
@@ -156,11 +161,7 @@ def _select_users(secret: ReleaseSecret, on_live_users: bool) -> Any:
     return secret.live if on_live_users else secret.final_users
 
 
-# What only the judge can open: originals, references, ID tables, uploads, the answers of its own
-# attacks.
-
-
-_CACHE_SIZE = 6
+# What only the judge can open.
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,12 +279,9 @@ class JudgeFiles:
         if name not in self._kept:
             while len(self._kept) >= _CACHE_SIZE:
                 del self._kept[next(iter(self._kept))]
-            self._kept[name] = self._read_traces(name)
+            content = self.unseal(self.folder.for_judge(name))
+            self._kept[name] = pwscup.read_traces(InMemoryFile(name, content), *read_grid(self.folder))
         return self._kept[name]
-
-    def _read_traces(self, name: str) -> Traces:
-        content = self.unseal(self.folder.for_judge(name))
-        return pwscup.read_traces(InMemoryFile(name, content), *read_grid(self.folder))
 
 
 def build_file_name(kind: str, data_set: DataSet) -> str:
@@ -291,18 +289,14 @@ def build_file_name(kind: str, data_set: DataSet) -> str:
     return str(official_file_name(kind, int(data_set.team.number), data_set.number))
 
 
-# When the attack phase is over: the last answer of every attacker is scored, and the result is
-# frozen.
-
-
-RESULT_JOB_KINDS = ("check", "publish", "sample", "score", "sample score")
-"""Kinds of jobs without which there is no result."""
-_ATTACK_KINDS = (UploadKind.INFERRED_TABLE, UploadKind.INFERRED_TRACES)
+# The final result.
 
 
 def find_counting_attacks() -> Iterator[Submission]:
     """Yield the attacks that count: the last one of each attacker, target, data set and kind."""
-    looked_at = Submission.objects.filter(kind__in=_ATTACK_KINDS, state__in=(State.CHECKED, State.SCORED))
+    looked_at = Submission.objects.filter(
+        kind__in=submissions.ATTACK_UPLOADS, state__in=(State.CHECKED, State.SCORED)
+    )
     last: dict[tuple[int, int, str], Submission] = {}
     for submission in looked_at.select_related("team").order_by("pk"):
         last[submission.team_id, submission.data_set_id, submission.kind] = submission
@@ -311,10 +305,10 @@ def find_counting_attacks() -> Iterator[Submission]:
 
 def score_final_attack(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Score an attack on the users who decide."""
-    submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
+    submission = _load_submission(taken)
     value = score_submission(submission, bench)
     with queue.finish_job(taken):
-        Submission.objects.filter(pk=submission.pk).update(state=State.SCORED, finished_at=clock.now())
+        _finish_submission(submission, State.SCORED)
         queue.write_score(f"{queue.FINAL}/{submission.pk}", value, submission=submission)
         results.invalidate_board()
 
@@ -350,7 +344,7 @@ def publish_when_due(contest: Contest) -> bool:
     return is_now
 
 
-# The live board: a few answers a day are scored on the users who are drawn for it.
+# The live board: a few answers per day are scored on the users who are drawn for it.
 
 
 def enqueue_live_score(submission: Submission) -> None:
@@ -374,7 +368,7 @@ def name_live_quota(submission: Submission) -> str:
 
 def score_live(taken: queue.JobLease, bench: JudgeFiles) -> None:
     """Score an answer on the users of the live board."""
-    submission = Submission.objects.select_related("team", "data_set__team").get(pk=taken.about["submission"])
+    submission = _load_submission(taken)
     value = score_submission(submission, bench, on_live_users=True)
     with queue.finish_job(taken):
         queue.write_score(f"{queue.LIVE}/{submission.pk}", value, submission=submission)
@@ -390,10 +384,15 @@ def run_sample_attacks(taken: queue.JobLease, bench: JudgeFiles) -> None:
     kinds = find_attack_kinds(rules.sample_attacks)
     if kinds:
         try:
+            public = pwscup.read_anonymized(
+                bench.folder.everybody / build_file_name("pubtraces", data_set),
+                *read_grid(bench.folder),
+                allow_repetition=rules.utility_rule == "2019",
+            )
             answers = run_attacks(
                 rules.sample_attacks,
                 bench.read_reference(data_set),
-                _read_release(data_set, bench),
+                public,
                 options=rules.scoring.attacker_settings,
                 seed=(SEED, int(data_set.team.number), data_set.number),
             )
@@ -436,13 +435,6 @@ def _load_data_set(taken: queue.JobLease) -> DataSet:
     return DataSet.objects.select_related("team").get(pk=taken.about["data_set"])
 
 
-def _read_release(data_set: DataSet, bench: JudgeFiles) -> ObfuscatedTraces:
-    """Return the released traces, read from the file that everybody has."""
-    repeated = Contest.get_current().rules.utility_rule == "2019"
-    path = bench.folder.everybody / build_file_name("pubtraces", data_set)
-    return pwscup.read_anonymized(path, *read_grid(bench.folder), allow_repetition=repeated)
-
-
 def _encode_answer(answer: IdTable | Traces) -> bytes:
     """Return an answer as its file."""
     with open_private_folder() as folder:
@@ -454,10 +446,7 @@ def _encode_answer(answer: IdTable | Traces) -> bytes:
         return path.read_bytes()
 
 
-# Scores made anew, beside those that count: compared first, then applied or cancelled.
-
-
-_RESCORABLE_KINDS = (queue.UTILITY, queue.FINAL, queue.SAMPLE)
+# Re-scoring.
 
 
 @dataclass(frozen=True)
@@ -482,7 +471,7 @@ class ScoreDifference:
 
 
 def start_rescoring(actor: str, reason: str) -> Rescoring:
-    """Let every score that counts be made once more, beside itself; nothing that is shown changes."""
+    """Let every score that counts be computed once more; nothing that is shown changes."""
     with transaction.atomic():
         if Rescoring.objects.filter(state__in=(RescoringState.RUNNING, RescoringState.COMPARED)).exists():
             raise ParameterError(gettext("a re-scoring is under way already: apply it or cancel it first"))
@@ -498,18 +487,19 @@ def start_rescoring(actor: str, reason: str) -> Rescoring:
 
 
 def recompute_score(taken: queue.JobLease, bench: JudgeFiles) -> None:
-    """Make one score anew, from the file that was received."""
+    """Compute one score again, from the file that was received."""
     rescoring = Rescoring.objects.get(pk=taken.about["rescoring"])
     if rescoring.state != RescoringState.RUNNING:
         with queue.finish_job(taken):
             return
-    score = Score.objects.select_related("submission__team", "submission__data_set__team", "data_set__team")
-    old = score.get(pk=taken.about["score"])
+    scores = Score.objects.select_related("submission__team", "submission__data_set__team", "data_set__team")
+    old = scores.get(pk=taken.about["score"])
+    sample = None
     if old.submission is None:
         value = score_sealed_answer(old.sample, AttackKind(old.kind), old.data_set, bench)
+        sample = old.sample, old.kind, old.data_set
     else:
         value = score_submission(old.submission, bench)
-    sample = None if old.submission is not None else (old.sample, old.kind, old.data_set)
     with queue.finish_job(taken):
         queue.write_score(old.key, value, submission=old.submission, sample=sample, rescoring=rescoring)
 
@@ -531,11 +521,8 @@ def compare_scores(rescoring: Rescoring) -> list[ScoreDifference]:
     if rescoring.state == RescoringState.APPLIED:
         kept = rescoring.scores.filter(key__startswith=f"{queue.BEFORE}/")
         before = {score.key.removeprefix(f"{queue.BEFORE}/"): score.value for score in kept}
-        after = {
-            score.key: score.value
-            for score in queue.find_counting_scores(*_RESCORABLE_KINDS)
-            if score.key in before
-        }
+        counting = queue.find_counting_scores(*_RESCORABLE_KINDS)
+        after = {score.key: score.value for score in counting if score.key in before}
     else:
         # What was scored since it was started is no part of it, and stays as it is.
         names = Job.objects.filter(key__startswith=_build_key_prefix(rescoring)).values_list("key", flat=True)
@@ -603,7 +590,7 @@ def apply_rescoring(rescoring: Rescoring, actor: str) -> None:
 
 
 def cancel_rescoring(rescoring: Rescoring, actor: str) -> None:
-    """Leave all as it was; the new scores are kept beside, and never count."""
+    """Leave all as it was; the new scores are kept, and never count."""
     with transaction.atomic():
         open_states = (RescoringState.RUNNING, RescoringState.COMPARED)
         _set_final_state(rescoring, *open_states, to=RescoringState.CANCELLED)
@@ -623,10 +610,6 @@ def _set_final_state(rescoring: Rescoring, *from_: str, to: str) -> None:
     if not own.update(state=to, finished_at=clock.now()):
         state = Rescoring.objects.get(pk=rescoring.pk).state
         said = gettext("re-scoring %(number)s is %(state)s and cannot be %(wanted)s now")
-        words = {
-            "number": rescoring.pk,
-            "state": errors.translate_state(state),
-            "wanted": errors.translate_state(to),
-        }
-        raise ParameterError(said % words)
+        states = {"state": errors.translate_state(state), "wanted": errors.translate_state(to)}
+        raise ParameterError(said % {"number": rescoring.pk, **states})
     rescoring.refresh_from_db()

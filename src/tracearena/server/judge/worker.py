@@ -1,4 +1,8 @@
-"""One worker of the judge: takes what is due, does it, and shows that it is alive."""
+"""A worker of the judge: puts in what is due, does one job after the other, and shows that it is alive.
+
+What is due follows from the database and the clock alone, regardless of who asks and how often. When the
+judge itself fails on a job, the upload gets a final state with a reason and its quota back, never a score.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from tracearena.errors import ParameterError
 from tracearena.i18n import mark_for_translation
 from tracearena.server import clock, results, submissions
 from tracearena.server.judge import export, publish, scoring
-from tracearena.server.judge.scoring import JudgeFiles, compare_when_done
+from tracearena.server.judge.scoring import JudgeFiles
 from tracearena.server.models import (
     Contest,
     DataSet,
@@ -47,6 +51,12 @@ WORKER_EXPIRY = timedelta(hours=1)
 CLOCK_JUMP_MESSAGE = (
     "the clock of this machine has leapt; no phase is closed until it has been steady for a minute"
 )
+FAILURE_REASON = mark_for_translation(
+    "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
+)
+_STATE_BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
+"""How far an upload has come when a job of a kind begins."""
+_LONGEST_LOGGED_ERROR = 200
 
 JOB_FUNCTIONS: dict[str, Callable[[queue.JobLease, JudgeFiles], None]] = {
     "check": scoring.check_submission,
@@ -77,9 +87,9 @@ def run_job(taken: queue.JobLease, bench: JudgeFiles) -> str:
         _log.warning("%s", error)
     except Exception as error:
         _log.exception("the job %s failed", taken.key)
-        told = "".join(traceback.format_exception_only(error)).strip()
-        queue.fail_job(taken, told, record_failure)
-        return f"{taken.key}: {told}"
+        message = "".join(traceback.format_exception_only(error)).strip()
+        queue.fail_job(taken, message, record_failure)
+        return f"{taken.key}: {message}"
     return ""
 
 
@@ -123,7 +133,7 @@ class JudgeWorker:
         self.ending = True
 
     def run(self) -> None:
-        """Work until `end` is called."""
+        """Work until `stop` is called."""
         missing = describe_missing_guards()
         if missing:
             _log.warning("%s: %s", self.name, missing)
@@ -150,10 +160,9 @@ class JudgeWorker:
         is_steady = self._leaps.is_steady_now()
         if is_steady != self._is_steady:
             self._is_steady = is_steady
-            _log.warning(
-                "%s: %s", self.name, "the clock is steady again" if is_steady else CLOCK_JUMP_MESSAGE
-            )
-            self._update_status(error="" if is_steady else CLOCK_JUMP_MESSAGE)
+            problem = "" if is_steady else CLOCK_JUMP_MESSAGE
+            _log.warning("%s: %s", self.name, problem or "the clock is steady again")
+            self._update_status(error=problem)
         if is_steady:
             enqueue_due_jobs()
 
@@ -182,19 +191,19 @@ class JudgeWorker:
 
     def _send_heartbeats(self) -> None:
         """Prolong the lease and show a sign of life; end a worker that does not come to its end."""
-        told_at: float | None = None
+        ending_at: float | None = None
         beaten = 0.0
         while True:
             time.sleep(IDLE_S)
             if self.ending:
-                told_at = told_at or time.monotonic()
+                ending_at = ending_at or time.monotonic()
             try:
                 if time.monotonic() - beaten >= HEARTBEAT_S:
                     beaten = time.monotonic()
                     self._update_status()
                     if (taken := self._taken) is not None:
                         queue.extend_lease(taken)
-                if told_at is not None and time.monotonic() - told_at > self._grace_s:
+                if ending_at is not None and time.monotonic() - ending_at > self._grace_s:
                     if (taken := self._taken) is not None:
                         queue.return_job(taken)
                     os._exit(0)
@@ -206,107 +215,57 @@ class JudgeWorker:
         Worker.objects.filter(name=self.name).update(seen_at=Now(), **more)
 
 
-# What is due now: it follows from the database and the clock alone, whoever asks and however often.
-
-
 def enqueue_due_jobs() -> None:
     """Put in every job that is due, take back those of workers that are gone, close phases, freeze boards."""
     queue.requeue_expired(record_failure)
     clock.record_time()
     publish.close_ended_phases(Contest.get_current())
     contest = Contest.get_current()
-    for look in _DUE_STEPS:
-        look(contest)
-
-
-def _enqueue_checks(contest: Contest) -> None:
-    """Uploads come with their job; one without has come from a copy of the database."""
+    # An upload comes with its job; one without has come from a copy of the database.
     for submission in Submission.objects.filter(state=State.RECEIVED).select_related("team"):
-        queue.enqueue("check", f"check/{submission.pk}", {"submission": submission.pk}, team=submission.team)
-
-
-def _enqueue_publications(contest: Contest) -> None:
+        _enqueue_for_submission("check", submission)
     if publish.can_publish(contest):
         _enqueue_for_data_sets("publish", DataSet.objects.filter(closed_at__isnull=True))
-
-
-def _enqueue_sample_attacks(contest: Contest) -> None:
     _enqueue_for_data_sets("sample", DataSet.objects.filter(released_at__isnull=False))
-
-
-def _freeze_due_live_board(contest: Contest) -> None:
-    """Freeze the live board of the last refresh; a pure function of the scores made until then."""
-    if contest.rules.mode != "live":
-        return
-    at = refresh_at(contest.rules, clock.now())
-    within = contest.schedule.attack_begin <= at <= contest.find_latest("attack_end")
-    if within and not Snapshot.objects.filter(name=results.name_live_snapshot(at)).exists():
-        results.freeze_live_board(at)
-
-
-def _enqueue_final_scores(contest: Contest) -> None:
-    if contest.attack_closed_at is None or queue.find_open_jobs("check").exists():
-        return
-    for submission in scoring.find_counting_attacks():
-        about = {"submission": submission.pk}
-        queue.enqueue("score", f"score/{submission.pk}", about, team=submission.team)
-    done = Job.objects.filter(kind="sample", state=JobState.DONE).values_list("about", flat=True)
-    attacked = DataSet.objects.filter(pk__in=[about["data_set"] for about in done])
-    _enqueue_for_data_sets("sample score", attacked)
-
-
-def _enqueue_final_result(contest: Contest) -> None:
-    if contest.attack_closed_at is None or scoring.find_missing_jobs():
-        return
-    if results.find_final_snapshot() is None and not DataSet.objects.filter(closed_at__isnull=True).exists():
-        queue.enqueue("final", "final")
-
-
-def _enqueue_reveal(contest: Contest) -> None:
+    if contest.rules.mode == "live":
+        # The live board of the last refresh: a pure function of the scores made until then.
+        at = refresh_at(contest.rules, clock.now())
+        within = contest.schedule.attack_begin <= at <= contest.find_latest("attack_end")
+        if within and not Snapshot.objects.filter(name=results.name_live_snapshot(at)).exists():
+            results.freeze_live_board(at)
+    if contest.attack_closed_at is not None:
+        _enqueue_final_jobs()
     scoring.publish_when_due(contest)
     if results.is_published(Contest.get_current(), clock.now()) and results.find_final_snapshot() is not None:
         queue.enqueue("open", "open")
-
-
-def _finish_rescorings(contest: Contest) -> None:
     for rescoring in Rescoring.objects.filter(state=RescoringState.RUNNING):
-        compare_when_done(rescoring)
-
-
-def _pack_public_files(contest: Contest) -> None:
-    """Write everybody's files as one archive, when no more of them are about to come."""
+        scoring.compare_when_done(rescoring)
+    # Everybody's files as one archive, when no more of them are about to come.
     if not queue.find_open_jobs("publish", "open").exists():
         downloads.write_public_archives(settings.CONTEST_FOLDER)
+
+
+def _enqueue_final_jobs() -> None:
+    """Put in the scores that decide and, when all of them are there, the final result."""
+    if not queue.find_open_jobs("check").exists():
+        for submission in scoring.find_counting_attacks():
+            _enqueue_for_submission("score", submission)
+        done = Job.objects.filter(kind="sample", state=JobState.DONE).values_list("about", flat=True)
+        attacked = DataSet.objects.filter(pk__in=[about["data_set"] for about in done])
+        _enqueue_for_data_sets("sample score", attacked)
+    if scoring.find_missing_jobs() or results.find_final_snapshot() is not None:
+        return
+    if not DataSet.objects.filter(closed_at__isnull=True).exists():
+        queue.enqueue("final", "final")
+
+
+def _enqueue_for_submission(kind: str, submission: Submission) -> None:
+    queue.enqueue(kind, f"{kind}/{submission.pk}", {"submission": submission.pk}, team=submission.team)
 
 
 def _enqueue_for_data_sets(kind: str, data_sets: QuerySet[DataSet]) -> None:
     for data_set in data_sets.select_related("team"):
         queue.enqueue(kind, f"{kind}/{data_set}", {"data_set": data_set.pk})
-
-
-_DUE_STEPS: tuple[Callable[[Contest], None], ...] = (
-    _enqueue_checks,
-    _enqueue_publications,
-    _enqueue_sample_attacks,
-    _freeze_due_live_board,
-    _enqueue_final_scores,
-    _enqueue_final_result,
-    _enqueue_reveal,
-    _finish_rescorings,
-    _pack_public_files,
-)
-
-
-# What follows when the judge itself fails: a final state with a reason, the quota back, never a
-# score.
-
-
-FAILURE_REASON = mark_for_translation(
-    "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
-)
-_STATE_BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
-"""How far an upload has come when a job of a kind begins."""
-_LONGEST_LOGGED_ERROR = 200
 
 
 def record_failure(job: Job, error: str) -> None:
@@ -332,16 +291,12 @@ def retry_job(job: Job, actor: str, reason: str) -> None:
             own = Submission.objects.filter(pk=job.about["submission"], state=State.ERROR)
             own.update(state=_STATE_BEFORE[job.kind], reason="", finished_at=None)
         elif job.kind == "live":
-            _take_live_quota(job)
+            # What the failure gave back is used up once more: no day has more answers than the rules say.
+            most = Contest.get_current().rules.live_answers_a_day
+            if not submissions.take_quota(Team.objects.get(pk=job.team_id), job.about["quota"], most):
+                said = gettext("other answers have used up what %(job)s gave back; set it aside")
+                raise ParameterError(said % {"job": job.key})
         log_act(actor, "job tried again", job=job.key, reason=reason)
-
-
-def _take_live_quota(job: Job) -> None:
-    """Use up once more what the failure gave back: no day has more answers than the rules say."""
-    most = Contest.get_current().rules.live_answers_a_day
-    if not submissions.take_quota(Team.objects.get(pk=job.team_id), job.about["quota"], most):
-        said = gettext("other answers have used up what %(job)s gave back; set it aside")
-        raise ParameterError(said % {"job": job.key})
 
 
 def set_job_aside(job: Job, actor: str, reason: str) -> None:

@@ -1,6 +1,8 @@
-"""One file that holds a whole contest (`backup_layout`), made while it runs.
+"""Backup, restore, change of the database, upgrade: everything of a contest, moved as one.
 
-A file is there before the database knows of it, so a database that is read first finds all its files.
+A backup is made while the contest runs. A file is there before the database knows of it, so a database that
+is read first finds all its files. An archive that is restored is taken for hostile until all of it is
+checked. The rows of the database are lines of text that any other database takes.
 """
 
 from __future__ import annotations
@@ -23,7 +25,6 @@ from typing import IO, Any
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
-from django.core.management import call_command
 from django.core.management.color import no_style
 from django.db import DatabaseError, connection, connections, models, transaction
 
@@ -33,12 +34,34 @@ from tracearena.errors import DataError, FileError, ParameterError, TracearenaEr
 from tracearena.files import replacing, replacing_folder
 from tracearena.files.archives import ArchiveMember, iter_members
 from tracearena.server import clock
-from tracearena.server.models import Contest
 from tracearena.server.settings import configure
-from tracearena.server.store import database
-from tracearena.server.store.audit_log import log_act
-from tracearena.server.store.database import format_database_url, require_empty_database
+from tracearena.server.store.database import (
+    apply_migrations,
+    format_database_url,
+    list_missing_migrations,
+    load_stored_tables,
+    require_empty_database,
+    require_not_newer,
+)
 from tracearena.server.store.folder import SETTINGS, Folder, lock_exclusively
+
+ROWS_FILE, MANIFEST = "database.jsonl", "manifest.json"
+FORMAT, VERSION = "tracearena-contest-backup", 1
+BACKUP_FOLDERS = ("everybody", "sealed", "uploads")
+"""Folders of a contest that are kept; what is still coming in is not."""
+_OLD_DATABASE = "database.before-move.sqlite3"
+_COPY_BYTES = 2**20
+_LONGEST_MANIFEST = 2**28
+_LONGEST_ERROR_TEXT = 200
+_BATCH_ROWS = 500
+_ENCODERS: dict[str, Callable[[Any], Any]] = {
+    "DateTimeField": lambda at: at.isoformat(),
+    "BinaryField": lambda content: base64.b64encode(bytes(content)).decode(),
+}
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    "DateTimeField": datetime.fromisoformat,
+    "BinaryField": base64.b64decode,
+}
 
 
 def write_backup(
@@ -53,7 +76,7 @@ def write_backup(
     path
         The archive, whose name ends in ``.tar``.
     stored
-        Tables of an older version, as `schema.load_stored_tables` gives them: then nothing is written to
+        Tables of an older version, as `load_stored_tables` gives them: then nothing is written to
         them.
     """
     target = Path(path)
@@ -81,9 +104,18 @@ def write_backup(
         }
         writer.add_bytes(MANIFEST, json.dumps(manifest).encode())
     if stored is None:
+        from tracearena.server.models import Contest
+
         Contest.objects.filter(pk=1).update(backed_up_at=made_at)
-        log_act("command line", "backup made", file=target.name, files=len(writer.known))
+        _log_act("backup made", file=target.name, files=len(writer.known))
     return manifest
+
+
+def _log_act(act: str, **details: Any) -> None:
+    # Tables can be imported once Django is configured: a backup is restored before there is a contest.
+    from tracearena.server.store.audit_log import log_act
+
+    log_act("command line", act, **details)
 
 
 class _ArchiveWriter:
@@ -116,26 +148,10 @@ def _list_files(folder: Folder) -> Iterator[Path]:
                 yield path
 
 
-# What a backup of a contest is.
-
-
-ROWS_FILE, MANIFEST = "database.jsonl", "manifest.json"
-FORMAT, VERSION = "tracearena-contest-backup", 1
-BACKUP_FOLDERS = ("everybody", "sealed", "uploads")
-"""Folders of a contest that are kept; what is still coming in is not."""
-
-
-# A contest made anew of its backup: the archive is taken for hostile until all of it is checked.
-
-
-_COPY_BYTES = 2**20
-_LONGEST_MANIFEST = 2**28
-
-
 def restore_backup(
     path: str | PathLike[str], place: str | PathLike[str], *, database: str | None = None
 ) -> Folder:
-    """Make a contest's folder and database anew of a backup; all of it, or nothing.
+    """Make a contest's folder and database from a backup; all of it, or nothing.
 
     Parameters
     ----------
@@ -160,11 +176,8 @@ def restore_backup(
 
 def _restore_rows(folder: Folder, rows: Path, name: str) -> None:
     configure(folder)
-    from django.db import connections
-
     from tracearena.server.models import Worker
     from tracearena.server.store import queue
-    from tracearena.server.store.audit_log import log_act
 
     with open(rows, "rb") as source:
         load_rows(source)
@@ -172,48 +185,45 @@ def _restore_rows(folder: Folder, rows: Path, name: str) -> None:
     Worker.objects.all().delete()
     queue.requeue_all()
     rows.unlink()
-    log_act("command line", "contest restored", file=name)
+    _log_act("contest restored", file=name)
     connections.close_all()
 
 
 def _unpack_archive(path: Path, folder: Folder) -> Path:
     """Write the files of an archive into a folder, each as its manifest has it; return the rows."""
+    single_files = {ROWS_FILE, SETTINGS, CHARTER}
     found: dict[str, dict[str, Any]] = {}
-    manifest: dict[str, Any] | None = None
+    listed: dict[str, Any] | None = None
     for member in iter_members(path):
-        if manifest is not None:
+        if listed is not None:
             raise FileError.whole(path, "goes on after its manifest", "bad-backup")
         if member.name == MANIFEST:
-            manifest = _read_manifest(path, member)
+            listed = _read_file_list(path, member)
             continue
-        if member.name in found or not _is_backup_file(member.name):
+        is_known = member.name in single_files or member.name.partition("/")[0] in BACKUP_FOLDERS
+        if member.name in found or not is_known:
             raise FileError.whole(path, "holds a file that no backup has", "bad-backup", member.name)
         try:
             found[member.name] = _copy_member(member, folder.path / member.name)
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             problem = "holds a name as a file and as a folder"
             raise FileError.whole(path, problem, "bad-backup", member.name) from None
-    if manifest is None:
+    if listed is None:
         raise FileError.whole(path, "is no whole backup: it has no manifest at its end", "bad-backup")
-    listed = manifest["files"]
     wrong = sorted(name for name in found.keys() | listed.keys() if found.get(name) != listed.get(name))
-    if wrong or not {ROWS_FILE, SETTINGS, CHARTER} <= found.keys():
+    if wrong or not single_files <= found.keys():
         raise FileError.whole(path, "differs from its manifest", "changed", wrong[0] if wrong else None)
     return folder.path / ROWS_FILE
 
 
-def _read_manifest(path: Path, member: ArchiveMember) -> dict[str, Any]:
+def _read_file_list(path: Path, member: ArchiveMember) -> dict[str, Any]:
     try:
         manifest = json.loads(member.read(path, _LONGEST_MANIFEST))
         if (manifest["format"], manifest["version"]) == (FORMAT, VERSION):
-            return {"files": dict(manifest["files"])}
+            return dict(manifest["files"])
     except (ValueError, KeyError, TypeError):
         pass
     raise FileError.whole(path, "is no backup of a contest that this version can read", "bad-backup")
-
-
-def _is_backup_file(name: str) -> bool:
-    return name in (ROWS_FILE, SETTINGS, CHARTER) or name.partition("/")[0] in BACKUP_FOLDERS
 
 
 def _copy_member(member: ArchiveMember, target: Path) -> dict[str, Any]:
@@ -225,13 +235,6 @@ def _copy_member(member: ArchiveMember, target: Path) -> dict[str, Any]:
             size += len(piece)
             out.write(piece)
     return {"size": size, "sha256": digest.hexdigest()}
-
-
-# A contest changes its database: SQLite to PostgreSQL, or back, with everything compared in
-# between.
-
-
-_OLD_DATABASE = "database.before-move.sqlite3"
 
 
 def move_database(folder: Folder, database: str | None) -> dict[str, int]:
@@ -262,7 +265,11 @@ def move_database(folder: Folder, database: str | None) -> dict[str, int]:
         with _switch_database(staging, folder):
             with open(rows, "rb") as file:
                 load_rows(file)
-            _require_same_digests(was, hash_tables())
+            now = hash_tables()
+            for name in was:
+                if was[name] != now.get(name):
+                    problem = "the copy differs from the original; the contest stays where it was"
+                    raise DataError(f"{name}: {problem}")
         if database is None:
             staging.database.replace(folder.database)
         # From here on the contest is in the new database, wherever a kill strikes.
@@ -270,11 +277,8 @@ def move_database(folder: Folder, database: str | None) -> dict[str, int]:
         if secrets.database is None:
             folder.database.replace(folder.path / _OLD_DATABASE)
     configure(folder)
-    log_act(
-        "command line",
-        "database moved",
-        **{"from": format_database_url(secrets.database), "to": format_database_url(database)},
-    )
+    moved = {"from": format_database_url(secrets.database), "to": format_database_url(database)}
+    _log_act("database moved", **moved)
     return {name: count for name, (count, _) in was.items()}
 
 
@@ -289,16 +293,6 @@ def _switch_database(staging: Folder, back: Folder) -> Iterator[None]:
         configure(back)
 
 
-def _require_same_digests(was: dict[str, tuple[int, str]], now: dict[str, tuple[int, str]]) -> None:
-    for name in was:
-        if was[name] != now.get(name):
-            raise DataError(f"{name}: the copy differs from the original; the contest stays where it was")
-
-
-# A contest goes on with a newer version of tracearena: a backup first, then the tables of this
-# version.
-
-
 def upgrade_database(folder: Folder, path: str | PathLike[str]) -> list[str]:
     """Bring the database up to date, and return what was applied; nothing happens if it is.
 
@@ -309,29 +303,17 @@ def upgrade_database(folder: Folder, path: str | PathLike[str]) -> list[str]:
     path
         New archive for a backup of the contest as it is. The older version can restore it.
     """
-    database.require_not_newer(folder)
+    require_not_newer(folder)
     with lock_exclusively(folder):
-        steps = database.list_missing_migrations()
+        steps = list_missing_migrations()
         if steps:
-            write_backup(folder, path, database.load_stored_tables())
-            database.apply_migrations()
-            log_act("command line", "contest upgraded", version=__version__, steps=steps)
+            write_backup(folder, path, load_stored_tables())
+            apply_migrations()
+            _log_act("contest upgraded", version=__version__, steps=steps)
     return steps
 
 
-# All that a contest's database holds, as lines of text that any other database takes.
-
-
-_BATCH_ROWS = 500
-_LONGEST_ERROR_TEXT = 200
-_ENCODERS: dict[str, Callable[[Any], Any]] = {
-    "DateTimeField": lambda at: at.isoformat(),
-    "BinaryField": lambda content: base64.b64encode(bytes(content)).decode(),
-}
-_DECODERS: dict[str, Callable[[Any], Any]] = {
-    "DateTimeField": datetime.fromisoformat,
-    "BinaryField": base64.b64decode,
-}
+# The rows of the database as lines of text.
 
 
 def list_tables() -> dict[str, type[models.Model]]:
@@ -361,7 +343,10 @@ def dump_rows(stored: dict[str, Any] | None = None) -> Iterator[bytes]:
     """Yield every row of every table, in a fixed order; of tables of another version if they are given."""
     for name, model in (stored or list_tables()).items():
         for row in model._default_manager.order_by("pk").iterator(_BATCH_ROWS):
-            written = {field.attname: _encode_value(field, row) for field in model._meta.concrete_fields}
+            written = {
+                field.attname: _convert(_ENCODERS, field, getattr(row, field.attname))
+                for field in model._meta.concrete_fields
+            }
             yield json.dumps([name, written], sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
 
@@ -378,7 +363,7 @@ def hash_tables() -> dict[str, tuple[int, str]]:
 
 def load_rows(source: IO[bytes]) -> None:
     """Put rows into the empty database of this process, all or none of them."""
-    call_command("migrate", verbosity=0)
+    apply_migrations()
     try:
         _load_all_rows(source)
     except TracearenaError:
@@ -407,7 +392,9 @@ def _insert_batches(model: type[models.Model], rows: Iterable[dict[str, Any]]) -
         for row in batch:
             if set(row) != set(fields):
                 raise DataError(f"a row of {model._meta.db_table} has other columns than this version's")
-            made.append(model(**{name: _decode_value(fields[name], value) for name, value in row.items()}))
+            made.append(
+                model(**{name: _convert(_DECODERS, fields[name], value) for name, value in row.items()})
+            )
         model._default_manager.bulk_create(made)
 
 
@@ -421,12 +408,6 @@ def _parse_line(line: bytes) -> tuple[str, dict[str, Any]]:
     raise DataError("the content of the database cannot be read: a line is no table and row")
 
 
-def _encode_value(field: Any, row: models.Model) -> Any:
-    value = getattr(row, field.attname)
-    convert = _ENCODERS.get(field.get_internal_type())
-    return value if value is None or convert is None else convert(value)
-
-
-def _decode_value(field: Any, value: Any) -> Any:
-    convert = _DECODERS.get(field.get_internal_type())
+def _convert(converters: dict[str, Callable[[Any], Any]], field: Any, value: Any) -> Any:
+    convert = converters.get(field.get_internal_type())
     return value if value is None or convert is None else convert(value)

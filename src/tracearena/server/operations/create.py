@@ -1,4 +1,7 @@
-"""A contest by files becomes a contest on a server: everything secret is sealed, everybody gets a row."""
+"""A contest of files becomes a contest on a server: everything secret is sealed, everybody gets a row.
+
+The files are those of `tracearena.contest.write_contest_data`, or official files that somebody else has made.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tracearena.contest import ContestFile, ContestPlan, Role, data, format_contest_file, read_contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
@@ -24,10 +27,6 @@ from tracearena.io.pwscup import PwsName
 from tracearena.server.settings import configure
 from tracearena.server.store.crypto import make_key_pair, seal
 from tracearena.server.store.folder import Folder, Secrets
-
-if TYPE_CHECKING:
-    from tracearena.server.models import Team
-
 
 _MEMORY = Path("/dev/shm")
 
@@ -112,18 +111,11 @@ def _seal_files(
         if PwsName.parse(one).kind in ("orgtraces", "reftraces"):
             _write_private(folder.for_judge(one.name), seal(judge, one.read_bytes()))
     for team, (_, public_key) in keys.items():
-        _write_private(
-            folder.for_team(team), seal(public_key, _pack_bundle(data.team_folder(prepared, team)))
-        )
-
-
-def _pack_bundle(own: Path) -> bytes:
-    """Return the files of one team as one archive."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one in sorted(own.iterdir()):
-            archive.write(one, one.name)
-    return packed.getvalue()
+        bundle = io.BytesIO()
+        with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
+            for own in sorted(data.team_folder(prepared, team).iterdir()):
+                archive.write(own, own.name)
+        _write_private(folder.for_team(team), seal(public_key, bundle.getvalue()))
 
 
 def _write_private(path: Path, content: bytes) -> None:
@@ -138,7 +130,7 @@ def _fill_database(
     from django.db import connection, transaction
 
     from tracearena.server import accounts, clock
-    from tracearena.server.models import Contest, Team
+    from tracearena.server.models import Contest, DataSet, Team
     from tracearena.server.store.audit_log import log_act
 
     call_command("migrate", verbosity=0)
@@ -149,11 +141,17 @@ def _fill_database(
         Contest.objects.create(
             pk=1, name=charter.name, rules_values=charter.rules.to_dict(), created_at=now, **contest
         )
+        data_sets = {
+            Role.TEAM: charter.rules.data_sets,
+            Role.PSEUDONYMISED: PSEUDONYMISED_DATA_SET,
+            Role.SAMPLE: 0,
+        }
         invitations = {}
         for number, role in _list_parties(charter):
             called = charter.names.get(number, number)
             team = Team.objects.create(number=number, name=called, role=role, created_at=now)
-            _make_data_sets(team, charter)
+            for data_set in range(1, data_sets[role] + 1):
+                DataSet.objects.create(team=team, number=data_set)
             if number in keys:
                 private, team.public_key = keys[number]
                 team.escrow = seal(judge, private)
@@ -174,21 +172,6 @@ def _list_parties(charter: ContestFile) -> Iterator[tuple[str, Role]]:
         yield number, Role.SAMPLE
 
 
-def _make_data_sets(team: Team, charter: ContestFile) -> None:
-    from tracearena.server.models import DataSet
-
-    sets = {Role.TEAM: charter.rules.data_sets, Role.PSEUDONYMISED: PSEUDONYMISED_DATA_SET, Role.SAMPLE: 0}
-    for number in range(1, sets[Role(team.role)] + 1):
-        DataSet.objects.create(team=team, number=number)
-
-
-# A contest of files that somebody else has made: official names, everybody's traces there and
-# alike.
-
-
-_TRACE_KINDS = ("reftraces", "orgtraces")
-
-
 def copy_official_files(files: Path, charter: ContestFile, place: Path) -> None:
     """Lay official files out as a contest by files, each of them read and checked first.
 
@@ -202,7 +185,11 @@ def copy_official_files(files: Path, charter: ContestFile, place: Path) -> None:
         A new folder.
     """
     source = files / data.JUDGE if (files / data.JUDGE).is_dir() else files
-    wanted = _list_trace_files(charter)
+    wanted = [
+        str(data.official_file_name(kind, team, n + 1))
+        for team, n in ContestPlan.of(charter).sets()
+        for kind in ("reftraces", "orgtraces")
+    ]
     missing = [name for name in (REGIONS, TIMES, *wanted) if not (source / name).is_file()]
     if missing:
         shown = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
@@ -213,14 +200,6 @@ def copy_official_files(files: Path, charter: ContestFile, place: Path) -> None:
     (place / data.EVERYBODY).mkdir()
     data.copy_files((source / name for name in (REGIONS, TIMES, *wanted)), judge, private=True)
     data.write_initial_files(place, charter)
-
-
-def _list_trace_files(charter: ContestFile) -> list[str]:
-    return [
-        str(data.official_file_name(kind, team, n + 1))
-        for team, n in ContestPlan.of(charter).sets()
-        for kind in _TRACE_KINDS
-    ]
 
 
 def _require_rules_match(source: Path, wanted: list[str], charter: ContestFile) -> None:

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -27,19 +27,29 @@ from tracearena.contest.report_data import SIMULATED_TEAMS
 from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.io import pwscup
-from tracearena.server import clock, results
-from tracearena.server.accounts import DemoAccount, make_demo_account
+from tracearena.server import clock
 from tracearena.server.client import Client, ServerRefused, download, download_bundle, upload
-from tracearena.server.models import Contest, DataSet
 from tracearena.server.operations.create import ContestLinks
-from tracearena.server.store import queue
-from tracearena.traces import IdTable, Traces
+from tracearena.traces import IdTable
+
+# Tables can be imported once Django is configured, and stops and schedule are needed before.
+if TYPE_CHECKING:
+    from tracearena.server.accounts import DemoAccount
 
 _VISITOR_TEAMS = ("001", "002")
 _LATE, _ABSENT = "003", "006"
 _FIRST_WAVE = (("001", "000"), ("003", "001"), ("005", "001"), ("001", "002"), ("004", "005"))
 """Who attacks whom early enough for the live board; most of the others follow while somebody looks."""
 _CHANGED_ROW = 17
+_CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+_TOKEN = re.compile(r"tracearena_[\w-]{43}", re.ASCII)
+_POLL_S = 0.2
+_WAIT_TIMEOUT_S = 600.0
+_DEFENCE, _ATTACK = range(2)
+FINAL_STATES = ("scored", "published", "refused", "late", "judge error")
+TEAM_COUNT = 6
+"""Invented teams of a demonstration."""
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +96,7 @@ class Demonstration:
     def play_next(self) -> None:
         """Play until the next stop; the clock runs from there.
 
-        A team whose token was revoked plays no more: whoever looks has taken it over.
+        A team whose token was revoked plays no more: somebody who looks has taken it over.
         """
         self.playing = {number: bot for number, bot in self.playing.items() if _can_play(bot)}
         following = self.next_stop
@@ -114,9 +124,16 @@ class Demonstration:
             bot.client.close()
 
     def _play_defences(self) -> None:
+        from tracearena.server.accounts import make_demo_account
+
         begin = self._schedule.anonymization_begin
         self._set_clock(begin + HOUR)
-        self._join_everybody()
+        organiser = make_demo_account("organiser", "/organiser")
+        join_by_link(self._stage.url, self._stage.made.organiser, organiser.name, organiser.password)
+        self.accounts.append(organiser)
+        for number, secret in self._stage.made.invitations.items():
+            if number != _ABSENT:
+                self._join_team(number, secret)
         for number, bot in self.playing.items():
             self._set_clock(begin + int(number) * 18 * HOUR)
             bot.fetch()
@@ -130,6 +147,9 @@ class Demonstration:
         self._start_clock(begin + 5 * DAY)
 
     def _play_attacks(self) -> None:
+        from tracearena.server.models import DataSet
+        from tracearena.server.store import queue
+
         schedule = self._schedule
         waiting = self.playing.get(_VISITOR_TEAMS[1])
         if waiting is not None and not waiting.client.get("submissions"):
@@ -138,7 +158,9 @@ class Demonstration:
         self._set_clock(schedule.anonymization_end + HOUR)
         if late := self.playing.get(_LATE):
             late.submit_obfuscated(_copy_with_change(late.folder / "obfuscated.csv", "late.csv", "*"))
-        wait_for("the release", _is_released)
+        # Teams see their targets when the attack phase begins, and the judge is ready before.
+        left = DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True)
+        wait_for("the release", lambda: not left.all().exists())
         self._set_clock(schedule.attack_begin + DAY)
         for bot in self._bots:
             bot.fetch()
@@ -158,39 +180,36 @@ class Demonstration:
         self._start_clock(schedule.attack_begin + 3 * DAY)
 
     def _play_closing(self) -> None:
+        from tracearena.server import results
+
         for bot, target in self._iterate_pairs():
-            if target["uploads_left"] and not _has_attacked(bot, target):
+            attacked = {one["target"] for one in bot.client.get("submissions")}
+            if target["uploads_left"] and target["team"] not in attacked:
                 bot.attack(target)
         wait_for("the judge's check", lambda: are_all_checked(self._bots))
         self._start_clock(self._schedule.attack_end + 12 * HOUR)
         wait_for("the final board", lambda: results.find_final_snapshot() is not None)
 
     def _play_results(self) -> None:
+        from tracearena.server.models import Contest
+        from tracearena.server.store import queue
+
         self._start_clock(self._schedule.results_begin + 6 * HOUR)
         wait_for("the result", lambda: Contest.get_current().published_at is not None)
         wait_for("the open tables", lambda: not queue.find_open_jobs().exists())
 
-    def _join_everybody(self) -> None:
-        boss = make_demo_account("organiser", "/organiser")
-        join_by_link(self._stage.url, self._stage.made.organiser, boss.name, boss.password)
-        self.accounts.append(boss)
-        for number, secret in self._stage.made.invitations.items():
-            if number != _ABSENT:
-                self._join_team(number, secret)
-
     def _join_team(self, number: str, secret: str) -> None:
+        from tracearena.server.accounts import make_demo_account
+
         stage, player = self._stage, SIMULATED_TEAMS[int(number) - 1]
         account = make_demo_account(f"team {number}", "/team", stage.folder / f"team{number}")
         token = join_and_get_token(stage.url, secret, account.name, account.password)
         if number in _VISITOR_TEAMS:
             self.accounts.append(account)
         assert account.files is not None
+        client = Client(stage.url, token)
         self.playing[number] = DemoBot(
-            number=number,
-            player=player,
-            client=Client(stage.url, token),
-            folder=account.files,
-            seed=stage.seed,
+            number=number, player=player, client=client, folder=account.files, seed=stage.seed
         )
 
     def _iterate_pairs(self) -> Iterator[tuple[DemoBot, dict[str, Any]]]:
@@ -205,6 +224,8 @@ class Demonstration:
     @property
     def _schedule(self) -> Schedule:
         """The schedule as it stands: an organiser may have moved it."""
+        from tracearena.server.models import Contest
+
         return Contest.get_current().schedule
 
     def _set_clock(self, moment: datetime) -> None:
@@ -234,24 +255,7 @@ def _copy_with_change(path: Path, name: str, cell: str) -> Path:
     return other
 
 
-def _has_attacked(bot: DemoBot, target: dict[str, Any]) -> bool:
-    return any(one["target"] == target["team"] for one in bot.client.get("submissions"))
-
-
-def _is_released() -> bool:
-    # Teams see their targets when the attack phase begins, and the judge is ready before.
-    return not DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True).exists()
-
-
-# Invented teams that play a contest over HTTP, as people with a browser and a program would.
-
-
-_CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
-_TOKEN = re.compile(r"tracearena_[\w-]{43}", re.ASCII)
-_POLL_S = 0.2
-_WAIT_TIMEOUT_S = 600.0
-_DEFENCE, _ATTACK = range(2)
-FINAL_STATES = ("scored", "published", "refused", "late", "judge error")
+# Invented teams that play over HTTP, as people with a browser and a program would.
 
 
 def join_by_link(url: str, link_secret: str, name: str, password: str) -> None:
@@ -350,15 +354,13 @@ class DemoBot:
             ensemble = Ensemble(make_attacks(names)).fit(self._read_team_traces("reftraces", team, number))
             for _, answer in ensemble.answers(public, seed=seed):
                 kind = "inferred-table" if isinstance(answer, IdTable) else "inferred-traces"
-                made[kind] = self._write_answer(answer, self.folder / f"{kind}-{team}.csv")
+                path = self.folder / f"{kind}-{team}.csv"
+                if isinstance(answer, IdTable):
+                    pwscup.write_inferred_table(answer, path)
+                else:
+                    pwscup.write_inferred_traces(answer, path)
+                made[kind] = path
         return made
-
-    def _write_answer(self, answer: IdTable | Traces, path: Path) -> Path:
-        if isinstance(answer, IdTable):
-            pwscup.write_inferred_table(answer, path)
-        else:
-            pwscup.write_inferred_traces(answer, path)
-        return path
 
     def _read_grid_files(self) -> tuple[Any, Any]:
         return pwscup.read_places(self.folder / REGIONS), pwscup.read_times(self.folder / TIMES)
@@ -369,12 +371,12 @@ class DemoBot:
         )
 
 
-def wait_for(what: str, is_so: Callable[[], bool], patience_s: float = _WAIT_TIMEOUT_S) -> None:
+def wait_for(what: str, is_so: Callable[[], bool], timeout_s: float = _WAIT_TIMEOUT_S) -> None:
     """Wait until something is so, and say what did not come if it takes too long."""
-    end = time.monotonic() + patience_s
+    end = time.monotonic() + timeout_s
     while not is_so():
         if time.monotonic() > end:
-            raise DataError(f"{what}: has not come within {patience_s:.0f} s")
+            raise DataError(f"{what}: has not come within {timeout_s:.0f} s")
         time.sleep(_POLL_S)
 
 
@@ -397,14 +399,6 @@ def are_all_released(bots: Sequence[DemoBot]) -> bool:
     return released and any(one["team"] == "000" for one in bots[0].client.get("targets"))
 
 
-# Where a demonstration of a contest can be, and the schedule by which it is there now.
-
-
-TEAM_COUNT = 6
-"""Invented teams of a demonstration."""
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-
 class DemoStop(StrEnum):
     """Where a demonstration can be, in order."""
 
@@ -422,15 +416,13 @@ def build_demo_schedule(stop: DemoStop, now: datetime) -> Schedule:
     >>> build_demo_schedule(DemoStop.ATTACK, noon).attack_begin.isoformat()
     '2026-05-01T12:00:00+00:00'
     """
-    begin = (
-        now
-        - {
-            DemoStop.ANONYMIZATION: 5 * DAY,
-            DemoStop.ATTACK: 11 * DAY,
-            DemoStop.CEREMONY: 15 * DAY + 12 * HOUR,
-            DemoStop.RESULTS: 16 * DAY + 6 * HOUR,
-        }[stop]
-    )
+    passed = {
+        DemoStop.ANONYMIZATION: 5 * DAY,
+        DemoStop.ATTACK: 11 * DAY,
+        DemoStop.CEREMONY: 15 * DAY + 12 * HOUR,
+        DemoStop.RESULTS: 16 * DAY + 6 * HOUR,
+    }
+    begin = now - passed[stop]
     return Schedule(
         registration_begin=begin - DAY,
         registration_end=begin,

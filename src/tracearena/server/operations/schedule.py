@@ -1,4 +1,8 @@
-"""The organiser moves a point of the schedule: never behind what everybody has seen happen."""
+"""The schedule and the status of a contest, as the organiser sees and moves them.
+
+A point of the schedule moves only into the future: what everybody has seen happen is not taken back. The
+checklist says what must be true before the next phase, the dry run what would come of it if that began now.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,8 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import Count
 from django.db.models.functions import Now
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from tracearena.contest import Phase, Role, Schedule, phase_at
 from tracearena.contest.phases import ENDS
@@ -36,7 +40,13 @@ from tracearena.server.store.database import format_database_url
 from tracearena.server.store.folder import Folder
 
 POINTS = tuple(Schedule.__dataclass_fields__)
-_SHORTEST_RESET_REASON, _LONGEST_RESET_REASON = 3, 200
+ALIVE_S = 60
+"""A judge that has not been seen for this long does not work."""
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SHORTEST_REASON, _LONGEST_REASON = 3, 200
+_OLDEST_BACKUP = timedelta(days=1)
+_FILES_A_TEAM = 10
+_FINAL_TIMES = ("anonymization_closed_at", "attack_closed_at", "published_at")
 
 
 def move_point(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
@@ -101,7 +111,14 @@ def give_extra_time(team: str, point: str, to: datetime, *, reason: str, actor: 
             raise ParameterError.of("team", team, f"one of {', '.join(numbers)}")
         _require_movable(contest, point)
         _require_future(point, to)
-        _require_extra_time(contest.schedule, point, to)
+        following = POINTS[POINTS.index(point) + 1]
+        end, begin = getattr(contest.schedule, point), getattr(contest.schedule, following)
+        about = {"point": point, "end": end.isoformat(), "next": following, "begin": begin.isoformat()}
+        if to <= end:
+            raise DataError(_("%(point)s: everybody has until %(end)s; extra time ends later") % about)
+        if to > begin:
+            said = _("%(point)s: the next phase begins at %(begin)s; move %(next)s to a later time first")
+            raise DataError(said % about)
         before = getattr(contest.schedule_of(team), point)
         contest.extra_time.setdefault(team, {})[point] = to.astimezone(UTC).isoformat()
         contest.save(update_fields=["extra_time"])
@@ -121,22 +138,13 @@ def list_movable_points(contest: Contest) -> list[str]:
 def _check_move(point: str, points: Sequence[str], reason: str) -> None:
     if point not in points:
         raise ParameterError.of("point", point, f"one of {', '.join(points)}")
-    if not _SHORTEST_RESET_REASON <= len(reason.strip()) <= _LONGEST_RESET_REASON:
-        raise ParameterError.of(
-            "reason", reason, f"a text of {_SHORTEST_RESET_REASON} to {_LONGEST_RESET_REASON} characters"
-        )
+    _check_reason(reason)
 
 
-def _require_extra_time(schedule: Schedule, point: str, to: datetime) -> None:
-    """Refuse extra time that is none, or that runs into the next phase."""
-    following = POINTS[POINTS.index(point) + 1]
-    end, begin = getattr(schedule, point), getattr(schedule, following)
-    about = {"point": point, "end": end.isoformat(), "next": following, "begin": begin.isoformat()}
-    if to <= end:
-        raise DataError(gettext("%(point)s: everybody has until %(end)s; extra time ends later") % about)
-    if to > begin:
-        said = gettext("%(point)s: the next phase begins at %(begin)s; move %(next)s to a later time first")
-        raise DataError(said % about)
+def _check_reason(reason: str) -> None:
+    if not _SHORTEST_REASON <= len(reason.strip()) <= _LONGEST_REASON:
+        wanted = f"a text of {_SHORTEST_REASON} to {_LONGEST_REASON} characters"
+        raise ParameterError.of("reason", reason, wanted)
 
 
 def _require_movable(contest: Contest, point: str) -> None:
@@ -151,14 +159,14 @@ def _explain_closed(contest: Contest, point: str) -> str | None:
     if before > clock.now():
         return None
     if point.endswith("_begin"):
-        said = gettext("%(point)s: has passed, %(at)s; what has begun is not taken back")
+        said = _("%(point)s: has passed, %(at)s; what has begun is not taken back")
         return said % {"point": point, "at": before.isoformat()}
     closed_at = {
         "anonymization_end": contest.anonymization_closed_at,
         "attack_end": contest.attack_closed_at,
     }.get(point)
     if closed_at is not None:
-        said = gettext("%(point)s: the judge closed this phase on %(at)s; it cannot go on")
+        said = _("%(point)s: the judge closed this phase on %(at)s; it cannot go on")
         return said % {"point": point, "at": closed_at.isoformat()}
     return None
 
@@ -166,15 +174,11 @@ def _explain_closed(contest: Contest, point: str) -> str | None:
 def _require_future(point: str, after: datetime) -> None:
     now = clock.now()
     if after <= now:
-        said = gettext("%(point)s: %(at)s is past, it is %(now)s; points are moved into the future")
+        said = _("%(point)s: %(at)s is past, it is %(now)s; points are moved into the future")
         raise DataError(said % {"point": point, "at": after.isoformat(), "now": now.isoformat()})
 
 
-# What must be true before the next phase begins, and whether it is.
-
-
-_OLDEST_BACKUP = timedelta(days=1)
-_FILES_A_TEAM = 10
+# The checklist: what must be true before the next phase begins, and whether it is.
 
 
 class ChecklistItem(NamedTuple):
@@ -296,7 +300,7 @@ def _check_uploads_done() -> ChecklistItem:
     return ChecklistItem(_("Every upload is checked."), waiting == 0, advice)
 
 
-# What would come of it if the next phase began now: told from the rows alone, and nothing is done.
+# The dry run, from the rows of the database alone; nothing is done.
 
 
 class OutcomeLevel(StrEnum):
@@ -353,10 +357,9 @@ def simulate_next_phase(contest: Contest, now: datetime) -> DryRun:
 
 def _simulate_registration() -> Iterable[DryRunOutcome]:
     for team in Team.objects.filter(role=Role.TEAM).prefetch_related("members"):
-        people = len(team.members.all())
-        fate, words = (
-            (OutcomeLevel.GOOD, _("can begin")) if people else (OutcomeLevel.BAD, _("nobody has come in"))
-        )
+        fate, words = OutcomeLevel.BAD, _("nobody has come in")
+        if team.members.all():
+            fate, words = OutcomeLevel.GOOD, _("can begin")
         yield DryRunOutcome(teams.label_party(team), "", fate, words)
 
 
@@ -379,9 +382,8 @@ def _rate_data_set(contest: Contest, data_set: DataSet, unseen: set[int]) -> tup
     if data_set.pk in unseen:
         return OutcomeLevel.WAIT, _("depends on an upload that the judge has not checked yet")
     if data_set.utility is None:
-        return OutcomeLevel.BAD, _(
-            "would be missing: nothing good was handed in, and its privacy scores would be 0"
-        )
+        words = _("would be missing: nothing good was handed in, and its privacy scores would be 0")
+        return OutcomeLevel.BAD, words
     if not contest.rules.is_valid(data_set.utility):
         words = _("would be invalid: the utility of receipt %(receipt)s is below the threshold")
         return OutcomeLevel.BAD, words % receipt
@@ -389,9 +391,8 @@ def _rate_data_set(contest: Contest, data_set: DataSet, unseen: set[int]) -> tup
 
 
 def _describe_publishing(contest: Contest) -> list[str]:
-    left = (
-        DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True).select_related("team")
-    )
+    unclosed = DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True)
+    left = unclosed.select_related("team")
     good = [
         one
         for one in left
@@ -426,15 +427,12 @@ def _simulate_attacks() -> Iterable[DryRunOutcome]:
         ]
         made = sum(attack["is_there"] for attack in wanted)
         about = {"made": made, "wanted": len(wanted), "missing": len(wanted) - made}
+        fate, words = OutcomeLevel.BAD, _("no attack: all %(wanted)s would count as failed")
         if made == len(wanted):
             fate, words = OutcomeLevel.GOOD, _("all %(wanted)s attacks are there")
         elif made:
-            fate, words = (
-                OutcomeLevel.WAIT,
-                _("%(made)s of %(wanted)s attacks; %(missing)s would count as failed"),
-            )
-        else:
-            fate, words = OutcomeLevel.BAD, _("no attack: all %(wanted)s would count as failed")
+            words = _("%(made)s of %(wanted)s attacks; %(missing)s would count as failed")
+            fate = OutcomeLevel.WAIT
         yield DryRunOutcome(teams.label_party(team), "", fate, words % about)
 
 
@@ -470,17 +468,24 @@ def _find_unchecked() -> Any:
     return Submission.objects.filter(kind=UploadKind.OBFUSCATED, state=State.RECEIVED)
 
 
-# How a contest stands: what waits, what failed, who works, what room is left.
-
-
-ALIVE_S = 60
-"""A judge that has not been seen for so long does not work."""
+# The status, for people and for Prometheus.
 
 
 def collect_status(folder: Folder) -> dict[str, Any]:
     """Return everything an organiser looks at, as plain values for JSON."""
     contest, now = Contest.get_current(), clock.now()
     answer = phase_at(contest.schedule, now)
+    due = Job.objects.filter(state=JobState.WAITING, due_at__lte=now).order_by("due_at").first()
+    counts = _count_states(Job.objects.all())
+    waiting: dict[str, float] = {state: counts.get(state, 0) for state in JobState.values}
+    waiting["oldest_s"] = 0.0 if due is None else (now - due.due_at).total_seconds()
+    judges = []
+    for one in Worker.objects.annotate(now=Now()).order_by("name"):
+        # Signs of life are dated by the database's clock, which all machines share and nobody drives.
+        seen_s = (one.now - one.seen_at).total_seconds()
+        about = {"name": one.name, "works": seen_s < ALIVE_S, "seen_s": seen_s, "doing": one.doing}
+        judges.append({**about, "error": one.error, "missing_guards": one.missing_guards})
+    backup = contest.backed_up_at
     return {
         "contest": contest.name,
         "clock": now.isoformat(),
@@ -491,11 +496,11 @@ def collect_status(folder: Folder) -> dict[str, Any]:
         "teams": Team.objects.filter(role="team").count(),
         "members": Member.objects.filter(team__isnull=False, is_active=True).count(),
         "uploads": _count_states(Submission.objects.all()),
-        "queue": _describe_queue(now),
+        "queue": waiting,
         "last_error": _find_last_error(),
-        "judges": [_describe_judge(one) for one in Worker.objects.annotate(now=Now()).order_by("name")],
+        "judges": judges,
         "disk_free_bytes": shutil.disk_usage(folder.path).free,
-        "backup_age_s": _seconds_since(contest.backed_up_at, now),
+        "backup_age_s": None if backup is None else (now - backup).total_seconds(),
         "published": contest.published_at is not None,
         "database": format_database_url(folder.read_secrets().database),
     }
@@ -510,44 +515,12 @@ def _count_states(rows: Any) -> dict[str, int]:
     return {row["state"]: row["n"] for row in rows.values("state").annotate(n=Count("pk")).order_by("state")}
 
 
-def _describe_queue(now: datetime) -> dict[str, Any]:
-    due = Job.objects.filter(state=JobState.WAITING, due_at__lte=now).order_by("due_at").first()
-    counts = _count_states(Job.objects.all())
-    return {state: counts.get(state, 0) for state in JobState.values} | {
-        "oldest_s": 0.0 if due is None else (now - due.due_at).total_seconds()
-    }
-
-
 def _find_last_error() -> dict[str, Any] | None:
     job = Job.objects.exclude(error="").order_by("-finished_at", "-taken_at", "-pk").first()
     if job is None:
         return None
     at = job.finished_at or job.taken_at
     return {"job": job.key, "state": job.state, "error": job.error, "at": at and at.isoformat()}
-
-
-def _describe_judge(one: Any) -> dict[str, Any]:
-    # Signs of life are dated by the database's clock, which all machines share and nobody drives.
-    seen = (one.now - one.seen_at).total_seconds()
-    return {
-        "name": one.name,
-        "works": seen < ALIVE_S,
-        "seen_s": seen,
-        "doing": one.doing,
-        "error": one.error,
-        "missing_guards": one.missing_guards,
-    }
-
-
-def _seconds_since(at: datetime | None, now: datetime) -> float | None:
-    return None if at is None else (now - at).total_seconds()
-
-
-# The way out when a wrong clock was believed: the contest's time goes back to what the clock shows.
-
-
-_SHORTEST_RESET_REASON, _LONGEST_RESET_REASON = 3, 200
-_FINAL_TIMES = ("anonymization_closed_at", "attack_closed_at", "published_at")
 
 
 def reset_clock(*, reason: str, actor: str) -> datetime:
@@ -563,20 +536,17 @@ def reset_clock(*, reason: str, actor: str) -> datetime:
     actor
         Who sets it back.
     """
-    if not _SHORTEST_RESET_REASON <= len(reason.strip()) <= _LONGEST_RESET_REASON:
-        raise ParameterError.of(
-            "reason", reason, f"a text of {_SHORTEST_RESET_REASON} to {_LONGEST_RESET_REASON} characters"
-        )
+    _check_reason(reason)
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
         shown, seen = clock.read_clock(), contest.seen_at
         if seen is None or seen <= shown:
-            said = gettext("the contest's time is not ahead of the clock, which shows %(now)s")
+            said = _("the contest's time is not ahead of the clock, which shows %(now)s")
             raise DataError(said % {"now": shown.isoformat()})
         for point in _FINAL_TIMES:
             at = getattr(contest, point)
             if at is not None and at > shown:
-                said = gettext(
+                said = _(
                     "%(point)s is %(at)s, and it is %(now)s: what was done by a wrong clock is not taken "
                     "back; restore a backup from before"
                 )
@@ -586,12 +556,6 @@ def reset_clock(*, reason: str, actor: str) -> datetime:
         moved = {"from": seen.isoformat(), "to": shown.isoformat()}
         log_act(actor, "clock set back", reason=reason.strip(), **moved)
     return shown
-
-
-# How a contest stands, as Prometheus reads it: plain text, one number per line.
-
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def format_metrics(status: dict[str, Any]) -> str:
@@ -610,16 +574,10 @@ def _list_gauges(status: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, f
     yield "jobs", "Jobs of the judges, by state.", _label_counts("state", queue)
     yield "queue_age_seconds", "How long the oldest job that is due has waited.", {"": oldest}
     yield "uploads", "Uploads, by state.", _label_counts("state", status["uploads"])
-    yield (
-        "judges",
-        "Judges that have shown a sign of life within a minute.",
-        {"": sum(one["works"] for one in status["judges"])},
-    )
-    yield (
-        "judge_errors",
-        "Judges whose last job failed.",
-        {"": sum(bool(one["error"]) for one in status["judges"])},
-    )
+    working = sum(one["works"] for one in status["judges"])
+    yield "judges", "Judges that have shown a sign of life within a minute.", {"": working}
+    failing = sum(bool(one["error"]) for one in status["judges"])
+    yield "judge_errors", "Judges whose last job failed.", {"": failing}
     yield "disk_free_bytes", "Bytes that are free where the contest lies.", {"": status["disk_free_bytes"]}
     if status["backup_age_s"] is not None:
         yield "backup_age_seconds", "Age of the last backup.", {"": status["backup_age_s"]}

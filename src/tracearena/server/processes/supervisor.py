@@ -25,16 +25,15 @@ from typing import IO
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server.settings import Address, is_loopback
-from tracearena.server.store import folder as occupancy
-from tracearena.server.store.folder import Folder
+from tracearena.server.store.folder import Folder, lock_for_serving
 
 _POLL_S = 0.2
 _START_S = 120.0
 _END_TIMEOUT_S = 20.0
-"""So long may a process take to end before it is killed."""
+"""A process may take this long to end before it is killed."""
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 0.5, 30.0
 _STEADY_S = 60.0
-"""Who lives so long has recovered, and is started again at once if it dies."""
+"""A process that lives this long has recovered, and is started again at once if it dies."""
 _LONGEST_HOST = 24
 _logger = logging.getLogger(__name__)
 
@@ -107,7 +106,7 @@ def serve(
     """
     # Both halves at once are a whole server, of which there is one; single halves may be added to it.
     is_whole = serving.web and key is not None
-    with occupancy.lock_for_serving(folder, first=is_whole) as lock, stop_on_signal() as stop:
+    with lock_for_serving(folder, first=is_whole) as lock, stop_on_signal() as stop:
         if serving.web:
             require_free_port(serving)
         _supervise(_build_processes(folder, key, serving, lock, log), serving, stop, ready)
@@ -117,13 +116,13 @@ def serve(
 def serve_in_background(
     folder: Folder, key: bytes, serving: ServerOptions, *, log: IO[bytes] | None = None
 ) -> Iterator[str]:
-    """Run web and judges beside the block, and give the address of the first page when it answers.
+    """Run web and judges while the block runs, and give the address of the first page when it answers.
 
     What they say goes to a log, or where this process's own words go.
     """
     require_free_port(serving)
     stop, is_ready = threading.Event(), threading.Event()
-    with occupancy.lock_for_serving(folder) as lock:
+    with lock_for_serving(folder) as lock:
         children = _build_processes(folder, key, serving, lock, log)
         work = threading.Thread(
             target=_supervise, args=(children, serving, stop, lambda url: is_ready.set()), daemon=True
@@ -155,7 +154,11 @@ def _supervise(
                 ready(serving.url)
             stop.wait(_POLL_S)
     finally:
-        _end_processes(children)
+        deadline = time.monotonic() + _END_TIMEOUT_S
+        for child in children:
+            child.ask_to_end()
+        for child in children:
+            child.wait(max(deadline - time.monotonic(), 0.1))
 
 
 def _build_processes(
@@ -212,7 +215,7 @@ class _ServerProcess:
         self._started, self._not_before, self._delay = 0.0, 0.0, _FIRST_DELAY_S
 
     def keep_running(self) -> None:
-        """Start it if it does not run, the later the more often it died of late."""
+        """Start it if it does not run, the later the more often it died recently."""
         now = time.monotonic()
         if self._process is not None:
             status = self._process.poll()
@@ -225,20 +228,17 @@ class _ServerProcess:
             self._not_before = now + self._delay
             self._delay = min(2 * self._delay, _LONGEST_DELAY_S)
         if now >= self._not_before:
-            self._start()
-
-    def _start(self) -> None:
-        self._started = time.monotonic()
-        # A session of its own: Ctrl-C in the terminal reaches the parent, which ends all in order.
-        # The pipe stays open as its lifeline. It has the lock as well: nobody moves the contest
-        # while it still works, though its parent may have been killed.
-        self._process = subprocess.Popen(
-            self._command, bufsize=0, stdin=subprocess.PIPE, stdout=self._log, stderr=self._log,
-            start_new_session=True, pass_fds=[self._lock],
-        )  # fmt: skip
-        if self._secret is not None and self._process.stdin is not None:
-            with suppress(BrokenPipeError):
-                self._process.stdin.write(self._secret.hex().encode() + b"\n")
+            self._started = time.monotonic()
+            # A session of its own: Ctrl-C in the terminal reaches the parent, which ends all in order.
+            # The pipe stays open as its lifeline. It has the lock as well: nobody moves the contest
+            # while it still works, though its parent may have been killed.
+            self._process = subprocess.Popen(
+                self._command, bufsize=0, stdin=subprocess.PIPE, stdout=self._log, stderr=self._log,
+                start_new_session=True, pass_fds=[self._lock],
+            )  # fmt: skip
+            if self._secret is not None and self._process.stdin is not None:
+                with suppress(BrokenPipeError):
+                    self._process.stdin.write(self._secret.hex().encode() + b"\n")
 
     def _drop_process(self) -> None:
         """Close the lifeline of a process that has ended."""
@@ -263,14 +263,6 @@ class _ServerProcess:
             self._process.kill()
             self._process.wait()
         self._drop_process()
-
-
-def _end_processes(children: Sequence[_ServerProcess]) -> None:
-    deadline = time.monotonic() + _END_TIMEOUT_S
-    for child in children:
-        child.ask_to_end()
-    for child in children:
-        child.wait(max(deadline - time.monotonic(), 0.1))
 
 
 @contextmanager
@@ -321,18 +313,12 @@ def _is_answering(serving: ServerOptions) -> bool:
         connection.close()
 
 
-# A log in a file that may be renamed at any time, as logrotate does: the next line goes to a new
-# file.
-
-
-_JOIN_TIMEOUT_S = 5.0
-
-
 @contextmanager
 def open_log_file(path: Path) -> Iterator[IO[bytes]]:
     """Give a pipe for other processes; each line that comes through it is added to the file.
 
-    What this process logs goes there too.
+    What this process logs goes there too. The file may be renamed at any time, as logrotate does: the next
+    line goes to a new one.
     """
     handler = WatchedFileHandler(path, encoding="utf-8", errors="backslashreplace")
     root = logging.getLogger()
@@ -344,7 +330,7 @@ def open_log_file(path: Path) -> Iterator[IO[bytes]]:
         with os.fdopen(writing, "wb", buffering=0) as pipe:
             yield pipe
         # A process that outlives its parent for a moment may hold the other end.
-        copying.join(_JOIN_TIMEOUT_S)
+        copying.join(5.0)
     finally:
         root.handlers = before
         handler.close()

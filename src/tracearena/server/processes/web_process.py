@@ -101,31 +101,20 @@ def run_web(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--lifeline", action="store_true", help="end when standard input does")
     given = parser.parse_args(arguments)
     confinement.hide_process_memory()
-    _allow_connections()
-    _share_memory()
+    # Let this process have as many files open as it may have connections, where the system allows it.
+    wanted = 2 * MOST_CONNECTIONS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
+    # Let threads share what others have freed; by default glibc keeps it for each thread apart.
+    with suppress(AttributeError):  # another C library has no such setting
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
     if given.lifeline:
         exit_with_parent()
     address = Address(
         hosts=given.allowed_host, secure=given.secure, trusted_proxies=given.trusted_proxy
     )  # fmt: skip
     WebApplication(Folder(given.folder), given.bind, address, given.workers).run()
-
-
-def _allow_connections() -> None:
-    """Let this process have as many files open as it may have connections, where the system allows it."""
-    wanted = 2 * MOST_CONNECTIONS
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
-
-
-def _share_memory() -> None:
-    """Let threads share what others have freed; by default glibc keeps it for each thread apart.
-
-    With 32 members who look at 0.8 million events each, 240 MB grew to 480 instead of 870.
-    """
-    with suppress(AttributeError):  # another C library has no such setting
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 A body up to 64 KB is awaited whole, from anybody, and costs no thread meanwhile. A larger one is read only
 for a team, whose token or login is looked up first, and is passed on to Django while it comes: in memory,
 through a pair of sockets. What is not wanted is refused by its header. An answer is sent piece by piece,
-and whoever takes it slowly holds no thread either.
+and a client that takes it slowly holds no thread either.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from gevent.threadpool import ThreadPool
 from gunicorn.workers.base_async import AsyncWorker
 from gunicorn.workers.ggevent import GeventWorker
 
-from tracearena.server.accounts import SessionStore
-from tracearena.server.api import Bearer
 from tracearena.server.errors import API
 from tracearena.server.settings import network_of
 from tracearena.server.uploads import FORM_BYTES, GIVEN_UP, too_many, too_slow
@@ -47,6 +45,15 @@ WAIT_S = 60.0
 """Seconds that a large body waits, unread, until others of its team or of all teams have come in."""
 LINGER_S, LINGER_BYTES = 2.0, 8 * 2**20
 """How much of a refused body is thrown away, so that its sender sees the answer instead of a reset."""
+MOST_CONNECTIONS = 4_096
+MOST_FROM_ONE_ADDRESS = 512
+"""A class room behind one address has room; one computer does not fill the server."""
+HEADER_S = 10
+"""Seconds in which the whole header of a request must come; an idle connection is kept as long."""
+SEND_S = 15
+"""Seconds in which a client must take a piece of an answer."""
+PIECE_BYTES = 64 * 1024
+"""How much of a body or an answer is in memory at a time."""
 
 Environ = dict[str, Any]
 
@@ -83,18 +90,19 @@ class ThreadPoolApplication:
         body = _Body(environ)
         # Pieces of files go through the threads too, so that a slow reader holds none.
         environ = {name: value for name, value in environ.items() if name != "wsgi.file_wrapper"}
-        answer = self._answer_small(environ, body) if body.is_small else self._answer_large(environ, body)
+        if body.is_small:
+            come = io.BytesIO()
+            if body.pass_on(come.write):
+                come.seek(0)
+                answer = self._run_on_page_thread(environ, come)
+            else:
+                answer = self._answer_refusal(environ, too_slow)
+        else:
+            answer = self._answer_large(environ, body)
         start_response(answer.status, answer.headers)
         yield from self._send_answer(answer)
         if body.is_left:
             _drain_body(environ["gunicorn.socket"])
-
-    def _answer_small(self, environ: Environ, body: _Body) -> Answer:
-        come = io.BytesIO()
-        if not body.pass_on(come.write):
-            return self._answer_refusal(environ, too_slow)
-        come.seek(0)
-        return self._run_on_page_thread(environ, come)
 
     def _answer_large(self, environ: Environ, body: _Body) -> Answer:
         team = self._pages.apply(find_uploading_team, (environ,))
@@ -167,6 +175,10 @@ class ThreadPoolApplication:
 
 def find_uploading_team(environ: Environ) -> str | None:
     """Return the number of the team that sends a file where files are taken; None if there is no such."""
+    # Tables can be imported once Django is configured, which the process that loads this module does later.
+    from tracearena.server.accounts import SessionStore
+    from tracearena.server.api import Bearer
+
     request = WSGIRequest(environ)
     try:
         takes_a_file = getattr(resolve(request.path_info).func, "takes_a_file", False)
@@ -217,18 +229,14 @@ class _Body:
                 return True
             # The time that the receiver takes is not the sender's.
             allowed_s += len(piece) / BYTES_PER_S - (time.monotonic() - begin)
-            if not piece or not _try_write(write, piece):
+            if not piece:
+                return True
+            try:
+                write(piece)
+            except OSError:
                 return True
             self._left -= len(piece)
         return True
-
-
-def _try_write(write: Callable[[bytes], Any], piece: bytes) -> bool:
-    try:
-        write(piece)
-    except OSError:
-        return False
-    return True
 
 
 def _split_pieces(whole: bytes) -> Iterable[bytes]:
@@ -250,18 +258,7 @@ def _drain_body(client: Any) -> None:
     shut_down(client, socket.SHUT_RDWR)
 
 
-# Connections of the web process: how many there may be, and how long they may wait.
-
-
-MOST_CONNECTIONS = 4_096
-MOST_FROM_ONE_ADDRESS = 512
-"""A class room behind one address has room; one computer does not fill the server."""
-HEADER_S = 10
-"""Seconds in which the whole header of a request must come; an idle connection is kept as long."""
-SEND_S = 15
-"""Seconds in which a client must take a piece of an answer."""
-PIECE_BYTES = 64 * 1024
-"""How much of a body or an answer is in memory at a time."""
+# Connections: how many there may be, and how long they may wait.
 
 
 class LimitingGeventWorker(GeventWorker):
@@ -306,7 +303,7 @@ class LimitingGeventWorker(GeventWorker):
                 del self._from[address]
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
-        """Answer a request; whoever does not take the answer has hung up, which is nothing to log."""
+        """Answer a request; a client that does not take the answer has hung up, which is nothing to log."""
         try:
             super().handle_request(listener_name, req, sock, addr)
         except TimeoutError as error:

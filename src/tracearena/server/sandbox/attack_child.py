@@ -35,7 +35,7 @@ def prepare_attack(*names: str) -> Work:
 
 
 def pack_attack_request(reference: Traces, released: ObfuscatedTraces, **settings: Any) -> bytes:
-    """Return what `_work` reads: the traces, and names, options and seed of the attacks."""
+    """Return what `_run_attack` reads: the traces, and names, options and seed of the attacks."""
     values, arrays = truth_to_parts(reference)
     events = {
         "pseudonyms": released.user_ids,

@@ -158,7 +158,16 @@ def _build_filter(column: int, architecture: int, process: int) -> list[_Step]:
         "fcntl": _one_of(1, _F_OF_DESCRIPTORS),
         "ioctl": _one_of(1, [_FIOCLEX, _TCGETS]),
         "prctl": _one_of(0, [_PR_SET_NAME]),
-        "prlimit64": _null(2),
+        # The third argument must be null: limits are read, never set.
+        "prlimit64": [
+            _load(2),
+            (_EQUALS, 1, 0, 0),
+            _refuse(),
+            _load(2, high=True),
+            (_EQUALS, 1, 0, 0),
+            _refuse(),
+            _allow(),
+        ],
     }
     steps = [(_LOAD, 0, 0, 4), (_EQUALS, 1, 0, architecture), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     for name, of_architectures in numbers.items():
@@ -179,13 +188,6 @@ def _with(argument: int, bits: int) -> list[_Step]:
 
 def _without(argument: int, bits: int) -> list[_Step]:
     return [_load(argument), (_HAS_BITS, 0, 1, bits), _refuse(), _allow()]
-
-
-def _null(argument: int) -> list[_Step]:
-    return [
-        _load(argument), (_EQUALS, 1, 0, 0), _refuse(),
-        _load(argument, high=True), (_EQUALS, 1, 0, 0), _refuse(), _allow(),
-    ]  # fmt: skip
 
 
 def _load(argument: int, *, high: bool = False) -> _Step:
@@ -240,10 +242,6 @@ def _check_result(result: int) -> int:
     return result
 
 
-# The memory of a process that holds a secret: not on the disk after a crash, not open to its
-# neighbours.
-
-
 def hide_process_memory() -> None:
     """Let this process write no core file, and no other process of its user look into its memory.
 
@@ -254,18 +252,12 @@ def hide_process_memory() -> None:
         prctl(PR_SET_DUMPABLE, 0)
 
 
-# A process that ends when its parent does, even if the parent is killed and can tell nobody.
-
-
-_STDIN = 0
-
-
 def exit_with_parent() -> None:
     """Send this process SIGTERM when the other end of its standard input is closed."""
     threading.Thread(target=_watch_parent, name="lifeline", daemon=True).start()
 
 
 def _watch_parent() -> None:
-    while os.read(_STDIN, 64):
+    while os.read(0, 64):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

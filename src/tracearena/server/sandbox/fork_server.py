@@ -60,7 +60,10 @@ def serve(prepare: Mapping[str, Callable[..., Work]]) -> None:
             _require_one_thread()
         child = os.fork()
         if child == 0:
-            _compile_in_memory()
+            # Keep Numba from the folder of compiled code: what a child could write there, others would run.
+            nothing: Any = lambda *_: None  # noqa: E731
+            dispatcher.Dispatcher.enable_caching = nothing  # type: ignore[method-assign]
+            caching.Cache.load_overload = caching.Cache.save_overload = nothing  # type: ignore[method-assign]
             answer_request(ready[kind], pipes, asked["memory_mb"], asked["cpu_s"])
         for pipe in pipes:
             os.close(pipe)
@@ -108,13 +111,6 @@ def _require_one_thread() -> None:
             return
         time.sleep(0.01)
     raise SystemExit(f"children cannot be forked from a process with {number} threads")
-
-
-def _compile_in_memory() -> None:
-    """Keep Numba from the folder of compiled code: what a child could write there, others would run."""
-    nothing: Any = lambda *_: None  # noqa: E731
-    dispatcher.Dispatcher.enable_caching = nothing  # type: ignore[method-assign]
-    caching.Cache.load_overload = caching.Cache.save_overload = nothing  # type: ignore[method-assign]
 
 
 def _find_preparation(module: str, name: str) -> Callable[..., Work]:

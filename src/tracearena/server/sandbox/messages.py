@@ -1,4 +1,8 @@
-"""What became of an upload: the arrays that it holds, or why it is refused."""
+"""What goes to and from a child, and the inside of a child.
+
+An upload becomes arrays, or a verdict that says why it is refused. Arrays and a few plain values travel as
+bytes, never as a pickle. A child gives its rights up before it reads a byte, and answers once.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +173,7 @@ def _parse_fault(values: Mapping[str, Any]) -> Fault:
     )
 
 
-# What an upload is held against, without a secret: who there is, when, and where one can be.
+# What an upload is checked against, without a secret: users, instants and places.
 
 
 _MOST_INSTANTS = 1_000_000
@@ -300,7 +304,7 @@ def truth_from_parts(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
     return Frame.from_parts(values, arrays).fill(arrays["cells"])
 
 
-# Arrays and a few plain values as bytes, on their way to and from a child; never a pickle.
+# Arrays and plain values as bytes.
 
 
 Arrays = dict[str, NDArray[Any]]
@@ -377,7 +381,7 @@ def _decode_array(data: bytes) -> NDArray[Any]:
     return np.frombuffer(data, dtype, count=size, offset=head.end()).copy()
 
 
-# The inside of a child: it gives its rights up before it reads a byte, and answers once.
+# The inside of a child.
 
 
 Work = Callable[[IO[bytes]], bytes]
@@ -414,7 +418,12 @@ def answer_request(work: Work, pipes: Sequence[int], memory_mb: int, cpu_s: int)
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         answer = os.dup(1)
         os.dup2(2, 1)  # whatever a library prints is no part of the answer
-        _die_with_parent()
+        # Let the kernel kill this process when its parent ends, however that happens.
+        if confinement.is_linux():
+            parent = os.getppid()
+            confinement.prctl(confinement.PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent or parent == 1:
+                os._exit(1)
         set_limits(memory_mb, cpu_s)
         drop_rights()
         with open(0, "rb", closefd=False) as request:
@@ -476,15 +485,6 @@ def describe_missing_guards() -> str:
             "write files, start processes and use the network."
         )
     return " ".join(found)
-
-
-def _die_with_parent() -> None:
-    """Let the kernel kill this process when its parent ends, however that happens."""
-    if confinement.is_linux():
-        parent = os.getppid()
-        confinement.prctl(confinement.PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent or parent == 1:
-            os._exit(1)
 
 
 def frame_message(packed: bytes) -> bytes:

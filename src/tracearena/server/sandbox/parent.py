@@ -2,7 +2,7 @@
 
 A child is forked from a process that has never held a secret (`fork_server`), so nothing of the judge's
 memory, environment, open files or keys is in it. It gives up its rights before it reads its request
-(`child_side`), and is killed when its time is over.
+(`messages.answer_request`), and is killed when its time is over.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -233,7 +234,13 @@ class _PipeExchange:
         try:
             while self._ways.get_map():
                 for key, _ in self._ways.select():
-                    self._handle(key.fd)
+                    if key.fd == self._stdin:
+                        self._write()
+                    elif key.fd == self._stdout:
+                        self.answer += self._read(key.fd)
+                    else:
+                        self.said += self._read(key.fd)
+                        del self.said[:-_LONGEST_STDERR]
                 if len(self.answer) > most_bytes:
                     return False
         finally:
@@ -241,15 +248,6 @@ class _PipeExchange:
                 self._end(key.fd)
             self._ways.close()
         return True
-
-    def _handle(self, pipe: int) -> None:
-        if pipe == self._stdin:
-            self._write()
-        elif pipe == self._stdout:
-            self.answer += self._read(pipe)
-        else:
-            self.said += self._read(pipe)
-            del self.said[:-_LONGEST_STDERR]
 
     def _write(self) -> None:
         while not self._piece:
@@ -301,7 +299,7 @@ def _build_environment() -> dict[str, str]:
     return _ONE_THREAD if place is None else _ONE_THREAD | {"NUMBA_CACHE_DIR": place}
 
 
-# Uploads are read, and scored, in processes of their own that can be killed without harm.
+# What the judge has children do.
 
 
 __all__ = [
@@ -355,10 +353,15 @@ def check_upload(
     }
     head = frame_message(pack(values | {"check": asked}, arrays))
     pieces = [data] if isinstance(data, bytes) else data
-    answer = FORK_SERVER.run("check", _prepend_head(head, pieces), limits=limits or Limits.of(rules))
+    answer = FORK_SERVER.run("check", chain([head], pieces), limits=limits or Limits.of(rules))
     try:
         said = unpack_values(answer)
-        return Verdict.from_dict(said["verdict"]) if "verdict" in said else _require_kind(answer, kind)
+        if "verdict" in said:
+            return Verdict.from_dict(said["verdict"])
+        checked = UploadArrays.from_bytes(answer)
+        if checked.kind != kind:
+            raise DataError(f"the child answers {checked.kind}")
+        return checked
     except (DataError, TypeError) as error:
         raise ChildDied("exit", str(error)) from None
 
@@ -420,15 +423,3 @@ def run_attacks(
         return [truth_from_parts(*unpack(read_message(answer))) for _ in names]
     except DataError as error:
         raise ChildDied("exit", str(error)) from None
-
-
-def _require_kind(answer: bytes, kind: Kind) -> UploadArrays:
-    checked = UploadArrays.from_bytes(answer)
-    if checked.kind != kind:
-        raise DataError(f"the child answers {checked.kind}")
-    return checked
-
-
-def _prepend_head(head: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
-    yield head
-    yield from pieces

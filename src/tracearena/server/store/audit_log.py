@@ -41,7 +41,7 @@ _PUBLIC_ACTS = (
 def log_act(actor: str, act: str, **details: Any) -> AuditEntry:
     """Write down an act; within a transaction it is written down if and only if the act took place."""
     with transaction.atomic():
-        # Whoever writes holds the contest's row: of two at once the second sees the first one's entry.
+        # The writer holds the contest's row: of two at once the second sees the first one's entry.
         Contest.objects.select_for_update().filter(pk=1).first()
         last = AuditEntry.objects.order_by("-pk").first()
         before = BEGINNING if last is None else last.sha256

@@ -1,6 +1,6 @@
-"""Files that only the holder of a private key can open, in the manner of age.
+"""Files that only the holder of a private key can open, in the manner of age; keys, secrets, passwords.
 
-A sealed file is made for one X25519 public key. Whoever seals needs no secret, so the web process can
+A sealed file is made for one X25519 public key. Sealing needs no secret, so the web process can
 seal what streams in and open nothing of it. Byte by byte::
 
     bytes 0 to 19    "tracearena sealed 1" and a line feed
@@ -150,20 +150,16 @@ def unseal_chunks(private: bytes, file: IO[bytes]) -> Iterator[bytes]:
     number, chunk = 0, _read_full(file, CHUNK_BYTES + _TAG_BYTES)
     while True:
         following = _read_full(file, CHUNK_BYTES + _TAG_BYTES)
-        yield _open_chunk(cipher, number, chunk, is_last=not following)
+        try:
+            clear = cipher.decrypt(_make_nonce(number, not following), chunk, None)
+        except InvalidTag:
+            raise SealError("what is sealed was made for another key, or was changed or cut") from None
+        if number > 0 and not clear:
+            raise SealError("what is sealed ends in an empty chunk")
+        yield clear
         if not following:
             return
         number, chunk = number + 1, following
-
-
-def _open_chunk(cipher: ChaCha20Poly1305, number: int, chunk: bytes, is_last: bool) -> bytes:
-    try:
-        clear = cipher.decrypt(_make_nonce(number, is_last), chunk, None)
-    except InvalidTag:
-        raise SealError("what is sealed was made for another key, or was changed or cut") from None
-    if number > 0 and not clear:
-        raise SealError("what is sealed ends in an empty chunk")
-    return clear
 
 
 def _make_seal_cipher(own: X25519PrivateKey, other: X25519PublicKey, salt: bytes) -> ChaCha20Poly1305:
@@ -348,7 +344,6 @@ def _derive_key(material: bytes, purpose: str) -> bytes:
 
 
 _BLOCK = 16
-_KEY_BYTES = 32
 
 
 class CipherFile(io.RawIOBase):
@@ -365,7 +360,7 @@ class CipherFile(io.RawIOBase):
 
     def __init__(self, folder: Path) -> None:
         self._file: Any = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
-        self._key = secrets.token_bytes(_KEY_BYTES)
+        self._key = secrets.token_bytes(KEY_BYTES)
 
     def readable(self) -> bool:
         return True

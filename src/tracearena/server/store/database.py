@@ -1,4 +1,7 @@
-"""Which database: SQLite in the contest's folder, or PostgreSQL by its URL; and what to do if it breaks."""
+"""The database: SQLite in the contest's folder, or PostgreSQL by its URL.
+
+Whether it can take a contest, whether its tables are those of this version, and what to do if it breaks.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.server.store.folder import Folder
 
 DATABASE_TIMEOUT_S = 30
-_SCHEMES = ("postgresql", "postgres")
+_CONTEST_TABLE = "contest_contest"
 
 
 def database_settings(folder: Folder, url: str | None) -> dict[str, Any]:
@@ -21,7 +24,7 @@ def database_settings(folder: Folder, url: str | None) -> dict[str, Any]:
 
     SQLite writes ahead (readers never wait for a writer), puts every commit on the disk before it
     answers, and takes its lock at the beginning of a transaction: one that reads first and writes later
-    could otherwise fail at the write, whatever its patience.
+    could otherwise fail at the write, however long it waits.
     """
     if url is None:
         return {
@@ -95,7 +98,7 @@ def require_intact() -> None:
 def _postgresql_settings(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     name = unquote(parts.path.removeprefix("/"))
-    if parts.scheme not in _SCHEMES or not name or "/" in name:
+    if parts.scheme not in ("postgresql", "postgres") or not name or "/" in name:
         raise ParameterError(
             f"--database: got {format_database_url(url)}; it must be postgresql://user@host:port/name"
         )
@@ -116,14 +119,8 @@ def _postgresql_settings(url: str) -> dict[str, Any]:
     }
 
 
-# Whether a database can take a contest: it answers, and is empty.
-
-
-_CONTEST_TABLE = "contest_contest"
-
-
 def require_empty_database(url: str | None) -> None:
-    """Refuse a PostgreSQL database that does not answer or holds something; SQLite is made anew anyway.
+    """Refuse a PostgreSQL database that does not answer or holds something; SQLite is always a new file.
 
     Tables without a contest, as a run that was stopped leaves them, are nothing.
     """
@@ -141,12 +138,10 @@ def require_empty_database(url: str | None) -> None:
             port=known["PORT"] or None,
             **known["OPTIONS"],
         ) as connection:
-            found = {
-                row[0]
-                for row in connection.execute(
-                    "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
-                )
-            }
+            listed = connection.execute(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+            )
+            found = {row[0] for row in listed}
             is_held = (
                 _CONTEST_TABLE in found and connection.execute(f"SELECT 1 FROM {_CONTEST_TABLE}").fetchone()
             )
@@ -161,7 +156,7 @@ def require_empty_database(url: str | None) -> None:
         raise DataError(f"{format_database_url(url)} holds tables of something else; name an empty database")
 
 
-# Whether the tables of a contest are those of this version of tracearena.
+# Tables of this version and of others.
 
 
 def list_missing_migrations() -> list[str]:

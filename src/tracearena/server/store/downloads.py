@@ -53,11 +53,10 @@ def public_files(*, with_targets: bool | None = None) -> list[Path]:
 def describe_file(path: Path) -> dict[str, Any]:
     """Return name, size and hash of a file."""
     state = path.stat()
-    return {
-        "name": path.name,
-        "size": state.st_size,
-        "sha256": _hash_file_locked(path, state.st_mtime_ns, state.st_size),
-    }
+    # One at a time: many who ask for the same page at once do not all read the same files.
+    with _hash_lock:
+        sha256 = _hash_file_cached(path, state.st_mtime_ns, state.st_size)
+    return {"name": path.name, "size": state.st_size, "sha256": sha256}
 
 
 def send_public(request: Any, name: str) -> Any:
@@ -81,7 +80,12 @@ def send_archive(request: Any, path: Path, name: str) -> Any:
 
 def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:
     """Answer with the files of a team's own, opened by its key."""
-    bundle = _open_bundle(settings.CONTEST_FOLDER.for_team(team.number), team_key)
+    path = settings.CONTEST_FOLDER.for_team(team.number)
+    with _bundle_lock:
+        place = path, path.stat().st_mtime_ns, team_key
+        bundle = _bundles.get(place)
+        if bundle is None:
+            bundle = _bundles[place] = _Bundle(unseal(team_key, path.read_bytes()))
     return _send_pieces(request, f"team{team.number}.zip", len(bundle.content), bundle.tag, bundle.pieces)
 
 
@@ -99,15 +103,6 @@ class _Bundle:
 _bundle_lock = threading.Lock()
 _bundles: WeakValueDictionary[tuple[Path, int, bytes], _Bundle] = WeakValueDictionary()
 """Those that somebody reads, by place, time of change, and the key that opens them."""
-
-
-def _open_bundle(path: Path, team_key: bytes) -> _Bundle:
-    with _bundle_lock:
-        place = path, path.stat().st_mtime_ns, team_key
-        bundle = _bundles.get(place)
-        if bundle is None:
-            bundle = _bundles[place] = _Bundle(unseal(team_key, path.read_bytes()))
-        return bundle
 
 
 def _send_pieces(request: Any, name: str, size: int, tag: str, pieces: Any) -> Any:
@@ -161,12 +156,6 @@ def _read_file_pieces(path: Path, start: int, stop: int) -> Iterator[bytes]:
             yield piece
 
 
-def _hash_file_locked(path: Path, changed_at: int, size: int) -> str:
-    # One at a time: many who ask for the same page at once do not all read the same files.
-    with _hash_lock:
-        return _hash_file_cached(path, changed_at, size)
-
-
 @lru_cache(maxsize=1_000)
 def _hash_file_cached(path: Path, changed_at: int, size: int) -> str:
     with path.open("rb") as file:
@@ -183,10 +172,6 @@ def _belongs_to_team(path: Path, teams: set[str]) -> bool:
 
 
 # Everybody's files as one archive: the judge writes it once, and the web sends that file.
-
-
-_ZIP_PIECE_BYTES = 2**18
-_FAST_COMPRESSION = 1
 
 
 def find_public_archive(folder: Folder, files: Sequence[Path]) -> Path:
@@ -237,12 +222,12 @@ class _Sink:
 def stream_zip(files: Iterable[Path]) -> Iterator[bytes]:
     """Yield a ZIP archive of some files, piece by piece."""
     sink = _Sink()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=_FAST_COMPRESSION) as archive:
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for path in files:
             info = zipfile.ZipInfo.from_file(path, path.name)
             info.compress_type = zipfile.ZIP_DEFLATED
             with path.open("rb") as file, archive.open(info, "w") as member:
-                while piece := file.read(_ZIP_PIECE_BYTES):
+                while piece := file.read(_FILE_PIECE_BYTES):
                     member.write(piece)
                     yield sink.take()
     yield sink.take()

@@ -7,7 +7,7 @@
     database.sqlite3    where no other database is named
     everybody/          what everybody may have: regions, times, sample teams; later all targets
     sealed/judge/       for the judge alone, sealed to its key: originals, references, ID tables, answers
-    sealed/teams/       one bundle a team, sealed to the key of that team
+    sealed/teams/       one bundle per team, sealed to the key of that team
     uploads/ab/SHA256   what was handed in, sealed to the judge's key
     incoming/           uploads that are still coming in, sealed likewise
     archive/            archives of contests that are over, for everybody to see
@@ -271,23 +271,13 @@ def _read_command(process: int) -> str:
     return ""
 
 
-# Where and when the people of a contest can be: two files that everybody has, read once.
-
-
-_Version = tuple[int, int]
-
-
 def read_grid(folder: Folder) -> tuple[Places, ContestTimes]:
-    """Return the regions and the instants of a contest, read anew only where a file has changed."""
+    """Return the regions and the instants of a contest, read again only where a file has changed."""
     regions, times = folder.everybody / REGIONS, folder.everybody / TIMES
-    return _read_grid_once(regions, times, _find_file_version(regions), _find_file_version(times))
-
-
-def _find_file_version(path: Path) -> _Version:
-    state = path.stat()
-    return state.st_mtime_ns, state.st_size
+    states = regions.stat(), times.stat()
+    return _read_grid_once(regions, times, *((state.st_mtime_ns, state.st_size) for state in states))
 
 
 @lru_cache(maxsize=2)
-def _read_grid_once(regions: Path, times: Path, *versions: _Version) -> tuple[Places, ContestTimes]:
+def _read_grid_once(regions: Path, times: Path, *versions: tuple[int, int]) -> tuple[Places, ContestTimes]:
     return pwscup.read_places(regions), pwscup.read_times(times)

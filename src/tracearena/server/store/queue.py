@@ -1,6 +1,6 @@
 """The judge's queue, in the database: what is put in with an upload is there if and only if the upload is.
 
-A job is done at least once and counts exactly once. Whoever takes one holds it by a lease and prolongs
+A job is done at least once and counts exactly once. A worker that takes one holds it by a lease and prolongs
 that while it works; a job whose worker is gone returns to the queue. Every taking raises the job's
 fence, and a result is written in one transaction with the end of the job, by the holder of the last fence
 alone: a worker that was thought dead writes nothing. Leases run by the clock of the database, which all
@@ -44,7 +44,7 @@ from tracearena.server.models import (
 
 LEASE = timedelta(seconds=30)
 MOST_TRIES = 3
-"""A job that failed so often has failed for good."""
+"""A job that failed this often has failed for good."""
 MOST_LOSSES_IN_A_ROW = 3
 """A job that lost this many workers, while no other job lost one, is what kills them."""
 MOST_LOSSES = 10
@@ -116,11 +116,15 @@ def take_job(worker: str) -> JobLease | None:
     """
     for pk in _order_due_jobs():
         with transaction.atomic():
-            # Several look at once: whoever comes second goes on to the next.
+            # Several look at once: the second goes on to the next job.
             found = Job.objects.select_for_update(skip_locked=True).filter(pk=pk, state=JobState.WAITING)
             job = found.first()
             if job is not None:
-                return _lease_job(job, worker)
+                lease = {"taken_at": Now(), "lease_until": Now() + LEASE, "worker": worker}
+                fenced = Job.objects.filter(pk=job.pk, state=JobState.WAITING, fence=job.fence)
+                if not fenced.update(state=JobState.RUNNING, fence=F("fence") + 1, **lease):
+                    return None
+                return JobLease(job.pk, job.kind, job.key, job.about, job.fence + 1, worker)
     return None
 
 
@@ -248,14 +252,6 @@ def _order_due_jobs() -> list[int]:
         return losses, running.get(team, 0), 0.0 if at is None else at.timestamp(), pk
 
     return [first[team][1] for team in sorted(first, key=turn)]
-
-
-def _lease_job(job: Job, worker: str) -> JobLease | None:
-    given = {"taken_at": Now(), "lease_until": Now() + LEASE, "worker": worker, "fence": F("fence") + 1}
-    fenced = Job.objects.filter(pk=job.pk, state=JobState.WAITING, fence=job.fence)
-    if not fenced.update(state=JobState.RUNNING, **given):
-        return None
-    return JobLease(job.pk, job.kind, job.key, job.about, job.fence + 1, worker)
 
 
 # Scores as rows: what they are called, which of them count, and by which scorer they were made.

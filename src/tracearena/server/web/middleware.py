@@ -1,4 +1,7 @@
-"""What holds for every answer: headers that keep browsers safe, proxies that are trusted by name."""
+"""What holds for every page: security headers, trusted proxies, language, navigation and access.
+
+Also what a team should do next, which its pages show at the top.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ from django.conf import settings
 from django.shortcuts import redirect
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from tracearena.contest import Gate, Phase, Schedule, phase_at
+from tracearena.contest import Gate, Phase, phase_at
 from tracearena.server import clock, results, submissions
 from tracearena.server.errors import API, FOR_TEAMS, RequestRefused, not_found
 from tracearena.server.models import Contest, State, Submission, Team, UploadKind
@@ -24,6 +27,7 @@ from tracearena.server.operations.schedule import is_judge_away
 from tracearena.server.settings import ENGLISH, LANGUAGES, is_loopback
 
 GetResponse = Callable[[Any], Any]
+View = Callable[..., Any]
 
 POLICY = "; ".join(
     [
@@ -47,9 +51,10 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-_HSTS = "max-age=31536000"
 _FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO")
 _PROXY_HEADERS = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+LANGUAGE_COOKIE_S = 365 * 24 * 3600
+"""How long a browser remembers which language was chosen."""
 
 
 class SecurityHeadersMiddleware:
@@ -63,10 +68,14 @@ class SecurityHeadersMiddleware:
         for name, value in HEADERS.items():
             response.headers[name] = value
         if settings.CONTEST_ADDRESS.secure:
-            response.headers["Strict-Transport-Security"] = _HSTS
+            response.headers["Strict-Transport-Security"] = "max-age=31536000"
         response.headers.setdefault("Cache-Control", "no-store")
         if request.method == "HEAD":
-            _remove_body(response)
+            # The body goes, its length stays in the headers.
+            if response.streaming:
+                response.streaming_content = []
+            else:
+                response.content = b""
         return response
 
 
@@ -85,32 +94,13 @@ class ProxyMiddleware:
         request.is_from_this_machine = is_loopback(request.META["REMOTE_ADDR"]) and not is_brought
         said = {name: request.META.pop(name, "") for name in _FORWARDED}
         if request.META.get("REMOTE_ADDR") in trusted:
-            request.META["REMOTE_ADDR"] = _find_client_address(said["HTTP_X_FORWARDED_FOR"], request, trusted)
+            # The client is the last address that is no trusted proxy: what comes before it may be invented.
+            hops = [hop.strip() for hop in said["HTTP_X_FORWARDED_FOR"].split(",")]
+            unknown = (hop for hop in reversed(hops) if hop and hop not in trusted)
+            request.META["REMOTE_ADDR"] = next(unknown, request.META["REMOTE_ADDR"])
             if said["HTTP_X_FORWARDED_PROTO"].strip().lower() == "https":
                 request.environ["wsgi.url_scheme"] = "https"
         return self._get_response(request)
-
-
-def _remove_body(response: Any) -> None:
-    """Take the body out of an answer to HEAD; its length stays in the headers."""
-    if response.streaming:
-        response.streaming_content = []
-    else:
-        response.content = b""
-
-
-def _find_client_address(chain: str, request: Any, trusted: Any) -> str:
-    """Return the last address that no trusted proxy has: whatever stands before it may be invented."""
-    hops = [hop.strip() for hop in chain.split(",") if hop.strip()]
-    return next((hop for hop in reversed(hops) if hop not in trusted), request.META["REMOTE_ADDR"])
-
-
-# Pages in the language of who reads them; what programs read stays English.
-
-
-LANGUAGE_COOKIE_S = 365 * 24 * 3600
-"""How long a browser remembers which language was chosen."""
-_DEPENDS_ON = ("Accept-Language", "Cookie")
 
 
 class LanguageMiddleware:
@@ -119,7 +109,7 @@ class LanguageMiddleware:
     The API answers in English, whatever its caller speaks.
     """
 
-    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
 
     def __call__(self, request: Any) -> Any:
@@ -130,7 +120,7 @@ class LanguageMiddleware:
         with translation.override(translation.get_language_from_request(request)):
             response = self._get_response(request)
             response.headers.setdefault("Content-Language", translation.get_language())
-        patch_vary_headers(response, _DEPENDS_ON)
+        patch_vary_headers(response, ("Accept-Language", "Cookie"))
         return response
 
 
@@ -148,7 +138,7 @@ def set_language_cookie(response: Any, language: str) -> Any:
     return response
 
 
-# What every page knows: the contest, its phase and time, who is looking, and where one can go.
+# What every page shows.
 
 
 def add_page_context(request: Any) -> dict[str, Any]:
@@ -156,13 +146,17 @@ def add_page_context(request: Any) -> dict[str, Any]:
     contest = Contest.get_current()
     now = clock.now()
     member = request.user if request.user.is_authenticated else None
-    published = results.is_published(contest, now)
-    places = list_public_pages(request.path, published=published)
+    places = list_public_pages(request.path, published=results.is_published(contest, now))
     own_places = list_own_pages(member, request.path)
+    team = None if member is None else member.team
+    here = str(request.get_full_path())
+    if request.method not in ("GET", "HEAD"):
+        # The answer to a form is not shown again when the reader chooses another language.
+        here = next((one.address for one in (*places, *own_places) if one.current), "/")
     return {
         "contest": contest,
         "now": now,
-        "phase": phase_at(_find_schedule(contest, member), now),
+        "phase": phase_at(contest.schedule if team is None else contest.schedule_of(team.number), now),
         "phases": list(Phase),
         "clock_is_driven": clock.is_driven(),
         "clock_stands_still": clock.is_stopped(),
@@ -171,25 +165,9 @@ def add_page_context(request: Any) -> dict[str, Any]:
         "own_places": own_places,
         "languages": LANGUAGES,
         "path": request.path,
-        "here": _find_return_path(request, [*places, *own_places]),
+        "here": here,
         "judge_is_away": member is not None and is_judge_away(),
     }
-
-
-def _find_schedule(contest: Contest, member: Any) -> Schedule:
-    """Return the schedule of who is looking: a team may have more time than the others."""
-    team = None if member is None else member.team
-    return contest.schedule if team is None else contest.schedule_of(team.number)
-
-
-def _find_return_path(request: Any, places: list[NavigationEntry]) -> str:
-    """Return where a reader who chooses another language goes on: an answer to a form is not shown twice."""
-    if request.method in ("GET", "HEAD"):
-        return str(request.get_full_path())
-    return next((one.address for one in places if one.current), "/")
-
-
-# Where one can go from every page, and where one is.
 
 
 class NavigationEntry(NamedTuple):
@@ -215,35 +193,30 @@ def list_own_pages(member: Any, path: str) -> list[NavigationEntry]:
     """Return the pages of a member's own part of the site; none for visitors."""
     if member is None:
         return []
-    places = _list_organiser_pages() if member.is_organiser else _list_team_pages(member.team)
+    if member.is_organiser:
+        places = [
+            (_("Control room"), "/organiser"),
+            (_("Phases"), "/organiser/phases"),
+            (_("Dry run"), "/organiser/dry-run"),
+            (_("Teams"), "/organiser/teams"),
+            (_("People"), "/organiser/people"),
+            (_("Submissions"), "/organiser/submissions"),
+            (_("Re-scoring"), "/organiser/rescoring"),
+            (_("Ceremony"), "/organiser/ceremony"),
+            (_("Publish"), "/organiser/publish"),
+            (_("Export"), "/organiser/export"),
+            (_("Log"), "/organiser/log"),
+        ]
+    else:
+        places = [
+            (_("Team %(number)s") % {"number": member.team.number}, "/team"),
+            (_("Data"), "/team/data"),
+            (_("Targets"), "/team/targets"),
+            (_("Submissions"), "/team/submissions"),
+            (_("Tokens"), "/team/tokens"),
+            (_("Members"), "/team/members"),
+        ]
     return [_make_entry(label, address, path) for label, address in places]
-
-
-def _list_team_pages(team: Any) -> list[tuple[str, str]]:
-    return [
-        (_("Team %(number)s") % {"number": team.number}, "/team"),
-        (_("Data"), "/team/data"),
-        (_("Targets"), "/team/targets"),
-        (_("Submissions"), "/team/submissions"),
-        (_("Tokens"), "/team/tokens"),
-        (_("Members"), "/team/members"),
-    ]
-
-
-def _list_organiser_pages() -> list[tuple[str, str]]:
-    return [
-        (_("Control room"), "/organiser"),
-        (_("Phases"), "/organiser/phases"),
-        (_("Dry run"), "/organiser/dry-run"),
-        (_("Teams"), "/organiser/teams"),
-        (_("People"), "/organiser/people"),
-        (_("Submissions"), "/organiser/submissions"),
-        (_("Re-scoring"), "/organiser/rescoring"),
-        (_("Ceremony"), "/organiser/ceremony"),
-        (_("Publish"), "/organiser/publish"),
-        (_("Export"), "/organiser/export"),
-        (_("Log"), "/organiser/log"),
-    ]
 
 
 def _make_entry(label: str, address: str, path: str) -> NavigationEntry:
@@ -256,8 +229,7 @@ def _make_entry(label: str, address: str, path: str) -> NavigationEntry:
     return NavigationEntry(label, address, "page" if path == address else "true" if further else "")
 
 
-# What a team should do next, in one sentence, and until when: a function of its state and the
-# clock.
+# What a team should do next: a function of its state and the clock.
 
 
 @dataclass(frozen=True)
@@ -289,49 +261,46 @@ def find_next_step(team: Team) -> NextStep:
     schedule = contest.schedule_of(team.number)
     phase = phase_at(schedule, now)
     if phase.obfuscated is Gate.EARLY:
-        return _advise_preparing(schedule.anonymization_begin)
+        sentence = _("Fetch your data and practise: obfuscated traces are taken when the phase begins.")
+        return NextStep(sentence, "/team/data", _("Fetch the data"), schedule.anonymization_begin)
     if phase.obfuscated is Gate.OPEN:
-        return _advise_defence(team, schedule.anonymization_end)
+        steps = [
+            _advise_data_set(team, one, schedule.anonymization_end)
+            for one in submissions.describe_data_sets(team)
+        ]
+        return next((step for step in steps if not step.is_done), steps[0])
     if phase.attacks is Gate.EARLY:
-        sentence = gettext("Nothing to do: the judge gets the targets ready, then the attack phase begins.")
-        return NextStep(sentence, "/team/self-test", gettext("Practise attacks"), schedule.attack_begin, True)
+        sentence = _("Nothing to do: the judge gets the targets ready, then the attack phase begins.")
+        return NextStep(sentence, "/team/self-test", _("Practise attacks"), schedule.attack_begin, True)
     if phase.attacks is Gate.OPEN:
         return _advise_attack(team, schedule.attack_end)
-    return _advise_waiting(
-        results.is_published(contest, now), schedule.results_begin if phase.next_change else None
-    )
-
-
-def _advise_preparing(until: datetime) -> NextStep:
-    sentence = gettext("Fetch your data and practise: obfuscated traces are taken when the phase begins.")
-    return NextStep(sentence, "/team/data", gettext("Fetch the data"), until)
-
-
-def _advise_defence(team: Team, until: datetime) -> NextStep:
-    steps = [_advise_data_set(team, one, until) for one in submissions.describe_data_sets(team)]
-    return next((step for step in steps if not step.is_done), steps[0])
+    if results.is_published(contest, now):
+        return NextStep(_("The results are out."), "/board", _("See the board"), None, True)
+    sentence = _("Nothing to do: everything is handed in, and the results come next.")
+    until = schedule.results_begin if phase.next_change else None
+    return NextStep(sentence, "/team/submissions", _("See what you handed in"), until, True)
 
 
 def _advise_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextStep:
     """Return what to do about one data set: hand something in, mend it, wait, or be content."""
-    number, last = one["number"], _find_last_upload(team, one["number"])
-    upload, again = f"/team/uploads/obfuscated/{number}", gettext("Hand in obfuscated traces")
+    number = one["number"]
+    own = Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED, data_set__number=number)
+    last = own.exclude(state=State.LATE).order_by("-pk").first()
+    upload, again = f"/team/uploads/obfuscated/{number}", _("Hand in obfuscated traces")
     if last is None:
-        sentence = gettext("Hand in obfuscated traces of data set %(number)s: nothing was handed in yet.")
+        sentence = _("Hand in obfuscated traces of data set %(number)s: nothing was handed in yet.")
         return NextStep(sentence % {"number": number}, upload, again, until)
     receipt = f"/team/submissions/{last.pk}"
     if last.state == State.RECEIVED:
-        sentence = gettext("Wait a moment: the judge is looking at your upload for data set %(number)s.")
-        return NextStep(sentence % {"number": number}, receipt, gettext("See the receipt"), until)
+        sentence = _("Wait a moment: the judge is looking at your upload for data set %(number)s.")
+        return NextStep(sentence % {"number": number}, receipt, _("See the receipt"), until)
     if one["utility"] is None:
-        sentence = gettext("See why your upload for data set %(number)s was not taken, and hand it in again.")
-        return NextStep(sentence % {"number": number}, receipt, gettext("See what is wrong"), until)
+        sentence = _("See why your upload for data set %(number)s was not taken, and hand it in again.")
+        return NextStep(sentence % {"number": number}, receipt, _("See what is wrong"), until)
     if not one["valid"]:
-        sentence = gettext(
-            "Hand in more useful traces of data set %(number)s: the utility is below %(threshold)s."
-        )
+        sentence = _("Hand in more useful traces of data set %(number)s: the utility is below %(threshold)s.")
         return NextStep(sentence % one, upload, again, until)
-    sentence = gettext("What you handed in is valid; you may hand in something better.")
+    sentence = _("What you handed in is valid; you may hand in something better.")
     return NextStep(sentence, upload, again, until, True)
 
 
@@ -344,33 +313,21 @@ def _advise_attack(team: Team, until: datetime) -> NextStep:
             "Attack the %(count)s targets that still lack an inferred ID table or inferred traces of yours.",
             left,
         )
-        return NextStep(sentence % {"count": left}, "/team/targets", gettext("See the targets"), until)
-    sentence = gettext("All done: every target has both attacks of yours; you may hand in better ones.")
-    return NextStep(sentence, "/team/targets", gettext("See the targets"), until, True)
-
-
-def _advise_waiting(published: bool, until: datetime | None) -> NextStep:
-    if published:
-        return NextStep(gettext("The results are out."), "/board", gettext("See the board"), None, True)
-    sentence = gettext("Nothing to do: everything is handed in, and the results come next.")
-    return NextStep(sentence, "/team/submissions", gettext("See what you handed in"), until, True)
-
-
-def _find_last_upload(team: Team, number: int) -> Submission | None:
-    """Return what was handed in last for a data set, late files apart: they change nothing."""
-    found = Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED, data_set__number=number)
-    return found.exclude(state=State.LATE).order_by("-pk").first()
+        return NextStep(sentence % {"count": left}, "/team/targets", _("See the targets"), until)
+    sentence = _("All done: every target has both attacks of yours; you may hand in better ones.")
+    return NextStep(sentence, "/team/targets", _("See the targets"), until, True)
 
 
 # Who may see a page.
 
 
-View = Callable[..., Any]
-
-
 def for_team(view: View) -> View:
     """Let members of a team in; visitors are asked to log in, organisers are told whose page it is."""
-    return _guard_view(view, lambda member: member.team is not None, _refuse_organiser)
+
+    def refuse_organiser() -> RequestRefused:
+        return RequestRefused(404, FOR_TEAMS, _("This page is a team's, and you belong to no team."))
+
+    return _guard_view(view, lambda member: member.team is not None, refuse_organiser)
 
 
 def for_organiser(view: View) -> View:
@@ -381,11 +338,6 @@ def for_organiser(view: View) -> View:
 def for_members(view: View) -> View:
     """Let everybody in who has an account."""
     return _guard_view(view, lambda member: True)
-
-
-def _refuse_organiser() -> RequestRefused:
-    """Say whose page it is to an organiser, who knows that there are such pages."""
-    return RequestRefused(404, FOR_TEAMS, gettext("This page is a team's, and you belong to no team."))
 
 
 def _guard_view(

@@ -13,7 +13,6 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Count, Max, Q
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -22,11 +21,8 @@ from tracearena.contest import Role
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.pages.svg import activity_picture, timeline_picture
 from tracearena.server import accounts, clock, errors, results, teams
-from tracearena.server import teams as naming
-from tracearena.server import teams as parties
 from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.judge import export, scoring, worker
-from tracearena.server.judge.export import require_exportable
 from tracearena.server.models import (
     AuditEntry,
     Contest,
@@ -40,9 +36,6 @@ from tracearena.server.models import (
     UploadKind,
 )
 from tracearena.server.operations import schedule
-from tracearena.server.operations import schedule as readiness
-from tracearena.server.operations import schedule as schedule_moves
-from tracearena.server.operations import schedule as standing
 from tracearena.server.store import downloads, queue
 from tracearena.server.store.audit_log import find_broken_entry, log_act
 from tracearena.server.web.middleware import for_organiser
@@ -51,6 +44,10 @@ from tracearena.server.web.views_public import list_schedule_points
 _ROWS_PER_PAGE = 200
 _HOURS = 48
 _MOST_ERRORS = 10
+_MOST_DIFFERENCES = 200
+_SHORTEST_REASON, _LONGEST_REASON = 3, 200
+_JOB_ACTS = {"again": worker.retry_job, "aside": worker.set_job_aside}
+GOOD, WAIT, BAD = "good", "wait", "bad"
 
 
 @require_safe
@@ -62,7 +59,7 @@ def show_status(request: Any) -> Any:
     arrivals = lately.order_by().values_list("received_at", flat=True)
     contest = Contest.get_current()
     about = {
-        "status": standing.collect_status(settings.CONTEST_FOLDER),
+        "status": schedule.collect_status(settings.CONTEST_FOLDER),
         "disk": shutil.disk_usage(settings.CONTEST_FOLDER.path),
         "failed": Job.objects.filter(state=JobState.FAILED).order_by("pk")[:_ROWS_PER_PAGE],
         "errors": Job.objects.exclude(error="").exclude(state=JobState.FAILED).order_by("-pk")[:_MOST_ERRORS],
@@ -82,9 +79,7 @@ def show_teams(request: Any) -> Any:
     if request.method != "POST":
         return _render_teams(request, None, None)
     try:
-        team, secret = naming.add_team_without_key(
-            request.POST.get("name", "").strip(), request.user.username
-        )
+        team, secret = teams.add_team_without_key(request.POST.get("name", "").strip(), request.user.username)
     except TracearenaError as error:
         return _render_teams(request, None, None, RequestRefused(409, "team", str(error)))
     return _render_teams(request, team, secret)
@@ -115,7 +110,7 @@ def show_all_submissions(request: Any) -> Any:
     about = {
         "page": _paginate(request, found),
         "team": team,
-        "teams": _list_team_numbers(),
+        "teams": list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True)),
         "styles": teams.build_party_styles(),
     }
     return render(request, "organiser/submissions.html", about)
@@ -134,23 +129,19 @@ def show_audit_log(request: Any) -> Any:
 def publish_results(request: Any) -> Any:
     """Open the results: once, when all scores are there and the results phase has begun."""
     if request.method == "POST":
-        _publish_now(request.user.username)
+        contest, now = Contest.get_current(), clock.now()
+        if now < contest.schedule.results_begin:
+            begin = contest.schedule.results_begin.isoformat()
+            message = _("The results open at %(begin)s at the earliest.") % {"begin": begin}
+            raise RequestRefused(409, "early", message)
+        if results.find_final_snapshot() is None:
+            message = _("The judge is still scoring: publish when the final board is there.")
+            raise RequestRefused(409, "not-final", message)
+        with transaction.atomic():
+            if Contest.objects.filter(pk=contest.pk, published_at__isnull=True).update(published_at=now):
+                log_act(request.user.username, "results published")
         return redirect("/board")
     return render(request, "organiser/publish.html", {"final": results.find_final_snapshot()})
-
-
-def _publish_now(who: str) -> None:
-    contest, now = Contest.get_current(), clock.now()
-    if now < contest.schedule.results_begin:
-        begin = contest.schedule.results_begin.isoformat()
-        message = gettext("The results open at %(begin)s at the earliest.") % {"begin": begin}
-        raise RequestRefused(409, "early", message)
-    if results.find_final_snapshot() is None:
-        message = gettext("The judge is still scoring: publish when the final board is there.")
-        raise RequestRefused(409, "not-final", message)
-    with transaction.atomic():
-        if Contest.objects.filter(pk=contest.pk, published_at__isnull=True).update(published_at=now):
-            log_act(who, "results published")
 
 
 def _render_teams(
@@ -161,21 +152,17 @@ def _render_teams(
         "styles": teams.build_party_styles(),
         "refused": refused,
         "given": request.POST,
+        "link": None if secret is None else request.build_absolute_uri(accounts.build_link_path(secret)),
+        "renewed": None if renewed is None else teams.label_party(renewed),
     }
-    about["link"] = None if secret is None else request.build_absolute_uri(accounts.build_link_path(secret))
-    about["renewed"] = None if renewed is None else teams.label_party(renewed)
     return render(request, "organiser/teams.html", about, status=refused.status if refused else 200)
-
-
-def _list_team_numbers() -> list[str]:
-    return list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True))
 
 
 def _paginate(request: Any, found: Any) -> Any:
     return Paginator(found, _ROWS_PER_PAGE).get_page(request.GET.get("page"))
 
 
-# The organiser moves a phase, and sees what must be true before the next one.
+# The schedule.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -185,65 +172,50 @@ def show_phases(request: Any) -> Any:
     if request.method != "POST":
         return _render_phases(request)
     try:
-        _handle_move(request)
+        _move_point_by_form(request)
     except RequestRefused as refused:
         return _render_phases(request, refused)
     return redirect("/organiser/phases")
 
 
-def _handle_move(request: Any) -> None:
+def _move_point_by_form(request: Any) -> None:
     given = request.POST
-    point, reason, to = given.get("point", ""), given.get("reason", ""), _parse_moment(given.get("to", ""))
-    team, told = given.get("team", ""), {"reason": reason, "actor": request.user.username}
+    try:
+        to = datetime.fromisoformat(given.get("to", ""))
+    except ValueError:
+        message = _("The new time must be a date and a time, such as 2026-05-01T09:00.")
+        raise RequestRefused(400, "time", message) from None
+    to = to.replace(tzinfo=UTC) if to.tzinfo is None else to
+    team, point = given.get("team", ""), given.get("point", "")
+    why = {"reason": given.get("reason", ""), "actor": request.user.username}
     try:
         if team:
-            schedule_moves.give_extra_time(team, point, to, **told)
+            schedule.give_extra_time(team, point, to, **why)
         else:
-            schedule_moves.move_point(point, to, **told)
+            schedule.move_point(point, to, **why)
     except TracearenaError as error:
         raise RequestRefused(409, "not-moved", str(error)) from None
 
 
-def _parse_moment(text: str) -> datetime:
-    """Read a time of the form, which is in UTC unless it says otherwise."""
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        message = _("The new time must be a date and a time, such as 2026-05-01T09:00.")
-        raise RequestRefused(400, "time", message) from None
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
-
-
 def _render_phases(request: Any, refused: RequestRefused | None = None) -> Any:
     contest, now = Contest.get_current(), clock.now()
-    following = readiness.find_next_phase(contest, now)
     about = {
         "timeline": timeline_picture(contest.schedule, now),
         "points": list_schedule_points(),
-        "movable": _list_movable(contest),
-        "following": following,
+        "movable": [
+            (errors.translate_point(name), name, getattr(contest.schedule, name))
+            for name in schedule.list_movable_points(contest)
+        ],
+        "following": schedule.find_next_phase(contest, now),
         "teams": Team.objects.filter(role=Role.TEAM).values_list("number", flat=True),
-        "checks": readiness.build_checklist(settings.CONTEST_FOLDER, contest, now),
+        "checks": schedule.build_checklist(settings.CONTEST_FOLDER, contest, now),
         "refused": refused,
         "given": request.POST,
     }
     return render(request, "organiser/phases.html", about, status=refused.status if refused else 200)
 
 
-def _list_movable(contest: Contest) -> list[tuple[str, str, datetime]]:
-    """Return the words, the name and the time of every point that can be moved."""
-    schedule = contest.schedule
-    return [
-        (errors.translate_point(name), name, getattr(schedule, name))
-        for name in schedule_moves.list_movable_points(contest)
-    ]
-
-
-# The organiser has all scores made anew, compares them with those that count, and decides.
-
-
-_MOST_DIFFERENCES = 200
-_SHORTEST_JOB_REASON, _LONGEST_JOB_REASON = 3, 200
+# Re-scoring.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -253,9 +225,12 @@ def show_rescorings(request: Any) -> Any:
     refused = None
     if request.method == "POST":
         try:
-            return redirect(f"/organiser/rescoring/{_start_from_form(request).pk}")
+            started = scoring.start_rescoring(request.user.username, _read_reason(request))
+            return redirect(f"/organiser/rescoring/{started.pk}")
         except RequestRefused as problem:
             refused = problem
+        except TracearenaError as error:
+            refused = RequestRefused(409, "rescoring", str(error))
     about = {"rescorings": Rescoring.objects.order_by("-pk"), "refused": refused, "given": request.POST}
     return render(request, "organiser/rescorings.html", about, status=refused.status if refused else 200)
 
@@ -281,17 +256,13 @@ def handle_cancel(request: Any, number: int) -> Any:
     return _decide_rescoring(request, number, scoring.cancel_rescoring)
 
 
-def _start_from_form(request: Any) -> Rescoring:
-    reason = request.POST.get("reason", "").strip()
-    if not _SHORTEST_JOB_REASON <= len(reason) <= _LONGEST_JOB_REASON:
+def _read_reason(request: Any) -> str:
+    reason: str = request.POST.get("reason", "").strip()
+    if not _SHORTEST_REASON <= len(reason) <= _LONGEST_REASON:
         message = _("Say why, in %(shortest)s to %(longest)s characters: it goes into the audit log.")
-        raise RequestRefused(
-            400, "reason", message % {"shortest": _SHORTEST_JOB_REASON, "longest": _LONGEST_JOB_REASON}
-        )
-    try:
-        return scoring.start_rescoring(request.user.username, reason)
-    except TracearenaError as error:
-        raise RequestRefused(409, "rescoring", str(error)) from None
+        limits = {"shortest": _SHORTEST_REASON, "longest": _LONGEST_REASON}
+        raise RequestRefused(400, "reason", message % limits)
+    return reason
 
 
 def _decide_rescoring(request: Any, number: int, act: Callable[[Rescoring, str], None]) -> Any:
@@ -299,24 +270,21 @@ def _decide_rescoring(request: Any, number: int, act: Callable[[Rescoring, str],
     try:
         act(found, request.user.username)
     except TracearenaError as error:
-        return _render_rescoring(
-            request, _find_rescoring(number), RequestRefused(409, "rescoring", str(error))
-        )
+        refused = RequestRefused(409, "rescoring", str(error))
+        return _render_rescoring(request, _find_rescoring(number), refused)
     return redirect(f"/organiser/rescoring/{number}")
 
 
 def _render_rescoring(request: Any, found: Rescoring, refused: RequestRefused | None = None) -> Any:
     changed = scoring.compare_scores(found)
-    own = f"rescore/{found.pk}/"
+    # While it runs, a score that is not there yet is no difference.
+    shown = [one for one in changed if found.state != "running" or one.after is not None]
     about = {
         "rescoring": found,
-        # While it runs, a score that is not there yet is no difference.
-        "differences": [one for one in changed if found.state != "running" or one.after is not None][
-            :_MOST_DIFFERENCES
-        ],
+        "differences": shown[:_MOST_DIFFERENCES],
         "more": max(0, len(changed) - _MOST_DIFFERENCES),
         "failed": sum(one.after is None for one in changed),
-        "left": queue.find_open_jobs("rescore").filter(key__startswith=own).count(),
+        "left": queue.find_open_jobs("rescore").filter(key__startswith=f"rescore/{found.pk}/").count(),
         "result": [] if found.state == "running" else scoring.compare_results(found),
         "refused": refused,
     }
@@ -330,7 +298,7 @@ def _find_rescoring(number: int) -> Rescoring:
     return found
 
 
-# The organiser has the judge make the archive of a contest that is over, and fetches it.
+# Archives of this contest.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -357,32 +325,21 @@ def send_export(request: Any, name: str) -> Any:
 
 
 def _render_exports(request: Any, refused: RequestRefused | None = None) -> Any:
-    contest, made = Contest.get_current(), export.list_exports(settings.CONTEST_FOLDER)
+    contest = Contest.get_current()
+    try:
+        export.require_exportable(contest)
+        not_yet = ""
+    except TracearenaError as error:
+        not_yet = str(error)
     about = {
-        "made": [downloads.describe_file(path) for path in made],
+        "made": [downloads.describe_file(path) for path in export.list_exports(settings.CONTEST_FOLDER)],
         "is_being_made": export.is_export_running(),
         "failed": Job.objects.filter(kind=export.EXPORT_KIND, state=JobState.FAILED).exists(),
-        "not_yet": _explain_no_export(contest),
+        "not_yet": not_yet,
         "is_real": contest.people == "real",
         "refused": refused,
     }
     return render(request, "organiser/export.html", about, status=refused.status if refused else 200)
-
-
-def _explain_no_export(contest: Contest) -> str:
-    """Return why there can be no archive now, an empty text if there can."""
-    try:
-        require_exportable(contest)
-    except TracearenaError as error:
-        return str(error)
-    return ""
-
-
-# The organiser decides on a job that has failed for good: once more, or without it.
-
-
-_JOB_ACTS = {"again": worker.retry_job, "aside": worker.set_job_aside}
-_SHORTEST_JOB_REASON, _LONGEST_JOB_REASON = 3, 200
 
 
 @require_POST
@@ -392,20 +349,12 @@ def decide_failed_job(request: Any, number: int) -> Any:
     job, act = Job.objects.filter(pk=number).first(), _JOB_ACTS.get(request.POST.get("act", ""))
     if job is None or act is None:
         raise not_found()
-    reason = request.POST.get("reason", "").strip()
-    if not _SHORTEST_JOB_REASON <= len(reason) <= _LONGEST_JOB_REASON:
-        message = _("Say why, in %(shortest)s to %(longest)s characters: it goes into the audit log.")
-        raise RequestRefused(
-            400, "reason", message % {"shortest": _SHORTEST_JOB_REASON, "longest": _LONGEST_JOB_REASON}
-        )
+    reason = _read_reason(request)
     try:
         act(job, request.user.username, reason)
     except ParameterError as error:
         raise RequestRefused(409, "job", str(error)) from None
     return redirect("/organiser")
-
-
-# The organiser sees what would come of it if the next phase began now.
 
 
 @require_safe
@@ -414,9 +363,6 @@ def show_dry_run(request: Any) -> Any:
     """What would be published, invalid or missing, and what the judge would do; nothing is done."""
     run = schedule.simulate_next_phase(Contest.get_current(), clock.now())
     return render(request, "organiser/dry_run.html", {"run": run, "styles": teams.build_party_styles()})
-
-
-# The ceremony: the frozen result, closed, for the organiser to open before an audience.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -436,10 +382,7 @@ def show_ceremony(request: Any) -> Any:
     return render(request, "organiser/ceremony.html", about)
 
 
-# How every team fares, for the organiser: who never came in, never handed in, is not valid.
-
-
-GOOD, WAIT, BAD = "good", "wait", "bad"
+# How every team fares: who never logged in, never handed in, is not valid.
 
 
 @dataclass(frozen=True)
@@ -453,7 +396,7 @@ class TeamStatus:
     people, last_login, last_upload
         Who has come in, when somebody logged in last and handed something in last.
     came, defence, attacks
-        A light each: whether it is good, waits or is bad, and why.
+        A rating each (`GOOD`, `WAIT` or `BAD`), and why.
     """
 
     number: str
@@ -467,19 +410,20 @@ class TeamStatus:
 
 
 def list_team_statuses() -> list[TeamStatus]:
-    """Return the lights of all teams."""
+    """Return how every team fares."""
     contest = Contest.get_current()
-    teams = Team.objects.filter(role=Role.TEAM).annotate(
+    found = Team.objects.filter(role=Role.TEAM).annotate(
         people=Count("members", filter=Q(members__is_active=True), distinct=True),
         login=Max("members__last_login"),
     )
     handed_in = dict(Submission.objects.order_by().values_list("team").annotate(Max("received_at")))
     targets = DataSet.objects.filter(released_at__isnull=False)
-    attacked = _count_attacks()
+    attacks = Submission.objects.exclude(kind=UploadKind.OBFUSCATED).exclude(state="late").order_by()
+    attacked = dict(attacks.values_list("team").annotate(Count("data_set", distinct=True)))
     return [
         TeamStatus(
             number=team.number,
-            label=parties.label_party(team),
+            label=teams.label_party(team),
             people=team.people,
             last_login=team.login,
             last_upload=handed_in.get(team.pk),
@@ -487,7 +431,7 @@ def list_team_statuses() -> list[TeamStatus]:
             defence=_rate_defence(contest, team),
             attacks=_rate_attacks(attacked.get(team.pk, 0), targets.exclude(team=team).count()),
         )
-        for team in teams
+        for team in found
     ]
 
 
@@ -505,17 +449,11 @@ def _rate_defence(contest: Contest, team: Team) -> tuple[str, str]:
 def _rate_attacks(made: int, targets: int) -> tuple[str, str]:
     if targets == 0:
         return WAIT, _("not yet")
-    light = GOOD if made >= targets else WAIT if made else BAD
-    return light, _("%(made)s of %(targets)s") % {"made": made, "targets": targets}
+    rating = GOOD if made >= targets else WAIT if made else BAD
+    return rating, _("%(made)s of %(targets)s") % {"made": made, "targets": targets}
 
 
-def _count_attacks() -> dict[Any, int]:
-    """Return how many data sets each team has attacked."""
-    attacks = Submission.objects.exclude(kind=UploadKind.OBFUSCATED).exclude(state="late").order_by()
-    return dict(attacks.values_list("team").annotate(Count("data_set", distinct=True)))
-
-
-# The organiser lets further organisers in, shuts somebody out, and gives new passwords.
+# Accounts of organisers and members.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -550,7 +488,7 @@ def _find_other_member(request: Any, number: int) -> Member:
     if member is None:
         raise not_found()
     if member == request.user:
-        message = gettext("This is your own account: change its password, or let another organiser do it.")
+        message = _("This is your own account: change its password, or let another organiser do it.")
         raise RequestRefused(409, "own-account", message)
     return member
 
@@ -558,8 +496,8 @@ def _find_other_member(request: Any, number: int) -> Member:
 def _render_people(request: Any, secret: str | None, member: Member | None = None) -> Any:
     about = {
         "groups": [
-            (gettext("Organisers"), accounts.describe_members(organisers=True)),
-            (gettext("Members of teams"), accounts.describe_members(organisers=False)),
+            (_("Organisers"), accounts.describe_members(organisers=True)),
+            (_("Members of teams"), accounts.describe_members(organisers=False)),
         ],
         "link": None if secret is None else request.build_absolute_uri(accounts.build_link_path(secret)),
         "renewed": member,

@@ -1,4 +1,4 @@
-"""Pages for everybody: home, rules, board and results."""
+"""Pages for everybody: home, rules, board, results, past contests, login, and addresses for programs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ from tracearena.server.api import api
 from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.models import Contest, Team
 from tracearena.server.operations.schedule import CONTENT_TYPE, collect_status, format_metrics
-from tracearena.server.past_contests import PastContest
 from tracearena.server.settings import ENGLISH
 from tracearena.server.store import downloads
-from tracearena.server.web import middleware
-from tracearena.server.web.middleware import for_members
+from tracearena.server.web.middleware import for_members, set_language_cookie
 
 _STYLE_CACHE_S = 60
 
@@ -66,11 +64,13 @@ def show_board_page(request: Any) -> Any:
     contest, now = Contest.get_current(), clock.now()
     shown = results.collect_public_board(contest, now)
     published = results.is_published(contest, now) and shown["snapshot"] is not None
+    at = (shown["snapshot"] or {}).get("refreshed_at")
     about = {
         "shown": shown,
         "drawn": results.draw_public_board(shown, contest.rules),
         "published": published,
-        "refreshed_at": _find_refresh_time(shown["snapshot"]),
+        # A live board is refreshed, a final one is not.
+        "refreshed_at": None if at is None else datetime.fromisoformat(at),
         "labels": teams.label_parties(shown["names"]),
         "styles": teams.build_party_styles(),
         "promises": results.read_table_commitments(settings.CONTEST_FOLDER, opened=published),
@@ -89,6 +89,10 @@ def send_board_numbers(request: Any, name: str) -> Any:
         content = None if drawn is None else drawn.csv(name.removesuffix(".csv"))
     if content is None or not name.endswith(".csv"):
         raise not_found()
+    return _send_csv(name, content)
+
+
+def _send_csv(name: str, content: str) -> HttpResponse:
     response = HttpResponse(content, content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = content_disposition_header(True, name)
     return response
@@ -108,11 +112,11 @@ def send_opening_file(request: Any, name: str) -> Any:
 
 @require_safe
 def send_picture_styles(request: Any) -> Any:
-    """The rules of style that pictures need; they lie beside the code that draws them."""
-    rules_of_style = read_stylesheet()
-    tag = hashlib.sha256(rules_of_style.encode()).hexdigest()
+    """The stylesheet that pictures need; it is stored next to the code that draws them."""
+    styles = read_stylesheet()
+    tag = hashlib.sha256(styles.encode()).hexdigest()
     headers = {"Cache-Control": f"max-age={_STYLE_CACHE_S}, public", "ETag": f'"{tag}"'}
-    return HttpResponse(rules_of_style, content_type="text/css; charset=utf-8", headers=headers)
+    return HttpResponse(styles, content_type="text/css; charset=utf-8", headers=headers)
 
 
 def list_schedule_points() -> list[tuple[str, Any]]:
@@ -131,36 +135,30 @@ def list_schedule_points() -> list[tuple[str, Any]]:
     return points
 
 
-def _find_refresh_time(snapshot: dict[str, Any] | None) -> datetime | None:
-    """Return when a live board was made; a final one is not refreshed."""
-    at = (snapshot or {}).get("refreshed_at")
-    return None if at is None else datetime.fromisoformat(at)
-
-
 def _number_sentences(chapters: list[tuple[str, list[str]]]) -> list[tuple[str, int, list[str]]]:
     """Number the sentences through all chapters, so that one can speak of rule 7.
 
     >>> _number_sentences([("Data", ["One.", "Two."]), ("Scores", ["Three."])])
     [('Data', 1, ['One.', 'Two.']), ('Scores', 3, ['Three.'])]
     """
-    told, first = [], 1
+    numbered, first = [], 1
     for heading, sentences in chapters:
-        told.append((heading, first, sentences))
+        numbered.append((heading, first, sentences))
         first += len(sentences)
-    return told
+    return numbered
 
 
-# Contests that are over, for everybody: what their archives in the folder tell.
+# Contests that are over.
 
 
 @require_safe
 def show_archive(request: Any) -> Any:
     """All past contests with those who won; for organisers also what is no archive."""
-    folder, member = settings.CONTEST_FOLDER, request.user
-    is_boss = member.is_authenticated and member.is_organiser
+    folder = settings.CONTEST_FOLDER
+    is_organiser = request.user.is_authenticated and request.user.is_organiser
     about = {
         "past": past_contests.list_past_contests(folder),
-        "unreadable": past_contests.find_unreadable_archives(folder) if is_boss else [],
+        "unreadable": past_contests.find_unreadable_archives(folder) if is_organiser else [],
     }
     return render(request, "archive.html", about)
 
@@ -188,19 +186,17 @@ def send_past_numbers(request: Any, name: str, table: str) -> Any:
     content = _require_past_contest(name).drawn.csv(table.removesuffix(".csv"))
     if content is None or not table.endswith(".csv"):
         raise not_found()
-    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = content_disposition_header(True, table)
-    return response
+    return _send_csv(table, content)
 
 
-def _require_past_contest(name: str) -> PastContest:
+def _require_past_contest(name: str) -> past_contests.PastContest:
     past = past_contests.find_past_contest(settings.CONTEST_FOLDER, name)
     if past is None:
         raise not_found()
     return past
 
 
-# Coming in by a link, logging in and out, changing a password.
+# Logging in and out.
 
 
 @sensitive_post_parameters()
@@ -280,17 +276,11 @@ def require_own_page(wanted: str) -> str:
     return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""
 
 
-# The form at the foot of every page: which language to read in.
-
-
 @require_POST
 def choose_language(request: Any) -> Any:
     """Remember a language, and go back to the page where it was chosen."""
     back = require_own_page(request.POST.get("next", "")) or "/"
-    return middleware.set_language_cookie(redirect(back), request.POST.get("language", ""))
-
-
-# The page that describes the API, made of its OpenAPI description.
+    return set_language_cookie(redirect(back), request.POST.get("language", ""))
 
 
 @require_safe
@@ -305,12 +295,6 @@ def show_api(request: Any) -> Any:
     return render(request, "api.html", {"routes": routes, "url": request.build_absolute_uri("/api/v1")})
 
 
-# Addresses for other programs that watch the server: whether it works, and how the contest stands.
-
-
-_PLAIN = "text/plain; charset=utf-8"
-
-
 @require_safe
 def report_health(request: Any) -> Any:
     """Whether the web and its database work: 200 or 503, and a word; for load balancers and systemd."""
@@ -318,7 +302,8 @@ def report_health(request: Any) -> Any:
         works = Contest.objects.filter(pk=1).exists()
     except Error:
         works = False
-    return HttpResponse("ok\n" if works else "no database\n", _PLAIN, status=200 if works else 503)
+    words = "ok\n" if works else "no database\n"
+    return HttpResponse(words, "text/plain; charset=utf-8", status=200 if works else 503)
 
 
 @require_safe

@@ -1,4 +1,4 @@
-"""A team's pages: what to do next, what it handed in, whom it may attack."""
+"""A team's pages: what to do next, its data, its submissions and targets, tokens and members, uploads."""
 
 from __future__ import annotations
 
@@ -45,11 +45,26 @@ from tracearena.server.store.crypto import CipherFile, unseal
 from tracearena.server.store.downloads import stream_zip
 from tracearena.server.store.folder import read_grid
 from tracearena.server.submissions import UploadRequest
-from tracearena.server.uploads import UploadStream, cut_off, too_large
+from tracearena.server.uploads import cut_off, too_large
 from tracearena.server.web.middleware import find_next_step, for_members, for_team
 from tracearena.traces import ObfuscatedTraces, Traces
 
 _PAGE_SIZE = 100
+_LONGEST_LABEL = 60
+_ARCHIVE_NAME = "everybody.zip"
+PRACTICE_FOLDER = "contest-data"
+DEFENCE, WHO, WHERE = "PL(4,1)", "VisitProb-R", "VisitProb-T"
+"""A defence and two attacks to begin with; a team puts its own files in their place."""
+CACHE_SIZE = 16
+"""Data sets. One of 0.8 million rows takes 6 MB as traces and 4 MB as text."""
+WHOLE = "yes"
+"""Value of the field behind the file: it is there only if the form has come whole."""
+_MISSING = {
+    "person": mark_for_translation("There is no person %(wanted)s in this data set."),
+    "day": mark_for_translation("There is no day %(wanted)s in this data set."),
+}
+_read_lock = threading.RLock()
+"""One data set is read at a time: memory stays bounded, and nothing is read by two at once."""
 
 
 @require_safe
@@ -130,10 +145,7 @@ def _are_results_out() -> bool:
     return results.is_published(Contest.get_current(), clock.now())
 
 
-# What a team downloads: its own bundle, everybody's files one by one, and all of them at once.
-
-
-_ARCHIVE_NAME = "everybody.zip"
+# Downloads.
 
 
 @require_safe
@@ -184,17 +196,20 @@ def _find_group(path: Path, samples: set[str]) -> str:
     return "samples" if team in samples else "targets"
 
 
-# A team's tokens and members.
-
-
-_LONGEST_LABEL = 60
+# Tokens and members.
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_team
 def show_tokens(request: Any) -> Any:
     """Show the team's tokens, or make one and show its secret this once."""
-    secret = _make_own_token(request) if request.method == "POST" else None
+    secret = None
+    if request.method == "POST":
+        label = request.POST.get("label", "").strip()
+        if not 1 <= len(label) <= _LONGEST_LABEL or not label.isprintable():
+            message = gettext("A label has 1 to %(longest)s letters, digits, signs or spaces.")
+            raise RequestRefused(400, "label", message % {"longest": _LONGEST_LABEL})
+        secret = accounts.make_token(request.user, label, accounts.read_team_key(request))
     found = Token.objects.filter(team=request.user.team, revoked_at__isnull=True).select_related("member")
     return render(request, "team/tokens.html", {"tokens": found, "secret": secret})
 
@@ -222,18 +237,7 @@ def show_members(request: Any) -> Any:
     return render(request, "team/members.html", {"members": found, "link": link})
 
 
-def _make_own_token(request: Any) -> str:
-    label = request.POST.get("label", "").strip()
-    if not 1 <= len(label) <= _LONGEST_LABEL or not label.isprintable():
-        message = gettext("A label has 1 to %(longest)s letters, digits, signs or spaces.")
-        raise RequestRefused(400, "label", message % {"longest": _LONGEST_LABEL})
-    return accounts.make_token(request.user, label, accounts.read_team_key(request))
-
-
-# The page that says how a team tests itself: in sealed mode nobody else tells it how good it is.
-
-
-PRACTICE_FOLDER = "contest-data"
+# How a team tests itself: in sealed mode nobody else tells it how good it is.
 
 
 @require_safe
@@ -261,13 +265,7 @@ def show_self_test(request: Any) -> Any:
     return render(request, "team/self_test.html", about)
 
 
-# The traces that a team defends, to look at: as they are, and beside a file of its own.
-
-
-_MISSING = {
-    "person": mark_for_translation("There is no person %(wanted)s in this data set."),
-    "day": mark_for_translation("There is no day %(wanted)s in this data set."),
-}
+# The traces that a team defends, and what it has published.
 
 
 @require_safe
@@ -276,7 +274,8 @@ def show_traces(request: Any, number: int) -> Any:
     """One person's day as it is, and a viewer for a file that the browser opens."""
     data_set = submissions.find_own_data_set(request.user.team, number)
     original = load_original(request.user.team, data_set, accounts.read_team_key(request))
-    people, days = original.user_ids.tolist(), _list_days(original)
+    people = original.user_ids.tolist()
+    days = np.unique(original.clock.day_of(original.instants)).tolist()
     liveliest, on = find_liveliest_day(original)
     person = _read_choice(request, "person", people, people[liveliest])
     day = _read_choice(request, "day", list(range(1, len(days) + 1)), days.index(on) + 1)
@@ -311,11 +310,6 @@ def send_trace_events(request: Any, number: int) -> Any:
     return HttpResponse(text, content_type="application/json")
 
 
-def _list_days(original: Traces) -> list[int]:
-    days: list[int] = np.unique(original.clock.day_of(original.instants)).tolist()
-    return days
-
-
 def _read_choice(request: Any, name: str, among: list[int], otherwise: int) -> int:
     """Return what a form chose, or what stands there if it chose nothing."""
     wanted = request.GET.get(name, str(otherwise))
@@ -323,10 +317,6 @@ def _read_choice(request: Any, name: str, among: list[int], otherwise: int) -> i
     if not found:
         raise RequestRefused(400, name, gettext(_MISSING[name]) % {"wanted": ascii(wanted[:20])})
     return found[0]
-
-
-# What a team has published, beside what it defends: both are open to the team, and nothing else is
-# opened.
 
 
 class ReleasePictures(NamedTuple):
@@ -342,23 +332,20 @@ def draw_release(data_set: DataSet, original: Traces) -> ReleasePictures | None:
     contest = Contest.get_current()
     if data_set.released_at is None or clock.now() < contest.schedule.attack_begin:
         return None
-    public = _read_public_traces(data_set, original, contest)
+    everybody = settings.CONTEST_FOLDER.everybody
+    public = pwscup.read_anonymized(
+        everybody / build_file_name("pubtraces", data_set),
+        original.places,
+        pwscup.read_times(everybody / TIMES),
+        allow_repetition=contest.rules.utility_rule == "2019",
+    )
     # Crowds do not depend on who is who.
     before, after = crowd_pictures(original, public.with_user_ids(original.user_ids))
-    own = (
-        _restore_user_order(data_set, original, public)
-        if results.is_published(contest, clock.now())
-        else None
-    )
+    own = None
+    if results.is_published(contest, clock.now()):
+        own = _restore_user_order(data_set, original, public)
     losses = None if own is None else losses_picture(original, own, contest.rules.utility_limit_km)
     return ReleasePictures(before, after, losses)
-
-
-def _read_public_traces(data_set: DataSet, original: Traces, contest: Contest) -> ObfuscatedTraces:
-    path = settings.CONTEST_FOLDER.everybody / build_file_name("pubtraces", data_set)
-    times = pwscup.read_times(settings.CONTEST_FOLDER.everybody / TIMES)
-    repeated = contest.rules.utility_rule == "2019"
-    return pwscup.read_anonymized(path, original.places, times, allow_repetition=repeated)
 
 
 def _restore_user_order(
@@ -373,15 +360,6 @@ def _restore_user_order(
     whose = table.pseudonyms[np.argsort(table.user_ids)]
     order = np.searchsorted(public.user_ids, whose)
     return public.take_users(order).with_user_ids(original.user_ids)
-
-
-# A team's own original traces, opened by the key of its login.
-
-
-CACHE_SIZE = 16
-"""Data sets. One of 0.8 million rows takes 6 MB as traces and 4 MB as text."""
-_read_lock = threading.RLock()
-"""One data set is read at a time: memory stays bounded, and nothing is read by two at once."""
 
 
 class _TraceSource(NamedTuple):
@@ -436,13 +414,6 @@ def _encode_events(place: _TraceSource) -> bytes:
     return json.dumps(said, separators=(",", ":")).encode()
 
 
-# The commands by which a team tests itself on a sample team, with the files of this very contest.
-
-
-DEFENCE, WHO, WHERE = "PL(4,1)", "VisitProb-R", "VisitProb-T"
-"""A defence and two attacks to begin with; a team puts its own files in their place."""
-
-
 class PracticeCommands(NamedTuple):
     """Commands that belong together, and what they are for."""
 
@@ -469,54 +440,51 @@ def build_practice_commands(team: str, sample: str, number: int, rules: Rules) -
     file |= {
         kind: str(official_file_name(kind, int(sample), number, int(team))) for kind in ("etable", "etraces")
     }
-    return [
-        PracticeCommands(gettext("Defend, and see whether it is useful enough"), _build_defence(file, rules)),
-        PracticeCommands(gettext("Be the judge: draw pseudonyms"), _build_judging(file)),
-        PracticeCommands(gettext("Attack: who is who"), _build_identification(file)),
-        PracticeCommands(gettext("Attack: who was where"), _build_inference(file, rules)),
-    ]
-
-
-def _build_defence(file: dict[str, str], rules: Rules) -> list[str]:
-    original, made = file["orgtraces"], file["anotraces"]
+    places, original = ("--places", REGIONS), ("--original", file["orgtraces"])
+    attacker = (*places, "--reference", file["reftraces"], "--anonymized", file["pubtraces"])
     by_rule = ("--rule", rules.utility_rule, "--threshold", f"{rules.utility_threshold:g}")
-    places = ("--places", REGIONS)
+    weight = ("--sensitive-weight", f"{rules.sensitive_weight:g}")
+    released, table, traces = file["anotraces"], file["etable"], file["etraces"]
     return [
-        _join_command("obfuscate", DEFENCE, original, made, *places),
-        _join_command("check", "obfuscated", made, *places, "--original", original),
-        _join_command("score", "utility", *places, "--original", original, "--obfuscated", made, *by_rule),
-    ]
-
-
-def _build_judging(file: dict[str, str]) -> list[str]:
-    given = ("--original", file["orgtraces"], "--id-table", file["ptable"], "--places", REGIONS)
-    return [_join_command("pseudonymise", file["anotraces"], file["pubtraces"], *given)]
-
-
-def _build_identification(file: dict[str, str]) -> list[str]:
-    known, made = _attacker_options(file), file["etable"]
-    return [
-        _join_command("attack", WHO, made, *known),
-        _join_command("check", "inferred-table", made, *known),
-        _join_command("score", "reidentification", "--id-table", file["ptable"], "--inferred", made),
-    ]
-
-
-def _build_inference(file: dict[str, str], rules: Rules) -> list[str]:
-    known, made = _attacker_options(file), file["etraces"]
-    truth = ("--places", REGIONS, "--original", file["orgtraces"], "--inferred", made)
-    return [
-        _join_command("attack", WHERE, made, *known),
-        _join_command("check", "inferred-traces", made, *known),
-        _join_command(
-            "score", "trace-inference", *truth, "--sensitive-weight", f"{rules.sensitive_weight:g}"
+        PracticeCommands(
+            gettext("Defend, and see whether it is useful enough"),
+            [
+                _join_command("obfuscate", DEFENCE, file["orgtraces"], released, *places),
+                _join_command("check", "obfuscated", released, *places, *original),
+                _join_command("score", "utility", *places, *original, "--obfuscated", released, *by_rule),
+            ],
+        ),
+        PracticeCommands(
+            gettext("Be the judge: draw pseudonyms"),
+            [
+                _join_command(
+                    "pseudonymise",
+                    released,
+                    file["pubtraces"],
+                    *original,
+                    "--id-table",
+                    file["ptable"],
+                    *places,
+                )
+            ],
+        ),
+        PracticeCommands(
+            gettext("Attack: who is who"),
+            [
+                _join_command("attack", WHO, table, *attacker),
+                _join_command("check", "inferred-table", table, *attacker),
+                _join_command("score", "reidentification", "--id-table", file["ptable"], "--inferred", table),
+            ],
+        ),
+        PracticeCommands(
+            gettext("Attack: who was where"),
+            [
+                _join_command("attack", WHERE, traces, *attacker),
+                _join_command("check", "inferred-traces", traces, *attacker),
+                _join_command("score", "trace-inference", *places, *original, "--inferred", traces, *weight),
+            ],
         ),
     ]
-
-
-def _attacker_options(file: dict[str, str]) -> tuple[str, ...]:
-    """Return what an attacker has."""
-    return ("--places", REGIONS, "--reference", file["reftraces"], "--anonymized", file["pubtraces"])
 
 
 def _join_command(*words: str) -> str:
@@ -524,10 +492,6 @@ def _join_command(*words: str) -> str:
 
 
 # The forms by which a team hands in files.
-
-
-WHOLE = "yes"
-"""Value of the field behind the file: it is there only if the form has come whole."""
 
 
 def takes_a_file(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -562,9 +526,8 @@ def build_empty_form(rules: Rules) -> dict[str, Any]:
 
 
 def _handle_upload_form(request: Any, kind: str, data_set: DataSet) -> Any:
-    given = request.POST
-    team = request.user.team
-    errand = UploadRequest(team, request.user, kind, data_set, given.get("key", ""), "")
+    team, key = request.user.team, request.POST.get("key", "")
+    errand = UploadRequest(team, request.user, kind, data_set, key, "")
     submissions.check_gate(errand)
     if request.method != "POST":
         rules = Contest.get_current().rules
@@ -576,25 +539,24 @@ def _handle_upload_form(request: Any, kind: str, data_set: DataSet) -> Any:
         return render(request, "team/upload.html", about | build_empty_form(rules))
     file = _read_form_file(request)
     name = submissions.clean_file_name(file.name)
-    key = submissions.check_key(given.get("key", ""))
-    found = submissions.accept_submission(UploadRequest(team, request.user, kind, data_set, key, name), file)
+    errand = UploadRequest(team, request.user, kind, data_set, submissions.check_key(key), name)
+    found = submissions.accept_submission(errand, file)
     return redirect(f"/team/submissions/{found.pk}")
 
 
-def _read_form_file(request: Any) -> UploadStream:
+def _read_form_file(request: Any) -> Any:
     """Return the file of the form, or say why there is none."""
+    # Asked for first: the form is read when its fields are, and a refusal is known then.
+    is_whole = request.POST.get("whole") == WHOLE
+    file = request.FILES.get("file")
     refusal = getattr(request, "refusal", None)
     if refusal is not None:
         raise refusal
-    file = request.FILES.get("file")
     if file is None:
         raise RequestRefused(400, "no-file", gettext("No file was chosen."))
-    if request.POST.get("whole") != WHOLE:
+    if not is_whole:
         raise cut_off()
     return file
-
-
-# The form by which a team hands in attacks on many targets at once.
 
 
 class ArchiveUploadHandler(FileUploadHandler):
@@ -603,7 +565,9 @@ class ArchiveUploadHandler(FileUploadHandler):
     def __init__(self, request: Any) -> None:
         super().__init__(request)
         self._archive: CipherFile | None = None
-        self._most_bytes = _find_archive_limit(request)
+        self._most_bytes: int | None = None
+        if getattr(request.user, "team", None) is not None:
+            self._most_bytes = Contest.get_current().rules.largest_file_mb * 2**20
 
     def new_file(self, *args: Any, **named: Any) -> None:
         """Begin with a file, if it is the one that is asked for and its sender may send one."""
@@ -651,29 +615,8 @@ def _handle_archive(request: Any) -> Any:
         raise RequestRefused(409, "early", gettext("Attacks are taken from %(begin)s on.") % {"begin": begin})
     if request.method != "POST":
         return render(request, "team/archive.html", {"accept": ".zip", **build_empty_form(contest.rules)})
-    file = _read_archive_file(request)
+    file = _read_form_file(request)
     outcomes = submissions.accept_archive(request.user, file.name, file, request.POST.get("key", ""))
     taken = [one for one in outcomes if one.submission is not None]
     about = {"outcomes": outcomes, "taken": len(taken)}
     return render(request, "team/archive_outcome.html", about, status=200 if taken else 400)
-
-
-def _read_archive_file(request: Any) -> Any:
-    # Asked for first: the form is read when its fields are, and a refusal is known then.
-    is_whole = request.POST.get("whole") == WHOLE
-    file = request.FILES.get("file")
-    refusal = getattr(request, "refusal", None)
-    if refusal is not None:
-        raise refusal
-    if file is None:
-        raise RequestRefused(400, "no-file", gettext("No file was chosen."))
-    if not is_whole:
-        raise cut_off()
-    return file
-
-
-def _find_archive_limit(request: Any) -> int | None:
-    """Return how large an archive this request may bring, None if it may bring none."""
-    if getattr(request.user, "team", None) is None:
-        return None
-    return Contest.get_current().rules.largest_file_mb * 2**20
