@@ -1,8 +1,7 @@
-"""One set of checks: what is refused, and in which words.
+"""Checks of arguments: one set for the whole project, with one wording of the errors.
 
-Each check returns nothing, and raises the sentence that names the value and what is allowed. Values
-of parameters make a `ParameterError`; an algorithm that was asked too early, or given traces of the
-wrong kind, a `DataError`.
+A check returns nothing, or raises an error that names the value and what is allowed: `ParameterError` for
+parameters, `DataError` for an algorithm that is not trained or gets traces of the wrong kind.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ HEAVIEST = 1e9
 """Largest weight of a sensitive place."""
 LARGEST_KM = 40_030.0
 """Once around the earth."""
-_SHOWN_DIGITS = 60
 _CURES = {
     ("Traces", "GpsTraces"): "; GPS points become events on a grid or at places (tracearena convert)",
     ("Traces", "ObfuscatedTraces"): "; give it the traces before they were obfuscated",
@@ -76,15 +74,15 @@ def _is_outside(value: Any, at_least: float | None, at_most: float | None) -> bo
 
 
 def _build_range_error(name: str, value: Any, kind: str, limits: dict[str, float | None]) -> ParameterError:
-    said = [f"{words} {_format_limit(limit)}" for words, limit in limits.items() if limit is not None]
-    if isinstance(value, int) and abs(value) >= 10**_SHOWN_DIGITS:
+    # Limits are written as people do: 1,000,000 rather than 1e+06.
+    said = [
+        f"{words} {int(limit):,}" if limit == int(limit) and abs(limit) < 1e15 else f"{words} {limit:g}"
+        for words, limit in limits.items()
+        if limit is not None
+    ]
+    if isinstance(value, int) and abs(value) >= 10**60:
         value = float("inf") if value > 0 else -float("inf")
     return ParameterError.of(name, value, f"{kind} {' and '.join(said)}".strip())
-
-
-def _format_limit(limit: float) -> str:
-    """Write a limit as people do: 1,000,000 rather than 1e+06."""
-    return f"{int(limit):,}" if limit == int(limit) and abs(limit) < 1e15 else f"{limit:g}"
 
 
 def require_choice(name: str, value: Any, choices: Iterable[Any]) -> None:

@@ -1,4 +1,7 @@
-"""Tables for people: made once with Polars, and handed out as the library they work with."""
+"""Data frames for users: made with Polars, and converted to the library that they work with.
+
+`Result` is the base of everything that is measured; `load_view` finds the pictures of traces and results.
+"""
 
 from __future__ import annotations
 
@@ -40,24 +43,19 @@ def export_frame(
         if library == "arrow":
             return frame.to_arrow()
         table = frame.to_pandas()
-        return table if library == "pandas" or position is None else _add_points(table, position)
+        if library == "pandas" or position is None:
+            return table
+        import geopandas
+
+        latitude, longitude = position
+        points = geopandas.points_from_xy(table[longitude], table[latitude], crs=WGS84)
+        return geopandas.GeoDataFrame(table.drop(columns=list(position)), geometry=points)
     except ImportError:
         raise ParameterError(f"library = {library!r} needs more: pip install 'tracearena[geo]'") from None
 
 
-def _add_points(table: Any, position: tuple[str, str]) -> Any:
-    import geopandas
-
-    latitude, longitude = position
-    points = geopandas.points_from_xy(table[longitude], table[latitude], crs=WGS84)
-    return geopandas.GeoDataFrame(table.drop(columns=list(position)), geometry=points)
-
-
-# What every result can do: be plain values, a row of a data frame, and a small table in a notebook.
-
-
 class Result:
-    """A frozen record of what was measured."""
+    """Base of frozen records of what was measured: plain values, a row of a frame, a table in a notebook."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values."""
@@ -71,7 +69,6 @@ class Result:
         return build_result_frame([self.to_dict()], library)
 
     def _repr_html_(self) -> str:
-
         html: str = load_view("result_html")(self)
         return html
 
@@ -98,12 +95,6 @@ def flatten(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-# The way from traces and results to the pictures that notebooks show of them.
-
-
-_VIEWS = "tracearena.plots"
-
-
 def load_view(name: str) -> Any:
-    """Return a function of the room `views`."""
-    return getattr(importlib.import_module(_VIEWS), name)
+    """Return a function of `tracearena.plots`, which no other package may import: it draws all of them."""
+    return getattr(importlib.import_module("tracearena.plots"), name)

@@ -1,4 +1,4 @@
-"""What can go wrong for a user, as one tree.
+"""The errors and warnings that users can meet, as one tree.
 
 ::
 

@@ -1,8 +1,7 @@
-"""Sentences in the language of who reads them: English, unless somebody has said who translates.
+"""Sentences in the language of the reader: English, unless translators are set.
 
-Rooms that know nothing of the web write what people read by `translate` and `translate_count`, as whole
-sentences with
-places for values. The server, which knows its readers, sets by `set_translators` who translates them.
+Packages that do not know Django mark the texts of pages with `translate` and `translate_count`, as whole
+sentences with placeholders for values. The server sets its translators with `set_translators`.
 """
 
 from __future__ import annotations
@@ -17,19 +16,14 @@ TwoForms: TypeAlias = Callable[[str, str, int], str]
 """Returns the form of a sentence for a number, from its forms for one and for many."""
 
 
-def _english_text(words: str) -> str:
-    return words
-
-
-def _english_plural(one: str, many: str, count: int) -> str:
-    return one if count == 1 else many
-
-
-_translators: tuple[OneForm, TwoForms] = (_english_text, _english_plural)
+_translators: tuple[OneForm, TwoForms] = (
+    lambda words: words,
+    lambda one, many, count: one if count == 1 else many,
+)
 
 
 def set_translators(one_form: OneForm, two_forms: TwoForms) -> None:
-    """Set who translates in this process; which language it is may differ from call to call."""
+    """Set the translators of this process; the language may differ from call to call."""
     global _translators
     _translators = (one_form, two_forms)
 

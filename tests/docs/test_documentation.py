@@ -1,10 +1,11 @@
 """The documentation says what the code does, and leads where it says.
 
-``TRACEARENA_UPDATE_DOCS=1 pytest tests/docs`` writes the pages that are made from the code anew.
+``TRACEARENA_UPDATE_DOCS=1 pytest tests/docs`` writes the pages that are made from the code again.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import re
@@ -37,7 +38,7 @@ def script(name: str) -> ModuleType:
 
 
 def held_to(path: Path, text: str) -> None:
-    """Compare a page with what it is made from, or write it anew."""
+    """Compare a page with what it is made from, or write it again."""
     if os.environ.get("TRACEARENA_UPDATE_DOCS"):
         path.write_text(text)
     assert path.read_text() == text
@@ -70,11 +71,40 @@ def test_the_page_of_commands_is_what_help_says() -> None:
     held_to(COMMANDS_PAGE, commands_page())
 
 
-def test_the_pages_of_the_api_show_what_the_doors_show() -> None:
-    pages = script("api").written()
+def test_the_pages_of_the_api_show_what_the_packages_export() -> None:
+    pages = script("api").build_api_pages()
     for path, text in pages.items():
         held_to(path, text)
     assert {path.name for path in (DOCS / "reference" / "api").iterdir()} == {path.name for path in pages}
+
+
+def test_the_architecture_shows_every_package_in_the_order_of_imports() -> None:
+    api = script("api")
+    held_to(api.ARCHITECTURE, api.build_architecture_page())
+    held_to(api.PICTURE, api.draw_packages())
+    packages = {path.parent.name for path in api.SOURCE.glob("*/__init__.py")}
+    modules = {path.stem for path in api.SOURCE.glob("*.py") if not path.stem.startswith("__")}
+    assert {name for layer in api.list_layers() for name in layer} == packages | modules
+
+
+def test_the_architecture_names_functions_that_exist() -> None:
+    api = script("api")
+    text = api.ARCHITECTURE.read_text().replace("\n", " ")
+    named = re.findall(r"`([\w/]+\.py)`: +((?:`[\w.]+`(?:,| and| or)? *)+)", text)
+    assert len(named) >= 40
+    for file, names in named:
+        defined = set(_definitions(ast.parse((api.SOURCE / file).read_text())))
+        for name in re.findall(r"`([\w.]+)`", names):
+            assert name.endswith(".py") or name in defined, f"{file}: {name}"
+
+
+def _definitions(node: ast.AST, prefix: str = "") -> Iterator[str]:
+    """Yield the names of functions and classes, methods with their class."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            yield prefix + child.name
+            if isinstance(child, ast.ClassDef):
+                yield from _definitions(child, f"{child.name}.")
 
 
 def test_the_page_of_layouts_shows_what_the_tests_of_readers_hold() -> None:

@@ -349,7 +349,8 @@ def test_resampled_is_the_first_of_each_interval_at_its_beginning(
     assert list(made) == expected(
         check_ins.user_index.tolist(), local_of(check_ins), check_ins.place_index.tolist()
     )
-    march = points.take_time(0, int(datetime.datetime(2019, 3, 9, tzinfo=datetime.UTC).timestamp() * 1000))
+    march_9 = datetime.datetime(2019, 3, 9, tzinfo=datetime.UTC)
+    march = points.keep(points.time_ms < march_9.timestamp() * 1000)
     thinned = Resample(interval=60 * minutes).transform(march)
     positions = thinned.latitude.tolist()
     made = zip(thinned.user_index.tolist(), new_york(thinned), positions, strict=True)
@@ -365,7 +366,7 @@ def test_resampled_is_the_first_of_each_interval_at_its_beginning(
 def test_days_move_within_their_month_and_keep_weekday_and_hours(
     check_ins: Traces, points: GpsTraces, kind: str
 ) -> None:
-    until_march_9 = rounded_positions(points).take_time(0, 1_552_100_000_000)
+    until_march_9 = rounded_positions(points).keep(points.time_ms < 1_552_100_000_000)
     traces: Any = check_ins if kind == "events" else until_march_9
     when: Any = local_of if kind == "events" else new_york
     released = ShuffleDays(period="month").transform(traces, seed=5)

@@ -90,13 +90,13 @@ def test_trajectories_close_up_when_points_go() -> None:
     traces = GpsTraces.from_points([1, 1, 2], [0, 1, 0], [1.0, 2.0, 3.0], [0.0] * 3, trajectories=[7, 8, 9])
     second = traces.take_users(slice(1, 2))
     assert (second.trajectory.tolist(), second.trajectory_ids.tolist()) == ([0], [9])
-    later = traces.take_time(1, 2)
+    later = traces.keep(traces.time_ms == 1)
     assert (later.trajectory.tolist(), later.trajectory_ids.tolist()) == ([0], [8])
 
 
 def test_recordings_of_one_name_are_put_together_again() -> None:
     traces = GpsTraces.from_points([1, 1, 2], [0, 9, 0], [1.0, 2.0, 3.0], [0.0] * 3, trajectories=["x"] * 3)
-    again = GpsTraces.concat([traces.take_time(5, 10), traces.take_time(0, 5)])
+    again = GpsTraces.concat([traces.keep(traces.time_ms >= 5), traces.keep(traces.time_ms < 5)])
     assert again == traces
     assert again.n_trajectories == 2
 

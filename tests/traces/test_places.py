@@ -36,12 +36,6 @@ def test_not_a_number_lies_in_no_cell() -> None:
     assert OSAKA.cell_of([np.nan, 34.7], [135.5, np.nan]).tolist() == [-1, -1]
 
 
-def test_ids_find_their_places() -> None:
-    places = Places([0, 1, 2], [0, 0, 0], ids=["c", "a", "b"])
-    assert places.index_of(["a", "b", "c", "d"]).tolist() == [1, 2, 0, -1]
-    assert Places.of_grid(OSAKA).index_of([1, 1024, 0, 1025]).tolist() == [0, 1023, -1, -1]
-
-
 @pytest.mark.parametrize(
     ("latitude", "longitude", "options", "told"),
     [

@@ -1,9 +1,8 @@
 """What an algorithm is: the mixin that all share, and the six abstract kinds.
 
-Every kind is compared, printed and kept alike. Parameters are the fields of a keyword-only dataclass
-and do not change once given; two algorithms of a class with the same parameters are equal; `str` is
-the name that the papers write, `repr` every parameter. What `fit` learns has a name that ends with an
-underscore and is part of neither.
+Parameters are the fields of a keyword-only dataclass and do not change once given; two algorithms of a
+class with the same parameters are equal; `str` is the name that the papers write, `repr` shows every
+parameter. What `fit` learns has a name that ends with an underscore and is part of neither.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class Defence(Algorithm, ABC, Generic[Given, Made]):
 
     @property
     def counts_draws(self) -> bool:
-        """Whether `draws` must be asked how many draws users take, who otherwise take one a row."""
+        """Whether `draws` must be asked how many draws users take, who otherwise take one per row."""
         return False
 
     def draws(self, part: Given) -> int:
@@ -216,26 +215,19 @@ class Synthesizer(Algorithm, ABC):
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
 
 
-KINDS: Mapping[str, type[Algorithm]] = {
-    base.kind: base
-    for base in (
-        Obfuscator,
-        ReidentificationAttack,
-        TraceInferenceAttack,
-        Synthesizer,
-        GpsObfuscator,
-        GpsAttack,
-    )
-}
+_BASES: tuple[type[Algorithm], ...] = (
+    Obfuscator, ReidentificationAttack, TraceInferenceAttack, Synthesizer, GpsObfuscator, GpsAttack,
+)  # fmt: skip
+KINDS: Mapping[str, type[Algorithm]] = {base.kind: base for base in _BASES}
 """What a class of each kind derives from."""
 
 
-# The kinds of algorithms in plain words, and the words by which people ask for some of them.
+# The kinds of algorithms in plain words, and the words by which users ask for them.
 
 
 @dataclass(frozen=True)
 class Wording:
-    """How a kind is spoken of.
+    """The words for a kind.
 
     Attributes
     ----------
@@ -253,27 +245,18 @@ class Wording:
     command: str
 
 
+_OBFUSCATE = "tracearena obfuscate NAME IN OUT"
+_ATTACK = "tracearena attack NAME OUT --reference R --anonymized A"
 WORDING: Mapping[Kind, Wording] = {
     "obfuscator": Wording(
-        "defence",
-        "a defence of traces at places",
-        "defences of traces at places",
-        "tracearena obfuscate NAME IN OUT",
+        "defence", "a defence of traces at places", "defences of traces at places", _OBFUSCATE
     ),
-    "gps-obfuscator": Wording(
-        "defence", "a defence of GPS traces", "defences of GPS traces", "tracearena obfuscate NAME IN OUT"
-    ),
+    "gps-obfuscator": Wording("defence", "a defence of GPS traces", "defences of GPS traces", _OBFUSCATE),
     "reidentification": Wording(
-        "attack",
-        "an attack that says who is who",
-        "attacks that say who is who",
-        "tracearena attack NAME OUT --reference R --anonymized A",
+        "attack", "an attack that says who is who", "attacks that say who is who", _ATTACK
     ),
     "trace-inference": Wording(
-        "attack",
-        "an attack that says who was where",
-        "attacks that say who was where",
-        "tracearena attack NAME OUT --reference R --anonymized A",
+        "attack", "an attack that says who was where", "attacks that say who was where", _ATTACK
     ),
     "gps-attack": Wording(
         "attack",
@@ -285,7 +268,7 @@ WORDING: Mapping[Kind, Wording] = {
         "synthesizer", "a synthesizer", "synthesizers", "tracearena synthesize NAME IN OUT"
     ),
 }
-"""Every kind in the order in which people meet them."""
+"""Every kind, in the order in which users meet them."""
 
 _GROUPS: Mapping[str, tuple[Kind, ...]] = {
     "defences": ("obfuscator", "gps-obfuscator"),
@@ -295,7 +278,7 @@ _GROUPS: Mapping[str, tuple[Kind, ...]] = {
     "synthesizers": ("synthesizer",),
 }
 KIND_WORDS: tuple[str, ...] = (*_GROUPS, "reidentification", "trace-inference")
-"""What people write for the kinds they ask for."""
+"""What users write for the kinds they ask for."""
 
 
 def kinds_by_word(word: str) -> tuple[Kind, ...]:
@@ -310,6 +293,6 @@ def kinds_by_word(word: str) -> tuple[Kind, ...]:
 
 
 def kinds_of_same_side(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
-    """Return the kinds of the same sides: whoever asks for a defence may mean one of GPS traces."""
+    """Return the kinds of the same sides: a user who asks for a defence may mean one of GPS traces."""
     sides = {WORDING[kind].side for kind in kinds}
     return tuple(kind for kind in WORDING if not sides or WORDING[kind].side in sides)

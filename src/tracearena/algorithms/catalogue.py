@@ -71,7 +71,6 @@ class CatalogueEntry:
 
 
 _DEFENCES: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
-_PIPELINE = "tracearena.obfuscation.pipeline:Pipeline"
 _BUILT_IN = (
     CatalogueEntry("No", "obfuscator", "tracearena.obfuscation.samples_2019:NoObfuscation"),
     CatalogueEntry("MRLH", "obfuscator", "tracearena.obfuscation.samples_2019:MRLH", "MRLH(1,1,0.5)"),
@@ -184,7 +183,8 @@ def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
     except ParameterError as error:
         raise ParameterError(f"{spec}: {error}") from None
     except Exception as error:
-        raise ParameterError(f"{spec}: {algorithm.name} cannot be made: {_describe_error(error)}") from error
+        said = f"{type(error).__name__}: {error}"
+        raise ParameterError(f"{spec}: {algorithm.name} cannot be made: {said}") from error
 
 
 def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorithm], dict[str, Any]]:
@@ -195,7 +195,9 @@ def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorit
     """
     stages = find_pipeline_stages(spec)
     if stages:
-        return _load(_PIPELINE), {"stages": _create_stages(spec, stages, kind, options)}
+        return _load("tracearena.obfuscation.pipeline:Pipeline"), {
+            "stages": _create_stages(spec, stages, kind, options)
+        }
     name, positional, named = parse(spec)
     algorithm = find(name, kind)
     refuse_other_kind(name, kinds_of(algorithm), kind)
@@ -284,8 +286,8 @@ def is_kind(spec: str, kind: Kind) -> bool:
 def find(name: str, kind: Kinds = None) -> type[Algorithm]:
     """Return the class of a bare name or an import path.
 
-    An unknown name is told what is near it, or what there is, on the side of `kind`: whoever asks for
-    a defence may mean one of GPS traces.
+    The error for an unknown name suggests similar names, or lists those on the side of `kind`: a user who
+    asks for a defence may mean one of GPS traces.
     """
     if ":" in name:
         return _load(name)
@@ -293,23 +295,18 @@ def find(name: str, kind: Kinds = None) -> type[Algorithm]:
     if entry is None:
         sides = dict.fromkeys(WORDING[one].side for one in _to_kind_tuple(kind))
         asked = " or ".join(sides) or "algorithm"
-        raise ParameterError(f"there is no {asked} called {name!r}; {_suggest_names(name, kind)}")
+        suitable = {one: names(one) for one in kinds_of_same_side(_to_kind_tuple(kind))}
+        short = {known.casefold(): known for known in entries()}
+        near = [short[one] for one in difflib.get_close_matches(name.casefold(), short, n=4, cutoff=0.5)]
+        close = [one for one in near if any(one in known for known in suitable.values())] or near
+        known = [f"{WORDING[one].many} {', '.join(of_kind)}" for one, of_kind in suitable.items()]
+        advice = f"did you mean {' or '.join(close)}?" if close else f"there are the {'; '.join(known)}"
+        raise ParameterError(f"there is no {asked} called {name!r}; {advice}")
     return entry.load()
 
 
 def _to_kind_tuple(kind: Kinds) -> tuple[Kind, ...]:
     return (kind,) if isinstance(kind, str) else tuple(kind or ())
-
-
-def _suggest_names(name: str, kind: Kinds) -> str:
-    suitable = {one: names(one) for one in kinds_of_same_side(_to_kind_tuple(kind))}
-    short = {known.casefold(): known for known in entries()}
-    near = [short[one] for one in difflib.get_close_matches(name.casefold(), short, n=4, cutoff=0.5)]
-    close = [one for one in near if any(one in known for known in suitable.values())] or near
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    known = [f"{WORDING[one].many} {', '.join(of_kind)}" for one, of_kind in suitable.items()]
-    return f"there are the {'; '.join(known)}"
 
 
 def _load(path: str) -> type[Algorithm]:
@@ -318,7 +315,8 @@ def _load(path: str) -> type[Algorithm]:
     try:
         found = getattr(importlib.import_module(module), attribute)
     except Exception as error:
-        said = str(error) if isinstance(error, (ImportError, AttributeError)) else _describe_error(error)
+        is_plain = isinstance(error, (ImportError, AttributeError))
+        said = str(error) if is_plain else f"{type(error).__name__}: {error}"
         raise ParameterError(f"cannot import {path}: {said}") from error
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
         raise ParameterError(f"{path} is not an algorithm: derive it from Obfuscator or one of the attacks")
@@ -334,28 +332,20 @@ def check_class(found: type[Algorithm], path: str | None = None) -> None:
         raise ParameterError(f"{path} lacks {missing}")
     if not dataclasses.is_dataclass(found):
         raise ParameterError(f"{path} is not a dataclass: write @dataclass(kw_only=True) above it")
-    _check_kind(found, path)
-    _check_name(found, path)
-
-
-def _check_name(algorithm: type[Algorithm], path: str) -> None:
-    name = getattr(algorithm, "name", None)
-    if not is_bare_name(name):
-        got = "lacks a name" if name is None else f"has the name {name!r}"
-        raise ParameterError(f'{path} {got}: write name: ClassVar[str] = "{algorithm.__name__}" in it')
-
-
-def _check_kind(algorithm: type[Algorithm], path: str) -> None:
-    kinds: tuple[Any, ...] = kinds_of(algorithm) if hasattr(algorithm, "kind") else (None,)
+    kinds: tuple[Any, ...] = kinds_of(found) if hasattr(found, "kind") else (None,)
     for one in kinds:
         if one not in KINDS:
             bases = ", ".join(base.__name__ for base in KINDS.values())
             got = "is of no kind" if one is None else f"has the kind {one!r}, which is not one of ours"
             raise ParameterError(f"{path} {got}: derive it from one of {bases}")
         base = KINDS[one]
-        if not issubclass(algorithm, base):
+        if not issubclass(found, base):
             raise ParameterError(f"{path} has the kind {one} but is not derived from {base.__name__}")
-        _check_methods(algorithm, base, path)
+        _check_methods(found, base, path)
+    name = getattr(found, "name", None)
+    if not is_bare_name(name):
+        got = "lacks a name" if name is None else f"has the name {name!r}"
+        raise ParameterError(f'{path} {got}: write name: ClassVar[str] = "{found.__name__}" in it')
 
 
 def _check_methods(algorithm: type[Algorithm], base: type[Algorithm], path: str) -> None:
@@ -367,7 +357,3 @@ def _check_methods(algorithm: type[Algorithm], base: type[Algorithm], path: str)
         except (TypeError, ValueError) as error:
             wanted = "(self, traces, *, seed=None)" if seeded else "(self, traces)"
             raise ParameterError(f"{path}: {method} cannot be called as {method}{wanted}: {error}") from None
-
-
-def _describe_error(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -1,4 +1,7 @@
-"""Every algorithm of the catalogue as a table, for a terminal and for a notebook."""
+"""What the algorithms of the catalogue do and take: one described in full, or all as a table.
+
+Descriptions come from the docstrings and fields of the classes, for a terminal, a notebook or JSON.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -26,12 +29,9 @@ from tracearena.algorithms.base import (
 from tracearena.algorithms.spec import format_parameter, parse
 from tracearena.errors import ParameterError
 
-# What a class says of its algorithm: one line, and every parameter with its default, unit and
-# meaning.
-
-
 _CITATION = re.compile(r"\s*\(\[[^()]*\)(?=\.?$)")
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=\n[^\n]+\n-+\n|\Z)", re.DOTALL | re.MULTILINE)
+_WIDTH = 100
 _PARAMETER = re.compile(r"^(\w[\w, ]*?)(?: : .*)?\n((?:[ \t]+\S.*\n?|\n(?=[ \t]))+)", re.MULTILINE)
 
 
@@ -128,14 +128,17 @@ class Description:
         return dataclasses.asdict(self) | {"signature": self.signature, "command": self.command}
 
     def __str__(self) -> str:
-        about = [*_wrap_text(self.signature, 0), *_wrap_text(self.summary, 4)]
+        about = [*_wrap_text(self.signature, 0, 4), *_wrap_text(self.summary, 4)]
         sorts = ", ".join(WORDING[kind].one for kind in self.kinds)
         about += ["", *_wrap_text(f"{sorts}: {self.command}", 4)]
         if self.parameters:
             column = 6 + max(len(str(one)) for one in self.parameters)
             about.append("")
         for one in self.parameters:
-            meaning = _wrap_text(_explain_parameter(one), column) or [""]
+            allowed = f"one of {', '.join(one.choices)}" if one.choices else ""
+            setting = "given by its name" if one.is_setting else ""
+            words = "; ".join(part for part in (one.meaning.rstrip("."), allowed, setting) if part)
+            meaning = _wrap_text(words, column) or [""]
             about += [f"    {one}".ljust(column) + meaning[0].lstrip(), *meaning[1:]]
         return "\n".join(line.rstrip() for line in about)
 
@@ -157,7 +160,15 @@ def describe(name: str) -> Description:
 
 def description_of(algorithm: type[Algorithm], name: str, kind: Kind | None = None) -> Description:
     """Read a class that is called `name`; one of several kinds is described as one of `kind`."""
-    meanings, choices = _parse_meanings(algorithm), _find_choices(algorithm)
+    meanings = _parse_meanings(algorithm)
+    try:
+        hints = {name: get_args(hint) for name, hint in get_type_hints(algorithm).items()}
+    except NameError:  # a name that only type checkers import
+        hints = {}
+    choices = {name: few for name, few in hints.items() if few and all(isinstance(one, str) for one in few)}
+    doc = inspect.cleandoc(algorithm.__doc__ or "")
+    # A dataclass without a docstring has its signature as one.
+    first_line = "" if doc.startswith(f"{algorithm.__name__}(") else doc.partition("\n")[0]
     parameters = []
     for one in constructor_fields(algorithm):
         computed = one.default_factory is not dataclasses.MISSING
@@ -176,7 +187,7 @@ def description_of(algorithm: type[Algorithm], name: str, kind: Kind | None = No
     return Description(
         name,
         kind or algorithm.kind,
-        _summary(algorithm),
+        _CITATION.sub("", first_line).rstrip(".").replace("`", ""),
         tuple(parameters),
         _build_example(algorithm, name),
         path=f"{algorithm.__module__}:{algorithm.__qualname__}",
@@ -196,25 +207,10 @@ def _build_example(algorithm: type[Algorithm], name: str) -> str:
     return name
 
 
-def _explain_parameter(one: Parameter) -> str:
-    allowed = f"one of {', '.join(one.choices)}" if one.choices else ""
-    setting = "given by its name" if one.is_setting else ""
-    return "; ".join(part for part in (one.meaning.rstrip("."), allowed, setting) if part)
-
-
-def _wrap_text(text: str, indent: int) -> list[str]:
-    margin = " " * indent
-    return textwrap.wrap(
-        text, _WIDTH, initial_indent=margin, subsequent_indent=margin or "    ", break_on_hyphens=False
-    )
-
-
-def _summary(algorithm: type[Algorithm]) -> str:
-    """The first line of the docstring, without the citation; a dataclass without one has its signature."""
-    text = inspect.cleandoc(algorithm.__doc__ or "")
-    if text.startswith(f"{algorithm.__name__}("):
-        return ""
-    return _CITATION.sub("", text.partition("\n")[0]).rstrip(".").replace("`", "")
+def _wrap_text(text: str, first: int, others: int | None = None) -> list[str]:
+    """Return the lines of a text, indented by `first` and then by `others` spaces."""
+    margin, rest = " " * first, " " * (first if others is None else others)
+    return textwrap.wrap(text, _WIDTH, initial_indent=margin, subsequent_indent=rest, break_on_hyphens=False)
 
 
 def _parse_meanings(algorithm: type[Algorithm]) -> dict[str, str]:
@@ -226,18 +222,6 @@ def _parse_meanings(algorithm: type[Algorithm]) -> dict[str, str]:
             meaning = " ".join(text.replace("`", "").split())
             found |= {name.strip(): meaning for name in names.split(",")}
     return found
-
-
-def _find_choices(algorithm: type[Algorithm]) -> Mapping[str, tuple[str, ...]]:
-    try:
-        hints = get_type_hints(algorithm)
-    except NameError:  # a name that only type checkers import
-        return {}
-    words = {name: get_args(hint) for name, hint in hints.items()}
-    return {name: few for name, few in words.items() if few and all(isinstance(one, str) for one in few)}
-
-
-_WIDTH = 100
 
 
 class Listing(Sequence[Description]):
@@ -262,10 +246,14 @@ class Listing(Sequence[Description]):
         return [one.to_dict() for one in self]
 
     def __str__(self) -> str:
-        return "\n\n".join(
-            "\n".join([heading, *(line for one in described for line in _format_lines(one))])
-            for heading, described in self._group_by_kind()
-        )
+        parts = []
+        for heading, described in self._group_by_kind():
+            lines = [heading]
+            for one in described:
+                lines += _wrap_text(one.signature, 2, 6)
+                lines += textwrap.wrap(one.summary, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+            parts.append("\n".join(lines))
+        return "\n\n".join(parts)
 
     __repr__ = __str__
 
@@ -324,19 +312,5 @@ def overview(kind: str | None = None) -> Listing:
     kinds = tuple(WORDING) if kind is None else kinds_by_word(kind)
     if not kinds:
         raise ParameterError.of("kind", kind, f"one of {', '.join(KIND_WORDS)}")
-    known = catalogue.entries().values()
-    return Listing(
-        [
-            description_of(entry.load(), entry.name, one)
-            for one in kinds
-            for entry in known
-            if one in entry.kinds
-        ]
-    )
-
-
-def _format_lines(one: Description) -> list[str]:
-    name = textwrap.wrap(
-        one.signature, _WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False
-    )
-    return [*name, *textwrap.wrap(one.summary, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)]
+    known = [(one, entry) for one in kinds for entry in catalogue.entries().values() if one in entry.kinds]
+    return Listing([description_of(entry.load(), entry.name, one) for one, entry in known])

@@ -1,8 +1,8 @@
-"""Asking an algorithm, and seeing that its answer is what was asked for.
+"""Calls of algorithms that check the answer.
 
-Anybody may write an algorithm. One that raises, or returns something else, is named in a sentence
-with what is wanted, before its answer reaches a score or a file. Algorithms from elsewhere are
-tried out on a few users first, so that a wrong answer costs no long work.
+Anybody may write an algorithm. One that raises, or returns something else than its kind should, ends in an
+error that names it and what is expected, before its answer reaches a score or a file. Algorithms from
+outside the project are tried on a few users first, so that a wrong answer costs little time.
 """
 
 from __future__ import annotations
@@ -103,12 +103,14 @@ def try_attack(attack: Any, reference: Traces) -> None:
     pseudonyms = np.arange(1, few.n_users + 1) + 10**9
     published = ObfuscatedTraces.from_traces(few).with_user_ids(pseudonyms)
 
-    def attacked(one: Any) -> Any:
-        one.fit(few)
-        return getattr(one, "identify" if one.kind == "reidentification" else "infer")(published, seed=_SEED)
+    is_table = attack.kind == "reidentification"
+    method, check = ("identify", check_id_table) if is_table else ("infer", check_inference)
 
-    check = check_id_table if attack.kind == "reidentification" else check_inference
-    _try_on_few(attack, attacked, lambda made: check(attack, made, published, few))
+    def fit_and_attack(one: Any) -> Any:
+        one.fit(few)
+        return getattr(one, method)(published, seed=_SEED)
+
+    _try_on_few(attack, fit_and_attack, lambda made: check(attack, made, published, few))
 
 
 def run_synthesize(synthesizer: Any, training: Traces, days: int, *, seed: SeedLike = None) -> Traces:

@@ -1,4 +1,4 @@
-"""What NumPy and Numba call to draw from a secret stream: words out of a buffer that is filled anew.
+"""What NumPy and Numba call to draw from a secret stream: words out of a buffer that is refilled.
 
 The state is one array of words: the next word's position, the address of what fills the buffer, the
 address of what ends the process, and then the buffer itself.

@@ -1,4 +1,8 @@
-"""Fixed blocks of work on threads, or in the workers of a cluster."""
+"""Fixed blocks of work on threads, or in the workers of a cluster, and sums over blocks.
+
+`run_blocks` returns the results of all blocks, `fold_blocks` their sum, added in a fixed tree. The
+results do not depend on the number of threads or workers.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +85,7 @@ def run_blocks(
     anywhere
         The work can travel: where `use` named a cluster, its workers do it, with the same results.
     report
-        Tell whoever asked with `use` of finished blocks. What runs inside a block tells nobody.
+        Report finished blocks to the progress that `use` set. What runs inside a block reports nothing.
     finished
         Called with the number of a block and its result as soon as there is one, in any order, never
         twice at a time.
@@ -89,9 +93,17 @@ def run_blocks(
     cluster = current_cluster() if anywhere else None
     if cluster is not None:
         return cluster.run(work, ranges, rows=rows, report=report, finished=finished)
-    if finished is not None:
-        work = _with_callback(work, finished)
-    return list(run_in_order(work, list(iter_block_arguments(ranges, rows)), report, ahead=len(ranges)))
+    one_at_a_time = Lock()
+
+    def work_and_call(block: int, *piece: Any) -> T:
+        result = work(block, *piece)
+        if finished is not None:
+            with one_at_a_time:
+                finished(block, result)
+        return result
+
+    pieces = list(iter_block_arguments(ranges, rows))
+    return list(run_in_order(work_and_call, pieces, report, ahead=len(ranges)))
 
 
 def uniforms(
@@ -153,25 +165,13 @@ def _iter_block_results(work: Callable[..., T], pieces: list[tuple[Any, ...]], a
                 future.cancel()
 
 
-def _with_callback(work: Callable[..., T], finished: Callable[[int, T], None]) -> Callable[..., T]:
-    one_at_a_time = Lock()
-
-    def told(block: int, *piece: Any) -> T:
-        result = work(block, *piece)
-        with one_at_a_time:
-            finished(block, result)
-        return result
-
-    return told
-
-
 def _submit_block(pool: ThreadPoolExecutor, work: Callable[..., T], piece: tuple[Any, ...]) -> Future[T]:
-    """Hand a block to a thread, which knows what `use` said here, but neither reports nor sends on."""
+    """Hand a block to a thread, which sees what `use` set here, except progress and cluster."""
     with use(cluster=None, progress=None):
         return pool.submit(copy_context().run, work, *piece)
 
 
-# Sums of numbered pieces that do not depend on who added what.
+# Sums of numbered pieces that do not depend on the order of the additions.
 
 
 class Summable(Protocol):
@@ -243,7 +243,8 @@ class PairwiseSum(Generic[S]):
             )
         nodes.append(node)
         ours.append(is_ours)
-        while len(nodes) > 1 and nodes[-2].size == nodes[-1].size and _is_left_of_pair(nodes[-2]):
+        # Equal neighbours are added if the left one begins a pair: its number is even at this size.
+        while len(nodes) > 1 and nodes[-2].size == node.size and nodes[-2].first % (2 * node.size) == 0:
             right, left = nodes.pop(), nodes.pop()
             ours.pop()
             if ours[-1]:
@@ -252,7 +253,8 @@ class PairwiseSum(Generic[S]):
             else:
                 both = left.value + right.value
             ours[-1] = True
-            nodes.append(Node(left.first, 2 * left.size, both))
+            node = Node(left.first, 2 * left.size, both)
+            nodes.append(node)
 
     def total(self) -> S:
         """Return the sum of all; the ends that found no neighbour are added from the right."""
@@ -267,10 +269,6 @@ class PairwiseSum(Generic[S]):
 def join_sums(parts: Iterable[list[Node[S]]]) -> PairwiseSum[S]:
     """Join the sums of ranges of pieces that follow each other."""
     return PairwiseSum(node for part in parts for node in part)
-
-
-def _is_left_of_pair(node: Node[Any]) -> bool:
-    return node.first % (2 * node.size) == 0
 
 
 def fold_blocks(
@@ -317,7 +315,6 @@ def sum_blocks(
 
 # Numerical libraries on one thread, so that their sums have one order.
 
-
 _lock = Lock()
 _inside = 0
 _limits: list[Any] = []
@@ -325,11 +322,11 @@ _limits: list[Any] = []
 
 @contextmanager
 def one_library_thread() -> Iterator[None]:
-    """Keep BLAS and OpenMP to one thread while anybody is inside.
+    """Keep BLAS and OpenMP to one thread inside the block.
 
-    With several threads sums are added in the order in which threads end. The limit is the whole
-    process's: everybody who comes in sets it for the libraries that have been loaded since, and who
-    leaves last lifts it.
+    With several threads sums are added in the order in which threads end. The limit holds for the whole
+    process: each block that is entered sets it for the libraries that have been loaded since, and the
+    last one that is left lifts it.
     """
     global _inside
     from threadpoolctl import threadpool_info, threadpool_limits

@@ -41,9 +41,9 @@ from tracearena.errors import ClusterError, ParameterError
 
 T = TypeVar("T")
 CHUNKS_PER_THREAD = 4
-"""So many tasks for each thread of the workers: enough to even out, few enough to cost nothing."""
+"""Tasks for each thread of the workers: enough to even out, few enough to cost nothing."""
 SUMS_PER_TASK = 4
-"""So many lists of sums a task joins: with more workers, sums are joined in a tree."""
+"""Lists of sums that one task joins: with more workers, sums are joined in a tree."""
 _for_good = ExitStack()
 
 
@@ -71,7 +71,7 @@ class Cluster:
         self.address, self.timeout_s = address, timeout_s
         with ExitStack() as opened:
             self._client: Any = opened.enter_context(connect_client(address, opened, timeout_s))
-            self._check_versions(_version())
+            self._check_versions(version("tracearena"))
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -87,7 +87,11 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """Address of the page that shows what the workers do, if the scheduler has one."""
-        if not self._client.run_on_scheduler(_has_dashboard):
+
+        def has_pages(dask_scheduler: Any) -> bool:  # a scheduler names their address in any case
+            return bool(dask_scheduler.http_application.applications)
+
+        if not self._client.run_on_scheduler(has_pages):
             return None
         try:
             link = self._client.dashboard_link
@@ -164,7 +168,7 @@ class Cluster:
         report: bool,
         finished: Callable[[int, T], None],
     ) -> list[T]:
-        """Make every block a task of its own, and tell of each as soon as it is there."""
+        """Make every block a task of its own, and report each as soon as it is finished."""
         from distributed import as_completed
 
         shared = self.keep(work)
@@ -325,11 +329,11 @@ def _run(work: Callable[..., T], number: int, ranges: list[tuple[int, int]], own
 def _fold(
     work: Callable[..., S], number: int, ranges: list[tuple[int, int]], own: bytes, *given: Any
 ) -> list[Node[S]]:
-    def with_given(*piece: Any) -> S:
-        return work(*piece, *given)
-
+    rows, origin = unpack(own), ranges[0][0]
     with worker_context():
-        return sum_blocks(with_given, ranges, rows=unpack(own), number=number, origin=ranges[0][0]).nodes
+        return sum_blocks(
+            lambda *piece: work(*piece, *given), ranges, rows=rows, number=number, origin=origin
+        ).nodes
 
 
 def _join(*sums: list[Node[S]]) -> list[Node[S]]:
@@ -337,7 +341,7 @@ def _join(*sums: list[Node[S]]) -> list[Node[S]]:
         return join_sums(sums).nodes
 
 
-# What travels between processes.
+# Messages between processes.
 
 
 def pack(value: Any) -> bytes:
@@ -381,35 +385,23 @@ def _read_message(data: bytes, *buffers: Any) -> Message:
     return Message(pickle.loads(data, buffers=[np.array(np.frombuffer(one, np.uint8)) for one in buffers]))
 
 
-def _has_dashboard(dask_scheduler: Any) -> bool:
-    """Whether a scheduler shows pages; it names their address in any case."""
-    return bool(dask_scheduler.http_application.applications)
-
-
-def _version() -> str:
-    return version("tracearena")
-
-
-# Joining a Dask scheduler, or starting workers on this machine; and saying why it does not work.
-
+# Joining a Dask scheduler, or starting workers on this machine.
 
 MEMORY_SETTINGS = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
-"""Dask has workers give memory back at once, and so fetch it anew for every array: 1.6 times the time."""
+"""Dask has workers give memory back at once, and so fetch it again for every array: 1.6 times the time."""
 QUIET_SETTINGS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.system-monitor.interval": "5s",
 }
-"""Workers beside us look at themselves less often: on the same cores it is the work that pays for it."""
+"""Workers on this machine monitor themselves less often, since they share its cores with the work."""
 LOOPBACK = "127.0.0.1"
 TLS_FILES = {"ca-file": "CA_FILE", "client.cert": "CLIENT__CERT", "client.key": "CLIENT__KEY"}
 """The files that a client of a TLS cluster needs: Dask's settings, and how the environment names them."""
-_CERTIFICATES = ("ca-file", "client.cert")
 _ALLOWED = (
     "tcp://HOST:PORT of a Dask scheduler (ports go up to 65535), tls://HOST:PORT of one with TLS, or local:N "
     "for N worker processes on this machine"
 )
-_LAST_PORT = 65_535
 _REFUSED_BY_US = ("certificate does not match", "certificate_verify_failed")
 _ENDED_BY_THEM = ("alert", "(closed)", "reset by peer")
 
@@ -423,7 +415,9 @@ def connect_client(address: str, opened: ExitStack, timeout_s: float) -> Any:
         raise ParameterError(
             "a cluster needs Dask: install it with pip install 'tracearena[cluster]'"
         ) from None
-    _silence_dask()
+    # Dask's own lines are kept from our users: what they say, our errors say.
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL)
     if local is not None:
         client = Client(opened.enter_context(_start_local_cluster(local)))
         client.register_plugin(_build_interrupt_plugin())
@@ -442,15 +436,9 @@ def require_address(address: str) -> int | None:
     """Refuse what is no address; return how many workers are to be started here, None if there are some."""
     local = re.fullmatch(r"local:([1-9]\d{0,3})", address)
     port = re.fullmatch(r"(?:tcp|tls|ucx)://[^/\s]+:(\d+)", address)
-    if local is None and (port is None or not 0 < int(port[1]) <= _LAST_PORT):
+    if local is None and (port is None or not 0 < int(port[1]) <= 65_535):
         raise ParameterError.of("cluster", address, _ALLOWED)
     return None if local is None else int(local[1])
-
-
-def _silence_dask() -> None:
-    """Keep Dask's own lines from our users: what they say, our errors say."""
-    for handler in logging.getLogger("distributed").handlers:
-        handler.setLevel(logging.CRITICAL)
 
 
 def _check_tls_files(address: str) -> None:
@@ -462,18 +450,14 @@ def _check_tls_files(address: str) -> None:
             raise ClusterError(f"cannot join {address}: name a file in Dask's setting {where}")
         if not Path(named).is_file():
             raise ClusterError(f"cannot join {address}: {named} is no file; Dask's setting {where} names it")
-        if setting in _CERTIFICATES and not _has_certificate(named):
+        if setting == "client.key":
+            continue
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(named)
+        except (ssl.SSLError, OSError):
             raise ClusterError(
                 f"cannot join {address}: {named} holds no certificate (PEM); Dask's setting {where} names it"
-            )
-
-
-def _has_certificate(file: str) -> bool:
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
-    except (ssl.SSLError, OSError):
-        return False
-    return True
+            ) from None
 
 
 def _tls_file(setting: str) -> str | None:
@@ -516,7 +500,7 @@ def _start_local_cluster(workers: int) -> Any:
 
 
 def _build_interrupt_plugin() -> Any:
-    """Return a plug-in for workers beside us: Ctrl-C is for us, who may have to ask them for their rows."""
+    """Return a plug-in for workers on this machine: Ctrl-C is for us, who may still need their results."""
     import signal
 
     from distributed import WorkerPlugin

@@ -1,4 +1,7 @@
-"""Where work runs and who hears of it: said once around a call, and no part of any signature."""
+"""Where work runs: threads, cluster, progress and chunk size, set by a context manager.
+
+They are set around a call with `use`, and are part of no signature.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class ExecutionContext:
-    """What `use` said last: threads, a cluster, whom to tell of progress, and the rows of a chunk."""
+    """What `use` set last: threads, a cluster, the progress callback, and the rows of a chunk."""
 
     threads: int | None = None
     cluster: Cluster | None = None
@@ -31,8 +34,8 @@ class ExecutionContext:
     chunk_rows: int | None = None
 
 
-_NOWHERE_SPECIAL = ExecutionContext()
-_current: ContextVar[ExecutionContext] = ContextVar("surroundings", default=_NOWHERE_SPECIAL)
+_DEFAULT = ExecutionContext()
+_current: ContextVar[ExecutionContext] = ContextVar("execution context", default=_DEFAULT)
 _as_before: Any = object()
 
 
@@ -44,9 +47,9 @@ def use(
     progress: Progress | None = _as_before,
     chunk_rows: int | None = _as_before,
 ) -> Iterator[None]:
-    """Let everything that is called inside run there; results are the same everywhere.
+    """Set where everything that is called inside runs; results are the same everywhere.
 
-    What is not given stays as it was, and all is as before when the block ends, however it ends.
+    What is not given stays as it was, and everything is restored when the block ends.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ def use(
     cluster
         Run what can travel in its workers instead of threads here; None for here.
     progress
-        Whom to tell of the work; None for nobody.
+        Called with the number of pieces done and of all; None for no reports.
     chunk_rows
         Tables with at least this many rows are worked through in chunks of users, each of about this many
         rows; a folder of parts is cut where chunks end. None for chunks of 2²⁰ rows, of tables with at least
@@ -68,17 +71,12 @@ def use(
     ...     ta.engine.thread_count()
     1
     """
-    given: dict[str, Any] = {
-        "threads": threads,
-        "cluster": cluster,
-        "progress": progress,
-        "chunk_rows": chunk_rows,
-    }
+    values = {"threads": threads, "cluster": cluster, "progress": progress, "chunk_rows": chunk_rows}
+    given: dict[str, Any] = {name: value for name, value in values.items() if value is not _as_before}
     for name in ("threads", "chunk_rows"):
-        if given[name] is not _as_before and given[name] is not None:
+        if given.get(name) is not None:
             require_whole(name, given[name], at_least=1)
-    said = {name: value for name, value in given.items() if value is not _as_before}
-    before = _current.set(replace(_current.get(), **said))
+    before = _current.set(replace(_current.get(), **given))
     try:
         yield
     finally:
@@ -86,7 +84,7 @@ def use(
 
 
 def thread_count() -> int:
-    """Return how many threads to use: what `use` said, TRACEARENA_THREADS, or every core we may use."""
+    """Return how many threads to use: what `use` set, TRACEARENA_THREADS, or every core we may use."""
     threads = _current.get().threads
     if threads is not None:
         return threads
@@ -104,18 +102,18 @@ def current_cluster() -> Cluster | None:
 
 
 def current_progress() -> Progress:
-    """Return whom to tell of progress: what `use` said, or somebody who does not listen."""
+    """Return the progress callback: what `use` set, or one that does nothing."""
     return _current.get().progress or (lambda done, total: None)
 
 
 def current_chunk_rows(default: int) -> int:
-    """Return the rows of a chunk: what `use` said, or the default."""
+    """Return the rows of a chunk: what `use` set, or the default."""
     chunk_rows = _current.get().chunk_rows
     return default if chunk_rows is None else chunk_rows
 
 
 def report(done: int, total: int) -> None:
-    """Tell whoever asked that so many pieces of all are done."""
+    """Report that this many pieces of all are done."""
     current_progress()(done, total)
 
 

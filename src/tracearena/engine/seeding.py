@@ -20,7 +20,7 @@ SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
-    """Return the root of all streams of one run; for None one that nobody knows (`SecretRoot`).
+    """Return the root of all streams of one run; for None a secret one (`SecretRoot`).
 
     A `Generator` is advanced: two runs from the same one differ, as its user would expect. What comes
     from one that is secret is secret.
@@ -60,7 +60,7 @@ def stream(root: np.random.SeedSequence, *key: int) -> np.random.Generator:
 
 
 def is_secret(source: SeedLike) -> bool:
-    """Whether what comes from this can be told by nobody, so that there is no seed to write down."""
+    """Whether nobody can know what is drawn from this, so that there is no seed to write down."""
     if isinstance(source, np.random.Generator):
         return isinstance(source.bit_generator, SecretBits)
     return source is None or isinstance(source, SecretRoot)
@@ -85,8 +85,7 @@ def fresh_seed() -> int:
     return secrets.randbelow(2**32)
 
 
-# Everything drawn without a seed: a root from the system, told to nobody, and a cipher's keystream.
-
+# Draws without a seed: a secret root from the operating system, and a cipher's keystream.
 
 KEY_BYTES = 32
 _STREAM, _WORDS = b"stream", b"words"
@@ -100,7 +99,7 @@ _SPARE_WORDS = 2
 class SecretRoot(np.random.SeedSequence):
     """A root of 256 bits from the operating system's source, which cannot be repeated or printed.
 
-    It stands wherever a `SeedSequence` does. What is derived from it comes by keyed BLAKE2b from all
+    It can be used wherever a `SeedSequence` can. What is derived from it comes by keyed BLAKE2b from all
     256 bits and the numbers that name the part; NumPy's own mixing, which keeps 128, is never used.
 
     Pickling takes the key along, so that the workers of a cluster draw what this process would.
@@ -160,17 +159,17 @@ class SecretRoot(np.random.SeedSequence):
 
     @property
     def entropy(self) -> NoReturn:  # type: ignore[override]
-        """Nobody's: code that wants to store or print a seed must ask whether there is one."""
+        """There is none: code that wants to store or print a seed must ask whether there is one."""
         raise AttributeError("a secret root has no entropy to tell")
 
     @property
     def pool(self) -> NoReturn:  # type: ignore[override]
-        """Nobody's: NumPy's 128 bits are not filled."""
+        """There is none: NumPy's 128 bits are not filled."""
         raise AttributeError("a secret root has no pool")
 
     @property
     def state(self) -> NoReturn:
-        """Nobody's."""
+        """There is none."""
         raise AttributeError("a secret root has no state to tell")
 
     @property
@@ -224,18 +223,13 @@ class SecretBits(np.random.BitGenerator):
             words[place] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         # C points to these for as long as this object lives, and a Generator keeps its bit generator.
         self._kept: Any = (words, callbacks)
-        functions = (
-            _kernels.next_uint64,
-            _kernels.next_uint32,
-            _kernels.next_double,
-            _kernels.next_uint64,
-        )
+        raw, half, double = _kernels.next_uint64, _kernels.next_uint32, _kernels.next_double
         bitgen = (ctypes.c_void_p * 5).from_address(_bitgen_of(self.capsule, b"BitGenerator"))
-        bitgen[:] = [words.ctypes.data, *(function.address for function in functions)]
+        bitgen[:] = [words.ctypes.data, *(function.address for function in (raw, half, double, raw))]
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """Nobody's: it would tell all numbers to come."""
+        """There is none: it would give away all numbers to come."""
         raise TypeError("a secret stream has no state to tell")
 
     @state.setter
@@ -255,7 +249,7 @@ class SecretBits(np.random.BitGenerator):
 
 
 class _NoSeed(ISeedSequence):
-    """In the place of a seed: there is nothing to make further generators of."""
+    """Stands for a seed: no further generators can be made from it."""
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NoReturn:
         """Refuse."""

@@ -10,7 +10,7 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -83,10 +83,8 @@ def is_archive(path: str | PathLike[str]) -> bool:
     place = Path(path)
     if not place.is_file():
         return False
-    return place.name.endswith(NAMES) or _is_zip(place)
-
-
-def _is_zip(place: Path) -> bool:
+    if place.name.endswith(NAMES):
+        return True
     with open(place, "rb") as file:
         return file.read(4) in (b"PK\3\4", b"PK\5\6")
 
@@ -108,10 +106,8 @@ def iter_members(path: str | PathLike[str], *, most_files: int = MOST_FILES) -> 
         devices, other archives, names that lead out of it, or too many files.
     """
     place = Path(path)
-    by_name = place.name.endswith(TAR_NAMES)
-    yield from _iter_plain_members(
-        place, (_iter_tar_members if by_name else _iter_zip_members)(place), most_files
-    )
+    found = _iter_tar_members(place) if place.name.endswith(TAR_NAMES) else _iter_zip_members(place)
+    yield from _iter_plain_members(place, found, most_files)
 
 
 def iter_open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[ArchiveMember]:
@@ -127,33 +123,30 @@ def iter_open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[A
         How many it may hold, folders and hidden ones included: their list alone takes memory.
     """
     place = Path(name)
-    if _count_entries(file) > most_files:
-        raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
-    yield from _iter_plain_members(place, _iter_zip_members(place, file), most_files)
-
-
-def _count_entries(file: IO[bytes]) -> int:
-    """Count how often an entry of a list of files begins; elsewhere its four bytes come once in 4 GB."""
-    found, before = 0, b""
+    # How often an entry of a list of files begins; elsewhere its four bytes come once in 4 GB.
+    entries, before = 0, b""
     file.seek(0)
     while piece := file.read(_PIECE):
         piece = before + piece
-        found += piece.count(_ENTRY)
+        entries += piece.count(_ENTRY)
         before = piece[1 - len(_ENTRY) :]
-    return found
+    if entries > most_files:
+        raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
+    yield from _iter_plain_members(place, _iter_zip_members(place, file), most_files)
 
 
 def _iter_plain_members(
     place: Path, found: Iterator[ArchiveMember], most_files: int
 ) -> Iterator[ArchiveMember]:
-    """Give the files of an archive that are no system's, and refuse what is no plain file."""
+    """Give the files of an archive without those that systems add, and refuse what is no plain file."""
     for number, member in enumerate(found, 1):
         if number > most_files:
             raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
-        if not _is_plain(member.name):
+        parts = PurePosixPath(member.name).parts
+        if not _is_plain(member.name, parts):
             problem = "holds a name that leads out of it, or is none; it is refused"
             raise FileError.whole(place, problem, "bad-name", member.name[:_LONGEST_NAME])
-        if _is_hidden(member.name):
+        if any(part.startswith((".", "__MACOSX")) for part in parts):
             continue
         if member.name.lower().endswith((*NAMES, *_OTHERS)):
             problem = "holds another archive; unpack the outer one first"
@@ -163,7 +156,7 @@ def _iter_plain_members(
 
 @contextmanager
 def unpack_archive(path: str | PathLike[str]) -> Iterator[Path]:
-    """Give a folder of one's own with the files of an archive, which lasts as long as the block."""
+    """Give a temporary folder with the files of an archive, which is removed after the block."""
     total = 0
     with scratch_folder() as folder:
         for member in iter_members(path):
@@ -200,15 +193,10 @@ def too_large_error(path: str | PathLike[str], limit: int) -> FileError:
     return FileError.whole(path, f"is larger than the limit of {limit:,} bytes", "too-large")
 
 
-def _is_plain(name: str) -> bool:
-    parts = PurePosixPath(name).parts
+def _is_plain(name: str, parts: Sequence[str]) -> bool:
     if not parts or len(name) > _LONGEST_NAME or any(len(part.encode()) > 255 for part in parts):
         return False
     return not (name.startswith("/") or ".." in parts or "\\" in name or ":" in parts[0] or "\0" in name)
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
 
 
 def _iter_tar_members(place: Path) -> Iterator[ArchiveMember]:

@@ -1,9 +1,9 @@
-"""Outputs that wait beside their names until all of them are complete.
+"""Outputs that appear under their names only when all of them are complete.
 
 Every file or folder is written under a temporary name and renamed at the end; what a killed run left
-under such names is removed by the next. Outputs written inside `replacing_all` are renamed together, by
-a journal. Until the next run settles the journal of a killed one, some outputs are new and others old:
-the ``.part`` file beside them is the only sign of it.
+under such names is removed by the next. Outputs written inside `replacing_all` are renamed together, with
+a journal. Until the next run has undone the journal of a killed one, some outputs are new and others old:
+the ``.part`` file next to them is the only sign of it.
 """
 
 from __future__ import annotations
@@ -147,9 +147,9 @@ def make_folder(path: str | PathLike[str]) -> None:
         batch.folders += reversed(missing)
 
 
-def abandon(patience_s: float = 5.0) -> None:
+def abandon(wait_s: float = 5.0) -> None:
     """Remove everything that is under a temporary name, for a process that ends at once."""
-    _renaming.acquire(timeout=patience_s)
+    _renaming.acquire(timeout=wait_s)
     for path in sorted(live):
         remove(path)
 
@@ -177,7 +177,7 @@ def clear_leftovers(target: Path) -> None:
 
 @contextmanager
 def _put_in_place(one: PendingOutput, most: int) -> Iterator[None]:
-    """Give an output that the block completes its name, or to the batch; one that it fails, to nobody."""
+    """Give an output its name when the block completes it, or hand it to the batch; else remove it."""
     try:
         yield
         one.temporary.chmod(_file_mode(one.target, most))
@@ -202,8 +202,7 @@ def _file_mode(target: Path, most: int) -> int:
     return most & ~mask
 
 
-# Temporary names beside an output, locked as long as their process lives.
-
+# Temporary names in the folder of an output, locked as long as their process lives.
 
 try:
     import fcntl
@@ -223,13 +222,14 @@ live: set[Path] = set()
 
 @contextmanager
 def name_in_errors(path: str | PathLike[str]) -> Iterator[None]:
-    """Let an error of the operating system name the user's file, not ours beside it, nor none."""
+    """Let an error of the operating system name the user's file, not our temporary one, nor none."""
     try:
         yield
     except OSError as error:
         if error.errno is None and (number := _full_disk_errno(error)) is not None:
             raise OSError(number, os.strerror(number), str(path)) from error
-        if error.filename is None or _is_ours(str(error.filename)):
+        name = error.filename
+        if name is None or any(OURS in part and part.endswith(PART) for part in Path(str(name)).parts):
             error.filename, error.filename2 = str(path), None
         raise
     except Exception as error:
@@ -237,11 +237,6 @@ def name_in_errors(path: str | PathLike[str]) -> Iterator[None]:
         if number is None:
             raise
         raise OSError(number, os.strerror(number), str(path)) from error
-
-
-def _is_ours(name: str) -> bool:
-    """Whether a file has, or is below, a temporary name."""
-    return any(OURS in part and part.endswith(PART) for part in Path(name).parts)
 
 
 @contextmanager
@@ -370,9 +365,7 @@ def _lock(handle: int) -> bool:
     return True
 
 
-# Several renames as one: a journal beside the outputs lets the next run undo what a killed one
-# began.
-
+# Several renames as one: with a journal, the next run can undo what a killed one began.
 
 _PREFIX = f".{OURS}journal-"
 JOURNAL = re.compile(re.escape(_PREFIX) + r"[a-z0-9_]{8}" + re.escape(PART))
@@ -410,7 +403,11 @@ def rename_all(staged: list[PendingOutput]) -> None:
     try:
         for one in staged:
             with name_in_errors(one.target):
-                renames.append(_prepare_rename(one))
+                # What the output replaces is kept under another name, so that it can come back.
+                is_folder = one.target.is_dir()
+                old = _back_up_file(one.target) if one.target.is_file() else None
+                paths = os.path.abspath(one.temporary), os.path.abspath(one.target)
+                renames.append(_Rename(*paths, old, is_folder, _file_identity(one.temporary)))
         journals += _write_journals(renames)
         for one in staged:
             with name_in_errors(one.target):
@@ -452,16 +449,6 @@ def recover_journal(journal: Path, target: Path) -> set[str]:
                         copy.unlink()
         remove(journal)
     return set()
-
-
-def _prepare_rename(one: PendingOutput) -> _Rename:
-    """Keep what the output replaces under another name, so that it can come back."""
-    old = None
-    is_folder = one.target.is_dir()
-    if one.target.is_file():
-        old = _back_up_file(one.target)
-    paths = os.path.abspath(one.temporary), os.path.abspath(one.target)
-    return _Rename(*paths, old, is_folder, _file_identity(one.temporary))
 
 
 def _back_up_file(path: Path) -> str:

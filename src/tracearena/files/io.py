@@ -1,4 +1,4 @@
-"""How files come in and go out: whole, checked, and never half written."""
+"""Reading files within limits, and writing files, folders and small tables completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -21,8 +21,7 @@ from typing import IO, Any, Protocol
 from tracearena.errors import FileError
 from tracearena.files.atomic import clear_leftovers, name_in_errors, stage_file, stage_folder, stage_stream
 
-# How large a file may be, in each direction, before it is refused unread.
-
+# Limits beyond which a file is refused unread.
 
 MAX_BYTES = 4 * 2**30
 """Bytes of a file, unpacked."""
@@ -44,7 +43,7 @@ MOST_COLUMNS = 20_000
 
 
 def limit_error(path: str | PathLike[str], max_bytes: int, set_by: str = "") -> FileError:
-    """Return the error for a file that is larger than a limit, and than whatever sets it."""
+    """Return the error for a file that is larger than a limit; `set_by` names the setting of the limit."""
     more = f", which {set_by} sets" if set_by else ""
     return FileError.whole(path, f"is larger than the limit of {max_bytes:,} bytes{more}", "too-large")
 
@@ -88,7 +87,7 @@ def require_short_lines(
 
 
 class SupportsRead(Protocol):
-    """Whatever gives bytes."""
+    """Anything that gives bytes."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next bytes."""
@@ -190,19 +189,18 @@ def read_bytes(
 @contextmanager
 def open_unpacked(path: str | PathLike[str]) -> Iterator[SupportsRead]:
     """Open a file to read its content piece by piece, unpacked if it is gzip, within reason."""
-    with name_in_errors(path), _open_raw(path) as raw:
+    with name_in_errors(path), ExitStack() as stack:
+        raw: io.BufferedReader
+        if isinstance(path, InMemoryFile):
+            raw = io.BufferedReader(io.BytesIO(path.content))
+        else:
+            raw = stack.enter_context(open(path, "rb"))
         # Peeking leaves the bytes where they are, so a pipe can be read as well as a file.
         packed = raw.peek(2)[:2] == b"\x1f\x8b"
         try:
             yield UnpackingReader(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
-
-
-def _open_raw(path: str | PathLike[str]) -> io.BufferedReader:
-    if isinstance(path, InMemoryFile):
-        return io.BufferedReader(io.BytesIO(path.content))
-    return open(path, "rb")
 
 
 def refuse_pipe(path: str | PathLike[str]) -> None:
@@ -212,7 +210,7 @@ def refuse_pipe(path: str | PathLike[str]) -> None:
 
 
 def is_stream(path: str | PathLike[str]) -> bool:
-    """Whether a path is a pipe, a device or a process's open file: written to, with nothing beside it.
+    """Whether a path is a pipe, a device or a process's open file: written to directly.
 
     ``/dev/stdout`` looks like a plain file where the shell sends it to one; to replace it would take
     the name away from everybody on the machine.
@@ -227,7 +225,7 @@ def is_stream(path: str | PathLike[str]) -> bool:
 
 @contextmanager
 def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
-    """Open a file beside `path` that takes its place only when the block ends well.
+    """Open a file under a temporary name that takes the place of `path` only when the block ends well.
 
     The data is on disk before the name changes, so a reader sees the old file or the new one. A
     path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced. Inside
@@ -244,29 +242,18 @@ def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[I
     with name_in_errors(path):
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if is_stream(target):
-            with stage_stream(target) as raw, _packing(raw, target) as file:
-                yield file
-            return
-        with stage_file(target, private=private) as raw, _packing(raw, target) as file:
-            yield file
-
-
-@contextmanager
-def _packing(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
-    if target.suffix != ".gz":
-        yield raw
-        return
-    with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
-        yield packed  # type: ignore[misc]
-
-
-# How folders go out: whole, or not at all.
+        stage = stage_stream(target) if is_stream(target) else stage_file(target, private=private)
+        with stage as raw:
+            if target.suffix != ".gz":
+                yield raw
+                return
+            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+                yield packed  # type: ignore[misc]
 
 
 @contextmanager
 def replacing_folder(path: str | PathLike[str], *, private: bool = False) -> Iterator[Path]:
-    """Give a folder beside `path` that gets its name only when the block ends well.
+    """Give a folder under a temporary name that becomes `path` only when the block ends well.
 
     A folder that has something in it is never replaced. Inside `replacing_all` the folder waits until
     all other outputs are complete.
@@ -295,8 +282,7 @@ def require_new(path: str | PathLike[str]) -> None:
         raise FileError.whole(target, "exists and is not an empty folder; choose another name", "exists")
 
 
-# Small tables as CSV; large ones are written by the formats.
-
+# Small tables as CSV; large ones are written by `tracearena.io`.
 
 _FORMULA = re.compile(r"(?![+-]\d[\d.]*(?:[eE][+-]?\d+)?\Z)'*[=+\-@\t\r].", re.ASCII | re.DOTALL)
 """How a text begins that a spreadsheet may take for a formula; numbers and single signs are none."""

@@ -1,4 +1,7 @@
-"""How arrays enter the data model: converted once, checked, and never changed again."""
+"""Arrays of the data model: converted once, checked, and never changed again.
+
+Also different values, comparable ids and exact sums, which several parts of the data model need.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +27,24 @@ def to_readonly_array(values: Any, dtype: DTypeLike, name: str, *, dimensions: i
     dtype = np.dtype(dtype)
     if given.dtype == dtype:
         array = np.ascontiguousarray(given)
-        if array is given or np.shares_memory(array, given):
-            array = array.copy() if given.flags.writeable or given.base is not None else array
+        is_shared = array is given or np.shares_memory(array, given)
+        if is_shared and (given.flags.writeable or given.base is not None):
+            array = array.copy()
     else:
         array = _convert_dtype(given, dtype, name)
-    array.flags.writeable = False
-    return array
+    return mark_readonly(array)
 
 
 def _convert_dtype(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDArray[Any]:
     if given.size == 0:
         return np.zeros(given.shape, dtype)
-    if given.dtype.kind not in "iufb" or (dtype.kind in "ib" and given.dtype.kind == "f"):
-        kept = _convert_to_whole_numbers(given, dtype, name)
-        if kept is not None:
-            return kept
+    if given.dtype.kind not in "iufb":
+        try:
+            return np.asarray(given.tolist(), dtype=dtype)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"{name} cannot be read as {dtype}: {error}") from None
+    if given.dtype.kind == "f" and dtype.kind in "ib" and not np.array_equal(given, np.trunc(given)):
+        raise DataError(f"{name} holds fractions or NaN; it must hold whole numbers")
     if dtype.kind == "i":
         limits = np.iinfo(dtype)
         if int(given.min()) < limits.min or int(given.max()) > limits.max:
@@ -46,27 +52,14 @@ def _convert_dtype(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDAr
     return given.astype(dtype)
 
 
-def _convert_to_whole_numbers(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDArray[Any] | None:
-    if given.dtype.kind == "f" and dtype.kind in "ib":
-        if not np.array_equal(given, np.trunc(given)):
-            raise DataError(f"{name} holds fractions or NaN; it must hold whole numbers")
-        return None
-    try:
-        return np.asarray(given.tolist(), dtype=dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"{name} cannot be read as {dtype}: {error}") from None
-
-
 def to_id_array(values: Any, name: str) -> NDArray[Any]:
     """Return external ids as a read-only array of int64 or of text."""
     given = np.asarray(values)
     if given.dtype.kind in "iub" or (given.dtype.kind == "f" and given.size == 0):
         return to_readonly_array(given, np.int64, name)
-    array = given.astype(np.str_)
-    if array.ndim != 1:
+    if given.ndim != 1:
         raise DataError(f"{name} must be a list")
-    array.flags.writeable = False
-    return array
+    return mark_readonly(given.astype(np.str_))
 
 
 def check_values(
@@ -91,9 +84,6 @@ def are_equal_arrays(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     if a is None or b is None:
         return a is b
     return np.array_equal(a, b)
-
-
-# Different values, by sorting.
 
 
 def unique_values(values: NDArray[Any]) -> NDArray[Any]:
@@ -121,9 +111,6 @@ def mark_run_starts(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     return fresh
 
 
-# Ids of two files beside each other: those that are written alike are alike.
-
-
 def to_comparable_ids(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return ids of two files so that they can be compared: as text, unless both are numbers.
 
@@ -138,7 +125,7 @@ def to_comparable_ids(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArra
 
 
 def find_positions(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
-    """Return where each wanted id stands among the known ones, -1 for one that is not there.
+    """Return the position of each wanted id among the known ones, -1 for one that is not there.
 
     >>> find_positions(np.array([2, 7]), np.array(["unknown", "2"])).tolist()
     [1, -1]
@@ -148,8 +135,7 @@ def find_positions(wanted: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int6
     return np.array([at.get(user, -1) for user in wanted.tolist()], np.int64)
 
 
-# Sums of floating-point numbers without rounding: the same whatever is added first, and where.
-
+# Sums of floating-point numbers without rounding: the same in any order of the additions.
 
 _BITS = 53
 _LOW_BITS = 26
@@ -185,21 +171,17 @@ class ExactSum:
         """Add up numbers."""
         sums = cls()
         for first in range(0, len(numbers), _AT_A_TIME):
-            sums += cls._of_some(numbers[first : first + _AT_A_TIME])
+            some = numbers[first : first + _AT_A_TIME]
+            share, power = np.frexp(some)
+            whole = np.ldexp(share, _BITS).astype(np.int64)
+            # Halves of at most 27 bits: sums of 2²⁴ of them are exact as floating-point numbers too.
+            high, low = whole >> _LOW_BITS, whole & ((1 << _LOW_BITS) - 1)
+            index = power.astype(np.int64) - _LOWEST
+            highs, lows = np.bincount(index, high), np.bincount(index, low)
+            used = np.flatnonzero((highs != 0) | (lows != 0)).tolist()
+            parts = {at + _LOWEST - _BITS: (int(highs[at]) << _LOW_BITS) + int(lows[at]) for at in used}
+            sums += cls(parts, len(some))
         return sums
-
-    @classmethod
-    def _of_some(cls, numbers: NDArray[np.float64]) -> ExactSum:
-        share, power = np.frexp(numbers)
-        whole = np.ldexp(share, _BITS).astype(np.int64)
-        # Halves of at most 27 bits: sums of so few of them are exact as floating-point numbers too.
-        high, low = whole >> _LOW_BITS, whole & ((1 << _LOW_BITS) - 1)
-        index = power.astype(np.int64) - _LOWEST
-        highs, lows = np.bincount(index, high), np.bincount(index, low)
-        used = np.flatnonzero((highs != 0) | (lows != 0)).tolist()
-        return cls(
-            {at + _LOWEST - _BITS: (int(highs[at]) << _LOW_BITS) + int(lows[at]) for at in used}, len(numbers)
-        )
 
     def __add__(self, other: ExactSum) -> ExactSum:
         powers = self.parts.keys() | other.parts.keys()

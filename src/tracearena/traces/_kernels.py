@@ -1,4 +1,4 @@
-"""Loops over the points of GPS traces."""
+"""Loops over the points of GPS traces, and short steps along geodesics."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def scan_piece_starts(time_ms: Any, offsets: Any, window_ms: float) -> NDArray[n
 
 # Short steps on the WGS84 ellipsoid: one step of Runge and Kutta along the geodesic.
 
-
 LONGEST_M = 10_000.0
 STEEPEST = 75.0
 EASTERNMOST = 179.0
@@ -73,9 +72,9 @@ _DEGREE = math.pi / 180
 def _slopes(
     sine: float, cosine: float, s: float, c: float, north: float, turn: float
 ) -> tuple[float, float, float]:
-    """Change of latitude, longitude and azimuth a metre, `north` and `turn` radians after the begin.
+    """Change of latitude, longitude and azimuth per metre, `north` and `turn` radians after the start.
 
-    sin and cos of the latitude and of the azimuth at the begin are given; the angles since are small.
+    sin and cos of the latitude and of the azimuth at the start are given; the angles since are small.
     """
     q = north * north
     dsin, dcos = north * (1 - q / 6 * (1 - q / 20)), 1 - q / 2 * (1 - q / 12 * (1 - q / 30))

@@ -1,4 +1,4 @@
-"""Discrete time."""
+"""Discrete time: the instants of a day, and the slots of a model that they fall into."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Clock:
     first_day
         Date of day 0, if days are dates.
     slots
-        The slot of each instant of one or more whole days, after which it begins anew: any sets of
-        instants, numbered from 0 without a gap (`SlotPlan` makes it of words). None for slots of
+        The slot of each instant of one or more whole days, after which it begins again: any sets of
+        instants, numbered from 0 without a gap (`SlotPlan` reads it from a text). None for slots of
         `instants_per_slot`, the same every day.
     timezone
         Name of the zone of local time, where all times are of one and are known in UTC too. Clocks that
@@ -70,11 +70,10 @@ class Clock:
                 f"{self.instants_per_day} instants every {self.interval_s} s from {self.start_s} s on "
                 "do not fit into a day"
             )
-        if self.slots is not None:
-            self._check_slots(self.slots)
-
-    def _check_slots(self, slots: tuple[int, ...]) -> None:
-        object.__setattr__(self, "slots", tuple(map(int, slots)))
+        if self.slots is None:
+            return
+        slots = tuple(map(int, self.slots))
+        object.__setattr__(self, "slots", slots)
         if not slots or len(slots) % self.instants_per_day or len(slots) > _LONGEST_CYCLE_DAYS * DAY_S:
             raise ParameterError(
                 f"{len(slots)} instants with a slot are not one or more whole days of {self.instants_per_day}"
@@ -86,14 +85,14 @@ class Clock:
 
     @property
     def slots_per_day(self) -> int:
-        """Number of slots of a day, the last may be shorter; or of all days until they begin anew."""
+        """Number of slots of a day, the last may be shorter; or of all days until they begin again."""
         if self.slots is not None:
             return max(self.slots) + 1
         return -(-self.instants_per_day // self.instants_per_slot)
 
     @property
     def days_per_cycle(self) -> int:
-        """Number of days after which the slots begin anew."""
+        """Number of days after which the slots begin again."""
         return 1 if self.slots is None else len(self.slots) // self.instants_per_day
 
     def day_of(self, instants: Any) -> NDArray[np.int64]:
@@ -112,7 +111,7 @@ class Clock:
         return np.asarray(table[np.asarray(instants) % len(table)])
 
     def slots_of_days(self) -> NDArray[np.int64]:
-        """Return the slots of each day until they begin anew, days × instants of a day."""
+        """Return the slots of each day until they begin again, days × instants of a day."""
         return self.slot_of(np.arange(self.days_per_cycle * self.instants_per_day)).reshape(
             self.days_per_cycle, self.instants_per_day
         )
@@ -122,9 +121,7 @@ class Clock:
         if self.slots is None:
             return self.time_of_day(instants) % self.instants_per_slot
         days = self.slots_of_days()
-        earlier = np.array(
-            [[np.sum(day[:at] == day[at]) for at in range(len(day))] for day in days], np.int64
-        )
+        earlier = np.array([[np.sum(day[:at] == day[at]) for at in range(len(day))] for day in days])
         return np.asarray(earlier.ravel()[np.asarray(instants) % earlier.size])
 
     def second_of_day(self, instants: Any) -> NDArray[np.int64]:
@@ -138,8 +135,7 @@ class Clock:
         return f"{text}:{seconds % 60:02d}" if seconds % 60 else text
 
 
-# Slots in words: any sets of instants as the time resolution of a model.
-
+# Slots as text: any sets of instants as the time resolution of a model.
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _NAMES = {"weekday": WEEKDAYS[:5], "weekend": WEEKDAYS[5:], "day": WEEKDAYS} | {
@@ -195,11 +191,14 @@ class SlotPlan:
             words = re.fullmatch(r"\s*((?:[a-z]+\s*\+\s*)*[a-z]+\s+)?([^a-z]+?)\s*", part)
             if words is None:
                 raise ParameterError.of("slots", text, _ADVICE)
-            days = _parse_days(words[1] or "day", text)
+            names = [name.strip() for name in (words[1] or "day").split("+")]
+            unknown = [name for name in names if name not in _NAMES]
+            if unknown:
+                raise ParameterError(f"slots = {text!r}: {unknown[0]!r} is none of {', '.join(_NAMES)}")
             spans = [_parse_spans(one, text) for one in words[2].split(",")]
             numbered = tuple(enumerate(spans, first))
             first += len(spans)
-            for day in days:
+            for day in (day for name in names for day in _NAMES[name]):
                 if day in by_day:
                     raise ParameterError(f"slots = {text!r}: {day} has slots twice")
                 by_day[day] = numbered
@@ -250,14 +249,6 @@ class SlotPlan:
             at = f"{second // 3600:02d}:{second // 60 % 60:02d} on {WEEKDAYS[weekday]}"
             raise ParameterError(f"{at} is in {'no slot' if not found else 'two slots'}")
         return found[0]
-
-
-def _parse_days(words: str, text: str) -> list[str]:
-    names = [word.strip() for word in words.split("+")]
-    unknown = [name for name in names if name not in _NAMES]
-    if unknown:
-        raise ParameterError(f"slots = {text!r}: {unknown[0]!r} is none of {', '.join(_NAMES)}")
-    return [day for name in names for day in _NAMES[name]]
 
 
 def _parse_spans(words: str, text: str) -> tuple[Span, ...]:

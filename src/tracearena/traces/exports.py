@@ -1,4 +1,4 @@
-"""Traces, places and tables of ids as Polars frames: one row an event, a point, a place, a pseudonym.
+"""Traces, places and tables of ids as Polars frames: one row per event, point, place or pseudonym.
 
 The columns have the names that readers know, so that `read` takes events and points back.
 """
@@ -20,11 +20,10 @@ from tracearena.traces.traces import Traces
 
 
 def build_event_frame(traces: Traces) -> pl.DataFrame:
-    """Return one row an event: user, time, place, coordinates, and the category where there is one.
+    """Return one row per event: user, time, place, coordinates, and the category where there is one.
 
-    Times are UTC, with the minutes to local time beside them, where the traces have timestamps;
-    local times without a zone where they have a date; and otherwise numbers, from 1
-    (``time_id``).
+    Times are UTC, with the minutes to local time in a column of their own, where the traces have
+    timestamps; local times without a zone where they have a date; otherwise numbers from 1 (``time_id``).
     """
     places, at = traces.places, traces.place_index
     columns = {"user_id": _repeat_ids(traces.user_ids, traces.user_index)} | build_time_columns(traces)
@@ -39,24 +38,22 @@ def build_event_frame(traces: Traces) -> pl.DataFrame:
 
 
 def build_released_frame(traces: ObfuscatedTraces) -> pl.DataFrame:
-    """Return one row an event: user, time, and lists of places, lat, lng, and category where there is one.
+    """Return one row per event: user, time, and lists of places, lat, lng, and category where there is one.
 
     The lists are empty where the event was deleted, and have several entries where it is a set.
     """
-    columns = {"user_id": _repeat_ids(traces.user_ids, traces.user_index)} | build_released_time_columns(
-        traces
-    )
+    columns = {"user_id": _repeat_ids(traces.user_ids, traces.user_index)}
+    columns |= build_released_time_columns(traces)
     places = traces.places
     lists = {"places": places.ids, "lat": places.latitude, "lng": places.longitude}
     if places.categories is not None:
         lists["category"] = places.categories
-    return pl.DataFrame(
-        columns | {name: _list_place_values(traces, values) for name, values in lists.items()}
-    )
+    columns |= {name: _list_place_values(traces, values) for name, values in lists.items()}
+    return pl.DataFrame(columns)
 
 
 def build_point_frame(traces: GpsTraces) -> pl.DataFrame:
-    """Return one row a point: user_id, time (UTC), latitude, longitude, traj."""
+    """Return one row per point: user_id, time (UTC), latitude, longitude, traj."""
     return pl.DataFrame(
         {
             "user_id": _repeat_ids(traces.user_ids, traces.user_index),
@@ -69,7 +66,7 @@ def build_point_frame(traces: GpsTraces) -> pl.DataFrame:
 
 
 def build_place_frame(places: Places) -> pl.DataFrame:
-    """Return one row a place: id, coordinates, the category where there is one, and whether it is sensitive.
+    """Return one row per place: id, coordinates, category where there is one, and whether it is sensitive.
 
     Cells of a grid have their row and column too, counted from 1 in the south-west.
     """
@@ -84,7 +81,7 @@ def build_place_frame(places: Places) -> pl.DataFrame:
 
 
 def build_id_table_frame(table: IdTable) -> pl.DataFrame:
-    """Return one row a pseudonym, with the user behind it."""
+    """Return one row per pseudonym, with the user behind it."""
     return pl.DataFrame({"pse_id": table.pseudonyms, "user_id": table.user_ids})
 
 
@@ -116,7 +113,7 @@ def build_released_time_columns(traces: ObfuscatedTraces) -> dict[str, pl.Series
 
 
 def build_local_time_columns(traces: EventTable) -> dict[str, pl.Series]:
-    """Return the column that says when each event was on the wall clock, or which instant it was."""
+    """Return the column that says when each event was in local time, or which instant it was."""
     if traces.clock.first_day is not None:
         return {"time": _to_microseconds(exact_local_seconds(traces))}
     return {"time_id": pl.Series(traces.instants + 1)}

@@ -62,7 +62,7 @@ def forward(latitude: Any, longitude: Any, azimuth: Any, distance_m: Any) -> tup
 def forward_rounded(
     latitude: Floats, longitude: Floats, azimuth: Floats, distance_m: Floats, digits: int
 ) -> tuple[Floats, Floats]:
-    """Return what `forward` does, rounded to so many decimals of a degree; the same numbers, sooner.
+    """Return what `forward` does, rounded to `digits` decimals of a degree; the same numbers, faster.
 
     A short step is one of Runge and Kutta, which errs by less than a micrometre. Where that could change
     the last decimal, and for long steps, `forward` decides.
@@ -82,7 +82,7 @@ def forward_rounded(
 
 
 def round_degrees(degrees: Floats, digits: int) -> Floats:
-    """Return degrees with so many decimals."""
+    """Return degrees with this many decimals."""
     # Whole numbers divided by a power of ten: the double that the decimals mean, and no negative zero.
     return np.rint(degrees * 10.0**digits) / 10.0**digits + 0.0
 
@@ -110,7 +110,7 @@ def interpolate_geodesic(
 def distance_bounds_m(
     latitude: Floats, longitude: Floats, other_latitude: Floats, other_longitude: Floats
 ) -> tuple[Floats, Floats]:
-    """Return between which values `distance_m` lies, sooner than it tells: by the straight line.
+    """Return bounds of `distance_m`, faster than the distance itself: from the straight line.
 
     No geodesic bends more than a circle of the ellipsoid's smallest radius of curvature b²/a, so that the
     arc of that circle over the same line is at least as long, up to half a turn. Margins exceed rounding.
@@ -128,7 +128,7 @@ def distance_bounds_m(
 
 
 def earth_centred(latitude: Any, longitude: Any) -> Floats:
-    """Return x, y, z in metres, one row a point, on the ellipsoid.
+    """Return x, y, z in metres, one row per point, on the ellipsoid.
 
     The straight line between two points at most 1 km apart is their geodesic distance to 1 µm,
     everywhere on earth.

@@ -73,27 +73,24 @@ class GpsTraces(RowTable):
         )
         self._check_rows()
         if trajectory is None:
-            self._set_one_trajectory_a_user()
+            self._set_one_trajectory_per_user()
         else:
             count = int(self.trajectory.max(initial=-1)) + 1
             ids = np.arange(count) if trajectory_ids is None else trajectory_ids
             self._set(trajectory_ids=to_id_array(ids, "trajectory_ids"))
-        self._check_points()
+        _check_positions(self.latitude, self.longitude)
+        top = len(self.trajectory_ids) - 1
+        check_values(self.trajectory, lambda a: (a >= 0) & (a <= top), "trajectory", f"from 0 to {top}")
+        if not np.array_equal(self.trajectory_user[self.trajectory], self.user_index):
+            raise DataError("a trajectory must belong to one user")
 
-    def _set_one_trajectory_a_user(self) -> None:
+    def _set_one_trajectory_per_user(self) -> None:
         occupied = np.diff(self.offsets) > 0
         number = (np.cumsum(occupied) - 1).astype(np.int32)
         self._set(
             trajectory=mark_readonly(np.repeat(number, np.diff(self.offsets))),
             trajectory_ids=to_id_array(np.arange(int(occupied.sum())), "trajectory_ids"),
         )
-
-    def _check_points(self) -> None:
-        _check_positions(self.latitude, self.longitude)
-        top = len(self.trajectory_ids) - 1
-        check_values(self.trajectory, lambda a: (a >= 0) & (a <= top), "trajectory", f"from 0 to {top}")
-        if not np.array_equal(self.trajectory_user[self.trajectory], self.user_index):
-            raise DataError("a trajectory must belong to one user")
 
     @classmethod
     def of_checked(
@@ -116,7 +113,7 @@ class GpsTraces(RowTable):
             longitude=mark_readonly(longitude),
         )
         if trajectory is None:
-            made._set_one_trajectory_a_user()
+            made._set_one_trajectory_per_user()
         else:
             ids = to_id_array(trajectory_ids, "trajectory_ids")
             made._set(trajectory=mark_readonly(trajectory), trajectory_ids=ids)
@@ -148,9 +145,8 @@ class GpsTraces(RowTable):
         rows = arrange_rows(users, [moments], user_ids)
         trajectory, trajectory_ids = None, None
         if trajectories is not None:
-            trajectory, trajectory_ids = number_trajectories(
-                rows.users[rows.order], np.asarray(trajectories)[rows.order]
-            )
+            names = np.asarray(trajectories)[rows.order]
+            trajectory, trajectory_ids = number_trajectories(rows.users[rows.order], names)
         return cls(
             user_ids=rows.user_ids,
             offsets=rows.offsets,
@@ -239,10 +235,6 @@ class GpsTraces(RowTable):
         """Return the points inside a box, borders included."""
         return self.keep(box.contains(self.latitude, self.longitude))
 
-    def take_time(self, first_ms: int, stop_ms: int) -> GpsTraces:
-        """Return the points from one time up to but not including another."""
-        return self.keep((self.time_ms >= first_ms) & (self.time_ms < stop_ms))
-
     def _take_rows(self, rows: Any, **changed: Any) -> Self:
         """Return some points; trajectories without points go, and the others close up."""
         taken = super()._take_rows(rows, **changed)
@@ -270,7 +262,7 @@ class GpsTraces(RowTable):
         return self._with(trajectory_ids=ids)
 
     def to_frame(self, library: str = "polars") -> Any:
-        """Return a data frame with one row a point.
+        """Return a data frame with one row per point.
 
         Columns ``user_id``, ``time`` (UTC), ``latitude``, ``longitude``, ``traj`` (its trajectory).
         `tracearena.read` takes it back.

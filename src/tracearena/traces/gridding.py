@@ -1,11 +1,15 @@
-"""Between GPS points and events: positions become places, times become instants, and back."""
+"""From GPS points to events and back: positions become places, times become instants.
+
+`grid_points` and `resample_points` make events, `as_gps` makes points; `default_area` and `tessellation`
+choose the grid.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import timedelta
 from functools import reduce
 from operator import add
 from typing import Any, Literal, TypeAlias
@@ -31,7 +35,7 @@ def grid_points(traces: GpsTraces, places: Places, clock: Clock, *, timezone: st
     """Make an event of every point: its cell, its instant, and its second as timestamp.
 
     Points outside the grid or outside the hours of the clock have no event; the difference
-    between the numbers of points and events tells how many.
+    between the numbers of points and events is how many.
 
     Parameters
     ----------
@@ -45,8 +49,11 @@ def grid_points(traces: GpsTraces, places: Places, clock: Clock, *, timezone: st
     cell = _find_cells(traces.latitude, traces.longitude, places)
     local = local_seconds(traces.time_ms, timezone)
     clock = _set_first_day(clock, local)
-    instant = _find_instants(local, clock)
-    kept = np.flatnonzero((cell >= 0) & (instant >= 0))
+    day = local // DAY_S - _first_day(clock)
+    number = (local % DAY_S - clock.start_s) // clock.interval_s
+    is_in_hours = (day >= 0) & (number >= 0) & (number < clock.instants_per_day)
+    instant = day * clock.instants_per_day + number
+    kept = np.flatnonzero((cell >= 0) & is_in_hours)
     return Traces.from_events(
         traces.user_index[kept],
         instant[kept],
@@ -67,7 +74,7 @@ def resample_points(
     max_gap_s: float | None = None,
     timezone: str = "UTC",
 ) -> Traces:
-    """Say in which place each user was at each instant of a clock: at most one event an instant.
+    """Say in which place each user was at each instant of a clock: at most one event per instant.
 
     Parameters
     ----------
@@ -82,10 +89,8 @@ def resample_points(
     limit_ms = (clock.interval_s if max_gap_s is None else max_gap_s) * 1000
     clock = _set_first_day(clock, local_seconds(traces.time_ms, timezone))
     instants, moments = _list_instants(traces, clock, timezone)
-    parts = [
-        _user_positions(traces, user, moments, method, limit_ms)
-        for user in range(traces.n_users)
-    ]  # fmt: skip
+    users = range(traces.n_users)
+    parts = [_find_user_positions(traces, user, moments, method, limit_ms) for user in users]
     user = np.repeat(np.arange(traces.n_users), [len(part[0]) for part in parts])
     tick, latitude, longitude = (np.concatenate(column) for column in zip(*parts, strict=True))
     cell = _find_cells(latitude, longitude, places)
@@ -152,16 +157,7 @@ def _set_first_day(clock: Clock, local: NDArray[np.int64]) -> Clock:
 
 
 def _first_day(clock: Clock) -> int:
-    day: date = clock.first_day or EPOCH
-    return (day - EPOCH).days
-
-
-def _find_instants(local: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
-    """Return the instant of each local second, -1 outside the clock's days and hours."""
-    day = local // DAY_S - _first_day(clock)
-    number = (local % DAY_S - clock.start_s) // clock.interval_s
-    inside = (day >= 0) & (number >= 0) & (number < clock.instants_per_day)
-    return np.where(inside, day * clock.instants_per_day + number, -1)
+    return ((clock.first_day or EPOCH) - EPOCH).days
 
 
 def _list_instants(
@@ -177,7 +173,7 @@ def _list_instants(
     return instants, utc_ms(days * DAY_S + clock.second_of_day(instants), timezone)
 
 
-def _user_positions(
+def _find_user_positions(
     traces: GpsTraces, user: int, moments: NDArray[np.int64], method: Method, limit_ms: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the ticks at which a user's position is known, and the positions."""
@@ -205,8 +201,7 @@ def _user_positions(
     return ticks, *interpolate_geodesic(latitude[a], longitude[a], latitude[b], longitude[b], share)
 
 
-# The area that is looked at, and its cut into square cells.
-
+# The area of a study, and its division into square cells.
 
 CITY_KM = 22.0
 MARGIN_KM = 2.0
@@ -215,7 +210,7 @@ _FIFTHS = 10_000
 """More than a row around the earth has fifths of a degree."""
 
 Visit: TypeAlias = Callable[[Callable[[GpsTraces], Any]], list[Any]]
-"""Returns what is made of all points, some users after the others."""
+"""Calls a function on all points, a few users at a time, and returns the results."""
 Ints: TypeAlias = NDArray[np.int64]
 
 
@@ -243,7 +238,7 @@ def default_area(traces: GpsTraces, side_m: float) -> Box:
 
 
 def find_default_area(visit: Visit, side_m: float) -> Box:
-    """Return the `default_area` of points that are visited some users after the others."""
+    """Return the `default_area` of points that are visited a few users at a time."""
     tight = _merge_boxes(visit(_find_box))
     degree_north, degree_east = (float(m) for m in metres_per_degree(tight.middle[0]))
     whole = tight.with_margin(MARGIN_KM * 1000 / degree_north, MARGIN_KM * 1000 / max(degree_east, 1.0))
@@ -270,7 +265,11 @@ def _find_densest_box(visit: Visit) -> Box:
         return traces.keep((np.abs(rows - row) <= 2) & (np.abs(columns - column) <= 2))
 
     around = _merge_boxes(visit(lambda traces: _find_box(near(traces))))
-    degree_north, degree_east = metres_per_degree(_find_median_latitude(visit, near))
+    spread = reduce(add, visit(lambda traces: ExactQuantiles.of(near(traces).latitude)))
+    keys = spread.keys_of([0.5])
+    again = visit(lambda traces: select_starting_with(near(traces).latitude, keys))
+    median_latitude = float(spread.quantiles([0.5], again)[0])
+    degree_north, degree_east = metres_per_degree(median_latitude)
     size = np.array([CITY_KM * 1000 / float(degree_north), CITY_KM * 1000 / float(degree_east)])
     steps = max(1, round(CITY_KM))
     corner = np.array([around.south, around.west])
@@ -281,42 +280,32 @@ def _find_densest_box(visit: Visit) -> Box:
 
     shape = tuple(bins(around.north, around.east)[0] + 1 + steps)
 
-    def counted(traces: GpsTraces) -> NDArray[np.float64]:
+    def count_near(traces: GpsTraces) -> NDArray[np.float64]:
         counts = np.zeros(shape)
         own = near(traces)
         np.add.at(counts, tuple(bins(own.latitude, own.longitude).T), 1)
         return counts
 
-    sums = np.pad(reduce(add, visit(counted)).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+    sums = np.pad(reduce(add, visit(count_near)).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
     boxes = sums[steps:, steps:] - sums[:-steps, steps:] - sums[steps:, :-steps] + sums[:-steps, :-steps]
     at = np.unravel_index(int(np.argmax(boxes)), boxes.shape)
     south, west = corner + np.array(at) * size / steps
     return Box(float(south), float(west), float(south + size[0]), float(west + size[1]))
 
 
-def _find_median_latitude(visit: Visit, near: Callable[[GpsTraces], GpsTraces]) -> float:
-    """Return the median latitude."""
-    spread = reduce(add, visit(lambda traces: ExactQuantiles.of(near(traces).latitude)))
-    keys = spread.keys_of([0.5])
-    again = visit(lambda traces: select_starting_with(near(traces).latitude, keys))
-    return float(spread.quantiles([0.5], again)[0])
-
-
 def _find_densest_fifth(visit: Visit) -> tuple[int, int]:
     """Return the fifth of a degree where most points are; the most southern and western of several."""
 
-    def counted(traces: GpsTraces) -> Counter[int]:
+    def count_fifths(traces: GpsTraces) -> Counter[int]:
         rows, columns = _to_degree_fifths(traces)
         cells, counts = np.unique(rows * _FIFTHS + columns + _FIFTHS // 2, return_counts=True)
         return Counter(dict(zip(cells.tolist(), counts.tolist(), strict=True)))
 
-    totals: Counter[int] = sum(visit(counted), Counter())
+    totals: Counter[int] = sum(visit(count_fifths), Counter())
     row, column = divmod(min(totals, key=lambda cell: (-totals[cell], cell)), _FIFTHS)
     return row, column - _FIFTHS // 2
 
 
 def _to_degree_fifths(traces: GpsTraces) -> tuple[Ints, Ints]:
-    return (
-        np.floor(traces.latitude * 5).astype(np.int64),
-        np.floor(traces.longitude * 5).astype(np.int64),
-    )
+    row, column = np.floor(traces.latitude * 5), np.floor(traces.longitude * 5)
+    return row.astype(np.int64), column.astype(np.int64)

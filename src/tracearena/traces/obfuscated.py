@@ -1,4 +1,4 @@
-"""Obfuscated traces: for each event one place, several, or none."""
+"""Obfuscated traces: for each event one place, several, or none; and the table of pseudonyms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tracearena.traces.traces import Traces
 
 DELETED = -1
 _FIRST_SET = -2
-NO_EVENT = np.iinfo(np.int32).min
 
 
 class PlaceSets:
@@ -92,9 +91,9 @@ class ReleasedPairs(NamedTuple):
 
 
 class ObfuscatedTraces(EventTable):
-    """The events of `Traces`, each with the set of places that is released in its stead.
+    """The events of `Traces`, each with the set of places that is released instead of its own.
 
-    The set is one number an event, so that single places cost nothing extra:
+    The set is one number per event, so that single places cost nothing extra:
     ``codes[e] >= 0`` is that one place (kept or perturbed), ``DELETED`` (-1) is no place, and
     ``-2 - s`` is set ``s`` of `sets` (generalised).
 
@@ -236,12 +235,8 @@ class ObfuscatedTraces(EventTable):
         place[self.is_set[event]] = chosen.members
         return ReleasedPairs(event, place, 1 / sizes[event])
 
-    def dense_codes(self) -> NDArray[np.int32]:
-        """Return the users × instants table of codes, `NO_EVENT` where there is no event."""
-        return self._dense(self.codes, NO_EVENT)
-
     def to_frame(self, library: str = "polars") -> Any:
-        """Return a data frame with one row an event.
+        """Return a data frame with one row per event.
 
         Columns ``user_id``; local ``time``, to the second where there are timestamps, or ``time_id``, the
         instants counted from 1, where there are no dates; and ``places``, ``lat`` and ``lng``, lists of
@@ -255,11 +250,10 @@ class ObfuscatedTraces(EventTable):
 
         return export_frame(build_released_frame(self), library)
 
-    def _same_column(self, name: str, other: Self) -> bool:
-        return self._has_same_releases(other) if name == "codes" else super()._same_column(name, other)
-
-    def _has_same_releases(self, other: Self) -> bool:
-        """Whether the same places are released for each event, however the sets are numbered."""
+    def _has_same_column(self, name: str, other: Self) -> bool:
+        if name != "codes":
+            return super()._has_same_column(name, other)
+        # The same places are released for each event, however the sets are numbered.
         if not (
             np.array_equal(self.is_set, other.is_set)
             and np.array_equal(self.codes.clip(DELETED), other.codes.clip(DELETED))
@@ -276,11 +270,8 @@ class ObfuscatedTraces(EventTable):
         )
 
 
-# Which user stands behind which pseudonym: the secret, or a guess at it.
-
-
 class IdTable:
-    """Pairs of pseudonym and user id, ascending by pseudonym.
+    """Which user has which pseudonym: pairs of pseudonym and user id, ascending by pseudonym.
 
     The judge's table is one to one (`is_one_to_one`); an inferred table may name a user twice.
 
@@ -317,7 +308,7 @@ class IdTable:
         return f"<IdTable of {len(self):,} pseudonyms>"
 
     def to_frame(self, library: str = "polars") -> Any:
-        """Return a data frame with one row a pseudonym: ``pse_id``, ``user_id``.
+        """Return a data frame with one row per pseudonym: ``pse_id``, ``user_id``.
 
         The table is secret.
 

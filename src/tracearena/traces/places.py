@@ -1,4 +1,4 @@
-"""Where events happen."""
+"""Places, where events happen, and grids of cells."""
 
 from __future__ import annotations
 
@@ -148,10 +148,6 @@ class Places:
         self.km_per_degree = (
             None if km_per_degree is None else (float(km_per_degree[0]), float(km_per_degree[1]))
         )
-        self._check()
-
-    def _check(self) -> None:
-        n = len(self.latitude)
         for name in ("longitude", "ids", "sensitive", "categories"):
             array = getattr(self, name)
             if array is not None and len(array) != n:
@@ -223,7 +219,7 @@ class Places:
         )
 
     def to_frame(self, library: str = "polars") -> Any:
-        """Return a data frame with one row a place.
+        """Return a data frame with one row per place.
 
         Columns ``place``, ``lat``, ``lng``, ``category`` where there is one, ``sensitive``, and of a grid
         ``row`` and ``column``, counted from 1 in the south-west.
@@ -278,18 +274,3 @@ class Places:
         """All distances, places × places; for at most a few thousand places."""
         everywhere = np.arange(len(self))
         return mark_readonly(self.distance_km(everywhere[:, None], everywhere[None, :]))
-
-    def index_of(self, ids: Any) -> NDArray[np.int32]:
-        """Return the index of each id, -1 where there is no such place."""
-        wanted = np.asarray(ids)
-        order = self._id_order
-        ordered = self.ids[order]
-        if len(self) == 0:
-            return np.full(wanted.shape, -1, np.int32)
-        wanted = wanted.astype(ordered.dtype) if ordered.dtype.kind != wanted.dtype.kind else wanted
-        at = np.minimum(np.searchsorted(ordered, wanted), len(self) - 1)
-        return np.where(ordered[at] == wanted, order[at], -1).astype(np.int32)
-
-    @cached_property
-    def _id_order(self) -> NDArray[np.int64]:
-        return mark_readonly(np.argsort(self.ids, kind="stable"))

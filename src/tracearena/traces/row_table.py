@@ -1,4 +1,7 @@
-"""The table under all traces: rows sorted by user and time, and cheap ways to slice them."""
+"""The tables under all traces: rows sorted by user and time, and cheap ways to slice them.
+
+`RowTable` is the base of points and events, `EventTable` of original and obfuscated traces.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +117,10 @@ class RowTable:
         if isinstance(users, slice):
             first, stop, step = users.indices(self.n_users)
             if step == 1:
-                return self._take_range(first, max(first, stop))
+                stop = max(first, stop)
+                begin, end = self.offsets[first], self.offsets[stop]
+                offsets = self.offsets[first : stop + 1] - begin
+                return self._take_rows(slice(begin, end), user_ids=self.user_ids[first:stop], offsets=offsets)
             users = np.arange(first, stop, step)
         chosen = np.asarray(users)
         if chosen.dtype == bool:
@@ -124,11 +130,6 @@ class RowTable:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         rows = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return self._take_rows(rows, user_ids=self.user_ids[chosen], offsets=offsets)
-
-    def _take_range(self, first: int, stop: int) -> Self:
-        begin, end = self.offsets[first], self.offsets[stop]
-        offsets = self.offsets[first : stop + 1] - begin
-        return self._take_rows(slice(begin, end), user_ids=self.user_ids[first:stop], offsets=offsets)
 
     def keep(self, mask: Any) -> Self:
         """Return the rows for which the mask is true; all users stay."""
@@ -148,9 +149,8 @@ class RowTable:
 
     def _take_rows(self, rows: Any, **changed: Any) -> Self:
         """Return some rows, with the users and offsets that go with them."""
-        return self._with(
-            **changed, **{name: getattr(self, name)[rows] for name in self._available_columns()}
-        )
+        columns = {name: getattr(self, name)[rows] for name in self._available_columns()}
+        return self._with(**changed, **columns)
 
     def with_user_ids(self, user_ids: Any) -> Self:
         """Return the same traces under other ids."""
@@ -209,10 +209,10 @@ class RowTable:
         return (
             self.has_users_of(other)
             and self.has_rows_of(other)
-            and all(self._same_column(name, other) for name in self._columns[1:])
+            and all(self._has_same_column(name, other) for name in self._columns[1:])
         )
 
-    def _same_column(self, name: str, other: Self) -> bool:
+    def _has_same_column(self, name: str, other: Self) -> bool:
         return are_equal_arrays(getattr(self, name), getattr(other, name))
 
     __hash__ = None  # type: ignore[assignment]
@@ -253,17 +253,14 @@ def arrange_rows(users: Any, times: Sequence[NDArray[Any]], user_ids: Any = None
         known, index = listed, places[index] if len(known) else index.astype(np.int64)
     counts = np.bincount(index, minlength=len(known))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return RowOrder(known, offsets, index, _find_row_order([index, *times]))
-
-
-def _find_row_order(keys: Sequence[NDArray[Any]]) -> Any:
-    """Return what sorts by the first key, then by the next; large data is mostly sorted already."""
-    tied = np.ones(max(len(keys[0]) - 1, 0), bool)
+    keys = [index, *times]
+    # Large data is mostly sorted already.
+    tied = np.ones(max(len(index) - 1, 0), bool)
     for key in keys:
         if (tied & (key[1:] < key[:-1])).any():
-            return _argsort_rows(keys)
+            return RowOrder(known, offsets, index, _argsort_rows(keys))
         tied &= key[1:] == key[:-1]
-    return slice(None)
+    return RowOrder(known, offsets, index, slice(None))
 
 
 def _argsort_rows(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
@@ -308,9 +305,6 @@ def concat_user_ids(parts: Sequence[RowTable]) -> tuple[NDArray[Any], NDArray[An
         raise DataError("there are no traces to join")
     rows = np.concatenate([part.user_ids[part.user_index] for part in parts])
     return rows, unique_values(np.concatenate([part.user_ids for part in parts]))
-
-
-# What original and obfuscated traces share: a table of events at places and instants.
 
 
 class EventTable(RowTable):
@@ -363,9 +357,8 @@ class EventTable(RowTable):
         first, stop = self.span
         if not 0 <= first <= stop:
             raise DataError(f"span {self.span} is not a range of instants")
-        check_values(
-            self.instants, lambda a: (a >= first) & (a < stop), "instants", f"from {first} to {stop - 1}"
-        )
+        allowed = f"from {first} to {stop - 1}"
+        check_values(self.instants, lambda a: (a >= first) & (a < stop), "instants", allowed)
 
     def _check_place_indices(self, indices: NDArray[np.int32], name: str, lowest: int = 0) -> None:
         top = len(self.places) - 1

@@ -1,7 +1,7 @@
-"""Exact means and quantiles of numbers that are never all together.
+"""Exact means and quantiles of numbers that are never in memory together.
 
-Numbers are counted by their first bits as they pass. That tells with which bits a quantile begins, and the
-few numbers that begin so are looked at again when all pass once more.
+A first pass counts the numbers by their first bits. The counts give the first bits of a quantile, and a
+second pass looks only at the few numbers that begin with them.
 """
 
 from __future__ import annotations
@@ -65,22 +65,14 @@ class ExactQuantiles:
         """Count some numbers."""
         keys = np.sort(_first_bits(numbers))
         first = np.flatnonzero(mark_run_starts(keys))
-        return cls(
-            ExactSum.of(numbers),
-            float(numbers.max(initial=-np.inf)),
-            keys[first],
-            np.diff(np.append(first, len(keys))),
-        )
+        largest = float(numbers.max(initial=-np.inf))
+        return cls(ExactSum.of(numbers), largest, keys[first], np.diff(np.append(first, len(keys))))
 
     def __add__(self, other: ExactQuantiles) -> ExactQuantiles:
         keys, index = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         counts = np.bincount(index, np.concatenate([self.counts, other.counts]), len(keys))
-        return ExactQuantiles(
-            self.sums + other.sums,
-            max(self.largest, other.largest),
-            keys,
-            counts.astype(np.int64),
-        )
+        largest = max(self.largest, other.largest)
+        return ExactQuantiles(self.sums + other.sums, largest, keys, counts.astype(np.int64))
 
     @property
     def count(self) -> int:

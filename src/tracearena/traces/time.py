@@ -1,4 +1,8 @@
-"""Days, time zones, and the way from UTC to the time on the wall."""
+"""Days, time zones, and the conversion between UTC and local time.
+
+Arrays of NumPy hold milliseconds (GPS points) or seconds (events) since 1970; the functions on columns of
+Polars are for readers and writers of files.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number
@@ -21,13 +24,15 @@ from tracearena.traces.clock import DAY_S
 from tracearena.traces.gps import GpsTraces
 from tracearena.traces.row_table import EventTable, unique_inverse
 
+if TYPE_CHECKING:
+    import polars as pl
+
 EPOCH = date(1970, 1, 1)
 # A day within the first and the last that have a date in every zone.
 EARLIEST_S = int(datetime(1, 1, 2, tzinfo=UTC).timestamp())
 LATEST_S = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp())
 _QUARTER_MS = 900_000
 _CELLS_PER_DEGREE = 10
-_MOST_LETTERS = 64
 
 
 class ZoneGuess(NamedTuple):
@@ -55,7 +60,7 @@ def require_zone(name: str, parameter: str = "timezone") -> str:
     """
     if isinstance(name, str) and name in zone_names():
         return name
-    near = _suggest_zone(name) if isinstance(name, str) and len(name) <= _MOST_LETTERS else None
+    near = _suggest_zone(name) if isinstance(name, str) and len(name) <= 64 else None
     advice = f" (perhaps {near})" if near else ""
     shown = shorten(name) if isinstance(name, str) else repr(name)
     allowed = f"it must be a name such as America/New_York, Asia/Shanghai or UTC{advice}"
@@ -159,13 +164,10 @@ def solar_seconds(time_ms: NDArray[np.int64], longitude: NDArray[np.float64]) ->
     return np.asarray(time_ms) // 1000 + np.rint(np.asarray(longitude) / 15).astype(np.int64) * 3600
 
 
-# Times of events as files hold them: seconds, text, offsets from UTC.
-
+# Times of events as files have them: seconds, text, offsets from UTC.
 
 DAY_ZERO = date(2018, 1, 1)
 """A Monday: day 0 of traces whose instants have no date, in formats that cannot do without one."""
-
-_STEPS_MIN = (60, 30, 15, 1)
 
 
 def event_local_seconds(traces: EventTable) -> NDArray[np.int64]:
@@ -184,7 +186,7 @@ def utc_text(traces: EventTable, style: str) -> pl.Series:
     """Return the time of each event as text."""
     import polars as pl
 
-    return pl.Series(utc_seconds(traces) * 1_000_000).cast(pl.Datetime("us")).dt.strftime(style)
+    return _to_datetimes(pl.Series(utc_seconds(traces))).dt.strftime(style)
 
 
 def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
@@ -197,15 +199,14 @@ def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
     least = event_local_seconds(traces) - utc_seconds(traces)
     beyond = least + traces.clock.interval_s
     offset = -(-least // 60)
-    for step in reversed(_STEPS_MIN):
+    for step in (1, 15, 30, 60):
         lowest, highest = (-(-least // (step * 60)) * step, (-(-beyond // (step * 60)) - 1) * step)
         offset = np.where(lowest <= highest, np.clip(0, lowest, highest), offset)
     if traces.clock.timezone is not None and traces.timestamps is not None:
         import polars as pl
 
-        known = (
-            utc_to_zone(pl.Series(traces.timestamps), traces.clock.timezone).to_numpy() - traces.timestamps
-        )
+        local = utc_to_zone(pl.Series(traces.timestamps), traces.clock.timezone).to_numpy()
+        known = local - traces.timestamps
         offset = np.where((least <= known) & (known < beyond), known // 60, offset)
     return np.asarray(offset, np.int64)
 
@@ -221,7 +222,6 @@ def exact_local_seconds(traces: EventTable) -> NDArray[np.int64]:
 
 
 # Pieces of trajectories: runs of consecutive points that last less than a window.
-
 
 LONGEST_S = 3.2e9
 """A hundred years: no recording is longer."""
@@ -246,7 +246,7 @@ def find_piece_starts(traces: GpsTraces, window_s: float) -> NDArray[np.int64]:
     return starts
 
 
-# Whose clocks the hours of a file are shown by, and how that is known.
+# The local time by which the hours of a file are shown, and how it is known.
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class LocalTime:
 
     @property
     def axis(self) -> str:
-        """What stands beside hours: the zone, or that they are those of the file."""
+        """What is written next to hours: the zone, or that they are those of the file."""
         return "local, as in the file" if self.zone is None else self.zone
 
 
@@ -314,21 +314,19 @@ def build_guessed_local_time(guess: ZoneGuess | None, what: str = "points") -> L
     return LocalTime(guess.name, f"times are local to {guess.name}{share}, {reason}")
 
 
-# From UTC to the clocks of a zone and back, in seconds since 1970, a column at a time.
+# From UTC to local time and back, for a column of seconds since 1970.
 
 
 def utc_to_zone(second: pl.Series, zone: str) -> pl.Series:
     """Return local seconds of UTC seconds.
 
+    >>> import polars as pl
     >>> utc_to_zone(pl.Series([1333476006]), "America/New_York").to_list()
     [1333461606]
     """
     moments = _to_datetimes(second).dt.replace_time_zone("UTC")
-    return (
-        _convert_checking_zone(lambda: moments.dt.convert_time_zone(zone), zone)
-        .dt.replace_time_zone(None)
-        .dt.epoch("s")
-    )
+    local = _convert_checking_zone(lambda: moments.dt.convert_time_zone(zone), zone)
+    return local.dt.replace_time_zone(None).dt.epoch("s")
 
 
 def zone_to_utc(second: pl.Series, zone: str) -> pl.Series:
@@ -350,6 +348,7 @@ def zone_to_utc(second: pl.Series, zone: str) -> pl.Series:
 def are_local(second: pl.Series, utc: pl.Series, zone: str) -> bool:
     """Whether local seconds are those of a zone at the given seconds of UTC.
 
+    >>> import polars as pl
     >>> are_local(pl.Series([1333461606]), pl.Series([1333476006]), "America/New_York")
     True
     """
@@ -371,6 +370,8 @@ def _convert_local_to_utc(local: pl.Series, zone: str) -> pl.Series:
 
 
 def _convert_checking_zone(convert: Callable[[], pl.Series], zone: str) -> pl.Series:
+    import polars as pl
+
     try:
         return convert()
     except pl.exceptions.PolarsError:
@@ -379,4 +380,6 @@ def _convert_checking_zone(convert: Callable[[], pl.Series], zone: str) -> pl.Se
 
 
 def _to_datetimes(second: pl.Series) -> pl.Series:
+    import polars as pl
+
     return (second * 1_000_000).cast(pl.Datetime("us"))

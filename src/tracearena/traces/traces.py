@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError
 from tracearena.traces._arrays import to_readonly_array
-from tracearena.traces.clock import Clock
+from tracearena.traces.clock import Clock, SlotPlan
 from tracearena.traces.places import Places
 from tracearena.traces.row_table import EventTable, arrange_rows, common_span, concat_user_ids
-
-if TYPE_CHECKING:
-    from tracearena.traces.clock import SlotPlan
 
 MISSING = -1
 
@@ -25,7 +22,7 @@ class Traces(EventTable):
     """Events (user, instant, place), sorted by user and time.
 
     Gaps of weeks and several events at one instant are normal; where there is at most one event
-    an instant, `dense` is the users × instants view.
+    per instant, `dense` is the users × instants view.
 
     Parameters
     ----------
@@ -171,8 +168,6 @@ class Traces(EventTable):
 
         The slots of another clock are taken as they are, from day 0 on.
         """
-        from tracearena.traces.clock import SlotPlan
-
         if isinstance(slots, Clock):
             clock = replace(self.clock, instants_per_slot=slots.instants_per_slot, slots=slots.slots)
             return self._with(clock=clock)
@@ -184,7 +179,7 @@ class Traces(EventTable):
         return self._dense(self.place_index, MISSING)
 
     def to_frame(self, library: str = "polars") -> Any:
-        """Return a data frame with one row an event.
+        """Return a data frame with one row per event.
 
         Columns ``user_id``; ``time`` in UTC with ``utc_offset_min`` where there are timestamps, local
         ``time`` where there are dates, or else ``time_id``, the instants counted from 1; ``place``,
@@ -205,7 +200,7 @@ class Traces(EventTable):
         Returns
         -------
         offsets, place_index, counts
-            User ``u`` visited ``place_index[offsets[u]:offsets[u + 1]]`` (ascending), so often.
+            User ``u`` visited ``place_index[offsets[u]:offsets[u + 1]]`` (ascending), this many times.
         """
         cells = self.user_index.astype(np.int64) * max(len(self.places), 1) + self.place_index
         distinct, counts = np.unique(cells, return_counts=True)

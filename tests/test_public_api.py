@@ -1,8 +1,4 @@
-"""What a door of the house shows, and how little comes in with it.
-
-A door is a package: a room, or a room within a room. It is *imported* when its package is, and *opened*
-when every name that it shows has been used once.
-"""
+"""Which names each package exports, and how little is loaded with them."""
 
 from __future__ import annotations
 
@@ -24,18 +20,20 @@ Loaded: TypeAlias = Callable[[str], set[str]]
 
 SOURCE = Path(ta.__file__).parent
 HEAVY = ("django", "matplotlib", "numba", "ot", "plotly", "polars", "pyproj", "scipy", "sklearn", "torch")
-DOORS = sorted(
+PACKAGES = sorted(
     ".".join(("tracearena", *path.parent.relative_to(SOURCE).parts))
     for path in SOURCE.rglob("__init__.py")
     # What lies inside the server is Django's to load, when a contest is named.
     if SOURCE / "server" not in path.parent.parents
 )
-WITH_STUBS = [door for door in DOORS if (SOURCE.parent / door.replace(".", "/") / "__init__.pyi").is_file()]
+WITH_STUBS = [
+    name for name in PACKAGES if (SOURCE.parent / name.replace(".", "/") / "__init__.pyi").is_file()
+]
 
 NEEDS_POLARS = {"tracearena", "tracearena.io", "tracearena.io.large", "tracearena.jobs"}
-"""Doors that load Polars when they are opened; no other loads a heavy package."""
+"""Packages whose public names load Polars; no other loads a heavy library."""
 
-FRONT = {
+TOP_LEVEL_NAMES = {
     "Box",
     "Clock",
     "GpsTraces",
@@ -54,7 +52,7 @@ FRONT = {
     "simulate",
     "write",
 }
-NO_ROOM_FOR_PYTHON = {"cli", "server"}
+NOT_EXPORTED = {"cli", "server"}
 
 
 FRESH = """
@@ -93,9 +91,9 @@ def loaded(interpreter: subprocess.Popen[str]) -> Loaded:
     return after
 
 
-def stub(door: str) -> tuple[list[str], list[str]]:
+def stub(package: str) -> tuple[list[str], list[str]]:
     """Return what a stub imports and what it lists in ``__all__``, without names of double underscores."""
-    tree = ast.parse((SOURCE.parent / door.replace(".", "/") / "__init__.pyi").read_text())
+    tree = ast.parse((SOURCE.parent / package.replace(".", "/") / "__init__.pyi").read_text())
     imported = [
         alias.asname or alias.name
         for node in tree.body
@@ -111,47 +109,47 @@ def stub(door: str) -> tuple[list[str], list[str]]:
     return imported, [name for name in lists[0] if not name.startswith("__")]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_importing_a_door_loads_nothing_heavy(door: str, loaded: Loaded) -> None:
-    assert not loaded(f"import {door}")
+@pytest.mark.parametrize("package", PACKAGES)
+def test_importing_a_package_loads_nothing_heavy(package: str, loaded: Loaded) -> None:
+    assert not loaded(f"import {package}")
 
 
-@pytest.mark.parametrize("door", WITH_STUBS)
-def test_an_opened_door_has_loaded_what_it_needs(door: str, loaded: Loaded) -> None:
-    heavy = loaded(f"import {door} as door\nfor name in door.__all__: getattr(door, name)")
-    assert heavy == ({"polars"} if door in NEEDS_POLARS else set())
+@pytest.mark.parametrize("package", WITH_STUBS)
+def test_the_public_names_load_only_what_they_need(package: str, loaded: Loaded) -> None:
+    heavy = loaded(f"import {package} as package\nfor name in package.__all__: getattr(package, name)")
+    assert heavy == ({"polars"} if package in NEEDS_POLARS else set())
 
 
-def test_the_front_door_shows_its_names_and_the_rooms_and_nothing_else() -> None:
-    rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")} | {"errors"}
-    assert set(dir(ta)) == FRONT | (rooms - NO_ROOM_FOR_PYTHON)
+def test_tracearena_exports_its_names_and_its_packages_and_nothing_else() -> None:
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")} | {"errors"}
+    assert set(dir(ta)) == TOP_LEVEL_NAMES | (packages - NOT_EXPORTED)
     # Attributes that Python itself sets when a submodule is loaded do not show.
     importlib.import_module("tracearena.cli")
-    assert set(dir(ta)) == FRONT | (rooms - NO_ROOM_FOR_PYTHON)
+    assert set(dir(ta)) == TOP_LEVEL_NAMES | (packages - NOT_EXPORTED)
 
 
-@pytest.mark.parametrize("door", WITH_STUBS)
-def test_every_name_of_a_stub_is_there_and_listed(door: str) -> None:
-    imported, listed = stub(door)
+@pytest.mark.parametrize("name", WITH_STUBS)
+def test_every_name_of_a_stub_is_there_and_listed(name: str) -> None:
+    imported, listed = stub(name)
     assert sorted(imported) == sorted(listed)
-    package = importlib.import_module(door)
+    package = importlib.import_module(name)
     assert sorted(package.__all__) == sorted(listed)
-    for name in listed:
-        assert getattr(package, name) is not None
+    for one in listed:
+        assert getattr(package, one) is not None
     assert set(dir(package)) >= set(listed)
 
 
-@pytest.mark.parametrize("door", [door for door in DOORS if not door.startswith("tracearena.cli")])
-def test_nothing_carries_the_name_of_its_module(door: str) -> None:
-    """Else ``import tracearena.room.name as name`` would give a function.
+@pytest.mark.parametrize("name", [name for name in PACKAGES if not name.startswith("tracearena.cli")])
+def test_nothing_carries_the_name_of_its_module(name: str) -> None:
+    """Else ``import tracearena.package.name as name`` would give a function.
 
     The modules of the command line are excepted: each is named after its command, and Typer names
     the command after its function; nobody imports them by that name.
     """
-    package = importlib.import_module(door)
-    folder = SOURCE.parent / door.replace(".", "/")
+    package = importlib.import_module(name)
+    folder = SOURCE.parent / name.replace(".", "/")
     inside = {path.stem for path in folder.glob("*.py")} | {
         path.parent.name for path in folder.glob("*/__init__.py")
     }
-    for name in inside & set(getattr(package, "__all__", vars(package))):
-        assert isinstance(getattr(package, name), ModuleType), f"{door}.{name}"
+    for one in inside & set(getattr(package, "__all__", vars(package))):
+        assert isinstance(getattr(package, one), ModuleType), f"{name}.{one}"
