@@ -41,7 +41,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["traces", "engine", "obfuscation", "attacks", "metrics", "contest", "formats.pwscup"]
+    "room", ["traces", "engine", "obfuscation", "attacks", "metrics", "contest", "io.pwscup"]
 )
 def test_a_room_opens_without_compilers_and_pictures(room: str) -> None:
     code = (
