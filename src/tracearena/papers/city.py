@@ -224,7 +224,21 @@ def draw_city_map(out: Path, source: FigureSource, tell: Tell | None) -> list[Pa
             image = _draw_people(axis, people, hour, top, size.users)
         figure.colorbar(image, ax=axes[2], label="people in a region", shrink=0.75)
         picture = save_figure(figure, out / "city-map.png")
-    return [picture, _write_population(out / "city-map.csv", population)]
+    places = regions()
+    assert places.categories is not None
+    header = ["reg_id", "latitude", "longitude", "land_use", *(f"people_{hour}h" for hour in population)]
+    rows = (
+        [id_, f"{latitude:.7f}", f"{longitude:.7f}", use, *(f"{count:.1f}" for count in counts)]
+        for id_, latitude, longitude, use, *counts in zip(
+            places.ids,
+            places.latitude,
+            places.longitude,
+            places.categories,
+            *population.values(),
+            strict=True,
+        )
+    )
+    return [picture, write_csv(out / "city-map.csv", header, rows)]
 
 
 def _count_population(city: Traces, hour: int, days: int) -> NDArray[np.float64]:
@@ -285,21 +299,3 @@ def _frame_map(axes: Axes, title: str) -> None:
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
     draw_scale_bar(axes, 1)
-
-
-def _write_population(path: Path, population: dict[int, NDArray[np.float64]]) -> Path:
-    places = regions()
-    assert places.categories is not None
-    header = ["reg_id", "latitude", "longitude", "land_use", *(f"people_{hour}h" for hour in population)]
-    rows = (
-        [id_, f"{latitude:.7f}", f"{longitude:.7f}", use, *(f"{count:.1f}" for count in counts)]
-        for id_, latitude, longitude, use, *counts in zip(
-            places.ids,
-            places.latitude,
-            places.longitude,
-            places.categories,
-            *population.values(),
-            strict=True,
-        )
-    )
-    return write_csv(path, header, rows)

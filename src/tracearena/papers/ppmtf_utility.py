@@ -107,9 +107,44 @@ def draw_ppmtf_figure_7(
         limits |= {"halves": parted.mean.to_dict(), "halves, spread": parted.spread.to_dict()}
     found = check_ppmtf_7_claims(points, limits)
     report_findings(found, tell)
+    rows = [asdict(point) for point in points]
+    rows += [{"series": name, **values} for name, values in limits.items()]
+    names = list(dict.fromkeys(point.series for point in points))
+    with open_canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
+        for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
+            for column, (utility, (label, _)) in enumerate(UTILITIES.items()):
+                panel = axes[row, column]
+                _plot_tradeoff(panel, points, names, utility, privacy)
+                spread = limits.get("halves, spread", {}).get(utility)
+                if spread is not None:
+                    middle = limits["halves"][utility]
+                    panel.axvspan(middle - spread, middle + spread, color="#bbbbbb", alpha=0.5, linewidth=0)
+                for name, style in (("training", "--"), ("halves", "-."), ("uniform", ":")):
+                    value = limits.get(name, {}).get(utility)
+                    if value is not None:
+                        panel.axvline(value, color="#555555", linestyle=style, linewidth=1)
+                        panel.annotate(
+                            name,
+                            (value, 1),
+                            xycoords=("data", "axes fraction"),
+                            fontsize=7,
+                            rotation=90,
+                            va="top",
+                        )
+                panel.set_xlabel(f"{label} (0 is best)" if row else "")
+                panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
+        handles = axes[0, 0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
+        write_head(
+            figure,
+            "Privacy against utility; lines: training data, halves of it against each other, uniform places",
+            found,
+            width=150,
+        )
+        picture = save_figure(figure, out / "ppmtf-7.svg")
     return [
-        _plot_ppmtf_7(out / "ppmtf-7.svg", points, limits, found),
-        _write_numbers(out / "ppmtf-7.csv", points, limits),
+        picture,
+        write_records(out / "ppmtf-7.csv", rows, list(TradeoffPoint.__dataclass_fields__)),
     ]
 
 
@@ -183,35 +218,6 @@ def _read_published_point(row: dict[str, Any], method: str) -> TradeoffPoint:
     )
 
 
-def _write_numbers(path: Path, points: list[TradeoffPoint], limits: dict[str, dict[str, Any]]) -> Path:
-    rows = [asdict(point) for point in points]
-    rows += [{"series": name, **values} for name, values in limits.items()]
-    return write_records(path, rows, list(TradeoffPoint.__dataclass_fields__))
-
-
-def _plot_ppmtf_7(
-    path: Path, points: list[TradeoffPoint], limits: dict[str, dict[str, Any]], found: list[ClaimResult]
-) -> Path:
-    series = list(dict.fromkeys(point.series for point in points))
-    with open_canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
-        for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
-            for column, (utility, (label, _)) in enumerate(UTILITIES.items()):
-                panel = axes[row, column]
-                _plot_tradeoff(panel, points, series, utility, privacy)
-                _plot_limits(panel, limits, utility)
-                panel.set_xlabel(f"{label} (0 is best)" if row else "")
-                panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
-        handles = axes[0, 0].get_legend_handles_labels()
-        figure.legend(*handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
-        write_head(
-            figure,
-            "Privacy against utility; lines: training data, halves of it against each other, uniform places",
-            found,
-            width=150,
-        )
-        return save_figure(figure, path)
-
-
 def _plot_tradeoff(
     panel: Axes, points: list[TradeoffPoint], series: list[str], utility: str, privacy: str
 ) -> None:
@@ -232,20 +238,6 @@ def _plot_tradeoff(
             alpha=0.85,
             **look,
         )
-
-
-def _plot_limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:
-    spread = limits.get("halves, spread", {}).get(utility)
-    if spread is not None:
-        middle = limits["halves"][utility]
-        panel.axvspan(middle - spread, middle + spread, color="#bbbbbb", alpha=0.5, linewidth=0)
-    for name, style in (("training", "--"), ("halves", "-."), ("uniform", ":")):
-        value = limits.get(name, {}).get(utility)
-        if value is not None:
-            panel.axvline(value, color="#555555", linestyle=style, linewidth=1)
-            panel.annotate(
-                name, (value, 1), xycoords=("data", "axes fraction"), fontsize=7, rotation=90, va="top"
-            )
 
 
 # [ppmtf] Figure 8: clusters of users, where they are, and the factors that say so.
@@ -279,8 +271,23 @@ def draw_ppmtf_figure_8(
     }
     found = check_ppmtf_8_claims(apart["synthetic"], apart["everybody"])
     report_findings(found, tell)
+    with open_canvas(3.2 * FIGURE_8_CLUSTERS + 1.2, 12, nrows=len(rows), ncols=FIGURE_8_CLUSTERS) as (
+        figure,
+        axes,
+    ):
+        for row, (label, values) in enumerate(zip(_ROWS, rows, strict=True)):
+            for column in range(FIGURE_8_CLUSTERS):
+                top = max(values[column].max(), 1e-12)
+                _plot_cluster_map(axes[row, column], training, values[column], top)
+                if row == 0:
+                    told = "\n".join(f"{name}: {one[column]:.2f} apart" for name, one in apart.items())
+                    axes[row, column].set_title(f"cluster {column + 1}\n{told}", fontsize=9)
+            axes[row, 0].set_ylabel(label)
+        title = "Three clusters: real people, synthetic people (total variation) and columns of the factors"
+        write_head(figure, title, found, width=100)
+        picture = save_figure(figure, out / "ppmtf-8.svg")
     return [
-        _plot_ppmtf_8(out / "ppmtf-8.svg", training, rows, apart, found),
+        picture,
         write_csv(out / "ppmtf-8.csv", FIGURE_8_COLUMNS, _iterate_numbers(chosen, rows, apart)),
     ]
 
@@ -322,30 +329,6 @@ def _iterate_numbers(
     for number, factor in enumerate(chosen.tolist()):
         for place, values in enumerate(zip(*(row[number].tolist() for row in rows), strict=True)):
             yield [factor, *(float(one[number]) for one in apart.values()), place, *values]
-
-
-def _plot_ppmtf_8(
-    path: Path,
-    training: Traces,
-    rows: list[NDArray[np.float64]],
-    apart: dict[str, NDArray[np.float64]],
-    found: list[ClaimResult],
-) -> Path:
-    with open_canvas(3.2 * FIGURE_8_CLUSTERS + 1.2, 12, nrows=len(rows), ncols=FIGURE_8_CLUSTERS) as (
-        figure,
-        axes,
-    ):
-        for row, (label, values) in enumerate(zip(_ROWS, rows, strict=True)):
-            for column in range(FIGURE_8_CLUSTERS):
-                top = max(values[column].max(), 1e-12)
-                _plot_cluster_map(axes[row, column], training, values[column], top)
-                if row == 0:
-                    told = "\n".join(f"{name}: {one[column]:.2f} apart" for name, one in apart.items())
-                    axes[row, column].set_title(f"cluster {column + 1}\n{told}", fontsize=9)
-            axes[row, 0].set_ylabel(label)
-        title = "Three clusters: real people, synthetic people (total variation) and columns of the factors"
-        write_head(figure, title, found, width=100)
-        return save_figure(figure, path)
 
 
 def _plot_cluster_map(panel: Axes, training: Traces, values: NDArray[np.float64], top: float) -> None:
@@ -392,10 +375,40 @@ def draw_ppmtf_figure_11(
         f"PPMTF, k = {k}": select_days(made, passed),
         "SGD": SGD().fit(training).synthesize(1, seed=child_seed(root, 3)),
     }
-    rows = _build_category_rows(shown)
+    counts = {method: category_fractions(traces) for method, traces in shown.items()}
+    visitors = {name: int(found.sum()) for name, found in counts["testing"].items()}
+    rows = []
+    for category in _choose_categories(visitors):
+        shares = {method: _normalise_counts(found[category]) for method, found in counts.items()}
+        for method, share in shares.items():
+            variation = float(np.abs(share - shares["testing"]).sum() / 2)
+            told = int(counts[method][category].sum())
+            rows += [
+                {
+                    "category": category,
+                    "method": method,
+                    "visitors": told,
+                    "total_variation": variation,
+                    "up_to": (number + 1) / len(share),
+                    "share": value,
+                }
+                for number, value in enumerate(share.tolist())
+            ]
     found = check_ppmtf_11_claims(rows)
     report_findings(found, tell)
-    return [_plot_ppmtf_11(out / "ppmtf-11.svg", rows, found), write_records(out / "ppmtf-11.csv", rows)]
+    categories = list(dict.fromkeys(row["category"] for row in rows))
+    with open_canvas(3.1 * len(categories), 3.6, ncols=len(categories), sharey=True, squeeze=False) as drawn:
+        figure, axes = drawn
+        for panel, category in zip(axes[0], categories, strict=True):
+            _plot_category(panel, [row for row in rows if row["category"] == category], category)
+        axes[0, 0].set(ylim=(0, 1), ylabel="share of a place's visitors")
+        figure.supxlabel(
+            "part of a visitor's events at the place (upper end of the bin)", fontsize=10, y=-0.03
+        )
+        axes[0, 0].legend(frameon=False, fontsize=8)
+        write_head(figure, "Visit fractions at places of four categories", found)
+        picture = save_figure(figure, out / "ppmtf-11.svg")
+    return [picture, write_records(out / "ppmtf-11.csv", rows)]
 
 
 def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -424,29 +437,6 @@ def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
     ]
 
 
-def _build_category_rows(shown: dict[str, Traces]) -> list[dict[str, Any]]:
-    counts = {method: category_fractions(traces) for method, traces in shown.items()}
-    visitors = {name: int(found.sum()) for name, found in counts["testing"].items()}
-    rows = []
-    for category in _choose_categories(visitors):
-        shares = {method: _normalise_counts(found[category]) for method, found in counts.items()}
-        for method, share in shares.items():
-            variation = float(np.abs(share - shares["testing"]).sum() / 2)
-            told = int(counts[method][category].sum())
-            rows += [
-                {
-                    "category": category,
-                    "method": method,
-                    "visitors": told,
-                    "total_variation": variation,
-                    "up_to": (number + 1) / len(share),
-                    "share": value,
-                }
-                for number, value in enumerate(share.tolist())
-            ]
-    return rows
-
-
 def _choose_categories(visitors: dict[str, int]) -> list[str]:
     """Return the paper's categories, by any part of their names, and the most visited for the rest."""
     busy = sorted(visitors, key=lambda name: (-visitors[name], name))
@@ -457,21 +447,6 @@ def _choose_categories(visitors: dict[str, int]) -> list[str]:
 
 def _normalise_counts(counts: Any) -> Any:
     return counts / max(counts.sum(), 1)
-
-
-def _plot_ppmtf_11(path: Path, rows: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
-    categories = list(dict.fromkeys(row["category"] for row in rows))
-    with open_canvas(3.1 * len(categories), 3.6, ncols=len(categories), sharey=True, squeeze=False) as made:
-        figure, axes = made
-        for panel, category in zip(axes[0], categories, strict=True):
-            _plot_category(panel, [row for row in rows if row["category"] == category], category)
-        axes[0, 0].set(ylim=(0, 1), ylabel="share of a place's visitors")
-        figure.supxlabel(
-            "part of a visitor's events at the place (upper end of the bin)", fontsize=10, y=-0.03
-        )
-        axes[0, 0].legend(frameon=False, fontsize=8)
-        write_head(figure, "Visit fractions at places of four categories", found)
-        return save_figure(figure, path)
 
 
 def _plot_category(panel: Axes, rows: list[dict[str, Any]], category: str) -> None:
@@ -535,8 +510,41 @@ def draw_ppmtf_figure_12(
     report_findings(found, tell)
     return [
         _plot_ppmtf_12(out / "ppmtf-12.svg", clusters, places, clock, found),
-        write_records(out / "ppmtf-12.csv", _build_place_rows(clusters, places)),
-        write_records(out / "ppmtf-12-slots.csv", _build_slot_rows(clusters, clock)),
+        write_records(
+            out / "ppmtf-12.csv",
+            [
+                {
+                    "cluster": cluster.number,
+                    "users": cluster.users,
+                    "traces": cluster.traces,
+                    "total_variation": cluster.total_variation,
+                    "total_variation_from_everybody": cluster.from_everybody,
+                    "series": series,
+                    "rank": rank,
+                    "place": places.ids[place],
+                    "category": "" if places.categories is None else places.categories[place],
+                    "latitude": places.latitude[place],
+                    "longitude": places.longitude[place],
+                    "value": weights[place],
+                }
+                for cluster in clusters
+                for series, weights in cluster.weights.items()
+                for rank, place in enumerate(_select_top_places(weights), 1)
+            ],
+        ),
+        write_records(
+            out / "ppmtf-12-slots.csv",
+            [
+                {
+                    "cluster": cluster.number,
+                    "slot": clock.label(slot * clock.instants_per_slot),
+                    "d": value,
+                    "training": cluster.training_slots[slot],
+                }
+                for cluster in clusters
+                for slot, value in enumerate(cluster.slots.tolist())
+            ],
+        ),
     ]
 
 
@@ -594,45 +602,15 @@ def _select_top_places(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     return order[weights[order] > 0]
 
 
-def _build_place_rows(clusters: list[UserCluster], places: Places) -> list[dict[str, Any]]:
-    return [
-        {
-            "cluster": cluster.number,
-            "users": cluster.users,
-            "traces": cluster.traces,
-            "total_variation": cluster.total_variation,
-            "total_variation_from_everybody": cluster.from_everybody,
-            "series": series,
-            "rank": rank,
-            "place": places.ids[place],
-            "category": "" if places.categories is None else places.categories[place],
-            "latitude": places.latitude[place],
-            "longitude": places.longitude[place],
-            "value": weights[place],
-        }
-        for cluster in clusters
-        for series, weights in cluster.weights.items()
-        for rank, place in enumerate(_select_top_places(weights), 1)
-    ]
-
-
-def _build_slot_rows(clusters: list[UserCluster], clock: Clock) -> list[dict[str, Any]]:
-    return [
-        {
-            "cluster": cluster.number,
-            "slot": clock.label(slot * clock.instants_per_slot),
-            "d": value,
-            "training": cluster.training_slots[slot],
-        }
-        for cluster in clusters
-        for slot, value in enumerate(cluster.slots.tolist())
-    ]
-
-
 def _plot_ppmtf_12(
     path: Path, clusters: list[UserCluster], places: Places, clock: Clock, found: list[ClaimResult]
 ) -> Path:
-    colours = _choose_colours(clusters, places)
+    shown = np.concatenate(
+        [_select_top_places(weights) for one in clusters for weights in one.weights.values()]
+    )
+    names, counts = np.unique(_list_place_kinds(places)[shown], return_counts=True)
+    common = names[np.argsort(-counts, kind="stable")][: len(COLOURS)]
+    colours = dict(zip(common.tolist(), COLOURS, strict=False))
     with open_canvas(14, 4.6 * len(clusters), nrows=len(clusters), ncols=4, squeeze=False) as (figure, axes):
         figure.subplots_adjust(hspace=0.4, wspace=0.22)
         for row, cluster in zip(axes, clusters, strict=True):
@@ -642,7 +620,24 @@ def _plot_ppmtf_12(
                 "synthetic": f"{cluster.traces:,} deniable synthetic traces",
             }
             for panel, (series, title) in zip((row[0], row[2], row[3]), titles.items(), strict=True):
-                _plot_cluster_places(panel, places, cluster.weights[series], colours)
+                weights = cluster.weights[series]
+                top, kinds = _select_top_places(weights), _list_place_kinds(places)
+                panel.set_aspect(1 / float(np.cos(np.radians(places.latitude.mean()))))
+                panel.grid(False)
+                panel.spines[:].set_visible(False)
+                panel.scatter(places.longitude, places.latitude, s=1, color="#dddddd")
+                sizes = 20 + 180 * weights[top] / max(weights[top].max(initial=0), 1e-300)
+                colour = [colours.get(kind, _OTHER) for kind in kinds[top].tolist()]
+                panel.scatter(
+                    places.longitude[top], places.latitude[top], s=sizes, c=colour, alpha=0.75, linewidths=0
+                )
+                panel.set(xticks=[], yticks=[])
+                _, east = metres_per_degree(places.latitude.mean())
+                draw_scale_bar(panel, float(east) / 1000)
+                lines = [
+                    f"{rank}. {_label_place(places, place)}" for rank, place in enumerate(top[:LISTED], 1)
+                ]
+                panel.text(0, -0.03, "\n".join(lines), transform=panel.transAxes, va="top", fontsize=8)
                 panel.set_title(title, fontsize=9)
             _plot_cluster_hours(row[1], cluster, clock)
         handles = [] if places.categories is None else _build_legend(colours)
@@ -659,40 +654,12 @@ def _list_place_kinds(places: Places) -> NDArray[np.str_]:
     return np.array([name.partition("/")[0] for name in places.categories.tolist()])
 
 
-def _choose_colours(clusters: list[UserCluster], places: Places) -> dict[str, str]:
-    """Give the commonest kinds of places in the picture a colour each; what is rarer is grey."""
-    shown = np.concatenate(
-        [_select_top_places(weights) for one in clusters for weights in one.weights.values()]
-    )
-    names, counts = np.unique(_list_place_kinds(places)[shown], return_counts=True)
-    common = names[np.argsort(-counts, kind="stable")][: len(COLOURS)]
-    return dict(zip(common.tolist(), COLOURS, strict=False))
-
-
 def _build_legend(colours: dict[str, str]) -> list[Any]:
     from matplotlib.lines import Line2D
 
     return [
         Line2D([], [], marker="o", linestyle="", color=colour, label=kind) for kind, colour in colours.items()
     ]
-
-
-def _plot_cluster_places(
-    panel: Axes, places: Places, weights: NDArray[np.float64], colours: dict[str, str]
-) -> None:
-    top, kinds = _select_top_places(weights), _list_place_kinds(places)
-    panel.set_aspect(1 / float(np.cos(np.radians(places.latitude.mean()))))
-    panel.grid(False)
-    panel.spines[:].set_visible(False)
-    panel.scatter(places.longitude, places.latitude, s=1, color="#dddddd")
-    sizes = 20 + 180 * weights[top] / max(weights[top].max(initial=0), 1e-300)
-    colour = [colours.get(kind, _OTHER) for kind in kinds[top].tolist()]
-    panel.scatter(places.longitude[top], places.latitude[top], s=sizes, c=colour, alpha=0.75, linewidths=0)
-    panel.set(xticks=[], yticks=[])
-    _, east = metres_per_degree(places.latitude.mean())
-    draw_scale_bar(panel, float(east) / 1000)
-    lines = [f"{rank}. {_label_place(places, place)}" for rank, place in enumerate(top[:LISTED], 1)]
-    panel.text(0, -0.03, "\n".join(lines), transform=panel.transAxes, va="top", fontsize=8)
 
 
 def _label_place(places: Places, place: int) -> str:

@@ -136,16 +136,18 @@ def _find_free_place(
             left = ux * distance + (0 if ux > 0 else -width if ux < 0 else -width / 2)
             low = uy * distance + (0 if uy > 0 else -height if uy < 0 else -height / 2)
             area = (x + left, y + low, x + left + width, y + low + height)
-            overlap = sum(_compute_overlap(area, other) for other in taken)
+            overlap = sum(
+                (
+                    max(0.0, min(area[2], other[2]) - max(area[0], other[0]))
+                    * max(0.0, min(area[3], other[3]) - max(area[1], other[1]))
+                )
+                for other in taken
+            )
             if overlap == 0:
                 return left, low, area
             candidates.append((overlap, left, low, area))
     _, left, low, area = min(candidates, key=lambda one: one[0])
     return left, low, area
-
-
-def _compute_overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
-    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
 
 
 # Privacy against re-identification × privacy against trace inference, one point a defence.
@@ -379,7 +381,14 @@ def draw_bars(
     with open_canvas(2.5 * len(names) + 1, height, ncols=len(names), sharey=True) as (figure, panels):
         for panel, name in zip(panels, names, strict=True):
             shown = [(place, row) for place, row in zip(at, rows, strict=True) if row[name] is not None]
-            colours = [_choose_colour(row["method"], methods) for _, row in shown]
+            colours = [
+                (
+                    "#aaaaaa"
+                    if row["method"] == HALVES
+                    else COLOURS[methods.index(row["method"]) % len(COLOURS)]
+                )
+                for _, row in shown
+            ]
             panel.barh([place for place, _ in shown], [row[name] for _, row in shown], color=colours)
             for place, row in shown:
                 if row["method"] == HALVES:
@@ -414,10 +423,6 @@ def _place_bars(cities: Sequence[str]) -> list[float]:
     for city, former in zip(cities, [*cities[:1], *cities], strict=False):
         at.append(at[-1] + (1.0 if city == former else 3.0) if at else 0.0)
     return at
-
-
-def _choose_colour(method: str, methods: Sequence[str]) -> str:
-    return "#aaaaaa" if method == HALVES else COLOURS[methods.index(method) % len(COLOURS)]
 
 
 # A figure of Matplotlib that a notebook shows by itself.

@@ -81,7 +81,9 @@ class PersonView:
         longitude = np.concatenate([self.longitude, sets[1]])
         south, west = float(np.nanmin(latitude)), float(np.nanmin(longitude))
         tight = Box(south, west, float(np.nanmax(latitude)), float(np.nanmax(longitude)))
-        return _square_box(tight)
+        north_m, east_m = (float(metres) for metres in metres_per_degree(tight.middle[0]))
+        half_m = max(0.56 * max(tight.size_m()), _LEAST_M / 2)
+        return Box(*tight.middle, *tight.middle).with_margin(half_m / north_m, half_m / max(east_m, 1.0))
 
     @property
     def in_sets(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -141,16 +143,6 @@ def _format_place_label(places: Places, index: int) -> str:
     )
     label = f"place {places.ids[index]}{kind}"
     return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…"
-
-
-def _square_box(box: Box) -> Box:
-    """Return the square around the middle of a box, with a rim, that is at least half a km wide."""
-    north_m, east_m = (float(metres) for metres in metres_per_degree(box.middle[0]))
-    half_m = max(0.56 * max(box.size_m()), _LEAST_M / 2)
-    latitude, longitude = box.middle
-    return Box(latitude, longitude, latitude, longitude).with_margin(
-        half_m / north_m, half_m / max(east_m, 1.0)
-    )
 
 
 def _group_rows(place: NDArray[Any], label: Any, others: str) -> list[ColourGroup]:
@@ -229,13 +221,16 @@ def _draw_map(axes: Axes, person: PersonView, box: Box) -> None:
         )
     if person.places is not None:
         inside = box.contains(person.places.latitude, person.places.longitude)
-        draw_sensitive(axes, _take_places(person.places, inside))
+        draw_sensitive(
+            axes,
+            Places(
+                person.places.latitude[inside],
+                person.places.longitude[inside],
+                sensitive=person.places.sensitive[inside],
+            ),
+        )
     draw_ground(axes, box)
     axes.set(xlabel="longitude, degrees", ylabel="latitude, degrees")
-
-
-def _take_places(places: Places, chosen: NDArray[np.bool_]) -> Places:
-    return Places(places.latitude[chosen], places.longitude[chosen], sensitive=places.sensitive[chosen])
 
 
 def _draw_days(axes: Axes, person: PersonView) -> None:
@@ -266,6 +261,7 @@ def _draw_plotly_person(person: PersonView) -> Any:
     empty = Places([box.south, box.north], [box.west, box.east])
     layout = map_layout(person.places if person.places is not None else empty, height=520, box=box)
     layout["xaxis"] |= {"domain": [0, 0.42]}
+    days = person.times.day
     layout |= {
         "title": {"text": person.title, "font": {"size": 14}},
         "showlegend": True,
@@ -274,7 +270,9 @@ def _draw_plotly_person(person: PersonView) -> Any:
         "xaxis2": {"domain": [0.55, 1], "anchor": "y2", "range": [0, 24], "dtick": 4,
                    "title": {"text": person.times.axis + ", hours"}},
         "yaxis2": {"anchor": "x2", "autorange": "reversed", "type": "category", "categoryorder": "array",
-                   "categoryarray": _format_day_names(person)},
+                   "categoryarray": [
+        format_day_label(day, person.times.first_day) for day in range(int(days.min()), int(days.max()) + 1)
+    ]},
     }  # fmt: skip
     path = {"type": "scatter", "mode": "lines", "x": person.longitude[there], "y": person.latitude[there],
             "line": {"color": GREY, "width": 0.8}, "opacity": 0.6, "hoverinfo": "skip",
@@ -287,13 +285,6 @@ def _draw_plotly_person(person: PersonView) -> Any:
     data += [_draw_bars(person, group) for group in person.groups]
     marks = [] if person.places is None else sensitive_marks(person.places)
     return to_plotly_figure({"data": [*data, *marks], "layout": layout})
-
-
-def _format_day_names(person: PersonView) -> list[str]:
-    days = person.times.day
-    return [
-        format_day_label(day, person.times.first_day) for day in range(int(days.min()), int(days.max()) + 1)
-    ]
 
 
 def _draw_spots(person: PersonView, group: ColourGroup) -> dict[str, Any]:
@@ -384,7 +375,10 @@ def draw_place_map(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive
         figure = to_plotly_figure(place_map(found.places, found.counts, what=found.what))
         return figure.update_layout(title={"text": title, "font": {"size": 14}}, margin={"t": 120})
     box = compute_map_box(found.places)
-    with open_canvas(_WIDTH, _compute_height(box, _WIDTH - 1.6)) as (drawn, axes):
+    north_m, east_m = box.size_m()
+    with open_canvas(
+        _WIDTH, float(np.clip((_WIDTH - 1.6) * north_m / max(east_m, 1.0) + 1.2, _LEAST, _MOST))
+    ) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         image = draw_amounts(axes, found)
         draw_ground(axes, box)
@@ -392,12 +386,6 @@ def draw_place_map(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive
         axes.set_title(title, fontsize=9.5, loc="left", parse_math=False)
         drawn.colorbar(image, ax=axes, label=found.what, shrink=0.7, format="{x:,g}")
         return drawn
-
-
-def _compute_height(box: Box, width: float) -> float:
-    """Return the height in inches of a map of the box that is so wide."""
-    north_m, east_m = box.size_m()
-    return float(np.clip(width * north_m / max(east_m, 1.0) + 1.2, _LEAST, _MOST))
 
 
 def draw_amounts(axes: Axes, found: PlaceAmounts) -> Any:

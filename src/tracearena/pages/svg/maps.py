@@ -135,15 +135,6 @@ def draw_frame(canvas: Canvas, ground: MapProjection) -> None:
             stroke=VERMILION,
                     stroke_width=2)  # fmt: skip
         canvas.words(ground.left + 20, ground.bottom + 20, translate("sensitive"), class_="soft")
-    _draw_scale_bar(canvas, ground)
-
-
-def _draw_cross(x: float, y: float) -> str:
-    return f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
-
-
-def _draw_scale_bar(canvas: Canvas, ground: MapProjection) -> None:
-    """Draw the bar below the right corner."""
     km = (ground.box.east - ground.box.west) * KM_PER_DEGREE * ground.shrink
     length_km, words = choose_scale_length(km)
     length, right, y = length_km / km * ground.width, ground.left + ground.width, ground.bottom + 15
@@ -151,6 +142,10 @@ def _draw_scale_bar(canvas: Canvas, ground: MapProjection) -> None:
         "line", x1=right - length, y1=y, x2=right, y2=y, class_="line scale", data_km=f"{length_km:g}"
     )
     canvas.words(right - length - 8, y + 5, words, text_anchor="end", class_="soft")
+
+
+def _draw_cross(x: float, y: float) -> str:
+    return f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
 
 
 def draw_key(canvas: Canvas, ground: MapProjection, ticks: Ticks, words: str) -> None:

@@ -60,30 +60,6 @@ def timeline_picture(schedule: Schedule, now: datetime, *, name: str = "timeline
         The moment by the judge's clock, with its time zone.
     """
     answer = phase_at(schedule, now)
-    stretches = _lay_out_phases(schedule)
-    caption = _format_timeline_caption(answer)
-    canvas = Canvas(
-        WIDTH, _HEIGHT, name=name, title=translate("The phases of the contest"), description=caption
-    )
-    for stretch in stretches:
-        _draw_phase(canvas, stretch, answer, now)
-    _mark_now(canvas, _locate_time(stretches, now))
-    rows = tuple(
-        (
-            translate(_NAMES[stretch.phase]),
-            _format_time(stretch.begin),
-            _format_time(stretch.end),
-            _describe_state(stretch, now),
-        )
-        for stretch in stretches
-        if stretch.phase is not None
-    )
-    header = (translate("phase"), translate("begins (UTC)"), translate("ends (UTC)"), translate("state"))
-    return Picture(canvas.markup(), caption, header, rows)
-
-
-def _lay_out_phases(schedule: Schedule) -> list[_PhaseSpan]:
-    """Lay out phases and the pauses between them from left to right."""
     spans: list[tuple[Phase | None, datetime, datetime | None, float]] = []
     for phase in Phase:
         begin = getattr(schedule, f"{phase.value}_begin")
@@ -96,7 +72,33 @@ def _lay_out_phases(schedule: Schedule) -> list[_PhaseSpan]:
     for named, begin, end, length in spans:
         placed.append(_PhaseSpan(named, begin, end, left, length * unit))
         left += length * unit
-    return placed
+    stretches = placed
+    caption = _format_timeline_caption(answer)
+    canvas = Canvas(
+        WIDTH, _HEIGHT, name=name, title=translate("The phases of the contest"), description=caption
+    )
+    for stretch in stretches:
+        _draw_phase(canvas, stretch, answer, now)
+    x = _locate_time(stretches, now)
+    for y in (_TOP - 10, _TOP + _THICK - 4):
+        canvas.draw("line", x1=x, y1=y, x2=x, y2=y + 10, stroke=VERMILION, stroke_width=4)
+    canvas.draw("polygon", points=f"{x - 7:.1f},{_TOP - 16} {x + 7:.1f},{_TOP - 16} {x:.1f},{_TOP - 4}",
+                fill=VERMILION)  # fmt: skip
+    canvas.words(
+        min(max(x, 20), WIDTH - 20), _TOP - 22, translate("now"), text_anchor="middle", class_="strong now"
+    )
+    rows = tuple(
+        (
+            translate(_NAMES[stretch.phase]),
+            _format_time(stretch.begin),
+            _format_time(stretch.end),
+            _describe_state(stretch, now),
+        )
+        for stretch in stretches
+        if stretch.phase is not None
+    )
+    header = (translate("phase"), translate("begins (UTC)"), translate("ends (UTC)"), translate("state"))
+    return Picture(canvas.markup(), caption, header, rows)
 
 
 def _draw_phase(canvas: Canvas, stretch: _PhaseSpan, answer: PhaseAnswer, now: datetime) -> None:
@@ -124,17 +126,6 @@ def _locate_time(stretches: list[_PhaseSpan], now: datetime) -> float:
     if now < stretches[0].begin:
         return _LEFT / 2
     return [stretch for stretch in stretches if stretch.begin <= now][-1].position(now)
-
-
-def _mark_now(canvas: Canvas, x: float) -> None:
-    """Point at now from both sides, so that no word is hidden; "now" stays inside the picture."""
-    for y in (_TOP - 10, _TOP + _THICK - 4):
-        canvas.draw("line", x1=x, y1=y, x2=x, y2=y + 10, stroke=VERMILION, stroke_width=4)
-    canvas.draw("polygon", points=f"{x - 7:.1f},{_TOP - 16} {x + 7:.1f},{_TOP - 16} {x:.1f},{_TOP - 4}",
-                fill=VERMILION)  # fmt: skip
-    canvas.words(
-        min(max(x, 20), WIDTH - 20), _TOP - 22, translate("now"), text_anchor="middle", class_="strong now"
-    )
 
 
 def _describe_state(stretch: _PhaseSpan, now: datetime) -> str:
@@ -183,7 +174,12 @@ def activity_picture(
         How many hours to show, at least 1.
     """
     require_whole("hours", hours, at_least=1)
-    counts = _count_arrivals(arrivals, now, hours)
+    last = _floor_hour(now)
+    counts = {last - _HOUR * back: 0 for back in reversed(range(hours))}
+    for time in arrivals:
+        begin = _floor_hour(time)
+        if begin in counts:
+            counts[begin] += 1
     caption = _format_activity_caption(counts)
     canvas = Canvas(
         WIDTH, _ACTIVITY_HEIGHT, name=name, title=translate("Uploads an hour"), description=caption
@@ -199,33 +195,19 @@ def activity_picture(
             canvas.draw("rect", make_hint(f"{format_day_and_hour(begin)}: {count}"), x=left,
                 y=area.y(count), fill=BLUE,
                         width=right - left, height=area.bottom - area.y(count), data_count=count)  # fmt: skip
-    _write_hours(canvas, area, list(counts))
+    starts = list(counts)
+    canvas.draw("line", x1=area.left, y1=area.bottom, x2=area.right, y2=area.bottom, class_="line")
+    step = -(-len(starts) // _TICKS)
+    for bar in range(0, len(starts), step):
+        canvas.words(area.x(bar), area.bottom + 19, format_day_and_hour(starts[bar]), class_="soft number",
+                     data_time=starts[bar].isoformat())  # fmt: skip
+    canvas.words(area.left + area.width / 2, area.bottom + 43, translate("hour (UTC)"), text_anchor="middle")
     rows = tuple((f"{begin:%Y-%m-%d %H:00}", count) for begin, count in counts.items())
     return Picture(canvas.markup(), caption, (translate("hour (UTC)"), translate("uploads")), rows)
 
 
-def _count_arrivals(arrivals: Iterable[datetime], now: datetime, hours: int) -> dict[datetime, int]:
-    last = _floor_hour(now)
-    counts = {last - _HOUR * back: 0 for back in reversed(range(hours))}
-    for time in arrivals:
-        begin = _floor_hour(time)
-        if begin in counts:
-            counts[begin] += 1
-    return counts
-
-
 def _floor_hour(time: datetime) -> datetime:
     return time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-
-
-def _write_hours(canvas: Canvas, area: Area, hours: list[datetime]) -> None:
-    """Write a few full hours below the bars, with the day where there is room."""
-    canvas.draw("line", x1=area.left, y1=area.bottom, x2=area.right, y2=area.bottom, class_="line")
-    step = -(-len(hours) // _TICKS)
-    for bar in range(0, len(hours), step):
-        canvas.words(area.x(bar), area.bottom + 19, format_day_and_hour(hours[bar]), class_="soft number",
-                     data_time=hours[bar].isoformat())  # fmt: skip
-    canvas.words(area.left + area.width / 2, area.bottom + 43, translate("hour (UTC)"), text_anchor="middle")
 
 
 def _choose_count_ticks(most: int) -> Ticks:
