@@ -1,4 +1,8 @@
-"""What further attacks leave of the teams' defences, and between which values it must lie."""
+"""The report of a contest as one page: `contest_report` and the sections it is made of.
+
+Awards and board, the matrices of attacks, privacy and usefulness, cheating, further attacks after the
+awards, and what the data sets look like on a map.
+"""
 
 from __future__ import annotations
 
@@ -395,8 +399,26 @@ def show_awards(page: Page, held: ReportData, styles: dict[str, TeamStyle]) -> N
     for award in held.awards:
         if award.name in DEFENCES and award.places:
             symbol = "s_T_min" if award is defence else "s_R_min"
+            error = {"type": "constant", "value": held.margin, "thickness": 2, "width": 7}
+            data = [
+                draw_dots(p.team, styles[p.team], [p.value], [escape_plotly(p.team)], showlegend=False)
+                | {
+                    "error_x": error | {"color": styles[p.team].colour},
+                    "hovertemplate": f"%{{y}}: %{{x:.3f}} ± {held.margin:.3f}<extra></extra>",
+                }
+                for p in award.places
+            ]
+            top = max((p.value for p in award.places), default=0) + 3 * held.margin
+            frame = {
+                "height": 90 + 32 * len(award.places),
+                "xaxis": {"title": {"text": _AXES[award.name]},
+                          "range": [-2 * held.margin, max(top, 0.1)], "zeroline": False},
+                "yaxis": {"categoryorder": "array",
+                    "categoryarray": [escape_plotly(p.team) for p in award.places][::-1],
+                          "type": "category"},
+            }  # fmt: skip
             page.figure(
-                _draw_margins(award, held, styles),
+                {"data": data, "layout": frame},
                 f"{award.title}: scores move by about ± {held.margin:.3f} from one group of "
                 f"{held.rules.users:,} people to another; where the bars overlap, call it a tie. To the "
                 "right is better.",
@@ -445,28 +467,6 @@ def _format_award_card(award: Award, held: ReportData, styles: dict[str, TeamSty
         f"<li><small>{escape(award.title)}</small><b>{' '.join(winners) or 'nobody'}</b>"
         f"{f'{escape(how)}<br>' if how else ''}<small>{value} = {_MEANING[award.name]}</small>{tie}</li>"
     )
-
-
-def _draw_margins(award: Award, held: ReportData, styles: dict[str, TeamStyle]) -> dict[str, Any]:
-    error = {"type": "constant", "value": held.margin, "thickness": 2, "width": 7}
-    data = [
-        draw_dots(p.team, styles[p.team], [p.value], [escape_plotly(p.team)], showlegend=False)
-        | {
-            "error_x": error | {"color": styles[p.team].colour},
-            "hovertemplate": f"%{{y}}: %{{x:.3f}} ± {held.margin:.3f}<extra></extra>",
-        }
-        for p in award.places
-    ]
-    top = max((p.value for p in award.places), default=0) + 3 * held.margin
-    layout = {
-        "height": 90 + 32 * len(award.places),
-        "xaxis": {"title": {"text": _AXES[award.name]},
-                  "range": [-2 * held.margin, max(top, 0.1)], "zeroline": False},
-        "yaxis": {"categoryorder": "array",
-            "categoryarray": [escape_plotly(p.team) for p in award.places][::-1],
-                  "type": "category"},
-    }  # fmt: skip
-    return {"data": data, "layout": layout}
 
 
 def show_board(page: Page, held: ReportData, styles: dict[str, TeamStyle]) -> None:

@@ -1,4 +1,4 @@
-"""What a defence does to one person's days."""
+"""One person's days before and after a defence, distances of released places, and maps for Plotly."""
 
 from __future__ import annotations
 

@@ -42,7 +42,27 @@ def build_description_page(traces: Traces | GpsTraces, report: Report) -> Page:
         )
         + ("" if summary.local is None else f" {capitalise(str(summary.local))}."),
     )
-    page.cards(_build_cards(summary))
+    noun = _name_rows(summary)
+    zone = "" if summary.local is None or summary.local.zone is None else f" ({summary.local.zone})"
+    own = {
+        "trajectories": summary.trajectories,
+        "places visited": summary.visited_places,
+        "places in all": summary.places,
+        "seconds to the next point, median": summary.interval_s,
+        "gaps over four hours": summary.gaps_over_4h,
+    }
+    page.cards(
+        {
+            "users": summary.users,
+            noun: summary.events,
+            **{name: value for name, value in own.items() if value is not None},
+            f"first {noun[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.first),
+            f"last {noun[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.last),
+            f"{noun} of the median user": summary.events_per_user["median"],
+            f"hours to the next {noun[:-1]}, median": summary.gap_h["median"],
+            "rows dropped": summary.report.dropped_rows,
+        }
+    )
     if isinstance(traces, GpsTraces):
         _add_point_map(page, traces)
         _add_times(page, compute_point_times(traces, (summary.local and summary.local.zone) or "UTC"))
@@ -55,7 +75,10 @@ def build_description_page(traces: Traces | GpsTraces, report: Report) -> Page:
     what = _name_rows(summary)
     page.heading("How much of each person")
     tenth = lengths[-max(len(lengths) // 10, 1) :].sum() / max(int(lengths.sum()), 1)
-    edges, counts = _compute_log_bins(lengths)
+    top = int(lengths.max(initial=1))
+    borders = [0] if (lengths == 0).any() else []
+    borders += [2**power for power in range(int(np.log2(max(top, 1))) + 2)]
+    edges, counts = borders, np.histogram(lengths, np.asarray(borders, float) - 0.5)[0]
     labels = [(f"{low:,}" if high - low == 1 else f"{low:,}–{high - 1:,}") for low, high in pairwise(edges)]
     message = (
         f"The median user has {int(np.median(lengths)):,} {what}; the busiest tenth of the users "
@@ -97,28 +120,6 @@ def build_description_page(traces: Traces | GpsTraces, report: Report) -> Page:
 
 def _name_rows(summary: Summary) -> str:
     return "points" if summary.are_points else "events"
-
-
-def _build_cards(summary: Summary) -> dict[str, Any]:
-    what = _name_rows(summary)
-    zone = "" if summary.local is None or summary.local.zone is None else f" ({summary.local.zone})"
-    own = {
-        "trajectories": summary.trajectories,
-        "places visited": summary.visited_places,
-        "places in all": summary.places,
-        "seconds to the next point, median": summary.interval_s,
-        "gaps over four hours": summary.gaps_over_4h,
-    }
-    return {
-        "users": summary.users,
-        what: summary.events,
-        **{name: value for name, value in own.items() if value is not None},
-        f"first {what[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.first),
-        f"last {what[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.last),
-        f"{what} of the median user": summary.events_per_user["median"],
-        f"hours to the next {what[:-1]}, median": summary.gap_h["median"],
-        "rows dropped": summary.report.dropped_rows,
-    }
 
 
 def _format_moment(text: str) -> str:
@@ -181,7 +182,24 @@ def _add_times(page: Page, times: RowTimes) -> None:
     if times.first_day is not None:
         days = np.unique(times.day)
         if days[-1] - days[0] >= _WEEK:
-            _add_weekdays(page, times, times.first_day)
+            noun, table = times.what, times.by_weekday(times.first_day)
+            totals = table.sum(axis=1)
+            most, least = int(np.argmax(totals)), int(np.argmin(totals))
+            message = (
+                f"{WEEKDAYS[most]} has the most {noun}, {totals[most] / totals.sum():.1%} of all, "
+                f"{WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
+            )
+            if totals[most] == totals[least]:
+                message = f"Every weekday has as many {noun} as any other."
+            page.figure(
+                draw_heat_map(list(WEEKDAYS), times, table),
+                message,
+                table=(
+                    ["weekday", *times.labels],
+                    [[day, *map(int, row)] for day, row in zip(WEEKDAYS, table, strict=True)],
+                ),
+                name="weekdays",
+            )
         if len(days) > 1:
             days, what = times.day, times.what
             first = int(days.min())
@@ -205,35 +223,6 @@ def _add_times(page: Page, times: RowTimes) -> None:
                 table=(["date", what], [[date, int(n)] for date, n in zip(dates, counts, strict=True)]),
                 name="dates",
             )
-
-
-def _add_weekdays(page: Page, times: RowTimes, first_day: datetime.date) -> None:
-    what, table = times.what, times.by_weekday(first_day)
-    totals = table.sum(axis=1)
-    most, least = int(np.argmax(totals)), int(np.argmin(totals))
-    message = (
-        f"{WEEKDAYS[most]} has the most {what}, {totals[most] / totals.sum():.1%} of all, "
-        f"{WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
-    )
-    if totals[most] == totals[least]:
-        message = f"Every weekday has as many {what} as any other."
-    page.figure(
-        draw_heat_map(list(WEEKDAYS), times, table),
-        message,
-        table=(
-            ["weekday", *times.labels],
-            [[day, *map(int, row)] for day, row in zip(WEEKDAYS, table, strict=True)],
-        ),
-        name="weekdays",
-    )
-
-
-def _compute_log_bins(lengths: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[list[int], np.ndarray[Any, Any]]:
-    """Bins that double, so that users with one event have one of their own."""
-    top = int(lengths.max(initial=1))
-    edges = [0] if (lengths == 0).any() else []
-    edges += [2**power for power in range(int(np.log2(max(top, 1))) + 2)]
-    return edges, np.histogram(lengths, np.asarray(edges, float) - 0.5)[0]
 
 
 def _build_problem_rows(report: Report, counts: dict[str, int]) -> list[list[Any]]:
@@ -327,6 +316,9 @@ def summarise_release(
     clock = released.clock
     sizes = released.sets.sizes[released.set_index[released.is_set]]
     counts = {name: int(mask.sum()) for name, mask in fates.items()}
+    when = released.clock
+    time = when.time_of_day(released.instants)
+    counted = {name: np.bincount(time[mask], minlength=when.instants_per_day) for name, mask in fates.items()}
     return ReleaseSummary(
         users=released.n_users,
         events=released.n_events,
@@ -341,7 +333,10 @@ def summarise_release(
         deleted=counts["deleted"],
         places_of_a_set={"median": float(np.median(sizes)), "most": int(sizes.max())} if len(sizes) else None,
         true_in_set=None if original is None else _count_true_sets(released, original),
-        by_time=_count_by_time(released, fates),
+        by_time={
+            when.label(at): {name: int(counts[at]) for name, counts in counted.items()}
+            for at in range(when.instants_per_day)
+        },
         report=report,
     )
 
@@ -402,20 +397,6 @@ def _count_true_sets(released: ObfuscatedTraces, original: Traces) -> int:
     event, place, _ = released.pairs()
     found = (place == original.place_index[event]) & released.is_set[event]
     return len(np.unique(event[found]))
-
-
-def _count_by_time(
-    released: ObfuscatedTraces, fates: dict[str, NDArray[np.bool_]]
-) -> dict[str, dict[str, int]]:
-    clock = released.clock
-    time = clock.time_of_day(released.instants)
-    counted = {
-        name: np.bincount(time[mask], minlength=clock.instants_per_day) for name, mask in fates.items()
-    }
-    return {
-        clock.label(at): {name: int(counts[at]) for name, counts in counted.items()}
-        for at in range(clock.instants_per_day)
-    }
 
 
 def _build_table(summary: ReleaseSummary) -> tuple[list[str], list[list[Any]]]:
@@ -708,7 +689,11 @@ def count_amounts(traces: Traces | GpsTraces | ObfuscatedTraces) -> PlaceAmounts
     A released event counts in parts at each place of its set, and nowhere if it was deleted.
     """
     if isinstance(traces, GpsTraces):
-        return _count_points(traces)
+        area = default_area(traces, _FINEST_M)
+        grid = tessellation(area, max(area.size_m()) / _MAP_CELLS)
+        cell = grid.cell_of(traces.latitude, traces.longitude)
+        points = np.bincount(cell[cell >= 0], minlength=len(grid))
+        return PlaceAmounts(Places.of_grid(grid), points, "points", float(points.sum() / len(traces)))
     if isinstance(traces, ObfuscatedTraces):
         _, place, weight = traces.pairs()
         counts = np.bincount(place, weights=weight, minlength=len(traces.places))
@@ -717,11 +702,3 @@ def count_amounts(traces: Traces | GpsTraces | ObfuscatedTraces) -> PlaceAmounts
         )
     counts = np.bincount(traces.place_index, minlength=len(traces.places))
     return PlaceAmounts(traces.places, counts, "events", 1.0)
-
-
-def _count_points(traces: GpsTraces) -> PlaceAmounts:
-    area = default_area(traces, _FINEST_M)
-    grid = tessellation(area, max(area.size_m()) / _MAP_CELLS)
-    cell = grid.cell_of(traces.latitude, traces.longitude)
-    counts = np.bincount(cell[cell >= 0], minlength=len(grid))
-    return PlaceAmounts(Places.of_grid(grid), counts, "points", float(counts.sum() / len(traces)))

@@ -1,4 +1,4 @@
-"""How human the people of the embedded city move: the laws of mobility beside published exponents."""
+"""Figures of the embedded city: how its people move, next to published laws of mobility, and its map."""
 
 from __future__ import annotations
 
@@ -47,7 +47,12 @@ def draw_city_statistics(
         "trips": (_plot_trips, city),
         "gaps": (_plot_gaps, checkins),
     }
-    written = [_write_exponents(out / "city-laws.csv", city, checkins)]
+    hourly = city.keep(city.instants % 2 == 0)
+    measured = [statistics.measure(traces).to_dict() for traces in (city, hourly, checkins)]
+    header: dict[str, Any] = {"law": np.array(list(measured[0]))}
+    for name, values in zip(("half_hourly", "hourly", "checkins"), measured, strict=True):
+        header[name] = np.array(list(values.values()))
+    written = [_write_columns(out / "city-laws.csv", header)]
     for name, (draw, traces) in panels.items():
         with open_canvas(5.2, 3.6) as (figure, axes):
             columns = draw(axes, traces)
@@ -178,15 +183,6 @@ def _label_plain_ticks(axes: Axes) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(NullFormatter())
-
-
-def _write_exponents(path: Path, city: Traces, checkins: Traces) -> Path:
-    hourly = city.keep(city.instants % 2 == 0)
-    measured = [statistics.measure(traces).to_dict() for traces in (city, hourly, checkins)]
-    columns: dict[str, Any] = {"law": np.array(list(measured[0]))}
-    for name, values in zip(("half_hourly", "hourly", "checkins"), measured, strict=True):
-        columns[name] = np.array(list(values.values()))
-    return _write_columns(path, columns)
 
 
 def _write_columns(path: Path, columns: Columns) -> Path:

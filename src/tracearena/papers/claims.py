@@ -22,6 +22,8 @@ from typing import Any, NamedTuple, Protocol
 from tracearena.errors import DataError
 from tracearena.files import replacing
 
+FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
+"""Data that several papers use and that is not published here."""
 HOLDS, HOLDS_NOT, UNTRIED, UNMEASURED = "holds", "holds not", "cannot be tried here", "not measured"
 
 

@@ -1,4 +1,8 @@
-"""[contest] Figure 7: the two functions that make scores of distances."""
+"""Figures of [contest] about scores and the board, and [samples] Figure 4.
+
+Figures 7 (score functions), 8 and 9 (privacy of defences), Table 2 and appendix E (spread over teams),
+and what k-anonymity of traces hides.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers import style
 from tracearena.papers.data import (
     DEFENCES,
-    TEAM_ITERATIONS,
+    ITERATIONS,
     FigureSource,
     Size,
     TeamData,
@@ -108,7 +112,7 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
 
 
 def draw_contest_figure_8(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-8.svg and contest-8.csv, of a team of virtual users."""
     (team,) = load_virtual_teams(source, iterations=iterations)
@@ -133,7 +137,7 @@ TABLES = ("final_reidentification.csv", "final_trace_inference.csv", "final_util
 
 
 def draw_contest_figure_9(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-9.svg and contest-9.csv, and contest-9-2019.csv where the published final is at hand."""
     tables = find_published_final(source.data)
@@ -151,7 +155,21 @@ def draw_contest_figure_9(
     if not points:
         return [style.draw_paper_scatter(rows, picture, title, found), *numbers]
     numbers.append(write_records(out / "contest-9-2019.csv", [row.to_dict() for row in points]))
-    return [_plot_contest_9(picture, title, rows, points, found), *numbers]
+    with open_canvas(14, 6, ncols=2) as (figure, axes):
+        style.draw_scatter_points(axes[0], rows)
+        axes[0].set_title(format_title(title, found[:1]), fontsize=10, loc="left", pad=24)
+        where = [(row.s_R_min, row.s_T_min) for row in points]
+        for role, marker in ((Role.TEAM, "o"), (Role.PSEUDONYMISED, "x")):
+            own = [pair for row, pair in zip(points, where, strict=True) if row.role is role]
+            axes[1].scatter([x for x, _ in own], [y for _, y in own], marker=marker, color=BLUE, zorder=3)
+        label_points(axes[1], where, [row.team for row in points], size=6.5)
+        axes[1].set(xlabel=style.NAMES.title, ylabel=style.WHEREABOUTS.title)
+        theirs = f"{len(points)} data sets of the published final (x: pseudonymised only)"
+        axes[1].set_title(format_title(theirs, found[1:]), fontsize=10, loc="left", pad=24)
+        for one in axes:
+            one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        plot = save_figure(figure, picture)
+    return [plot, *numbers]
 
 
 def find_published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
@@ -180,30 +198,10 @@ def correlate_privacies(rows: Sequence[SweepRow]) -> float:
     return compute_correlation([row.scores.minima for row in rows if row.valid])
 
 
-def _plot_contest_9(
-    path: Path, title: str, rows: Sequence[SweepRow], points: Sequence[BoardRow], found: Sequence[ClaimResult]
-) -> Path:
-    with open_canvas(14, 6, ncols=2) as (figure, axes):
-        style.draw_scatter_points(axes[0], rows)
-        axes[0].set_title(format_title(title, found[:1]), fontsize=10, loc="left", pad=24)
-        where = [(row.s_R_min, row.s_T_min) for row in points]
-        for role, marker in ((Role.TEAM, "o"), (Role.PSEUDONYMISED, "x")):
-            own = [pair for row, pair in zip(points, where, strict=True) if row.role is role]
-            axes[1].scatter([x for x, _ in own], [y for _, y in own], marker=marker, color=BLUE, zorder=3)
-        label_points(axes[1], where, [row.team for row in points], size=6.5)
-        axes[1].set(xlabel=style.NAMES.title, ylabel=style.WHEREABOUTS.title)
-        theirs = f"{len(points)} data sets of the published final (x: pseudonymised only)"
-        axes[1].set_title(format_title(theirs, found[1:]), fontsize=10, loc="left", pad=24)
-        for one in axes:
-            one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-        return save_figure(figure, path)
-
-
 # [contest] Table 2: spread of the privacy scores over the teams' data.
 
 
 TABLE_2_TEAMS = 17
-ITERATIONS = 100
 PLAN = ContestPlan()
 LARGEST_SPREAD = 0.015
 
@@ -285,7 +283,7 @@ def draw_contest_spread(
     users: Sequence[int] = SPREAD_USERS,
     count: int = SPREAD_TEAMS,
     days: int = SPREAD_DAYS,
-    iterations: int = TEAM_ITERATIONS,
+    iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write contest-spread.svg and contest-spread.csv: teams of ever more virtual users."""
     sizes = [size for size in users for _ in range(count)]
@@ -390,7 +388,7 @@ class AnonymityPoint(NamedTuple):
     homogeneity
         Share of the events at which a person is where the common trace of her group is.
     identified, known
-        Share of people identified by whoever knows the reference, and the originals themselves.
+        Share of people identified by an attacker who knows the reference, and the originals themselves.
     chance
         Standard deviation of a share that is found by guessing within the groups.
     s_T, habits

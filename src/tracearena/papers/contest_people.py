@@ -1,4 +1,7 @@
-"""[contest] appendix D: virtual users beside the people they are learned from."""
+"""Figures of [contest] about virtual users: appendix D, Figure 4 and Figure 19.
+
+`Lives` has the numbers by which groups of people are compared.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from tracearena.contest.virtual_days import ShortWalk, contest_days, contest_tra
 from tracearena.engine import SeedLike, child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.pages.html import COLOURS
-from tracearena.papers.data import GENERATOR, FigureSource, load_generator_training, write_records
+from tracearena.papers.data import GENERATOR, ITERATIONS, FigureSource, load_generator_training, write_records
 from tracearena.papers.style import draw_ground, open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-ITERATIONS = 100
 WITHIN = 2.0
 """So many spreads between halves of the real people may lie between them and virtual users."""
 FIVE, HELD_OUT, INSTANT = "5-minute walk", "5-minute walk, people held out", "a step an instant"

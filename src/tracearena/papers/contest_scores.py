@@ -1,4 +1,8 @@
-"""[contest] Figure 12: the trace-inference score and the expected error, by weight of hospitals."""
+"""Figures of [contest] about measures and synthesizers.
+
+Figure 12 (trace-inference score against the expected error), Figure 13 (usefulness of releases), and
+Figures 16 to 18 (diversity, utility and privacy of PPMTF+).
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ from tracearena.metrics.transitions import BINS
 from tracearena.pages.html import COLOURS, MARKERS, VERMILION
 from tracearena.papers.data import (
     DEFENCES,
+    ITERATIONS,
     TITLES,
     City,
     FigureSource,
@@ -89,7 +94,31 @@ def draw_contest_figure_12(out: Path, source: FigureSource, tell: Tell | None) -
     points = write_csv(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
     pairs = zip(WEIGHTS, correlations, strict=True)
     weights = write_csv(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
-    return [_plot_contest_12(out / "contest-12.svg", least, correlations, said), points, weights]
+    at = WEIGHTS.index(CONTEST_WEIGHT)
+    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
+        for family, k in number_families(one.defence for one in least).items():
+            own = [one for one in least if one.defence.partition("(")[0] == family]
+            errors, scores = [one.expected_error_km for one in own], [one.s_T[at] for one in own]
+            left.scatter(
+                errors, scores, color=COLOURS[k], marker=MARKERS[k].matplotlib, label=family, zorder=3
+            )
+        left.set(
+            xlabel="expected error of the best inference (km)",
+            ylabel="privacy against trace inference, s_T,min (1 = no place found)",
+        )
+        figure.subplots_adjust(wspace=0.35)
+        left.margins(0.1)
+        left.set_title(f"weight {CONTEST_WEIGHT}: R = {correlations[at]:.3f}", fontsize=10, loc="left")
+        left.legend(frameon=False, loc="lower right", fontsize=8)
+        marks = [(one.expected_error_km, one.s_T[at]) for one in least]
+        label_points(left, marks, [one.defence for one in least], size=6.5)
+        right.plot(WEIGHTS, correlations, marker="o", color=COLOURS[0])
+        right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
+        right.set_ylim(min(0.0, *correlations), 1.02)
+        right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")
+        write_head(figure, "The trace-inference score and the expected error", said)
+        picture = save_figure(figure, out / "contest-12.svg")
+    return [picture, points, weights]
 
 
 def check_contest_12_claims(correlations: Sequence[float]) -> list[ClaimResult]:
@@ -160,35 +189,6 @@ def correlate_errors(least: Sequence[ReleaseMinimum], weight: int) -> float:
     """Return the correlation of the expected error with s_T,min for one of the `WEIGHTS`."""
     pairs = [(one.expected_error_km, one.s_T[WEIGHTS.index(weight)]) for one in least]
     return compute_correlation(pairs)
-
-
-def _plot_contest_12(
-    path: Path, least: Sequence[ReleaseMinimum], correlations: Sequence[float], found: Sequence[ClaimResult]
-) -> Path:
-    at = WEIGHTS.index(CONTEST_WEIGHT)
-    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
-        for family, k in number_families(one.defence for one in least).items():
-            own = [one for one in least if one.defence.partition("(")[0] == family]
-            errors, scores = [one.expected_error_km for one in own], [one.s_T[at] for one in own]
-            left.scatter(
-                errors, scores, color=COLOURS[k], marker=MARKERS[k].matplotlib, label=family, zorder=3
-            )
-        left.set(
-            xlabel="expected error of the best inference (km)",
-            ylabel="privacy against trace inference, s_T,min (1 = no place found)",
-        )
-        figure.subplots_adjust(wspace=0.35)
-        left.margins(0.1)
-        left.set_title(f"weight {CONTEST_WEIGHT}: R = {correlations[at]:.3f}", fontsize=10, loc="left")
-        left.legend(frameon=False, loc="lower right", fontsize=8)
-        points = [(one.expected_error_km, one.s_T[at]) for one in least]
-        label_points(left, points, [one.defence for one in least], size=6.5)
-        right.plot(WEIGHTS, correlations, marker="o", color=COLOURS[0])
-        right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
-        right.set_ylim(min(0.0, *correlations), 1.02)
-        right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")
-        write_head(figure, "The trace-inference score and the expected error", found)
-        return save_figure(figure, path)
 
 
 # [contest] Figure 13: what released traces are still good for.
@@ -298,7 +298,6 @@ def _release_team(team: TeamData, defence: str, seed: SeedLike) -> ObfuscatedTra
 
 
 DIVERSITY_DAYS = 20
-ITERATIONS = 100
 ALIKE = 0.1
 METHODS = ("PPMTF", "PPMTF+")
 

@@ -1,4 +1,4 @@
-"""[geo-ind] Figure 2: one trajectory four ways."""
+"""Figures 2 to 6 of [geo-ind]: GPS trajectories, hotspots, gossip and attacks under noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""[ppmtf] Figure 10: utility of the traces that pass the plausible-deniability test."""
+"""Figures of [ppmtf] about privacy.
+
+Figures 10 and 14 (plausible deniability), Figure 15 (privacy budget), attackers with maximum and partial
+knowledge, and what published parameters betray.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracearena.arena.attacker_knowledge import ATTACKS, attack_synthetic
 from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
@@ -18,6 +21,9 @@ from tracearena.engine import child_seed, seed_sequence, track_progress
 from tracearena.metrics import tm_emd, tp_tv
 from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.papers.data import (
+    ITERATIONS,
+    MOST_REIDENTIFIED,
+    TRACES_PER_USER,
     FigureSource,
     Size,
     load_check_ins,
@@ -36,7 +42,6 @@ from tracearena.traces import Traces
 
 FIGURE_10_KS = (5, 10, 20, 100, 200)
 FEWEST = 100
-ITERATIONS = 100
 WAYS: dict[str, dict[str, Any]] = {
     "PPMTF": {},
     "PPMTF, all zeros": {"zeros": "all"},
@@ -65,7 +70,13 @@ def draw_ppmtf_figure_10(
         candidates[name] = made
         if name in TESTED:
             k_prime = measure_deniability(model, made, k=max(FIGURE_10_KS), seed=child_seed(own, 2)).k_prime
-            candidates |= _select_passing(name, made, k_prime)
+            tested = {}
+            for k in FIGURE_10_KS:
+                kept = select_days(made, k_prime >= k)
+                some = np.diff(kept.offsets) > 0
+                if some.sum() >= FEWEST:
+                    tested[f"{name}, k = {k}"] = kept.take_users(some)
+            candidates |= tested
     candidates["SGD"] = SGD().fit(training).synthesize(1, seed=child_seed(root, 3))
     candidates |= {"training": training, "uniform": None}
     rows: list[dict[str, Any]] = [
@@ -87,17 +98,6 @@ def draw_ppmtf_figure_10(
         draw_bars(out / "ppmtf-10.svg", rows, FIGURE_10_METRICS, title, found, {"": spread}),
         write_records(out / "ppmtf-10.csv", rows),
     ]
-
-
-def _select_passing(name: str, made: Traces, k_prime: NDArray[np.int32]) -> dict[str, Traces]:
-    """Return the traces that pass the test, for every k that enough of them pass."""
-    found = {}
-    for k in FIGURE_10_KS:
-        kept = select_days(made, k_prime >= k)
-        some = np.diff(kept.offsets) > 0
-        if some.sum() >= FEWEST:
-            found[f"{name}, k = {k}"] = kept.take_users(some)
-    return found
 
 
 def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -393,8 +393,8 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
         ),
         ClaimResult(
             "PPMTF's traces betray almost nobody to an attacker who knows other days",
-            rate["PPMTF", PARTIAL] < 0.02,
-            f"{rate['PPMTF', PARTIAL]:.4f} re-identified, it takes < 0.02",
+            rate["PPMTF", PARTIAL] < MOST_REIDENTIFIED,
+            f"{rate['PPMTF', PARTIAL]:.4f} re-identified, it takes < {MOST_REIDENTIFIED:g}",
             rate["PPMTF", PARTIAL],
         ),
     ]
@@ -404,7 +404,6 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
 
 
 PARAMETER_ALPHAS = (1.0, 20.0, 200.0, 1000.0)
-PARAMETER_TRACES_PER_USER = 10
 TRACES, PROFILES, EVERYTHING = "synthetic traces", "(B, C, D)", "(A, B, C, D)"
 
 
@@ -422,7 +421,7 @@ def draw_ppmtf_parameters(
     rows: list[dict[str, Any]] = []
     for alpha in track_progress(alphas, len(alphas)):
         model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=source.seed)
-        made = model.synthesize(PARAMETER_TRACES_PER_USER, seed=source.seed)
+        made = model.synthesize(TRACES_PER_USER, seed=source.seed)
         seen = {"advantage": members.evaluate(made).advantage, "reidentification_rate": who.rate(made)}
         profiles = attack_parameters(model, training, testing, "BCD").to_dict()
         everything = attack_parameters(model, training, testing, "ABCD").to_dict()

@@ -1,4 +1,8 @@
-"""[ppmtf] Figure 7: privacy and utility of PPMTF, SGD and SGLT on people-flow data."""
+"""Figures of [ppmtf] about utility.
+
+Figure 7 (privacy and utility of three synthesizers), Figures 8 and 12 (clusters of users), and Figure 11
+(time spent at places of four categories).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,12 @@ from tracearena.files import write_csv
 from tracearena.metrics import category_fractions, cluster_populations
 from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.papers.data import (
+    ITERATIONS,
+    LARGEST_ADVANTAGE,
+    MOST_REIDENTIFIED,
+    SGLT_CLASSES,
+    SGLT_DROPPED,
+    TRACES_PER_USER,
     FigureSource,
     load_check_ins,
     load_people_flow,
@@ -38,14 +48,6 @@ if TYPE_CHECKING:
 
 FIGURE_7_ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 2, 10, 20, 100, 200, 1000)
 COPIED = (0, 1, 2, 3, 4, 5)
-DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
-"""par_l of SGLT."""
-CLASSES = (50, 100, 150, 200)
-"""c of SGLT."""
-FIGURE_12_TRACES_PER_USER = 10
-ITERATIONS = 100
-FIGURE_7_MOST_REIDENTIFIED, FIGURE_7_LARGEST_ADVANTAGE = 0.02, 0.055
-"""What [ppmtf] section 4.4 claims for PPMTF in Figure 7."""
 UTILITIES = {
     "tp_tv": ("TP-TV", "TP-TV"),
     "tp_tv_top50": ("TP-TV-Top50", "TP-TV-Top50"),
@@ -80,8 +82,8 @@ def draw_ppmtf_figure_7(
     *,
     alphas: Sequence[float] = FIGURE_7_ALPHAS,
     copied: Sequence[int] = COPIED,
-    dropped: Sequence[float] = DROPPED,
-    classes: Sequence[int] = CLASSES,
+    dropped: Sequence[float] = SGLT_DROPPED,
+    classes: Sequence[int] = SGLT_CLASSES,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
@@ -97,8 +99,11 @@ def draw_ppmtf_figure_7(
         ),
     ]
     for series, setting, model in track_progress(models, len(models)):
-        made = model.fit(training, seed=source.seed).synthesize(FIGURE_12_TRACES_PER_USER, seed=source.seed)
-        points.append(_evaluate_point(series, setting, made, training, testing))
+        made = model.fit(training, seed=source.seed).synthesize(TRACES_PER_USER, seed=source.seed)
+        scores = evaluate(made, training, testing).to_dict()
+        points.append(
+            TradeoffPoint(series, setting, **{name: scores[name] for name in (*UTILITIES, *PRIVACIES)})
+        )
     for method in ("PPMTF", "SGD", "SGLT"):
         points += [_read_published_point(row, method) for row in read_published_results(source.data, method)]
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
@@ -114,7 +119,22 @@ def draw_ppmtf_figure_7(
         for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
             for column, (utility, (label, _)) in enumerate(UTILITIES.items()):
                 panel = axes[row, column]
-                _plot_tradeoff(panel, points, names, utility, privacy)
+                methods = list(dict.fromkeys(line.removesuffix(_PUBLISHED) for line in names))
+                for line in names:
+                    mine = [point for point in points if point.series == line]
+                    x, y = ([getattr(point, axis) for point in mine] for axis in (utility, privacy))
+                    number = methods.index(line.removesuffix(_PUBLISHED))
+                    look: dict[str, Any] = {"mfc": "none"} if line.endswith(_PUBLISHED) else {}
+                    panel.plot(
+                        x,
+                        y,
+                        MARKERS[number % len(MARKERS)].matplotlib,
+                        ms=5,
+                        color=COLOURS[number % len(COLOURS)],
+                        label=line,
+                        alpha=0.85,
+                        **look,
+                    )
                 spread = limits.get("halves, spread", {}).get(utility)
                 if spread is not None:
                     middle = limits["halves"][utility]
@@ -165,8 +185,7 @@ def check_ppmtf_7_claims(
     kept = [
         point
         for point in near
-        if point.reidentification_rate < FIGURE_7_MOST_REIDENTIFIED
-        and point.membership_advantage < FIGURE_7_LARGEST_ADVANTAGE
+        if point.reidentification_rate < MOST_REIDENTIFIED and point.membership_advantage < LARGEST_ADVANTAGE
     ]
     worse = sum(point.tp_tv >= uniform for point in ours)
     return [
@@ -174,9 +193,9 @@ def check_ppmtf_7_claims(
             "PPMTF comes near the training data in where people are while betraying almost nobody",
             bool(kept),
             f"TP-TV is worse than uniform at {worse} of {len(ours)} settings and nearer to training than to "
-            f"uniform at {len(near)}, at {len(kept)} of these with < {FIGURE_7_MOST_REIDENTIFIED:g} "
+            f"uniform at {len(near)}, at {len(kept)} of these with < {MOST_REIDENTIFIED:g} "
             "re-identified and "
-            f"an advantage < {FIGURE_7_LARGEST_ADVANTAGE:g}",
+            f"an advantage < {LARGEST_ADVANTAGE:g}",
             len(kept) / len(ours) if ours else None,
         ),
         *(
@@ -189,13 +208,6 @@ def check_ppmtf_7_claims(
             if limits["uniform"][name] is not None
         ),
     ]
-
-
-def _evaluate_point(
-    series: str, setting: str, synthetic: Traces, training: Traces, testing: Traces
-) -> TradeoffPoint:
-    found = evaluate(synthetic, training, testing).to_dict()
-    return TradeoffPoint(series, setting, **{name: found[name] for name in (*UTILITIES, *PRIVACIES)})
 
 
 def _read_published_point(row: dict[str, Any], method: str) -> TradeoffPoint:
@@ -216,28 +228,6 @@ def _read_published_point(row: dict[str, Any], method: str) -> TradeoffPoint:
         reidentification_rate=row["reid_rate"],
         membership_advantage=row["MIA_adv"],
     )
-
-
-def _plot_tradeoff(
-    panel: Axes, points: list[TradeoffPoint], series: list[str], utility: str, privacy: str
-) -> None:
-    """Draw the points; a method and its published ones share colour and marker, these hollow."""
-    methods = list(dict.fromkeys(name.removesuffix(_PUBLISHED) for name in series))
-    for name in series:
-        mine = [point for point in points if point.series == name]
-        x, y = ([getattr(point, axis) for point in mine] for axis in (utility, privacy))
-        number = methods.index(name.removesuffix(_PUBLISHED))
-        look: dict[str, Any] = {"mfc": "none"} if name.endswith(_PUBLISHED) else {}
-        panel.plot(
-            x,
-            y,
-            MARKERS[number % len(MARKERS)].matplotlib,
-            ms=5,
-            color=COLOURS[number % len(COLOURS)],
-            label=name,
-            alpha=0.85,
-            **look,
-        )
 
 
 # [ppmtf] Figure 8: clusters of users, where they are, and the factors that say so.
@@ -278,7 +268,22 @@ def draw_ppmtf_figure_8(
         for row, (label, values) in enumerate(zip(_ROWS, rows, strict=True)):
             for column in range(FIGURE_8_CLUSTERS):
                 top = max(values[column].max(), 1e-12)
-                _plot_cluster_map(axes[row, column], training, values[column], top)
+                panel = axes[row, column]
+                shares = values[column]
+                places = training.places
+                shrunk = float(np.cos(np.radians(places.latitude.mean())))
+                panel.set_aspect(1 / shrunk)
+                panel.grid(False)
+                panel.tick_params(labelsize=6)
+                if places.grid is not None:
+                    grid = places.grid
+                    image = np.clip(shares, 0, None).reshape(grid.rows, grid.columns)
+                    extent = (grid.west, grid.east, grid.south, grid.north)
+                    panel.imshow(image, origin="lower", extent=extent, vmin=0, vmax=top, aspect=1 / shrunk)
+                else:
+                    panel.scatter(
+                        places.longitude, places.latitude, c=np.clip(shares, 0, None), s=6, vmin=0, vmax=top
+                    )
                 if row == 0:
                     told = "\n".join(f"{name}: {one[column]:.2f} apart" for name, one in apart.items())
                     axes[row, column].set_title(f"cluster {column + 1}\n{told}", fontsize=9)
@@ -329,21 +334,6 @@ def _iterate_numbers(
     for number, factor in enumerate(chosen.tolist()):
         for place, values in enumerate(zip(*(row[number].tolist() for row in rows), strict=True)):
             yield [factor, *(float(one[number]) for one in apart.values()), place, *values]
-
-
-def _plot_cluster_map(panel: Axes, training: Traces, values: NDArray[np.float64], top: float) -> None:
-    places = training.places
-    shrunk = float(np.cos(np.radians(places.latitude.mean())))
-    panel.set_aspect(1 / shrunk)
-    panel.grid(False)
-    panel.tick_params(labelsize=6)
-    if places.grid is not None:
-        grid = places.grid
-        image = np.clip(values, 0, None).reshape(grid.rows, grid.columns)
-        extent = (grid.west, grid.east, grid.south, grid.north)
-        panel.imshow(image, origin="lower", extent=extent, vmin=0, vmax=top, aspect=1 / shrunk)
-    else:
-        panel.scatter(places.longitude, places.latitude, c=np.clip(values, 0, None), s=6, vmin=0, vmax=top)
 
 
 # [ppmtf] Figure 11: how much of their time people spend at a park, a bar, an office or a
@@ -491,7 +481,7 @@ def draw_ppmtf_figure_12(
     tell: Tell | None,
     *,
     k: int = FIGURE_11_K,
-    traces_per_user: int = FIGURE_12_TRACES_PER_USER,
+    traces_per_user: int = TRACES_PER_USER,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-12.svg, ppmtf-12.csv (20 places a map) and ppmtf-12-slots.csv (columns of D).
@@ -639,7 +629,19 @@ def _plot_ppmtf_12(
                 ]
                 panel.text(0, -0.03, "\n".join(lines), transform=panel.transAxes, va="top", fontsize=8)
                 panel.set_title(title, fontsize=9)
-            _plot_cluster_hours(row[1], cluster, clock)
+            hours = row[1]
+            slots = np.arange(clock.slots_per_day)
+            hours.plot(slots, cluster.slots, "o-", ms=4, color=COLOURS[0], label="column of D")
+            hours.plot(
+                slots, cluster.training_slots, "s--", ms=3, color=COLOURS[1], label="share of training events"
+            )
+            shown = slots[:: max(len(slots) // 6, 1)]
+            hours.set_xticks(
+                shown, [clock.label(int(slot) * clock.instants_per_slot) for slot in shown], fontsize=7
+            )
+            hours.axhline(0, color="#555555", linewidth=0.8)
+            hours.set_title("by time of day", fontsize=9)
+            hours.legend(frameon=False, fontsize=7)
         handles = [] if places.categories is None else _build_legend(colours)
         figure.legend(handles=handles, loc="lower center", ncol=len(COLOURS), frameon=False, fontsize=9)
         title = "Two clusters: places and hours of the model, places of real and of synthetic people"
@@ -666,14 +668,3 @@ def _label_place(places: Places, place: int) -> str:
     if places.categories is None:
         return f"place {places.ids[place]}"
     return f"{str(places.categories[place]).rpartition('/')[2]} ({places.ids[place]})"
-
-
-def _plot_cluster_hours(panel: Axes, cluster: UserCluster, clock: Clock) -> None:
-    slots = np.arange(clock.slots_per_day)
-    panel.plot(slots, cluster.slots, "o-", ms=4, color=COLOURS[0], label="column of D")
-    panel.plot(slots, cluster.training_slots, "s--", ms=3, color=COLOURS[1], label="share of training events")
-    shown = slots[:: max(len(slots) // 6, 1)]
-    panel.set_xticks(shown, [clock.label(int(slot) * clock.instants_per_slot) for slot in shown], fontsize=7)
-    panel.axhline(0, color="#555555", linewidth=0.8)
-    panel.set_title("by time of day", fontsize=9)
-    panel.legend(frameon=False, fontsize=7)

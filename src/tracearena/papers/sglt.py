@@ -1,4 +1,4 @@
-"""[sglt] Figure 3: where people are, and the semantic classes of places, on two maps."""
+"""Figures of [sglt] about fakes: Figure 3 (semantic classes), Figure 8 (quantiles), the published table."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from tracearena.metrics import tm_emd, tp_tv
 from tracearena.metrics.similarity import all_pairs, semantic_similarity
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers.data import (
+    SGLT_CLASSES,
+    SGLT_DROPPED,
+    TRACES_PER_USER,
     FigureSource,
     Size,
     choose_class_count,
@@ -144,11 +147,7 @@ def _project_km(places: Places) -> tuple[np.ndarray, np.ndarray]:
 # The published table of SGLT on people flow, row by row, under the paper's rules and the program's.
 
 
-CLASSES = (50, 100, 150, 200)
-DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
-"""par_l of the published table."""
 SEEDS = 3
-TRACES_PER_USER = 10
 NEAR = 0.03
 """A TP-TV that is off by no more is called the same; two draws of ours differ by about 0.02."""
 METRICS = {
@@ -173,8 +172,8 @@ def draw_sglt_published(
     source: FigureSource,
     tell: Tell | None,
     *,
-    classes: Sequence[int] = CLASSES,
-    dropped: Sequence[float] = DROPPED,
+    classes: Sequence[int] = SGLT_CLASSES,
+    dropped: Sequence[float] = SGLT_DROPPED,
     seeds: int = SEEDS,
 ) -> list[Path]:
     """Write sglt-published.svg and .csv: every row of the table, published and ours."""

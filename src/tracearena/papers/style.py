@@ -376,7 +376,10 @@ def draw_bars(
     """
     methods = list(dict.fromkeys(row["method"] for row in rows))
     cities = [str(row.get("city", "")) for row in rows]
-    at = _place_bars(cities)
+    # Each further city has room for its name above its bars.
+    at: list[float] = []
+    for own, former in zip(cities, [*cities[:1], *cities], strict=False):
+        at.append(at[-1] + (1.0 if own == former else 3.0) if at else 0.0)
     height = _INCHES_PER_BAR * (max(at) + 2) + 0.8
     with open_canvas(2.5 * len(names) + 1, height, ncols=len(names), sharey=True) as (figure, panels):
         for panel, name in zip(panels, names, strict=True):
@@ -411,18 +414,6 @@ def draw_bars(
         figure.subplots_adjust(wspace=0.12, top=1 - 0.3 / height, bottom=0.5 / height)
         write_head(figure, title, findings, width=36 * len(names), top=1.0)
         return save_figure(figure, path)
-
-
-def _place_bars(cities: Sequence[str]) -> list[float]:
-    """Return where each bar stands, with room above each further city for its name.
-
-    >>> _place_bars(["a", "a", "b"])
-    [0.0, 1.0, 4.0]
-    """
-    at: list[float] = []
-    for city, former in zip(cities, [*cities[:1], *cities], strict=False):
-        at.append(at[-1] + (1.0 if city == former else 3.0) if at else 0.0)
-    return at
 
 
 # A figure of Matplotlib that a notebook shows by itself.

@@ -1,4 +1,4 @@
-"""A map the size of a stamp, as SVG without scripts: where most of it is."""
+"""What notebooks show of traces and results: a few facts, the first rows, and a small SVG map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One person's days: where she was, on a map, and when, a row a day; the same colours in both."""
+"""Pictures of traces: one person's days on a map and by hour, hours of the week, and a map of all rows."""
 
 from __future__ import annotations
 
@@ -190,7 +190,26 @@ def _draw_static_person(person: PersonView) -> Any:
     with open_canvas(10.5, height, ncols=2, width_ratios=(1, 1.25)) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         _draw_map(axes[0], person, box)
-        _draw_days(axes[1], person)
+        panel = axes[1]
+        from matplotlib.collections import PolyCollection
+
+        for group in person.groups:
+            day, start, end = _find_stays(person, group)
+            ends = ((start, day - 0.4), (end, day - 0.4), (end, day + 0.4), (start, day + 0.4))
+            corners = np.stack([np.column_stack(pair) for pair in ends], axis=1)
+            face = "none" if group.is_hollow else group.colour
+            panel.add_collection(
+                PolyCollection(
+                    list(corners), facecolors=face, edgecolors=group.colour, linewidths=0.3, label=group.label
+                )
+            )
+        first, last = int(person.times.day.min()), int(person.times.day.max())
+        panel.set(xlim=(0, 24), ylim=(last + 0.6, first - 0.6), xlabel=person.times.axis)
+        panel.set_xticks(range(0, 25, 4), [f"{hour:02d}:00" for hour in range(0, 25, 4)])
+        step = -(-(last - first + 1) // _TICKS)
+        ticks = range(first, last + 1, step)
+        panel.set_yticks(ticks, [format_day_label(day, person.times.first_day) for day in ticks], fontsize=8)
+        panel.grid(False)
         handles, labels = axes[1].get_legend_handles_labels()
         legend = drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
         for text in legend.get_texts():
@@ -231,28 +250,6 @@ def _draw_map(axes: Axes, person: PersonView, box: Box) -> None:
         )
     draw_ground(axes, box)
     axes.set(xlabel="longitude, degrees", ylabel="latitude, degrees")
-
-
-def _draw_days(axes: Axes, person: PersonView) -> None:
-    from matplotlib.collections import PolyCollection
-
-    for group in person.groups:
-        day, start, end = _find_stays(person, group)
-        ends = ((start, day - 0.4), (end, day - 0.4), (end, day + 0.4), (start, day + 0.4))
-        corners = np.stack([np.column_stack(pair) for pair in ends], axis=1)
-        face = "none" if group.is_hollow else group.colour
-        axes.add_collection(
-            PolyCollection(
-                list(corners), facecolors=face, edgecolors=group.colour, linewidths=0.3, label=group.label
-            )
-        )
-    first, last = int(person.times.day.min()), int(person.times.day.max())
-    axes.set(xlim=(0, 24), ylim=(last + 0.6, first - 0.6), xlabel=person.times.axis)
-    axes.set_xticks(range(0, 25, 4), [f"{hour:02d}:00" for hour in range(0, 25, 4)])
-    step = -(-(last - first + 1) // _TICKS)
-    ticks = range(first, last + 1, step)
-    axes.set_yticks(ticks, [format_day_label(day, person.times.first_day) for day in ticks], fontsize=8)
-    axes.grid(False)
 
 
 def _draw_plotly_person(person: PersonView) -> Any:

@@ -1,4 +1,4 @@
-"""Everybody against everybody, drawn cell by cell, so that a ceremony can open them one at a time."""
+"""SVG pictures of scores: matrix of attacks, awards with margins, podium, privacy, usefulness, gauge."""
 
 from __future__ import annotations
 
@@ -93,7 +93,22 @@ def matrix_picture(
     canvas = Canvas(width, height, name=name or f"matrix-{kind.value}", title=title, description=caption,
                     own_size=True)  # fmt: skip
     styles = assign_team_styles(board.roster)
-    _write_heads(canvas, table, styles)
+    for row, (data_set, label) in enumerate(zip(table.rows, table.targets, strict=True)):
+        name_y = _TOP + _ROW * (row + 0.5)
+        canvas.name(_NAMES - 14, name_y + 5, label, room=_ROOM, text_anchor="end")
+        canvas.add(_draw_team_marker(_NAMES, name_y, styles.get(data_set.team)))
+    for column, attacker in enumerate(table.attackers):
+        name_x = _LEFT + _CELL * (column + 0.5)
+        canvas.add(_draw_team_marker(name_x, _TOP - 14, styles.get(attacker)))
+        name_y, role = _TOP - 30, "ink" if attacker in styles else "soft"
+        canvas.name(
+            name_x + 4,
+            name_y,
+            attacker,
+            room=_ROOM,
+            transform=f"rotate(-50 {name_x + 4:.0f} {name_y:.0f})",
+            class_=role,
+        )
     hatched = element("rect", fill=canvas.hatching(), **_BOX)
     attackers = [escape(isolate_name(name, _ROOM)) for name in table.attackers]
     targets = [escape(isolate_name(name, _ROOM)) for name in table.targets]
@@ -104,7 +119,20 @@ def matrix_picture(
     )
     for order, (row, column) in enumerate(_order_cells(table), 1):
         words = pair.format(attacker=attackers[column], target=targets[row])
-        canvas.add(_draw_cell(table, row, column, order, closed, hatched, words, missing, decimals))
+        score, least = table.scores[row][column], table.is_least(row, column)
+        far = table.is_far_below(row, column)
+        names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
+        label, value = (
+            (missing, "") if score is None else (f"{score:.{decimals}f}", f' data-score="{score:.6g}"')
+        )
+        # Written out, not by `element`: a board of fifty teams has thousands of cells.
+        canvas.add(
+            f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
+            f'data-order="{order}"{value} '
+            f'transform="translate({_LEFT + _CELL * column + 1:g} {_TOP + _ROW * row + 1:g})">'
+            f"<title>{words}: {label}</title>{hatched if score is None else _draw_score(round(score, 2))}"
+            f"{_FRAME if least else ''}{_FLAG if far else ''}</g>"
+        )
     x = _LEFT - 12
     canvas.words(x, _TOP - 9, translate("minimum"), text_anchor="end", class_="soft")
     for row in range(len(table.targets)):
@@ -120,7 +148,11 @@ def matrix_picture(
             _LEFT + _CELL * (column + 0.5), y, "–" if total is None else f"{total:.2f}", text_anchor="middle",
             data_column=column, class_=f"sum strong number{' closed' if closed else ''}",
         )  # fmt: skip
-    _draw_key(canvas, y + 28)
+    key_y = y + 28
+    canvas.words(_LEFT - 12, key_y, translate("0 found out"), text_anchor="end", class_="soft")
+    for step in range(20):
+        canvas.draw("rect", x=_LEFT + 4 * step, y=key_y - 11, width=4.4, height=13, fill=viridis(step / 19))
+    canvas.words(_LEFT + 90, key_y, translate("1 untouched"), class_="soft")
     header = (translate("target"), *(shorten_name(one, 40) for one in table.attackers), translate("minimum"))
     rows: tuple[tuple[Any, ...], ...] = tuple(
         (shorten_name(target, 40), *scores, table.minima[row])
@@ -164,47 +196,8 @@ def _order_cells(table: AttackTable) -> list[tuple[int, int]]:
     return sorted(table.cells(), key=key)
 
 
-def _write_heads(canvas: Canvas, table: AttackTable, styles: dict[str, TeamStyle]) -> None:
-    """Write the names of targets and attackers, teams with their markers."""
-    for row, (data_set, label) in enumerate(zip(table.rows, table.targets, strict=True)):
-        y = _TOP + _ROW * (row + 0.5)
-        canvas.name(_NAMES - 14, y + 5, label, room=_ROOM, text_anchor="end")
-        canvas.add(_draw_team_marker(_NAMES, y, styles.get(data_set.team)))
-    for column, attacker in enumerate(table.attackers):
-        x = _LEFT + _CELL * (column + 0.5)
-        canvas.add(_draw_team_marker(x, _TOP - 14, styles.get(attacker)))
-        y, role = _TOP - 30, "ink" if attacker in styles else "soft"
-        canvas.name(x + 4, y, attacker, room=_ROOM, transform=f"rotate(-50 {x + 4:.0f} {y:.0f})", class_=role)
-
-
 def _draw_team_marker(x: float, y: float, style: TeamStyle | None) -> str:
     return "" if style is None else draw_marker(x, y, style.marker, style.colour)
-
-
-def _draw_cell(
-    table: AttackTable,
-    row: int,
-    column: int,
-    order: int,
-    closed: bool,
-    hatched: str,
-    words: str,
-    missing: str,
-    decimals: int,
-) -> str:
-    """Return one cell; `hatched` and `missing` stand for no score, `words` name attacker and target."""
-    score, least = table.scores[row][column], table.is_least(row, column)
-    far = table.is_far_below(row, column)
-    names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
-    told, value = (missing, "") if score is None else (f"{score:.{decimals}f}", f' data-score="{score:.6g}"')
-    # Written out, not by `element`: a board of fifty teams has thousands of cells.
-    return (
-        f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
-        f'data-order="{order}"{value} '
-        f'transform="translate({_LEFT + _CELL * column + 1:g} {_TOP + _ROW * row + 1:g})">'
-        f"<title>{words}: {told}</title>{hatched if score is None else _draw_score(round(score, 2))}"
-        f"{_FRAME if least else ''}{_FLAG if far else ''}</g>"
-    )
 
 
 @cache
@@ -213,14 +206,6 @@ def _draw_score(score: float) -> str:
     number = element("text", f"{score:.2f}", x=_CELL / 2 - 1, y=20, text_anchor="middle",
                      class_=f"number {choose_ink(score)}")  # fmt: skip
     return element("rect", fill=viridis(score), **_BOX) + number
-
-
-def _draw_key(canvas: Canvas, y: float) -> None:
-    """Say what dark and bright mean."""
-    canvas.words(_LEFT - 12, y, translate("0 found out"), text_anchor="end", class_="soft")
-    for step in range(20):
-        canvas.draw("rect", x=_LEFT + 4 * step, y=y - 11, width=4.4, height=13, fill=viridis(step / 19))
-    canvas.words(_LEFT + 90, y, translate("1 untouched"), class_="soft")
 
 
 # Awards with the luck that is in them, so that ties look like ties.
@@ -282,25 +267,21 @@ def margins_picture(award: Award, margin: float, styles: dict[str, TeamStyle], *
         canvas.words(22, y + 5, f"{place.place}", text_anchor="end", class_="strong number")
         canvas.name(30, y + 5, place.team, room=15)
         canvas.draw("line", x1=_MARGINS_LEFT, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
-        _draw_team_score(canvas, area, place, y, styles[place.team], margin if scored else None)
+        style = styles[place.team]
+        band = margin if scored else None
+        x, words = area.x(place.value), f"{isolate_name(place.team)}: {place.value:.3f}"
+        if band is None:
+            canvas.draw("rect", x=area.left, y=y - 9, width=x - area.left, height=18, fill=style.colour,
+                        class_="mark")  # fmt: skip
+        else:
+            left, right = (area.x(place.value + sign * band) for sign in (-1, 1))
+            canvas.draw("rect", x=left, y=y - 12, width=right - left, height=24, fill=style.colour,
+                        fill_opacity=0.6, class_="margin")  # fmt: skip
+            canvas.add(draw_marker(x, y, style.marker, style.colour, title=f"{words} ± {band:.3f}"))
+        canvas.words(WIDTH - 4, y + 5, f"{place.value:.3f}", text_anchor="end", class_="number")
     rows = tuple((place.place, shorten_name(place.team, 40), place.value) for place in award.places)
     header = (translate("place"), translate("team"), translate("score") if scored else translate("sum"))
     return Picture(canvas.markup(), caption, header, rows)
-
-
-def _draw_team_score(
-    canvas: Canvas, area: Area, place: Standing, y: float, style: TeamStyle, margin: float | None
-) -> None:
-    x, words = area.x(place.value), f"{isolate_name(place.team)}: {place.value:.3f}"
-    if margin is None:
-        canvas.draw("rect", x=area.left, y=y - 9, width=x - area.left, height=18, fill=style.colour,
-                    class_="mark")  # fmt: skip
-    else:
-        left, right = (area.x(place.value + sign * margin) for sign in (-1, 1))
-        canvas.draw("rect", x=left, y=y - 12, width=right - left, height=24, fill=style.colour,
-                    fill_opacity=0.6, class_="margin")  # fmt: skip
-        canvas.add(draw_marker(x, y, style.marker, style.colour, title=f"{words} ± {margin:.3f}"))
-    canvas.words(WIDTH - 4, y + 5, f"{place.value:.3f}", text_anchor="end", class_="number")
 
 
 def _format_margins_caption(award: Award, margin: float) -> str:

@@ -1,4 +1,7 @@
-"""The ground of a map: longitudes shrunk by the cosine of the latitude, north up, a bar for the scale."""
+"""SVG maps of traces: crowds at noon, lost usefulness, one person's day, and data for the viewer.
+
+`MapProjection` keeps the shape of the ground: longitudes shrink by the cosine of the latitude, north is up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The phases of a contest on a line, and where now is."""
+"""SVG pictures of time: the phases of a contest with the present moment, and uploads per hour."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracearena.checks import require_whole
 from tracearena.contest.phases import Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.i18n import mark_for_translation, translate, translate_count
 from tracearena.pages.html import BLUE, VERMILION, format_day, format_day_and_hour, format_duration
-from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, Ticks, draw_axis_left, make_hint
+from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, draw_axis_left, make_hint
 
 _LEFT, _TOP, _THICK, _HEIGHT = 14.0, 44.0, 30.0, 132
 _PAUSE, _RESULTS = 0.16, 0.66
@@ -188,7 +188,18 @@ def activity_picture(
     area = Area(
         _AREA_LEFT, _ACTIVITY_TOP, WIDTH - _AREA_LEFT - 10, _TALL, (0.0, float(hours)), (0.0, float(most))
     )
-    draw_axis_left(canvas, area, _choose_count_ticks(most), translate("uploads"))
+    unit = next(
+        digit * 10**power
+        for power in range(12)
+        for digit in (1, 2, 5)
+        if most / (digit * 10**power) <= _TICKS + 1
+    )
+    draw_axis_left(
+        canvas,
+        area,
+        [(float(value), f"{value:,}") for value in range(0, most + 1, unit)],
+        translate("uploads"),
+    )
     for bar, (begin, count) in enumerate(counts.items()):
         if count:
             left, right = area.x(bar + 0.08), area.x(bar + 0.92)
@@ -208,17 +219,6 @@ def activity_picture(
 
 def _floor_hour(time: datetime) -> datetime:
     return time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-
-
-def _choose_count_ticks(most: int) -> Ticks:
-    """Return a few whole numbers up to the most."""
-    step = next(
-        digit * 10**power
-        for power in range(12)
-        for digit in (1, 2, 5)
-        if most / (digit * 10**power) <= _TICKS + 1
-    )
-    return [(float(value), f"{value:,}") for value in range(0, most + 1, step)]
 
 
 def _format_activity_caption(counts: dict[datetime, int]) -> str:
