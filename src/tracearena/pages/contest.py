@@ -1,4 +1,8 @@
-"""What further attacks leave of the teams' defences, and between which values it must lie."""
+"""The report of a contest as one page: `contest_report` and the sections it is made of.
+
+Awards and board, the matrices of attacks, privacy and usefulness, cheating, further attacks after the
+awards, and what the data sets look like on a map.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,7 @@ _HEADER = [
 
 def show_afterwards(page: Page, held: ReportData) -> None:
     """Show what the contest's attacks leave beside what further ones leave; nothing if none were made."""
-    rows, old = held.afterwards, _list_contest_attacks(held)
+    rows, old = held.afterwards, (_list_attacks(held.samples[0]) if held.samples else [])
     if not rows:
         return
     further = [name for name in _list_attacks(rows[0]) if name not in old]
@@ -90,11 +94,6 @@ def show_afterwards(page: Page, held: ReportData) -> None:
         table=(_HEADER, [_build_number_row(row, old) for row in rows]),
         name="afterwards",
     )
-
-
-def _list_contest_attacks(held: ReportData) -> list[str]:
-    """Return the attacks of the contest: those of the sample defences' rows."""
-    return _list_attacks(held.samples[0]) if held.samples else []
 
 
 def _list_attacks(row: SweepRow) -> list[str]:
@@ -169,7 +168,8 @@ def contest_report(held: ReportData) -> Page:
     if sights:
         show_days(page, held, sights, styles)
         show_population(page, held, sights[0])
-    _show_rules(page, held)
+    page.heading("The rules in plain words")
+    page.html_part("<ul>" + "".join(f"<li>{escape(rule)}</li>" for rule in held.rules.explain()) + "</ul>")
     _show_origin(page, held)
     return page
 
@@ -191,11 +191,6 @@ def _choose_views(held: ReportData) -> list[DataSetView]:
             return [best] if sight is best else [best, sight]
         hiding = hiding or (sight if sight.obfuscated.is_deleted.any() else None)
     return [one for one in dict.fromkeys((best, hiding)) if one is not None]
-
-
-def _show_rules(page: Page, held: ReportData) -> None:
-    page.heading("The rules in plain words")
-    page.html_part("<ul>" + "".join(f"<li>{escape(rule)}</li>" for rule in held.rules.explain()) + "</ul>")
 
 
 def _show_origin(page: Page, held: ReportData) -> None:
@@ -242,27 +237,25 @@ def show_matrices(page: Page, held: ReportData) -> None:
     )
     for kind, (question, what) in QUESTIONS.items():
         page.heading(question, level=3)
-        _show_matrix(page, held, kind, what)
-
-
-def _show_matrix(page: Page, held: ReportData, kind: AttackKind, what: str) -> None:
-    found = build_attack_table(held.board, kind)
-    attackers, table, foot = list(found.attackers), [list(row) for row in found.scores], list(found.sums)
-    page.figure(
-        _draw_matrix(
-            [escape_plotly(name) for name in found.targets],
-            [attackers.index(row.team) if row.team in attackers else -1 for row in found.rows],
-            [escape_plotly(name) for name in attackers],
-            table,
-            foot,
-            what,
-        ),
-        describe_attack_table(held.board, found),
-        table=(["target", *attackers], [[name, *row] for name, row in zip(found.targets, table, strict=True)]
-               + [["sum", *foot]]),
-        name=kind.value,
-        least_width_px=150 + 46 * len(attackers),
-    )  # fmt: skip
+        found = build_attack_table(held.board, kind)
+        attackers, table, foot = list(found.attackers), [list(row) for row in found.scores], list(found.sums)
+        page.figure(
+            _draw_matrix(
+                [escape_plotly(name) for name in found.targets],
+                [attackers.index(row.team) if row.team in attackers else -1 for row in found.rows],
+                [escape_plotly(name) for name in attackers],
+                table,
+                foot,
+                what,
+            ),
+            describe_attack_table(held.board, found),
+            table=(
+                ["target", *attackers],
+                [[name, *row] for name, row in zip(found.targets, table, strict=True)] + [["sum", *foot]],
+            ),
+            name=kind.value,
+            least_width_px=150 + 46 * len(attackers),
+        )  # fmt: skip
 
 
 def _draw_matrix(
@@ -303,29 +296,22 @@ def _draw_matrix(
     return {"data": [heat], "layout": layout}
 
 
-def _find_row_minimum(row: list[Any]) -> float:
-    return min((score for score in row if score is not None), default=1.0)
-
-
 def _mark_cells(y: int, row: list[Any], own: int) -> list[dict[str, Any]]:
     """Frame the strongest attacks of a row and hatch those that were not made."""
-    shapes = []
+    least = min((score for score in row if score is not None), default=1.0)
+    shapes: list[dict[str, Any]] = []
     for x, score in enumerate(row):
         if score is None and x != own:
-            shapes.append(_draw_hatch(x, y))
-        elif score is not None and score <= _find_row_minimum(row) + 1e-9:
+            left, right, top, bottom = x - 0.45, x + 0.45, y - 0.42, y + 0.42
+            path = (
+                f"M{left},{y} L{x},{top} M{left},{bottom} L{right},{top} M{x},{bottom} L{right},{y} "
+                f"M{left},{top} L{right},{top} L{right},{bottom} L{left},{bottom} Z"
+            )
+            shapes.append({"type": "path", "path": path, "line": {"color": "var(--soft)", "width": 1}})
+        elif score is not None and score <= least + 1e-9:
             shapes.append({"type": "rect", "x0": x - 0.46, "x1": x + 0.46, "y0": y - 0.45, "y1": y + 0.45,
                            "line": {"color": VERMILION, "width": 3}})  # fmt: skip
     return shapes
-
-
-def _draw_hatch(x: int, y: int) -> dict[str, Any]:
-    left, right, top, bottom = x - 0.45, x + 0.45, y - 0.42, y + 0.42
-    path = (
-        f"M{left},{y} L{x},{top} M{left},{bottom} L{right},{top} M{x},{bottom} L{right},{y} "
-        f"M{left},{top} L{right},{top} L{right},{bottom} L{left},{bottom} Z"
-    )
-    return {"type": "path", "path": path, "line": {"color": "var(--soft)", "width": 1}}
 
 
 # What a defence does to the map of a city.
@@ -358,10 +344,6 @@ def show_population(page: Page, held: ReportData, entrant: DataSetView) -> None:
         name="noon",
     )
     page.html_part("</div>")
-    _show_losses(page, held, entrant)
-
-
-def _show_losses(page: Page, held: ReportData, entrant: DataSetView) -> None:
     original = entrant.original
     losses = sum_losses_by_place(original, entrant.obfuscated, held.rules.utility_limit_km)
     events, share = losses.events, losses.share
@@ -397,39 +379,7 @@ def show_awards(page: Page, held: ReportData, styles: dict[str, TeamStyle]) -> N
     """Show who won what, and by how much."""
     page.heading("Who won")
     defence = held.awards[0]
-    page.html_part(_format_podium(defence, styles))
-    page.html_part(
-        '<ul class="awards">'
-        + "".join(_format_award_card(award, held, styles) for award in held.awards)
-        + "</ul>"
-    )
-    for award in held.awards:
-        if award.name in DEFENCES and award.places:
-            symbol = "s_T_min" if award is defence else "s_R_min"
-            page.figure(
-                _draw_margins(award, held, styles),
-                f"{award.title}: scores move by about ± {held.margin:.3f} from one group of "
-                f"{held.rules.users:,} people to another; where the bars overlap, call it a tie. To the "
-                "right is better.",
-                table=(["place", "team", symbol], [[p.place, p.team, p.value] for p in award.places]),
-                name=award.name,
-            )
-    page.html_part('<div class="pair">')
-    for award in held.awards:
-        if award.name not in _METHODS or not award.places:
-            continue
-        page.figure(
-            _draw_sums(award, styles),
-            f"{award.title}: the shorter the bar, the less privacy the attacker left; 0 would mean that "
-            "everything was found out.",
-            table=(["place", "team", "sum"], [[p.place, p.team, p.value] for p in award.places]),
-            name=award.name,
-        )
-    page.html_part("</div>")
-
-
-def _format_podium(award: Award, styles: dict[str, TeamStyle]) -> str:
-    by_place = {place: [p for p in award.places if p.place == place] for place in (1, 2, 3)}
+    by_place = {place: [p for p in defence.places if p.place == place] for place in (1, 2, 3)}
     steps = []
     for place in (2, 1, 3):
         if not by_place[place]:
@@ -440,67 +390,83 @@ def _format_podium(award: Award, styles: dict[str, TeamStyle]) -> str:
             f'<li><div class="name">{names}</div><small>{by_place[place][0].value:.3f}</small>'
             f'<div class="step" style="border-color:{colour};height:{_STEPS[place]}">{place}</div></li>'
         )
-    return f'<p><b>{escape(award.title)}</b></p><ol class="podium">{"".join(steps)}</ol>'
+    page.html_part(f'<p><b>{escape(defence.title)}</b></p><ol class="podium">{"".join(steps)}</ol>')
+    page.html_part(
+        '<ul class="awards">'
+        + "".join(_format_award_card(award, held, styles) for award in held.awards)
+        + "</ul>"
+    )
+    for award in held.awards:
+        if award.name in DEFENCES and award.places:
+            symbol = "s_T_min" if award is defence else "s_R_min"
+            error = {"type": "constant", "value": held.margin, "thickness": 2, "width": 7}
+            data = [
+                draw_dots(p.team, styles[p.team], [p.value], [escape_plotly(p.team)], showlegend=False)
+                | {
+                    "error_x": error | {"color": styles[p.team].colour},
+                    "hovertemplate": f"%{{y}}: %{{x:.3f}} ± {held.margin:.3f}<extra></extra>",
+                }
+                for p in award.places
+            ]
+            top = max((p.value for p in award.places), default=0) + 3 * held.margin
+            frame = {
+                "height": 90 + 32 * len(award.places),
+                "xaxis": {"title": {"text": _AXES[award.name]},
+                          "range": [-2 * held.margin, max(top, 0.1)], "zeroline": False},
+                "yaxis": {"categoryorder": "array",
+                    "categoryarray": [escape_plotly(p.team) for p in award.places][::-1],
+                          "type": "category"},
+            }  # fmt: skip
+            page.figure(
+                {"data": data, "layout": frame},
+                f"{award.title}: scores move by about ± {held.margin:.3f} from one group of "
+                f"{held.rules.users:,} people to another; where the bars overlap, call it a tie. To the "
+                "right is better.",
+                table=(["place", "team", symbol], [[p.place, p.team, p.value] for p in award.places]),
+                name=award.name,
+            )
+    page.html_part('<div class="pair">')
+    for award in held.awards:
+        if award.name not in _METHODS or not award.places:
+            continue
+        bars = {
+            "type": "bar",
+            "orientation": "h",
+            "x": [p.value for p in award.places],
+            "y": [escape_plotly(p.team) for p in award.places],
+            "marker": {"color": [styles[p.team].colour for p in award.places]},
+            "text": [f"{p.value:.2f}" for p in award.places],
+            "textposition": "auto",
+            "hovertemplate": "%{y}: %{x:.3f}<extra></extra>",
+        }
+        layout = {
+            "height": 90 + 30 * len(award.places),
+            "xaxis": {"title": {"text": "privacy left, all targets together"}},
+            "yaxis": {"categoryorder": "array",
+                "categoryarray": [escape_plotly(p.team) for p in award.places][::-1],
+                      "type": "category"},
+        }  # fmt: skip
+        page.figure(
+            {"data": [bars], "layout": layout},
+            f"{award.title}: the shorter the bar, the less privacy the attacker left; 0 would mean that "
+            "everything was found out.",
+            table=(["place", "team", "sum"], [[p.place, p.team, p.value] for p in award.places]),
+            name=award.name,
+        )
+    page.html_part("</div>")
 
 
 def _format_award_card(award: Award, held: ReportData, styles: dict[str, TeamStyle]) -> str:
     winners = [format_badge(name, styles[name]) for name in award.winners]
     value = f"{award.places[0].value:.3f}" if award.places else "–"
-    how = _list_methods(award, held)
+    known = (held.method(name, _METHODS.get(award.name, "defence")) for name in award.winners)
+    how = ", ".join(dict.fromkeys(method for method in known if method is not None))
     close = find_tied_teams(award, held.margin) if award.name in DEFENCES else []
     tie = f"<br><small>Within the margin of luck: {escape(join_names(close))}.</small>" if close else ""
     return (
         f"<li><small>{escape(award.title)}</small><b>{' '.join(winners) or 'nobody'}</b>"
         f"{f'{escape(how)}<br>' if how else ''}<small>{value} = {_MEANING[award.name]}</small>{tie}</li>"
     )
-
-
-def _list_methods(award: Award, held: ReportData) -> str:
-    known = (held.method(name, _METHODS.get(award.name, "defence")) for name in award.winners)
-    return ", ".join(dict.fromkeys(method for method in known if method is not None))
-
-
-def _draw_margins(award: Award, held: ReportData, styles: dict[str, TeamStyle]) -> dict[str, Any]:
-    error = {"type": "constant", "value": held.margin, "thickness": 2, "width": 7}
-    data = [
-        draw_dots(p.team, styles[p.team], [p.value], [escape_plotly(p.team)], showlegend=False)
-        | {
-            "error_x": error | {"color": styles[p.team].colour},
-            "hovertemplate": f"%{{y}}: %{{x:.3f}} ± {held.margin:.3f}<extra></extra>",
-        }
-        for p in award.places
-    ]
-    top = max((p.value for p in award.places), default=0) + 3 * held.margin
-    layout = {
-        "height": 90 + 32 * len(award.places),
-        "xaxis": {"title": {"text": _AXES[award.name]},
-                  "range": [-2 * held.margin, max(top, 0.1)], "zeroline": False},
-        "yaxis": {"categoryorder": "array",
-            "categoryarray": [escape_plotly(p.team) for p in award.places][::-1],
-                  "type": "category"},
-    }  # fmt: skip
-    return {"data": data, "layout": layout}
-
-
-def _draw_sums(award: Award, styles: dict[str, TeamStyle]) -> dict[str, Any]:
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [p.value for p in award.places],
-        "y": [escape_plotly(p.team) for p in award.places],
-        "marker": {"color": [styles[p.team].colour for p in award.places]},
-        "text": [f"{p.value:.2f}" for p in award.places],
-        "textposition": "auto",
-        "hovertemplate": "%{y}: %{x:.3f}<extra></extra>",
-    }
-    layout = {
-        "height": 90 + 30 * len(award.places),
-        "xaxis": {"title": {"text": "privacy left, all targets together"}},
-        "yaxis": {"categoryorder": "array",
-            "categoryarray": [escape_plotly(p.team) for p in award.places][::-1],
-                  "type": "category"},
-    }  # fmt: skip
-    return {"data": [bars], "layout": layout}
 
 
 def show_board(page: Page, held: ReportData, styles: dict[str, TeamStyle]) -> None:
@@ -536,37 +502,32 @@ def _format_board_row(row: BoardRow, held: ReportData, styles: dict[str, TeamSty
     mark = places.get(row.team, "–") if counts else ""
     cells = [str(mark), format_badge(row.team, styles.get(row.team, UNKNOWN))]
     if held.players:
-        cells.append(_describe_defence(row, held))
+        idea = held.method(row.team, "idea") or "changes nothing but the names"
+        cells.append(f"{escape(idea)}<br><small>{escape(held.method(row.team, 'defence') or 'No')}</small>")
     if held.rules.data_sets > 1:
         cells.append(str(row.data_set))
     cells.append("–" if row.utility is None else _format_bar(row.utility))
     if row.valid:
-        cells += [_format_bar(row.s_R_min), _format_bar(row.s_T_min), escape(_name_breaker(row, held))]
+        scores = {
+            attacker: score
+            for (attacker, target, number, kind), score in held.board.attacks.items()
+            if (target, number) == (row.team, row.data_set) and kind is AttackKind.TRACE_INFERENCE
+        }
+        best = [name for name, score in scores.items() if score <= row.s_T_min + 1e-9]
+        teams = [name for name in best if held.board.roster.role(name) is Role.TEAM]
+        cells += [
+            _format_bar(row.s_R_min),
+            _format_bar(row.s_T_min),
+            escape(join_names(teams or [f"the judge ({name})" for name in best[:1]]) or "nobody"),
+        ]
     else:
         why = "nothing handed in" if row.utility is None else f"below {held.rules.utility_threshold:g}"
         cells += ["0", "0", f"<small>invalid: {why}</small>"]
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def _describe_defence(row: BoardRow, held: ReportData) -> str:
-    idea = held.method(row.team, "idea") or "changes nothing but the names"
-    return f"{escape(idea)}<br><small>{escape(held.method(row.team, 'defence') or 'No')}</small>"
-
-
 def _format_bar(value: float) -> str:
     return f'{value:.3f}<span class="bar"><i style="width:{100 * value:.1f}%"></i></span>'
-
-
-def _name_breaker(row: BoardRow, held: ReportData) -> str:
-    """Name who left the least of a team's whereabouts; the judge only if no team did as well."""
-    scores = {
-        attacker: score
-        for (attacker, target, number, kind), score in held.board.attacks.items()
-        if (target, number) == (row.team, row.data_set) and kind is AttackKind.TRACE_INFERENCE
-    }
-    best = [name for name, score in scores.items() if score <= row.s_T_min + 1e-9]
-    teams = [name for name in best if held.board.roster.role(name) is Role.TEAM]
-    return join_names(teams or [f"the judge ({name})" for name in best[:1]]) or "nobody"
 
 
 def show_refused(page: Page, held: ReportData) -> None:

@@ -1,4 +1,8 @@
-"""The score of every attack as a table: rows attacked, columns attacking."""
+"""The numbers, sentences and styles that all pictures of a contest share.
+
+The table of attack scores; crowds, losses and distances of a release; captions; and one colour and one
+marker for each team.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a defence does to one person's days."""
+"""One person's days before and after a defence, distances of released places, and maps for Plotly."""
 
 from __future__ import annotations
 
@@ -34,50 +34,82 @@ def show_days(
         "hidden."
     )
     for entrant in entrants:
-        _show_day(page, held, entrant, styles[entrant.team])
-    _show_displacements(page, held, entrants, styles)
-
-
-def _show_day(page: Page, held: ReportData, entrant: DataSetView, style: TeamStyle) -> None:
-    defence = held.method(entrant.team, "defence")
-    with_ = "" if defence is None else f" with {defence}"
-    user, day = find_liveliest_day(entrant.original)
-    original = entrant.original.take_users([user]).take_days(day, day + 1)
-    obfuscated = entrant.obfuscated.take_users([user]).take_days(day, day + 1)
-    hidden, sets = int(obfuscated.is_deleted.sum()), int(obfuscated.is_set.sum())
-    moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
-    page.figure(
-        _draw_day(original, obfuscated, style),
-        f"{entrant.team}{with_}: of {original.n_events} times of this person's day, "
-        f"{moved} were moved, {sets} became a set of places and {hidden} were hidden.",
-        table=_build_day_table(original, obfuscated),
-        name=f"day-{entrant.team.lower().replace(' ', '-')}",
-    )
-
-
-def _draw_day(original: Traces, obfuscated: ObfuscatedTraces, style: TeamStyle) -> dict[str, Any]:
-    labels = [original.clock.label(int(instant)) for instant in original.instants]
-    frames = [
-        {"name": label, "data": _draw_until(original, obfuscated, style, now)}
-        for now, label in enumerate(labels)
-    ]
-    start = 3 * len(labels) // 4
-    steps = [
-        {"label": label, "method": "animate",
-         "args": [[label], {"mode": "immediate", "frame": {"duration": 0, "redraw": True},
-                            "transition": {"duration": 0}}]}
-        for label in labels
+        defence = held.method(entrant.team, "defence")
+        with_ = "" if defence is None else f" with {defence}"
+        user, day = find_liveliest_day(entrant.original)
+        original = entrant.original.take_users([user]).take_days(day, day + 1)
+        obfuscated = entrant.obfuscated.take_users([user]).take_days(day, day + 1)
+        hidden, sets = int(obfuscated.is_deleted.sum()), int(obfuscated.is_set.sum())
+        moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
+        style = styles[entrant.team]
+        labels = [original.clock.label(int(instant)) for instant in original.instants]
+        frames = [
+            {"name": label, "data": _draw_until(original, obfuscated, style, now)}
+            for now, label in enumerate(labels)
+        ]
+        start = 3 * len(labels) // 4
+        steps = [
+            {"label": label, "method": "animate",
+             "args": [[label], {"mode": "immediate", "frame": {"duration": 0, "redraw": True},
+                                "transition": {"duration": 0}}]}
+            for label in labels
+        ]  # fmt: skip
+        layout = map_layout(original.places, height=620, box=compute_day_box(original, obfuscated)) | {
+            "showlegend": True
+        }
+        _draw_cells(layout, original.places)
+        layout["legend"] = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+        layout["sliders"] = [
+            {
+                "active": start,
+                "steps": steps,
+                "currentvalue": {"prefix": "time "},
+                "pad": {"t": 30},
+                "len": 1.0,
+            }
+        ]
+        marks = [mark | {"name": "hospitals"} for mark in sensitive_marks(original.places)]
+        page.figure(
+            {"data": [*frames[start]["data"], *marks], "layout": layout, "frames": frames},
+            f"{entrant.team}{with_}: of {original.n_events} times of this person's day, "
+            f"{moved} were moved, {sets} became a set of places and {hidden} were hidden.",
+            table=_build_day_table(original, obfuscated),
+            name=f"day-{entrant.team.lower().replace(' ', '-')}",
+        )
+    limit = held.rules.utility_limit_km
+    found = {one.team: measure_displacements(one.original, one.obfuscated, limit) for one in entrants}
+    any_team = next(iter(found.values()))
+    labels = [*any_team.labels, "hidden"]
+    shares = {name: [*one.total_shares, one.hidden] for name, one in found.items()}
+    bars = [
+        {"type": "bar", "name": escape_plotly(name), "x": labels, "y": share,
+         "marker": {"color": styles[name].colour},
+         "hovertemplate": f"{escape_plotly(name)}, %{{x}}: %{{y:.1%}}<extra></extra>"}
+        for name, share in shares.items()
     ]  # fmt: skip
-    layout = map_layout(original.places, height=620, box=compute_day_box(original, obfuscated)) | {
-        "showlegend": True
-    }
-    _draw_cells(layout, original.places)
-    layout["legend"] = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
-    layout["sliders"] = [
-        {"active": start, "steps": steps, "currentvalue": {"prefix": "time "}, "pad": {"t": 30}, "len": 1.0}
-    ]
-    marks = [mark | {"name": "hospitals"} for mark in sensitive_marks(original.places)]
-    return {"data": [*frames[start]["data"], *marks], "layout": layout, "frames": frames}
+    at = 0.5 + limit / BIN_KM
+    layout = {
+        "height": 380,
+        "xaxis": {"title": {"text": "published place from the true one"}, "type": "category",
+                  "tickangle": -50},
+        "yaxis": {"title": {"text": "share of all events"}, "tickformat": ".0%"},
+        "shapes": [{"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper",
+                    "line": {"color": VERMILION, "width": 2, "dash": "dot"}}],
+        "annotations": [{"x": at, "y": 1, "yref": "paper", "text": f"worthless from {limit:g} km on",
+                         "showarrow": False, "xanchor": "left", "yanchor": "top", "xshift": 6}],
+        "showlegend": True,
+    }  # fmt: skip
+    rows = [[label, *(float(share[i]) for share in shares.values())] for i, label in enumerate(labels)]
+    page.figure(
+        {"data": bars, "layout": layout},
+        "How the usefulness was spent: "
+        + "; ".join(
+            f"{name} left {share[0]:.0%} of all events where they were" for name, share in shares.items()
+        )
+        + ". A set of places counts with its mean distance.",
+        table=(["distance", *shares], rows),
+        name="displacement",
+    )
 
 
 def _draw_cells(layout: dict[str, Any], places: Places) -> None:
@@ -148,45 +180,6 @@ def _build_day_table(original: Traces, obfuscated: ObfuscatedTraces) -> tuple[li
         for event in range(original.n_events)
     ]  # fmt: skip
     return ["time", "true region", "published regions (* hidden)"], rows
-
-
-def _show_displacements(
-    page: Page, held: ReportData, entrants: list[DataSetView], styles: dict[str, TeamStyle]
-) -> None:
-    limit = held.rules.utility_limit_km
-    found = {one.team: measure_displacements(one.original, one.obfuscated, limit) for one in entrants}
-    any_team = next(iter(found.values()))
-    labels = [*any_team.labels, "hidden"]
-    shares = {name: [*one.total_shares, one.hidden] for name, one in found.items()}
-    bars = [
-        {"type": "bar", "name": escape_plotly(name), "x": labels, "y": share,
-         "marker": {"color": styles[name].colour},
-         "hovertemplate": f"{escape_plotly(name)}, %{{x}}: %{{y:.1%}}<extra></extra>"}
-        for name, share in shares.items()
-    ]  # fmt: skip
-    at = 0.5 + limit / BIN_KM
-    layout = {
-        "height": 380,
-        "xaxis": {"title": {"text": "published place from the true one"}, "type": "category",
-                  "tickangle": -50},
-        "yaxis": {"title": {"text": "share of all events"}, "tickformat": ".0%"},
-        "shapes": [{"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper",
-                    "line": {"color": VERMILION, "width": 2, "dash": "dot"}}],
-        "annotations": [{"x": at, "y": 1, "yref": "paper", "text": f"worthless from {limit:g} km on",
-                         "showarrow": False, "xanchor": "left", "yanchor": "top", "xshift": 6}],
-        "showlegend": True,
-    }  # fmt: skip
-    rows = [[label, *(float(share[i]) for share in shares.values())] for i, label in enumerate(labels)]
-    page.figure(
-        {"data": bars, "layout": layout},
-        "How the usefulness was spent: "
-        + "; ".join(
-            f"{name} left {share[0]:.0%} of all events where they were" for name, share in shares.items()
-        )
-        + ". A set of places counts with its mean distance.",
-        table=(["distance", *shares], rows),
-        name="displacement",
-    )
 
 
 # Maps that keep the shape of the ground.

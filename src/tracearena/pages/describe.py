@@ -28,38 +28,21 @@ _WEEK = 7
 def build_description_page(traces: Traces | GpsTraces, report: Report) -> Page:
     """Assemble the page for traces, events or points, and the report of their file."""
     summary = summarise(traces, report)
-    page = Page(Path(report.path).name, lead=_format_lead(summary))
-    page.cards(_build_cards(summary))
-    if isinstance(traces, GpsTraces):
-        _add_point_map(page, traces)
-        _add_times(page, compute_point_times(traces, (summary.local and summary.local.zone) or "UTC"))
-    else:
-        _add_event_map(page, traces)
-        _add_times(page, compute_event_times(traces, None if summary.local is None else summary.local.axis))
-    _add_users(page, np.sort(np.diff(traces.offsets)), _name_rows(summary))
-    _add_problems(page, summary)
-    return page
-
-
-def _name_rows(summary: Summary) -> str:
-    return "points" if summary.are_points else "events"
-
-
-def _format_lead(summary: Summary) -> str:
     days = "one day" if summary.days == 1 else f"{summary.days:,} days"
     dropped = summary.report.dropped_rows
     fate = (
         f"{dropped:,} of its {summary.report.rows:,} rows were dropped" if dropped else "no row was dropped"
     )
     recordings = "" if summary.trajectories is None else f" in {summary.trajectories:,} trajectories"
-    return (
-        f"{summary.users:,} users and {summary.events:,} {_name_rows(summary)}{recordings} within {days}, "
-        f"read as {summary.report.format}; {fate}."
-    ) + ("" if summary.local is None else f" {capitalise(str(summary.local))}.")
-
-
-def _build_cards(summary: Summary) -> dict[str, Any]:
-    what = _name_rows(summary)
+    page = Page(
+        Path(report.path).name,
+        lead=(
+            f"{summary.users:,} users and {summary.events:,} {_name_rows(summary)}{recordings} "
+            f"within {days}, read as {summary.report.format}; {fate}."
+        )
+        + ("" if summary.local is None else f" {capitalise(str(summary.local))}."),
+    )
+    noun = _name_rows(summary)
     zone = "" if summary.local is None or summary.local.zone is None else f" ({summary.local.zone})"
     own = {
         "trajectories": summary.trajectories,
@@ -68,26 +51,79 @@ def _build_cards(summary: Summary) -> dict[str, Any]:
         "seconds to the next point, median": summary.interval_s,
         "gaps over four hours": summary.gaps_over_4h,
     }
-    return {
-        "users": summary.users,
-        what: summary.events,
-        **{name: value for name, value in own.items() if value is not None},
-        f"first {what[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.first),
-        f"last {what[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.last),
-        f"{what} of the median user": summary.events_per_user["median"],
-        f"hours to the next {what[:-1]}, median": summary.gap_h["median"],
-        "rows dropped": summary.report.dropped_rows,
-    }
+    page.cards(
+        {
+            "users": summary.users,
+            noun: summary.events,
+            **{name: value for name, value in own.items() if value is not None},
+            f"first {noun[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.first),
+            f"last {noun[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.last),
+            f"{noun} of the median user": summary.events_per_user["median"],
+            f"hours to the next {noun[:-1]}, median": summary.gap_h["median"],
+            "rows dropped": summary.report.dropped_rows,
+        }
+    )
+    if isinstance(traces, GpsTraces):
+        _add_point_map(page, traces)
+        _add_times(page, compute_point_times(traces, (summary.local and summary.local.zone) or "UTC"))
+    else:
+        found = count_amounts(traces)
+        half, visited = _count_half(found.counts)
+        _add_map(page, found, f"Half of all events happen at {half:,} of {visited:,} visited places.")
+        _add_times(page, compute_event_times(traces, None if summary.local is None else summary.local.axis))
+    lengths = np.sort(np.diff(traces.offsets))
+    what = _name_rows(summary)
+    page.heading("How much of each person")
+    tenth = lengths[-max(len(lengths) // 10, 1) :].sum() / max(int(lengths.sum()), 1)
+    top = int(lengths.max(initial=1))
+    borders = [0] if (lengths == 0).any() else []
+    borders += [2**power for power in range(int(np.log2(max(top, 1))) + 2)]
+    edges, counts = borders, np.histogram(lengths, np.asarray(borders, float) - 0.5)[0]
+    labels = [(f"{low:,}" if high - low == 1 else f"{low:,}–{high - 1:,}") for low, high in pairwise(edges)]
+    message = (
+        f"The median user has {int(np.median(lengths)):,} {what}; the busiest tenth of the users "
+        f"has {tenth:.0%} of all."
+    )
+    if lengths[0] == lengths[-1]:
+        message = f"Every user has as many {what} as any other: {int(lengths[0]):,}."
+    page.figure(
+        _draw_bars(labels, counts, f"{what} of a user", "users"),
+        message,
+        table=(
+            [f"{what} of a user", "users"],
+            [[text, int(n)] for text, n in zip(labels, counts, strict=True)],
+        ),
+        name=f"{what}-per-user",
+    )
+    page.heading("What was dropped, and why")
+    report = summary.report
+    if report.dropped:
+        page.table(["reason", "rows", "first examples"], _build_problem_rows(report, report.dropped))
+    else:
+        page.text(f"Nothing: all {report.rows:,} rows of the file are in use.")
+    if report.noticed:
+        page.heading("Noticed, and kept", level=3)
+        page.table(["what", "how often", "first examples"], _build_problem_rows(report, report.noticed))
+    gaps = (
+        f"Between two {_name_rows(summary)} of a user lie {format_value(summary.gap_h['median'])} hours in "
+        "the median "
+        f"and {format_value(summary.gap_h['longest'])} at most"
+    )
+    if summary.missing is not None and summary.several_at_an_instant is not None:
+        gaps += (
+            f"; {summary.missing:.1%} of all users × instants have no event, and "
+            f"{summary.several_at_an_instant:,} events share an instant with an earlier one"
+        )
+    page.text(f"{gaps}.")
+    return page
+
+
+def _name_rows(summary: Summary) -> str:
+    return "points" if summary.are_points else "events"
 
 
 def _format_moment(text: str) -> str:
     return text.rstrip("Z").replace("T", " ")
-
-
-def _add_event_map(page: Page, traces: Traces) -> None:
-    found = count_amounts(traces)
-    half, visited = _count_half(found.counts)
-    _add_map(page, found, f"Half of all events happen at {half:,} of {visited:,} visited places.")
 
 
 def _add_point_map(page: Page, traces: GpsTraces) -> None:
@@ -146,102 +182,47 @@ def _add_times(page: Page, times: RowTimes) -> None:
     if times.first_day is not None:
         days = np.unique(times.day)
         if days[-1] - days[0] >= _WEEK:
-            _add_weekdays(page, times, times.first_day)
+            noun, table = times.what, times.by_weekday(times.first_day)
+            totals = table.sum(axis=1)
+            most, least = int(np.argmax(totals)), int(np.argmin(totals))
+            message = (
+                f"{WEEKDAYS[most]} has the most {noun}, {totals[most] / totals.sum():.1%} of all, "
+                f"{WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
+            )
+            if totals[most] == totals[least]:
+                message = f"Every weekday has as many {noun} as any other."
+            page.figure(
+                draw_heat_map(list(WEEKDAYS), times, table),
+                message,
+                table=(
+                    ["weekday", *times.labels],
+                    [[day, *map(int, row)] for day, row in zip(WEEKDAYS, table, strict=True)],
+                ),
+                name="weekdays",
+            )
         if len(days) > 1:
-            _add_dates(page, times, times.first_day)
-
-
-def _add_weekdays(page: Page, times: RowTimes, first_day: datetime.date) -> None:
-    what, table = times.what, times.by_weekday(first_day)
-    totals = table.sum(axis=1)
-    most, least = int(np.argmax(totals)), int(np.argmin(totals))
-    message = (
-        f"{WEEKDAYS[most]} has the most {what}, {totals[most] / totals.sum():.1%} of all, "
-        f"{WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
-    )
-    if totals[most] == totals[least]:
-        message = f"Every weekday has as many {what} as any other."
-    page.figure(
-        draw_heat_map(list(WEEKDAYS), times, table),
-        message,
-        table=(
-            ["weekday", *times.labels],
-            [[day, *map(int, row)] for day, row in zip(WEEKDAYS, table, strict=True)],
-        ),
-        name="weekdays",
-    )
-
-
-def _add_dates(page: Page, times: RowTimes, first_day: datetime.date) -> None:
-    days, what = times.day, times.what
-    first = int(days.min())
-    counts = np.bincount(days - first)
-    dates = [str(first_day + datetime.timedelta(days=first + i)) for i in range(len(counts))]
-    silent = int((counts == 0).sum())
-    fate = f"every day has {what}" if silent == 0 else f"{silent:,} of {len(counts):,} days have none"
-    page.figure(
-        _draw_line(dates, counts, what),
-        f"From {dates[0]} to {dates[-1]}: {fate}, and the busiest has {int(counts.max()):,}.",
-        table=(["date", what], [[date, int(n)] for date, n in zip(dates, counts, strict=True)]),
-        name="dates",
-    )
-
-
-def _add_users(page: Page, lengths: NDArray[np.int64], what: str) -> None:
-    page.heading("How much of each person")
-    tenth = lengths[-max(len(lengths) // 10, 1) :].sum() / max(int(lengths.sum()), 1)
-    edges, counts = _compute_log_bins(lengths)
-    labels = [_format_range(low, high) for low, high in pairwise(edges)]
-    message = (
-        f"The median user has {int(np.median(lengths)):,} {what}; the busiest tenth of the users "
-        f"has {tenth:.0%} of all."
-    )
-    if lengths[0] == lengths[-1]:
-        message = f"Every user has as many {what} as any other: {int(lengths[0]):,}."
-    page.figure(
-        _draw_bars(labels, counts, f"{what} of a user", "users"),
-        message,
-        table=(
-            [f"{what} of a user", "users"],
-            [[text, int(n)] for text, n in zip(labels, counts, strict=True)],
-        ),
-        name=f"{what}-per-user",
-    )
-
-
-def _compute_log_bins(lengths: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[list[int], np.ndarray[Any, Any]]:
-    """Bins that double, so that users with one event have one of their own."""
-    top = int(lengths.max(initial=1))
-    edges = [0] if (lengths == 0).any() else []
-    edges += [2**power for power in range(int(np.log2(max(top, 1))) + 2)]
-    return edges, np.histogram(lengths, np.asarray(edges, float) - 0.5)[0]
-
-
-def _format_range(low: int, high: int) -> str:
-    return f"{low:,}" if high - low == 1 else f"{low:,}–{high - 1:,}"
-
-
-def _add_problems(page: Page, summary: Summary) -> None:
-    page.heading("What was dropped, and why")
-    report = summary.report
-    if report.dropped:
-        page.table(["reason", "rows", "first examples"], _build_problem_rows(report, report.dropped))
-    else:
-        page.text(f"Nothing: all {report.rows:,} rows of the file are in use.")
-    if report.noticed:
-        page.heading("Noticed, and kept", level=3)
-        page.table(["what", "how often", "first examples"], _build_problem_rows(report, report.noticed))
-    gaps = (
-        f"Between two {_name_rows(summary)} of a user lie {format_value(summary.gap_h['median'])} hours in "
-        "the median "
-        f"and {format_value(summary.gap_h['longest'])} at most"
-    )
-    if summary.missing is not None and summary.several_at_an_instant is not None:
-        gaps += (
-            f"; {summary.missing:.1%} of all users × instants have no event, and "
-            f"{summary.several_at_an_instant:,} events share an instant with an earlier one"
-        )
-    page.text(f"{gaps}.")
+            days, what = times.day, times.what
+            first = int(days.min())
+            counts = np.bincount(days - first)
+            dates = [str(times.first_day + datetime.timedelta(days=first + i)) for i in range(len(counts))]
+            silent = int((counts == 0).sum())
+            fate = f"every day has {what}" if silent == 0 else f"{silent:,} of {len(counts):,} days have none"
+            line = {
+                "type": "scatter", "mode": "lines" if len(dates) > 60 else "lines+markers", "x": dates,
+                "y": counts, "line": {"color": BLUE, "width": 1},
+                "hovertemplate": "%{x}: %{y:,} " + what + "<extra></extra>",
+            }  # fmt: skip
+            layout = {
+                "height": 300,
+                "xaxis": {"title": {"text": "date"}, "type": "date"},
+                "yaxis": {"title": {"text": f"{what} a day"}, "rangemode": "tozero"},
+            }
+            page.figure(
+                {"data": [line], "layout": layout},
+                f"From {dates[0]} to {dates[-1]}: {fate}, and the busiest has {int(counts.max()):,}.",
+                table=(["date", what], [[date, int(n)] for date, n in zip(dates, counts, strict=True)]),
+                name="dates",
+            )
 
 
 def _build_problem_rows(report: Report, counts: dict[str, int]) -> list[list[Any]]:
@@ -263,20 +244,6 @@ def _draw_bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]
         "yaxis": {"title": {"text": y}},
     }
     return {"data": [bars], "layout": layout}
-
-
-def _draw_line(dates: list[str], counts: Any, what: str) -> dict[str, Any]:
-    line = {
-        "type": "scatter", "mode": "lines" if len(dates) > 60 else "lines+markers", "x": dates, "y": counts,
-        "line": {"color": BLUE, "width": 1},
-        "hovertemplate": "%{x}: %{y:,} " + what + "<extra></extra>",
-    }  # fmt: skip
-    layout = {
-        "height": 300,
-        "xaxis": {"title": {"text": "date"}, "type": "date"},
-        "yaxis": {"title": {"text": f"{what} a day"}, "rangemode": "tozero"},
-    }
-    return {"data": [line], "layout": layout}
 
 
 # What obfuscated or anonymized traces release: how much of it, and at which time of day.
@@ -349,6 +316,9 @@ def summarise_release(
     clock = released.clock
     sizes = released.sets.sizes[released.set_index[released.is_set]]
     counts = {name: int(mask.sum()) for name, mask in fates.items()}
+    when = released.clock
+    time = when.time_of_day(released.instants)
+    counted = {name: np.bincount(time[mask], minlength=when.instants_per_day) for name, mask in fates.items()}
     return ReleaseSummary(
         users=released.n_users,
         events=released.n_events,
@@ -363,7 +333,10 @@ def summarise_release(
         deleted=counts["deleted"],
         places_of_a_set={"median": float(np.median(sizes)), "most": int(sizes.max())} if len(sizes) else None,
         true_in_set=None if original is None else _count_true_sets(released, original),
-        by_time=_count_by_time(released, fates),
+        by_time={
+            when.label(at): {name: int(counts[at]) for name, counts in counted.items()}
+            for at in range(when.instants_per_day)
+        },
         report=report,
     )
 
@@ -377,9 +350,27 @@ def build_release_page(released: ObfuscatedTraces, report: Report, original: Tra
     page = Page(Path(report.path).name, lead=lead)
     page.cards({"users": summary.users, "events": summary.events, "places": summary.places} | counts)
     page.heading("What is released when")
+    gone = summary.deleted / max(summary.events, 1)
+    several = summary.sets / max(summary.events, 1)
+    labels = list(summary.by_time)
+    bars = [
+        {
+            "type": "bar", "name": name, "x": labels, "y": [row[name] for row in summary.by_time.values()],
+            "marker": {"color": _COLOURS[name]}, "hovertemplate": "%{x}: %{y:,} " + name + "<extra></extra>",
+        }
+        for name in summary.counts
+    ]  # fmt: skip
+    layout = {
+        "height": 340,
+        "barmode": "stack",
+        "bargap": 0.15,
+        "legend": {"orientation": "h"},
+        "xaxis": {"title": {"text": "time of day"}, "type": "category"},
+        "yaxis": {"title": {"text": "events"}},
+    }
     page.figure(
-        _draw_stacked_bars(summary),
-        _format_message(summary),
+        {"data": bars, "layout": layout},
+        f"{gone:.1%} of all events are deleted, and {several:.1%} are released as one of several places.",
         table=_build_table(summary),
         name="release-by-time",
     )
@@ -406,46 +397,6 @@ def _count_true_sets(released: ObfuscatedTraces, original: Traces) -> int:
     event, place, _ = released.pairs()
     found = (place == original.place_index[event]) & released.is_set[event]
     return len(np.unique(event[found]))
-
-
-def _count_by_time(
-    released: ObfuscatedTraces, fates: dict[str, NDArray[np.bool_]]
-) -> dict[str, dict[str, int]]:
-    clock = released.clock
-    time = clock.time_of_day(released.instants)
-    counted = {
-        name: np.bincount(time[mask], minlength=clock.instants_per_day) for name, mask in fates.items()
-    }
-    return {
-        clock.label(at): {name: int(counts[at]) for name, counts in counted.items()}
-        for at in range(clock.instants_per_day)
-    }
-
-
-def _draw_stacked_bars(summary: ReleaseSummary) -> dict[str, Any]:
-    labels = list(summary.by_time)
-    bars = [
-        {
-            "type": "bar", "name": name, "x": labels, "y": [row[name] for row in summary.by_time.values()],
-            "marker": {"color": _COLOURS[name]}, "hovertemplate": "%{x}: %{y:,} " + name + "<extra></extra>",
-        }
-        for name in summary.counts
-    ]  # fmt: skip
-    layout = {
-        "height": 340,
-        "barmode": "stack",
-        "bargap": 0.15,
-        "legend": {"orientation": "h"},
-        "xaxis": {"title": {"text": "time of day"}, "type": "category"},
-        "yaxis": {"title": {"text": "events"}},
-    }
-    return {"data": bars, "layout": layout}
-
-
-def _format_message(summary: ReleaseSummary) -> str:
-    gone = summary.deleted / max(summary.events, 1)
-    several = summary.sets / max(summary.events, 1)
-    return f"{gone:.1%} of all events are deleted, and {several:.1%} are released as one of several places."
 
 
 def _build_table(summary: ReleaseSummary) -> tuple[list[str], list[list[Any]]]:
@@ -738,7 +689,11 @@ def count_amounts(traces: Traces | GpsTraces | ObfuscatedTraces) -> PlaceAmounts
     A released event counts in parts at each place of its set, and nowhere if it was deleted.
     """
     if isinstance(traces, GpsTraces):
-        return _count_points(traces)
+        area = default_area(traces, _FINEST_M)
+        grid = tessellation(area, max(area.size_m()) / _MAP_CELLS)
+        cell = grid.cell_of(traces.latitude, traces.longitude)
+        points = np.bincount(cell[cell >= 0], minlength=len(grid))
+        return PlaceAmounts(Places.of_grid(grid), points, "points", float(points.sum() / len(traces)))
     if isinstance(traces, ObfuscatedTraces):
         _, place, weight = traces.pairs()
         counts = np.bincount(place, weights=weight, minlength=len(traces.places))
@@ -747,11 +702,3 @@ def count_amounts(traces: Traces | GpsTraces | ObfuscatedTraces) -> PlaceAmounts
         )
     counts = np.bincount(traces.place_index, minlength=len(traces.places))
     return PlaceAmounts(traces.places, counts, "events", 1.0)
-
-
-def _count_points(traces: GpsTraces) -> PlaceAmounts:
-    area = default_area(traces, _FINEST_M)
-    grid = tessellation(area, max(area.size_m()) / _MAP_CELLS)
-    cell = grid.cell_of(traces.latitude, traces.longitude)
-    counts = np.bincount(cell[cell >= 0], minlength=len(grid))
-    return PlaceAmounts(Places.of_grid(grid), counts, "points", float(counts.sum() / len(traces)))

@@ -1,4 +1,4 @@
-"""One HTML file with everything in it."""
+"""`Page`, one HTML file with everything in it, and how values, dates, colours and scale bars look."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Old and new attacks on the same releases, and between which values s_T must lie."""
+"""Figures of our own: attacks and defences compared on the same releases.
+
+The first sets old and new attacks against each other and shows between which values s_T must lie; the
+second shows which defences no other beats in usefulness and both kinds of privacy.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +70,33 @@ def draw_arena_attacks(
     write_table(rows, out / "arena-attacks.csv")
     found = check_arena_attack_claims(rows)
     report_findings(found, tell)
-    return [_plot_arena_attacks(rows, out / "arena-attacks.svg", found), out / "arena-attacks.csv"]
+    titles = "share of people not identified, s_R (1 is private)", "whereabouts not found, s_T (1 is private)"
+    height = 1.2 + 0.2 * len(rows)
+    with open_canvas(11, height, ncols=2, sharey=True) as (figure, axes):
+        for kind, (axis, title) in enumerate(zip(axes, titles, strict=True)):
+            if kind == 1:
+                _draw_bands(axis, rows)
+            for side, size in zip(ATTACK_GROUPS, (46, 26, 14), strict=True):
+                values = [find_least_score(row, side, kind) for row in rows]
+                at = [number for number, value in enumerate(values) if value is not None]
+                axis.scatter(
+                    [values[number] for number in at], at, marker=side.marker, s=size, zorder=3,
+                    facecolors="none" if side is OLD else side.colour, edgecolors=side.colour,
+                    label=side.title,
+                )  # fmt: skip
+            axis.set(xlabel=title, xlim=(-0.03, 1.03), ylim=(len(rows) - 0.4, -0.6))
+        names = [row.defence if row.valid else f"{row.defence} *" for row in rows]
+        axes[0].set_yticks(range(len(rows)), names, fontsize=7.5)
+        handles, labels = axes[1].get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="lower center", ncols=5, frameon=False, fontsize=8,
+            bbox_to_anchor=(0.5, 0.06 - 0.55 / height),
+        )  # fmt: skip
+        figure.subplots_adjust(wspace=0.06, bottom=0.06 + 0.5 / height, top=0.95)
+        title = f"The strongest of old and new attacks on {len(rows)} defences (* utility below 0.7)"
+        write_head(figure, title, found, width=130, top=0.96)
+        picture = save_figure(figure, out / "arena-attacks.svg")
+    return [picture, out / "arena-attacks.csv"]
 
 
 def check_arena_attack_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
@@ -103,35 +133,6 @@ def find_least_score(row: SweepRow, side: AttackGroup, kind: int) -> float | Non
 def _pair_scores(rows: Sequence[SweepRow], kind: int) -> list[tuple[float, float]]:
     pairs = [(find_least_score(row, OLD, kind), find_least_score(row, NEW, kind)) for row in rows]
     return [(old, new) for old, new in pairs if old is not None and new is not None]
-
-
-def _plot_arena_attacks(rows: Sequence[SweepRow], path: Path, found: Sequence[ClaimResult]) -> Path:
-    titles = "share of people not identified, s_R (1 is private)", "whereabouts not found, s_T (1 is private)"
-    height = 1.2 + 0.2 * len(rows)
-    with open_canvas(11, height, ncols=2, sharey=True) as (figure, axes):
-        for kind, (axis, title) in enumerate(zip(axes, titles, strict=True)):
-            if kind == 1:
-                _draw_bands(axis, rows)
-            for side, size in zip(ATTACK_GROUPS, (46, 26, 14), strict=True):
-                values = [find_least_score(row, side, kind) for row in rows]
-                at = [number for number, value in enumerate(values) if value is not None]
-                axis.scatter(
-                    [values[number] for number in at], at, marker=side.marker, s=size, zorder=3,
-                    facecolors="none" if side is OLD else side.colour, edgecolors=side.colour,
-                    label=side.title,
-                )  # fmt: skip
-            axis.set(xlabel=title, xlim=(-0.03, 1.03), ylim=(len(rows) - 0.4, -0.6))
-        names = [row.defence if row.valid else f"{row.defence} *" for row in rows]
-        axes[0].set_yticks(range(len(rows)), names, fontsize=7.5)
-        handles, labels = axes[1].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="lower center", ncols=5, frameon=False, fontsize=8,
-            bbox_to_anchor=(0.5, 0.06 - 0.55 / height),
-        )  # fmt: skip
-        figure.subplots_adjust(wspace=0.06, bottom=0.06 + 0.5 / height, top=0.95)
-        title = f"The strongest of old and new attacks on {len(rows)} defences (* utility below 0.7)"
-        write_head(figure, title, found, width=130, top=0.96)
-        return save_figure(figure, path)
 
 
 def _draw_bands(axis: object, rows: Sequence[SweepRow]) -> None:
@@ -187,7 +188,30 @@ def draw_arena_defences(
         found += check_disguise_claims(rows, short, days)
     write_records(out / "arena-defences.csv", table)
     report_findings(found, tell)
-    return [_plot_arena_defences(rows, front, out / "arena-defences.svg", found), out / "arena-defences.csv"]
+    with open_canvas(9, 6.4) as (figure, axes):
+        on = [row for row in rows if row.defence in front]
+        off = [row for row in rows if row.defence not in front]
+        colours: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0, "zorder": 3}
+        drawn: Any = None
+        for some, size, edge in ((off, 26, "none"), (on, 62, "black")):
+            drawn = axes.scatter(
+                [row.utility for row in some], [row.scores.s_T_min for row in some], s=size,
+                c=[row.scores.s_R_min for row in some], edgecolors=edge, linewidths=1.2, **colours,
+            )  # fmt: skip
+        axes.set(xlabel=USEFULNESS.title, ylabel=WHEREABOUTS.title)
+        axes.margins(0.08)
+        draw_bands(axes, rows, USEFULNESS)
+        axes.axvline(0.7, color="#555555", linewidth=0.8, linestyle=":")
+        figure.colorbar(drawn, ax=axes, label=NAMES.title)
+        points: Any = [(row.utility, row.scores.s_T_min) for row in on]
+        label_points(axes, points, [row.defence for row in on], size=7)
+        title = (
+            f"{len(rows)} defences by all three scores; ringed and named: the Pareto front of {len(on)}; "
+            "strokes: to the estimate for an attacker with the table of users; dotted: valid from 0.7 on"
+        )
+        axes.set_title(format_title(textwrap.fill(title, 100), found), fontsize=9.5, loc="left", pad=10)
+        picture = save_figure(figure, out / "arena-defences.svg")
+    return [picture, out / "arena-defences.csv"]
 
 
 def find_pareto_front(rows: Sequence[SweepRow]) -> set[str]:
@@ -251,34 +275,6 @@ def _compare_disguises(rows: Sequence[SweepRow], statement: str, expected: bool)
     best = max(left.values())
     statement = f"{statement} of the whereabouts than cluster averaging"
     return ClaimResult(statement, (best > averaged + TIE) == expected, f"s_T,min = {told}", best - averaged)
-
-
-def _plot_arena_defences(
-    rows: Sequence[SweepRow], front: set[str], path: Path, found: Sequence[ClaimResult]
-) -> Path:
-    with open_canvas(9, 6.4) as (figure, axes):
-        on = [row for row in rows if row.defence in front]
-        off = [row for row in rows if row.defence not in front]
-        colours: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0, "zorder": 3}
-        drawn: Any = None
-        for some, size, edge in ((off, 26, "none"), (on, 62, "black")):
-            drawn = axes.scatter(
-                [row.utility for row in some], [row.scores.s_T_min for row in some], s=size,
-                c=[row.scores.s_R_min for row in some], edgecolors=edge, linewidths=1.2, **colours,
-            )  # fmt: skip
-        axes.set(xlabel=USEFULNESS.title, ylabel=WHEREABOUTS.title)
-        axes.margins(0.08)
-        draw_bands(axes, rows, USEFULNESS)
-        axes.axvline(0.7, color="#555555", linewidth=0.8, linestyle=":")
-        figure.colorbar(drawn, ax=axes, label=NAMES.title)
-        points: Any = [(row.utility, row.scores.s_T_min) for row in on]
-        label_points(axes, points, [row.defence for row in on], size=7)
-        title = (
-            f"{len(rows)} defences by all three scores; ringed and named: the Pareto front of {len(on)}; "
-            "strokes: to the estimate for an attacker with the table of users; dotted: valid from 0.7 on"
-        )
-        axes.set_title(format_title(textwrap.fill(title, 100), found), fontsize=9.5, loc="left", pad=10)
-        return save_figure(figure, path)
 
 
 # One team's people under many defences, small enough for the attacks that take long.

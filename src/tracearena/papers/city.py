@@ -1,4 +1,4 @@
-"""How human the people of the embedded city move: the laws of mobility beside published exponents."""
+"""Figures of the embedded city: how its people move, next to published laws of mobility, and its map."""
 
 from __future__ import annotations
 
@@ -47,7 +47,12 @@ def draw_city_statistics(
         "trips": (_plot_trips, city),
         "gaps": (_plot_gaps, checkins),
     }
-    written = [_write_exponents(out / "city-laws.csv", city, checkins)]
+    hourly = city.keep(city.instants % 2 == 0)
+    measured = [statistics.measure(traces).to_dict() for traces in (city, hourly, checkins)]
+    header: dict[str, Any] = {"law": np.array(list(measured[0]))}
+    for name, values in zip(("half_hourly", "hourly", "checkins"), measured, strict=True):
+        header[name] = np.array(list(values.values()))
+    written = [_write_columns(out / "city-laws.csv", header)]
     for name, (draw, traces) in panels.items():
         with open_canvas(5.2, 3.6) as (figure, axes):
             columns = draw(axes, traces)
@@ -180,15 +185,6 @@ def _label_plain_ticks(axes: Axes) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _write_exponents(path: Path, city: Traces, checkins: Traces) -> Path:
-    hourly = city.keep(city.instants % 2 == 0)
-    measured = [statistics.measure(traces).to_dict() for traces in (city, hourly, checkins)]
-    columns: dict[str, Any] = {"law": np.array(list(measured[0]))}
-    for name, values in zip(("half_hourly", "hourly", "checkins"), measured, strict=True):
-        columns[name] = np.array(list(values.values()))
-    return _write_columns(path, columns)
-
-
 def _write_columns(path: Path, columns: Columns) -> Path:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return write_csv(path, list(columns), round_to_six_digits(rows))
@@ -224,7 +220,21 @@ def draw_city_map(out: Path, source: FigureSource, tell: Tell | None) -> list[Pa
             image = _draw_people(axis, people, hour, top, size.users)
         figure.colorbar(image, ax=axes[2], label="people in a region", shrink=0.75)
         picture = save_figure(figure, out / "city-map.png")
-    return [picture, _write_population(out / "city-map.csv", population)]
+    places = regions()
+    assert places.categories is not None
+    header = ["reg_id", "latitude", "longitude", "land_use", *(f"people_{hour}h" for hour in population)]
+    rows = (
+        [id_, f"{latitude:.7f}", f"{longitude:.7f}", use, *(f"{count:.1f}" for count in counts)]
+        for id_, latitude, longitude, use, *counts in zip(
+            places.ids,
+            places.latitude,
+            places.longitude,
+            places.categories,
+            *population.values(),
+            strict=True,
+        )
+    )
+    return [picture, write_csv(out / "city-map.csv", header, rows)]
 
 
 def _count_population(city: Traces, hour: int, days: int) -> NDArray[np.float64]:
@@ -285,21 +295,3 @@ def _frame_map(axes: Axes, title: str) -> None:
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
     draw_scale_bar(axes, 1)
-
-
-def _write_population(path: Path, population: dict[int, NDArray[np.float64]]) -> Path:
-    places = regions()
-    assert places.categories is not None
-    header = ["reg_id", "latitude", "longitude", "land_use", *(f"people_{hour}h" for hour in population)]
-    rows = (
-        [id_, f"{latitude:.7f}", f"{longitude:.7f}", use, *(f"{count:.1f}" for count in counts)]
-        for id_, latitude, longitude, use, *counts in zip(
-            places.ids,
-            places.latitude,
-            places.longitude,
-            places.categories,
-            *population.values(),
-            strict=True,
-        )
-    )
-    return write_csv(path, header, rows)

@@ -1,10 +1,11 @@
-"""What [contest] says."""
+"""What [contest], [geo-ind], [samples] and [sglt] claim, and what our own figures show, row by row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tracearena.papers.claims import (
+    FOURSQUARE,
     ClaimRow,
     JsonNumber,
     NearCheck,
@@ -18,7 +19,6 @@ from tracearena.papers.claims import (
 
 _TEAMS = "the releases of the 17 teams, which the organisers have not published with the scores"
 _PEOPLE = "figure contest-people --data pwscup2019-osaka"
-_CONTEST_FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
 _CONTEST_12, _CONTEST_13 = "figure contest-12", "figure contest-13"
 _CONTEST_16, _CONTEST_17 = "figure contest-16", "figure contest-17"
 _CITIES = "--data ."
@@ -280,7 +280,7 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
             ("New York and Tokyo", f"{_CONTEST_16} {_CITIES}"),
         )
     ),
-    ClaimRow("Figure 16", "the same in the cities of the paper", missing=_CONTEST_FOURSQUARE),
+    ClaimRow("Figure 16", "the same in the cities of the paper", missing=FOURSQUARE),
     *(
         ClaimRow(
             "Figure 17, appendix B",
@@ -310,7 +310,7 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         "New York: SGD 0.708, PPMTF 0.322",
         note="New York is as published; people flow of Tokyo has one day of each person, not check-ins",
     ),
-    ClaimRow("Figure 17", "the same in the cities of the paper", missing=_CONTEST_FOURSQUARE),
+    ClaimRow("Figure 17", "the same in the cities of the paper", missing=FOURSQUARE),
     ClaimRow(
         "Figure 18, appendix C",
         "a virtual user is re-identified no better than by a guess",

@@ -1,8 +1,9 @@
-"""What [ppmtf] says."""
+"""What [ppmtf] claims, row by row."""
 
 from __future__ import annotations
 
 from tracearena.papers.claims import (
+    FOURSQUARE,
     ClaimRow,
     JsonNumber,
     NearCheck,
@@ -13,7 +14,6 @@ from tracearena.papers.claims import (
     table_number,
 )
 
-_PPMTF_FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
 _PPMTF_7 = "figure ppmtf-7 --data ppmtf-tokyo"
 _PPMTF_10, _PPMTF_11, _PPMTF_13, _PPMTF_14 = (
     "figure ppmtf-10",
@@ -276,9 +276,7 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         ),
         "New York 0.488 beside 0.486, Istanbul 0.375 beside 0.292",
     ),
-    ClaimRow(
-        "Figure 10", "the same in Istanbul, New York, Tokyo and three more cities", missing=_PPMTF_FOURSQUARE
-    ),
+    ClaimRow("Figure 10", "the same in Istanbul, New York, Tokyo and three more cities", missing=FOURSQUARE),
     ClaimRow(
         "Figure 11",
         "the distribution of visit fractions is similar to that of the testing traces, and SGD's is at 1/24",
@@ -286,7 +284,7 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         (StatementCheck("PPMTF's people come back"), StatementCheck("SGD's people mostly come once")),
         "30 to 35 % below 1/24 at parks and bars, 20 % at offices and universities",
     ),
-    ClaimRow("Figure 11", "the shares of New York", missing=_PPMTF_FOURSQUARE),
+    ClaimRow("Figure 11", "the shares of New York", missing=FOURSQUARE),
     ClaimRow(
         "Figure 12",
         "synthetic traces keep what is special about a cluster of check-in users",
@@ -297,7 +295,7 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "Figure 12",
         "clusters of Istanbul like certain kinds of places, at hours of their own",
-        missing=_PPMTF_FOURSQUARE,
+        missing=FOURSQUARE,
     ),
     ClaimRow(
         "Figure 13",
@@ -316,7 +314,7 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         (StatementCheck("the more others a trace must be plausible for"),),
         "about 70 % at k = 10 and 20 % at k = 200, with 32,000 verifying users",
     ),
-    ClaimRow("Figure 14", "pass rates of six cities", missing=_PPMTF_FOURSQUARE),
+    ClaimRow("Figure 14", "pass rates of six cities", missing=FOURSQUARE),
     ClaimRow(
         "Figure 15, appendix F",
         "parameters are useful only with an ε above 20,000",

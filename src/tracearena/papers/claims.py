@@ -22,6 +22,8 @@ from typing import Any, NamedTuple, Protocol
 from tracearena.errors import DataError
 from tracearena.files import replacing
 
+FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
+"""Data that several papers use and that is not published here."""
 HOLDS, HOLDS_NOT, UNTRIED, UNMEASURED = "holds", "holds not", "cannot be tried here", "not measured"
 
 
@@ -311,22 +313,22 @@ def run_command(command: str, data: Path | None = None) -> CommandRun:
         parts = [shlex.split(part) for part in command.split("&&")]
         for number, words in enumerate(parts):
             words = [*words, "--json"] if number == len(parts) - 1 else words
-            printed = _capture_output(words, folder)
+            done = subprocess.run(
+                [sys.executable, "-m", "tracearena", *words],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise DataError(f"tracearena {shlex.join(words)}: {done.stderr.strip() or done.returncode}")
+            printed = done.stdout
         seconds = time.perf_counter() - begin
         texts = {path.name: path.read_text() for path in sorted(folder.glob("figures/*.csv"))}
     tables = {table: text for table, text in texts.items() if len(text) <= _MOST_CHARACTERS}
     seed = re.search(r"--seed (\d+)", command)
     chosen = int(seed[1]) if seed else 1
     return CommandRun(command, __version__, chosen, round(seconds, 1), json.loads(printed), tables)
-
-
-def _capture_output(words: list[str], folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "tracearena", *words], cwd=folder, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise DataError(f"tracearena {shlex.join(words)}: {done.stderr.strip() or done.returncode}")
-    return done.stdout
 
 
 def write_run(run: CommandRun, folder: Path) -> Path:

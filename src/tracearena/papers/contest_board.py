@@ -1,4 +1,8 @@
-"""[contest] Figure 7: the two functions that make scores of distances."""
+"""Figures of [contest] about scores and the board, and [samples] Figure 4.
+
+Figures 7 (score functions), 8 and 9 (privacy of defences), Table 2 and appendix E (spread over teams),
+and what k-anonymity of traces hides.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers import style
 from tracearena.papers.data import (
     DEFENCES,
-    TEAM_ITERATIONS,
+    ITERATIONS,
     FigureSource,
     Size,
     TeamData,
@@ -58,7 +62,18 @@ def draw_contest_figure_7(out: Path, source: FigureSource, tell: Tell | None) ->
     report_findings(found, tell)
     rows = zip(DISTANCES_KM, useful, private, strict=True)
     table = write_csv(out / "contest-7.csv", ("distance_km", "g_U", "g_T"), rows)
-    return [_plot_contest_7(out / "contest-7.svg", useful, private, found), table]
+    panels = (
+        (useful, "utility g_U of an event", "distance of the released place (km)"),
+        (private, "privacy g_T of an event", "distance of the inferred place (km)"),
+    )
+    with open_canvas(9, 3.4, ncols=2) as (figure, both):
+        for number, (axes, (values, name, distance)) in enumerate(zip(both, panels, strict=True)):
+            axes.plot(DISTANCES_KM, values, color=COLOURS[number], linewidth=2)
+            axes.set(xlabel=distance, ylabel=f"{name} (1 is best)", ylim=(-0.03, 1.03))
+        figure.subplots_adjust(wspace=0.3)
+        write_head(figure, "Scores over distances", found)
+        picture = save_figure(figure, out / "contest-7.svg")
+    return [picture, table]
 
 
 def compute_distance_scores(
@@ -93,27 +108,11 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
     ]
 
 
-def _plot_contest_7(
-    path: Path, useful: NDArray[np.float64], private: NDArray[np.float64], found: list[ClaimResult]
-) -> Path:
-    panels = (
-        (useful, "utility g_U of an event", "distance of the released place (km)"),
-        (private, "privacy g_T of an event", "distance of the inferred place (km)"),
-    )
-    with open_canvas(9, 3.4, ncols=2) as (figure, both):
-        for number, (axes, (values, name, distance)) in enumerate(zip(both, panels, strict=True)):
-            axes.plot(DISTANCES_KM, values, color=COLOURS[number], linewidth=2)
-            axes.set(xlabel=distance, ylabel=f"{name} (1 is best)", ylim=(-0.03, 1.03))
-        figure.subplots_adjust(wspace=0.3)
-        write_head(figure, "Scores over distances", found)
-        return save_figure(figure, path)
-
-
 # [contest] Figure 8: privacy scores of the sample algorithms.
 
 
 def draw_contest_figure_8(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-8.svg and contest-8.csv, of a team of virtual users."""
     (team,) = load_virtual_teams(source, iterations=iterations)
@@ -138,7 +137,7 @@ TABLES = ("final_reidentification.csv", "final_trace_inference.csv", "final_util
 
 
 def draw_contest_figure_9(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = TEAM_ITERATIONS
+    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
 ) -> list[Path]:
     """Write contest-9.svg and contest-9.csv, and contest-9-2019.csv where the published final is at hand."""
     tables = find_published_final(source.data)
@@ -156,7 +155,21 @@ def draw_contest_figure_9(
     if not points:
         return [style.draw_paper_scatter(rows, picture, title, found), *numbers]
     numbers.append(write_records(out / "contest-9-2019.csv", [row.to_dict() for row in points]))
-    return [_plot_contest_9(picture, title, rows, points, found), *numbers]
+    with open_canvas(14, 6, ncols=2) as (figure, axes):
+        style.draw_scatter_points(axes[0], rows)
+        axes[0].set_title(format_title(title, found[:1]), fontsize=10, loc="left", pad=24)
+        where = [(row.s_R_min, row.s_T_min) for row in points]
+        for role, marker in ((Role.TEAM, "o"), (Role.PSEUDONYMISED, "x")):
+            own = [pair for row, pair in zip(points, where, strict=True) if row.role is role]
+            axes[1].scatter([x for x, _ in own], [y for _, y in own], marker=marker, color=BLUE, zorder=3)
+        label_points(axes[1], where, [row.team for row in points], size=6.5)
+        axes[1].set(xlabel=style.NAMES.title, ylabel=style.WHEREABOUTS.title)
+        theirs = f"{len(points)} data sets of the published final (x: pseudonymised only)"
+        axes[1].set_title(format_title(theirs, found[1:]), fontsize=10, loc="left", pad=24)
+        for one in axes:
+            one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        plot = save_figure(figure, picture)
+    return [plot, *numbers]
 
 
 def find_published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
@@ -185,30 +198,10 @@ def correlate_privacies(rows: Sequence[SweepRow]) -> float:
     return compute_correlation([row.scores.minima for row in rows if row.valid])
 
 
-def _plot_contest_9(
-    path: Path, title: str, rows: Sequence[SweepRow], points: Sequence[BoardRow], found: Sequence[ClaimResult]
-) -> Path:
-    with open_canvas(14, 6, ncols=2) as (figure, axes):
-        style.draw_scatter_points(axes[0], rows)
-        axes[0].set_title(format_title(title, found[:1]), fontsize=10, loc="left", pad=24)
-        where = [(row.s_R_min, row.s_T_min) for row in points]
-        for role, marker in ((Role.TEAM, "o"), (Role.PSEUDONYMISED, "x")):
-            own = [pair for row, pair in zip(points, where, strict=True) if row.role is role]
-            axes[1].scatter([x for x, _ in own], [y for _, y in own], marker=marker, color=BLUE, zorder=3)
-        label_points(axes[1], where, [row.team for row in points], size=6.5)
-        axes[1].set(xlabel=style.NAMES.title, ylabel=style.WHEREABOUTS.title)
-        theirs = f"{len(points)} data sets of the published final (x: pseudonymised only)"
-        axes[1].set_title(format_title(theirs, found[1:]), fontsize=10, loc="left", pad=24)
-        for one in axes:
-            one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-        return save_figure(figure, path)
-
-
 # [contest] Table 2: spread of the privacy scores over the teams' data.
 
 
 TABLE_2_TEAMS = 17
-ITERATIONS = 100
 PLAN = ContestPlan()
 LARGEST_SPREAD = 0.015
 
@@ -235,8 +228,23 @@ def draw_contest_table_2(
     rows = [row.to_dict() for row in found]
     said = check_contest_table_2_claims(found)
     report_findings(said, tell)
+    with open_canvas(6.5, 4) as (figure, axes):
+        for number, (name, side) in enumerate((("reidentification", -0.15), ("trace_inference", 0.15))):
+            values = [getattr(row, f"{name}_mean") for row in found]
+            spread = [getattr(row, f"{name}_sd") for row in found]
+            at = [place + side for place in range(len(found))]
+            label = ("s_R,min", "s_T,min")[number]
+            axes.errorbar(
+                at, values, yerr=spread, fmt="os"[number], capsize=4, color=COLOURS[number], label=label
+            )
+        axes.set_xticks(range(len(found)), [row.defence for row in found])
+        axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best)\nmean ± standard deviation over teams")
+        title = "Privacy scores over the teams' data"
+        axes.set_title(format_title(title, said, width=75), fontsize=10, loc="left")
+        axes.legend(frameon=False)
+        picture = save_figure(figure, out / "contest-table2.svg")
     return [
-        _plot_contest_table_2(out / "contest-table2.svg", found, said),
+        picture,
         write_records(out / "contest-table2.csv", rows),
     ]
 
@@ -258,24 +266,6 @@ def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]
     ]
 
 
-def _plot_contest_table_2(path: Path, found: list[Fairness], said: list[ClaimResult]) -> Path:
-    with open_canvas(6.5, 4) as (figure, axes):
-        for number, (name, side) in enumerate((("reidentification", -0.15), ("trace_inference", 0.15))):
-            values = [getattr(row, f"{name}_mean") for row in found]
-            spread = [getattr(row, f"{name}_sd") for row in found]
-            at = [place + side for place in range(len(found))]
-            label = ("s_R,min", "s_T,min")[number]
-            axes.errorbar(
-                at, values, yerr=spread, fmt="os"[number], capsize=4, color=COLOURS[number], label=label
-            )
-        axes.set_xticks(range(len(found)), [row.defence for row in found])
-        axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best)\nmean ± standard deviation over teams")
-        title = "Privacy scores over the teams' data"
-        axes.set_title(format_title(title, said, width=75), fontsize=10, loc="left")
-        axes.legend(frameon=False)
-        return save_figure(figure, path)
-
-
 # [contest] appendix E: more users, smaller spread of the scores over the teams.
 
 
@@ -293,7 +283,7 @@ def draw_contest_spread(
     users: Sequence[int] = SPREAD_USERS,
     count: int = SPREAD_TEAMS,
     days: int = SPREAD_DAYS,
-    iterations: int = TEAM_ITERATIONS,
+    iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write contest-spread.svg and contest-spread.csv: teams of ever more virtual users."""
     sizes = [size for size in users for _ in range(count)]
@@ -301,53 +291,14 @@ def draw_contest_spread(
     found = [
         (size, row)
         for number, size in enumerate(users)
-        for row in _measure_spread(teams[number * count : (number + 1) * count], source.seed, number)
+        for row in measure_fairness(
+            teams[number * count : (number + 1) * count],
+            seed=child_seed(seed_sequence(source.seed), 2, number),
+        )
     ]
     said = check_contest_spread_claims(found)
     report_findings(said, tell)
     rows = [{"users": size, **row.to_dict()} for size, row in found]
-    return [
-        _plot_contest_spread(out / "contest-spread.svg", found, said),
-        write_records(out / "contest-spread.csv", rows),
-    ]
-
-
-def _measure_spread(teams: Sequence[TeamData], seed: int, number: int) -> list[Fairness]:
-    return measure_fairness(teams, seed=child_seed(seed_sequence(seed), 2, number))
-
-
-def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[ClaimResult]:
-    """Ask whether the spread falls as the users grow.
-
-    [contest] appendix E: "To improve the fairness (i.e., to further reduce the SD), we should increase the
-    number m of virtual users." It takes a fall of the mean spread, over defences and both scores, with an
-    exponent of the users of -0.25 or less; independent people would give -0.5.
-    """
-    mean = _average_spreads(found)
-    slope = float(np.polyfit(np.log(list(mean)), np.log(list(mean.values())), 1)[0])
-    first, last = min(mean), max(mean)
-    return [
-        ClaimResult(
-            "the more users a team has, the smaller is the spread over the teams",
-            slope <= -0.25,
-            f"mean standard deviation {mean[first]:.4f} of {first:,} users, {mean[last]:.4f} of {last:,}: "
-            f"users to the power of {slope:.2f}, it takes -0.25",
-            slope,
-        )
-    ]
-
-
-def _average_spreads(found: Sequence[tuple[int, Fairness]]) -> dict[int, float]:
-    sizes = dict.fromkeys(size for size, _ in found)
-    return {
-        size: float(np.mean([getattr(row, name) for own, row in found if own == size for name, _ in SCORES]))
-        for size in sizes
-    }
-
-
-def _plot_contest_spread(
-    path: Path, found: Sequence[tuple[int, Fairness]], said: Sequence[ClaimResult]
-) -> Path:
     defences = dict.fromkeys(row.defence for _, row in found)
     with open_canvas(10, 4, ncols=2, sharey=True) as (figure, both):
         for axes, (name, score) in zip(both, SCORES, strict=True):
@@ -363,7 +314,36 @@ def _plot_contest_spread(
         both[0].set_ylabel("standard deviation over teams")
         both[1].legend(frameon=False, fontsize=8)
         write_head(figure, "Spread of the scores over the users of a team", said)
-        return save_figure(figure, path)
+        picture = save_figure(figure, out / "contest-spread.svg")
+    return [
+        picture,
+        write_records(out / "contest-spread.csv", rows),
+    ]
+
+
+def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[ClaimResult]:
+    """Ask whether the spread falls as the users grow.
+
+    [contest] appendix E: "To improve the fairness (i.e., to further reduce the SD), we should increase the
+    number m of virtual users." It takes a fall of the mean spread, over defences and both scores, with an
+    exponent of the users of -0.25 or less; independent people would give -0.5.
+    """
+    sizes = dict.fromkeys(size for size, _ in found)
+    mean = {
+        size: float(np.mean([getattr(row, name) for own, row in found if own == size for name, _ in SCORES]))
+        for size in sizes
+    }
+    slope = float(np.polyfit(np.log(list(mean)), np.log(list(mean.values())), 1)[0])
+    first, last = min(mean), max(mean)
+    return [
+        ClaimResult(
+            "the more users a team has, the smaller is the spread over the teams",
+            slope <= -0.25,
+            f"mean standard deviation {mean[first]:.4f} of {first:,} users, {mean[last]:.4f} of {last:,}: "
+            f"users to the power of {slope:.2f}, it takes -0.25",
+            slope,
+        )
+    ]
 
 
 # [samples] Figure 4: the sample programs with and without the utility threshold.
@@ -408,7 +388,7 @@ class AnonymityPoint(NamedTuple):
     homogeneity
         Share of the events at which a person is where the common trace of her group is.
     identified, known
-        Share of people identified by whoever knows the reference, and the originals themselves.
+        Share of people identified by an attacker who knows the reference, and the originals themselves.
     chance
         Standard deviation of a share that is found by guessing within the groups.
     s_T, habits
@@ -445,8 +425,34 @@ def draw_contest_k_anonymity(
     found = check_k_anonymity_claims(over_k, over_share)
     report_findings(found, tell)
     rows = [point._asdict() for point in points]
+    lines = (
+        ("identified", "share identified"),
+        ("known", "share identified by who knows the originals"),
+        ("s_T", "s_T,min of who reads the release (1 = no place found)"),
+        ("habits", "the same by habits alone"),
+        ("s_U", "utility s_U"),
+    )
+    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
+        for axes, points, field in ((left, over_k, "k"), (right, over_share, "homogeneity")):
+            at = [getattr(point, field) for point in points]
+            for number, (name, label) in enumerate(lines):
+                values = [getattr(point, name) for point in points]
+                style = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
+                axes.plot(at, values, label=label, **style)
+            axes.plot(at, [1 / point.k for point in points], ":", color="black", label="1/k")
+            axes.set(ylim=(-0.03, 1.03), ylabel="share, or score")
+        left.set(xscale="log", xlabel="traces that are equal, k")
+        left.set_xticks([point.k for point in over_k], [str(point.k) for point in over_k], minor=False)
+        left.minorticks_off()
+        left.set_title("traces of unchanged people", fontsize=10, loc="left")
+        right.set_xlabel("homogeneity: share of events equal to the group trace")
+        right.set_title(f"traces of people made alike, k = {TOGETHER}", fontsize=10, loc="left")
+        lines_of = left.get_legend_handles_labels()
+        figure.legend(*lines_of, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
+        write_head(figure, "k-anonymity of whole traces", found)
+        picture = save_figure(figure, out / "contest-k-anonymity.svg")
     return [
-        _plot_k_anonymity(out / "contest-k-anonymity.svg", over_k, over_share, found),
+        picture,
         write_records(out / "contest-k-anonymity.csv", rows),
     ]
 
@@ -534,37 +540,3 @@ def check_k_anonymity_claims(
             best,
         ),
     ]
-
-
-def _plot_k_anonymity(
-    path: Path,
-    over_k: Sequence[AnonymityPoint],
-    over_share: Sequence[AnonymityPoint],
-    found: Sequence[ClaimResult],
-) -> Path:
-    lines = (
-        ("identified", "share identified"),
-        ("known", "share identified by who knows the originals"),
-        ("s_T", "s_T,min of who reads the release (1 = no place found)"),
-        ("habits", "the same by habits alone"),
-        ("s_U", "utility s_U"),
-    )
-    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
-        for axes, points, field in ((left, over_k, "k"), (right, over_share, "homogeneity")):
-            at = [getattr(point, field) for point in points]
-            for number, (name, label) in enumerate(lines):
-                values = [getattr(point, name) for point in points]
-                style = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
-                axes.plot(at, values, label=label, **style)
-            axes.plot(at, [1 / point.k for point in points], ":", color="black", label="1/k")
-            axes.set(ylim=(-0.03, 1.03), ylabel="share, or score")
-        left.set(xscale="log", xlabel="traces that are equal, k")
-        left.set_xticks([point.k for point in over_k], [str(point.k) for point in over_k], minor=False)
-        left.minorticks_off()
-        left.set_title("traces of unchanged people", fontsize=10, loc="left")
-        right.set_xlabel("homogeneity: share of events equal to the group trace")
-        right.set_title(f"traces of people made alike, k = {TOGETHER}", fontsize=10, loc="left")
-        lines_of = left.get_legend_handles_labels()
-        figure.legend(*lines_of, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
-        write_head(figure, "k-anonymity of whole traces", found)
-        return save_figure(figure, path)

@@ -1,4 +1,7 @@
-"""[contest] appendix D: virtual users beside the people they are learned from."""
+"""Figures of [contest] about virtual users: appendix D, Figure 4 and Figure 19.
+
+`Lives` has the numbers by which groups of people are compared.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from tracearena.contest.virtual_days import ShortWalk, contest_days, contest_tra
 from tracearena.engine import SeedLike, child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.pages.html import COLOURS
-from tracearena.papers.data import GENERATOR, FigureSource, load_generator_training, write_records
+from tracearena.papers.data import GENERATOR, ITERATIONS, FigureSource, load_generator_training, write_records
 from tracearena.papers.style import draw_ground, open_canvas, save_figure, write_head
 from tracearena.synthesis import PPMTF
 from tracearena.traces import Traces
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-ITERATIONS = 100
 WITHIN = 2.0
 """So many spreads between halves of the real people may lie between them and virtual users."""
 FIVE, HELD_OUT, INSTANT = "5-minute walk", "5-minute walk, people held out", "a step an instant"
@@ -85,12 +87,75 @@ def draw_contest_people(
     report(len(tasks), len(tasks))
     found = check_contest_people_claims(rows)
     report_findings(found, tell)
+    maps = {kind: lives.at_noon() for kind, lives in shown.items()}
+    ids = shown["people"].traces.places.ids
+    home = {kind: lives.at_home().mean(axis=0) for kind, lives in shown.items()}
+    repeats = {kind: lives.repeats().mean(axis=0) for kind, lives in shown.items()}
+    with open_canvas(13.5, 8.2, nrows=2, ncols=3, gridspec_kw={"wspace": 0.42, "hspace": 0.36}) as (
+        figure,
+        axes,
+    ):
+        _draw_apart(axes[0, 0], rows)
+        _draw_hours(axes[0, 1], shown)
+        _draw_visits(axes[0, 2], shown)
+        top = max(float(shown[kind].at_noon().max()) for kind in ("people", FIVE))
+        for panel, kind, title in (
+            (axes[1, 0], "people", "people at noon"),
+            (axes[1, 1], FIVE, f"{FIVE} at noon"),
+        ):
+            lives = shown[kind]
+            places = lives.traces.places
+            panel.set_title(title, fontsize=9.5, loc="left")
+            if places.grid is None:
+                raise DataError("the map of the population needs the regions of a grid")
+            grid = places.grid
+            image = panel.imshow(
+                lives.at_noon().reshape(grid.rows, grid.columns),
+                origin="lower",
+                extent=(grid.west, grid.east, grid.south, grid.north),
+                vmin=0,
+                vmax=top,
+            )
+            draw_ground(panel, grid.box)
+            panel.tick_params(labelsize=6)
+            bar = panel.figure.colorbar(image, ax=panel, shrink=0.8)
+            bar.ax.set_title("share", fontsize=7)
+            bar.ax.tick_params(labelsize=6)
+        _draw_transitions(axes[1, 2], shown)
+        write_head(figure, "Virtual users beside the people of the training data", found, width=150)
+        picture = save_figure(figure, out / "contest-people.svg")
     return [
-        _plot_contest_people(out / "contest-people.svg", rows, shown, found),
+        picture,
         write_records(out / "contest-people.csv", [vars(row) for row in rows]),
-        write_records(out / "contest-people-hours.csv", _build_hour_rows(shown)),
-        write_records(out / "contest-people-visits.csv", _build_visit_rows(shown)),
-        write_records(out / "contest-people-noon.csv", _build_noon_rows(shown)),
+        write_records(
+            out / "contest-people-hours.csv",
+            [
+                {
+                    "time": time,
+                    "who": kind,
+                    "at_home": float(home[kind][t]),
+                    "next_day": float(repeats[kind][t]),
+                }
+                for kind in shown
+                for t, time in enumerate(shown["people"].labels)
+            ],
+        ),
+        write_records(
+            out / "contest-people-visits.csv",
+            [
+                {"visits": count, "who": kind, "share_of_places": float(share)}
+                for kind, lives in shown.items()
+                for count, share in enumerate(lives.visit_counts(), 1)
+                if share
+            ],
+        ),
+        write_records(
+            out / "contest-people-noon.csv",
+            [
+                {"place": place} | {kind: float(maps[kind][at]) for kind in maps}
+                for at, place in enumerate(ids)
+            ],
+        ),
     ]
 
 
@@ -156,58 +221,12 @@ def check_contest_people_claims(rows: Sequence[ComparisonRow]) -> list[ClaimResu
     return found
 
 
-def _build_hour_rows(shown: dict[str, Lives]) -> list[dict[str, Any]]:
-    home = {kind: lives.at_home().mean(axis=0) for kind, lives in shown.items()}
-    repeats = {kind: lives.repeats().mean(axis=0) for kind, lives in shown.items()}
-    return [
-        {"time": time, "who": kind, "at_home": float(home[kind][t]), "next_day": float(repeats[kind][t])}
-        for kind in shown
-        for t, time in enumerate(shown["people"].labels)
-    ]
-
-
-def _build_visit_rows(shown: dict[str, Lives]) -> list[dict[str, Any]]:
-    return [
-        {"visits": count, "who": kind, "share_of_places": float(share)}
-        for kind, lives in shown.items()
-        for count, share in enumerate(lives.visit_counts(), 1)
-        if share
-    ]
-
-
-def _build_noon_rows(shown: dict[str, Lives]) -> list[dict[str, Any]]:
-    maps = {kind: lives.at_noon() for kind, lives in shown.items()}
-    ids = shown["people"].traces.places.ids
-    return [{"place": place} | {kind: float(maps[kind][at]) for kind in maps} for at, place in enumerate(ids)]
-
-
 _STYLE = {
     "people": ("black", "-", "o"),
     FIVE: (COLOURS[0], "-", "o"),
     HELD_OUT: (COLOURS[2], "--", "s"),
     INSTANT: (COLOURS[1], ":", "^"),
 }
-
-
-def _plot_contest_people(
-    path: Path, rows: list[ComparisonRow], shown: dict[str, Lives], found: list[ClaimResult]
-) -> Path:
-    with open_canvas(13.5, 8.2, nrows=2, ncols=3, gridspec_kw={"wspace": 0.42, "hspace": 0.36}) as (
-        figure,
-        axes,
-    ):
-        _draw_apart(axes[0, 0], rows)
-        _draw_hours(axes[0, 1], shown)
-        _draw_visits(axes[0, 2], shown)
-        top = max(float(shown[kind].at_noon().max()) for kind in ("people", FIVE))
-        for panel, kind, title in (
-            (axes[1, 0], "people", "people at noon"),
-            (axes[1, 1], FIVE, f"{FIVE} at noon"),
-        ):
-            _draw_noon(panel, shown[kind], top, title)
-        _draw_transitions(axes[1, 2], shown)
-        write_head(figure, "Virtual users beside the people of the training data", found, width=150)
-        return save_figure(figure, path)
 
 
 def _draw_apart(axes: Axes, rows: list[ComparisonRow]) -> None:
@@ -245,26 +264,6 @@ def _draw_visits(axes: Axes, shown: dict[str, Lives]) -> None:
         axes.plot(counts, shares[counts - 1], line, color=colour, marker=marker, markersize=2.5, label=kind)
     axes.set(xscale="log", yscale="log", xlabel="visits of a person to a place", ylabel="share of her places")
     axes.set_title("visits to a place, by number", fontsize=9.5, loc="left")
-
-
-def _draw_noon(axes: Axes, lives: Lives, top: float, title: str) -> None:
-    places = lives.traces.places
-    axes.set_title(title, fontsize=9.5, loc="left")
-    if places.grid is None:
-        raise DataError("the map of the population needs the regions of a grid")
-    grid = places.grid
-    image = axes.imshow(
-        lives.at_noon().reshape(grid.rows, grid.columns),
-        origin="lower",
-        extent=(grid.west, grid.east, grid.south, grid.north),
-        vmin=0,
-        vmax=top,
-    )
-    draw_ground(axes, grid.box)
-    axes.tick_params(labelsize=6)
-    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8)
-    bar.ax.set_title("share", fontsize=7)
-    bar.ax.tick_params(labelsize=6)
 
 
 def _draw_transitions(axes: Axes, shown: dict[str, Lives]) -> None:
@@ -474,10 +473,18 @@ def draw_contest_figures_4_and_19(
     ]
     found = check_contest_19_claims(homes)
     report_findings(found, tell)
+    with open_canvas(7, 4) as (figure, axes):
+        at = range(len(homes))
+        axes.plot(at, [row["at_home"] for row in homes], "o-", color=COLOURS[0])
+        axes.set_xticks(at, [row["time"] for row in homes], rotation=90, fontsize=7)
+        axes.set(ylim=(0, 1), xlabel="time of day", ylabel="share of virtual users at home")
+        title = "Virtual users at home, by time of day"
+        axes.set_title(format_title(title, found, width=80), fontsize=10, loc="left")
+        picture = save_figure(figure, out / "contest-19.svg")
     return [
         _draw_maps(out / "contest-4.svg", training, maps, clock.label(noon)),
         write_records(out / "contest-4.csv", cells),
-        _draw_homes(out / "contest-19.svg", homes, found),
+        picture,
         write_records(out / "contest-19.csv", homes),
     ]
 
@@ -525,15 +532,4 @@ def _draw_maps(path: Path, training: Traces, maps: list[NDArray[np.float64]], ti
         apart = float(np.abs(maps[0] - maps[1]).sum() / 2)
         title = f"People and virtual users at {time}: {1 - apart:.0%} of the crowd in common"
         figure.suptitle(title, fontsize=11, y=0.99)
-        return save_figure(figure, path)
-
-
-def _draw_homes(path: Path, homes: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
-    with open_canvas(7, 4) as (figure, axes):
-        at = range(len(homes))
-        axes.plot(at, [row["at_home"] for row in homes], "o-", color=COLOURS[0])
-        axes.set_xticks(at, [row["time"] for row in homes], rotation=90, fontsize=7)
-        axes.set(ylim=(0, 1), xlabel="time of day", ylabel="share of virtual users at home")
-        title = "Virtual users at home, by time of day"
-        axes.set_title(format_title(title, found, width=80), fontsize=10, loc="left")
         return save_figure(figure, path)

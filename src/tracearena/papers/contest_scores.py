@@ -1,4 +1,8 @@
-"""[contest] Figure 12: the trace-inference score and the expected error, by weight of hospitals."""
+"""Figures of [contest] about measures and synthesizers.
+
+Figure 12 (trace-inference score against the expected error), Figure 13 (usefulness of releases), and
+Figures 16 to 18 (diversity, utility and privacy of PPMTF+).
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ from tracearena.metrics.transitions import BINS
 from tracearena.pages.html import COLOURS, MARKERS, VERMILION
 from tracearena.papers.data import (
     DEFENCES,
+    ITERATIONS,
     TITLES,
     City,
     FigureSource,
@@ -89,7 +94,31 @@ def draw_contest_figure_12(out: Path, source: FigureSource, tell: Tell | None) -
     points = write_csv(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
     pairs = zip(WEIGHTS, correlations, strict=True)
     weights = write_csv(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
-    return [_plot_contest_12(out / "contest-12.svg", least, correlations, said), points, weights]
+    at = WEIGHTS.index(CONTEST_WEIGHT)
+    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
+        for family, k in number_families(one.defence for one in least).items():
+            own = [one for one in least if one.defence.partition("(")[0] == family]
+            errors, scores = [one.expected_error_km for one in own], [one.s_T[at] for one in own]
+            left.scatter(
+                errors, scores, color=COLOURS[k], marker=MARKERS[k].matplotlib, label=family, zorder=3
+            )
+        left.set(
+            xlabel="expected error of the best inference (km)",
+            ylabel="privacy against trace inference, s_T,min (1 = no place found)",
+        )
+        figure.subplots_adjust(wspace=0.35)
+        left.margins(0.1)
+        left.set_title(f"weight {CONTEST_WEIGHT}: R = {correlations[at]:.3f}", fontsize=10, loc="left")
+        left.legend(frameon=False, loc="lower right", fontsize=8)
+        marks = [(one.expected_error_km, one.s_T[at]) for one in least]
+        label_points(left, marks, [one.defence for one in least], size=6.5)
+        right.plot(WEIGHTS, correlations, marker="o", color=COLOURS[0])
+        right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
+        right.set_ylim(min(0.0, *correlations), 1.02)
+        right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")
+        write_head(figure, "The trace-inference score and the expected error", said)
+        picture = save_figure(figure, out / "contest-12.svg")
+    return [picture, points, weights]
 
 
 def check_contest_12_claims(correlations: Sequence[float]) -> list[ClaimResult]:
@@ -162,35 +191,6 @@ def correlate_errors(least: Sequence[ReleaseMinimum], weight: int) -> float:
     return compute_correlation(pairs)
 
 
-def _plot_contest_12(
-    path: Path, least: Sequence[ReleaseMinimum], correlations: Sequence[float], found: Sequence[ClaimResult]
-) -> Path:
-    at = WEIGHTS.index(CONTEST_WEIGHT)
-    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
-        for family, k in number_families(one.defence for one in least).items():
-            own = [one for one in least if one.defence.partition("(")[0] == family]
-            errors, scores = [one.expected_error_km for one in own], [one.s_T[at] for one in own]
-            left.scatter(
-                errors, scores, color=COLOURS[k], marker=MARKERS[k].matplotlib, label=family, zorder=3
-            )
-        left.set(
-            xlabel="expected error of the best inference (km)",
-            ylabel="privacy against trace inference, s_T,min (1 = no place found)",
-        )
-        figure.subplots_adjust(wspace=0.35)
-        left.margins(0.1)
-        left.set_title(f"weight {CONTEST_WEIGHT}: R = {correlations[at]:.3f}", fontsize=10, loc="left")
-        left.legend(frameon=False, loc="lower right", fontsize=8)
-        points = [(one.expected_error_km, one.s_T[at]) for one in least]
-        label_points(left, points, [one.defence for one in least], size=6.5)
-        right.plot(WEIGHTS, correlations, marker="o", color=COLOURS[0])
-        right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
-        right.set_ylim(min(0.0, *correlations), 1.02)
-        right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")
-        write_head(figure, "The trace-inference score and the expected error", found)
-        return save_figure(figure, path)
-
-
 # [contest] Figure 13: what released traces are still good for.
 
 
@@ -233,7 +233,22 @@ def draw_contest_figure_13(
     several = load_teams(source, count)
     found = measure_releases(several, load_points_of_interest(source.data), source.seed)
     table = write_csv(out / "contest-13.csv", ReleaseUsefulness._fields, found)
-    return [_plot_contest_13(out / "contest-13.svg", found), table]
+    groups = list(dict.fromkeys(one.group for one in found))
+    panels = [panel for panel in PANELS if getattr(found[0], panel[0]) is not None]
+    with open_canvas(5 * len(panels), 4.2, ncols=len(panels)) as (figure, all_axes):
+        for axes, (field, title) in zip(all_axes, panels, strict=True):
+            values = [[getattr(one, field) for one in found if one.group == group] for group in groups]
+            axes.boxplot(values, medianprops={"color": VERMILION, "linewidth": 2})
+            labels = []
+            for group in groups:
+                own = [one.s_U for one in found if one.group == group]
+                labels.append(f"{group}\n[{sum(own) / len(own):.2f}]")
+            axes.set_xticks(range(1, len(groups) + 1), labels, fontsize=7)
+            axes.set_ylim(bottom=0)
+            axes.set_title(title, fontsize=10, loc="left")
+        figure.tight_layout()
+        picture = save_figure(figure, out / "contest-13.svg")
+    return [picture, table]
 
 
 def measure_releases(
@@ -256,15 +271,16 @@ def measure_releases(
             utility_score(team.original, released).utility,
             None if pois is None else poi_accuracy_score(team.original, released, pois).poi_accuracy,
             tp_tv(team.original, released, top=TOP),
-            tm_emd_sliced(team.original, released, bins=_count_regions_across(team.original.places)),
+            tm_emd_sliced(
+                team.original,
+                released,
+                bins=BINS
+                if team.original.places.grid is None
+                else max(team.original.places.grid.rows, team.original.places.grid.columns),
+            ),
         )
 
     return run_blocks(one, block_ranges(len(work), 1), report=True)
-
-
-def _count_regions_across(places: Places) -> int:
-    """Return how many regions the city is wide or high: transitions are compared region by region."""
-    return BINS if places.grid is None else max(places.grid.rows, places.grid.columns)
 
 
 def _release_team(team: TeamData, defence: str, seed: SeedLike) -> ObfuscatedTraces:
@@ -278,34 +294,10 @@ def _release_team(team: TeamData, defence: str, seed: SeedLike) -> ObfuscatedTra
     return ObfuscatedTraces.like(team.original, places_at(replayed, team.original))
 
 
-def _plot_contest_13(path: Path, found: Sequence[ReleaseUsefulness]) -> Path:
-    groups = list(dict.fromkeys(one.group for one in found))
-    panels = [panel for panel in PANELS if getattr(found[0], panel[0]) is not None]
-    with open_canvas(5 * len(panels), 4.2, ncols=len(panels)) as (figure, all_axes):
-        for axes, (field, title) in zip(all_axes, panels, strict=True):
-            values = [[getattr(one, field) for one in found if one.group == group] for group in groups]
-            axes.boxplot(values, medianprops={"color": VERMILION, "linewidth": 2})
-            axes.set_xticks(range(1, len(groups) + 1), _format_group_labels(found, groups), fontsize=7)
-            axes.set_ylim(bottom=0)
-            axes.set_title(title, fontsize=10, loc="left")
-        figure.tight_layout()
-        return save_figure(figure, path)
-
-
-def _format_group_labels(found: Sequence[ReleaseUsefulness], groups: Sequence[str]) -> list[str]:
-    """Return each group with its mean utility in brackets, as in the paper."""
-    labels = []
-    for group in groups:
-        own = [one.s_U for one in found if one.group == group]
-        labels.append(f"{group}\n[{sum(own) / len(own):.2f}]")
-    return labels
-
-
 # [contest] Figure 16: do two teams get the same people?
 
 
 DIVERSITY_DAYS = 20
-ITERATIONS = 100
 ALIKE = 0.1
 METHODS = ("PPMTF", "PPMTF+")
 
@@ -334,8 +326,23 @@ def draw_contest_figure_16(
     ]
     said = check_contest_16_claims(found)
     report_findings(said, tell)
+    with open_canvas(8.5, 3.8, ncols=2, sharey=True) as (figure, panels):
+        for panel, name in zip(panels, METHODS, strict=True):
+            mine = [of[name] for of in found.values()]
+            for number, (label, side) in enumerate((("same number", -0.2), ("other number", 0.2))):
+                values = [one.diff_tv if number else one.same_tv for one in mine]
+                errors = [0.1 * (one.diff_sd if number else one.same_sd) for one in mine]
+                at = [place + side for place in range(len(mine))]
+                panel.bar(at, values, 0.38, yerr=errors, capsize=3, color=COLOURS[number], label=label)
+            panel.set_xticks(range(len(found)), list(found))
+            panel.set_title(name, fontsize=10)
+        panels[0].set(ylim=(0, 1), ylabel="mean total variation\nof two users of two teams")
+        words = "bars: 0.1 × standard deviation"
+        panels[1].legend(frameon=False, title=words, loc="center left", bbox_to_anchor=(1, 0.5))
+        write_head(figure, "Same-TV and Diff-TV of two teams", said, width=105)
+        picture = save_figure(figure, out / "contest-16.svg")
     return [
-        _plot_contest_16(out / "contest-16.svg", found, said),
+        picture,
         write_records(out / "contest-16.csv", rows),
     ]
 
@@ -377,26 +384,6 @@ def check_contest_16_claims(found: Mapping[str, Mapping[str, Diversity]]) -> lis
 
 def _format_gaps(gaps: list[float]) -> str:
     return ", ".join(f"{gap:.3f}" for gap in gaps)
-
-
-def _plot_contest_16(
-    path: Path, found: Mapping[str, Mapping[str, Diversity]], said: list[ClaimResult]
-) -> Path:
-    with open_canvas(8.5, 3.8, ncols=2, sharey=True) as (figure, panels):
-        for panel, name in zip(panels, METHODS, strict=True):
-            mine = [of[name] for of in found.values()]
-            for number, (label, side) in enumerate((("same number", -0.2), ("other number", 0.2))):
-                values = [one.diff_tv if number else one.same_tv for one in mine]
-                errors = [0.1 * (one.diff_sd if number else one.same_sd) for one in mine]
-                at = [place + side for place in range(len(mine))]
-                panel.bar(at, values, 0.38, yerr=errors, capsize=3, color=COLOURS[number], label=label)
-            panel.set_xticks(range(len(found)), list(found))
-            panel.set_title(name, fontsize=10)
-        panels[0].set(ylim=(0, 1), ylabel="mean total variation\nof two users of two teams")
-        words = "bars: 0.1 × standard deviation"
-        panels[1].legend(frameon=False, title=words, loc="center left", bbox_to_anchor=(1, 0.5))
-        write_head(figure, "Same-TV and Diff-TV of two teams", said, width=105)
-        return save_figure(figure, path)
 
 
 # [contest] Figure 17: utility of PPMTF+ beside PPMTF and SGD.

@@ -71,6 +71,16 @@ SAME_PEOPLE = Size(300)
 RECEIVERS = Size(40, 30)
 """People with a GPS receiver."""
 
+ITERATIONS = 100
+"""Iterations of Gibbs sampling in [ppmtf] section 4.2 and in [contest]."""
+TRACES_PER_USER = 10
+"""Synthetic traces of each training user in the figures of [ppmtf] section 4."""
+SGLT_CLASSES = (50, 100, 150, 200)
+"""c of SGLT in [ppmtf] Figure 7 and in the published table."""
+SGLT_DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
+"""par_l of SGLT, likewise."""
+MOST_REIDENTIFIED, LARGEST_ADVANTAGE = 0.02, 0.055
+"""What [ppmtf] section 4.4 claims for PPMTF in Figure 7."""
 TEST_SHARE = 0.2
 PLACES_PER_CLASS = 20
 """As in [sglt], which has 20 classes of 400 places."""
@@ -373,11 +383,8 @@ def _read_city(path: Path, seed: int) -> City:
 # Teams of virtual users, as the contest of 2019 had them, where there is no published data.
 
 
-TEAM_ITERATIONS = 100
-
-
 def load_virtual_teams(
-    source: FigureSource, count: int = 1, *, iterations: int = TEAM_ITERATIONS
+    source: FigureSource, count: int = 1, *, iterations: int = ITERATIONS
 ) -> list[TeamData]:
     """Return the data of several teams: virtual users (PPMTF+) learned from people of the simulated city.
 
@@ -390,7 +397,7 @@ def load_virtual_teams(
 
 
 def generate_teams(
-    source: FigureSource, sizes: list[int], days: int, *, iterations: int = TEAM_ITERATIONS
+    source: FigureSource, sizes: list[int], days: int, *, iterations: int = ITERATIONS
 ) -> Iterator[TeamData]:
     """Make teams of so many virtual users each, one by one, learned from what the source has."""
     root = seed_sequence(source.seed)

@@ -1,4 +1,4 @@
-"""[geo-ind] Figure 2: one trajectory four ways."""
+"""Figures 2 to 6 of [geo-ind]: GPS trajectories, hotspots, gossip and attacks under noise."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ from tracearena.obfuscation import GeoInd
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers.data import NOISE_M, FigureSource, load_gps_data, round_to_six_digits
 from tracearena.papers.style import draw_ground, open_canvas, save_figure, write_head
-from tracearena.traces import GpsTraces
 from tracearena.traces.box import Box
 from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.gridding import tessellation
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 TRAJECTORY_NOISE_M, TRAJECTORY_WINDOW_S = 100.0, 300.0
@@ -40,7 +39,20 @@ _LONGEST_S = 7200.0
 
 def draw_geo_figure_2(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
     """Draw a trajectory as it was, with independent noise, with time-dependent noise, and interpolated."""
-    original = _choose_trajectory(load_gps_data(source).traces)
+    traces = load_gps_data(source).traces
+    best, most = 0, -1
+    for trajectory in range(traces.n_trajectories):
+        first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
+        points = traces.trajectory_order[first:stop]
+        north, east = metres_per_degree(traces.latitude[points[0]])
+        height = np.ptp(traces.latitude[points]) * float(north)
+        width = np.ptp(traces.longitude[points]) * float(east)
+        lasts = np.ptp(traces.time_ms[points]) / 1000
+        fits = 1500 <= max(height, width) <= _EXTENT_M and min(height, width) > 500 and lasts <= _LONGEST_S
+        if fits and stop - first > most:
+            best, most = trajectory, int(stop - first)
+    chosen = traces.keep(traces.trajectory == best)
+    original = chosen.take_users(np.diff(chosen.offsets) > 0)
     held = GeoInd(expected_noise=TRAJECTORY_NOISE_M, window=TRAJECTORY_WINDOW_S).transform(
         original, seed=source.seed
     )
@@ -52,7 +64,13 @@ def draw_geo_figure_2(out: Path, source: FigureSource, tell: Tell | None) -> lis
         "time-dependent noise, 100 m, T = 5 min": held,
         "the same after interpolation": Interpolation().recover(held),
     }
-    area = _square_around(original)
+    box = Box.of(original)
+    latitude, longitude = box.middle
+    degree_north, degree_east = (float(m) for m in metres_per_degree(latitude))
+    half_m = 0.62 * max(box.size_m())
+    area = Box(latitude, longitude, latitude, longitude).with_margin(
+        half_m / degree_north, half_m / degree_east
+    )
     with open_canvas(9, 8.4, nrows=2, ncols=2, sharex=True, sharey=True) as (figure, axes):
         figure.set_layout_engine("constrained")
         for axis, (name, traces) in zip(axes.flat, versions.items(), strict=True):
@@ -73,34 +91,6 @@ def draw_geo_figure_2(out: Path, source: FigureSource, tell: Tell | None) -> lis
         for t, lat, lon in zip(traces.time_ms, traces.latitude, traces.longitude, strict=True)
     ]
     return [picture, write_csv(out / "geo-2.csv", ["version", "time_ms", "latitude", "longitude"], rows)]
-
-
-def _choose_trajectory(traces: GpsTraces) -> GpsTraces:
-    """Return the trajectory with the most points among those of a few km and at most two hours."""
-    best, most = 0, -1
-    for trajectory in range(traces.n_trajectories):
-        first, stop = traces.trajectory_offsets[trajectory : trajectory + 2]
-        points = traces.trajectory_order[first:stop]
-        north, east = metres_per_degree(traces.latitude[points[0]])
-        height = np.ptp(traces.latitude[points]) * float(north)
-        width = np.ptp(traces.longitude[points]) * float(east)
-        lasts = np.ptp(traces.time_ms[points]) / 1000
-        fits = 1500 <= max(height, width) <= _EXTENT_M and min(height, width) > 500 and lasts <= _LONGEST_S
-        if fits and stop - first > most:
-            best, most = trajectory, int(stop - first)
-    chosen = traces.keep(traces.trajectory == best)
-    return chosen.take_users(np.diff(chosen.offsets) > 0)
-
-
-def _square_around(traces: GpsTraces) -> Box:
-    """Return a square with room for the noise."""
-    box = Box.of(traces)
-    latitude, longitude = box.middle
-    degree_north, degree_east = (float(m) for m in metres_per_degree(latitude))
-    half_m = 0.62 * max(box.size_m())
-    return Box(latitude, longitude, latitude, longitude).with_margin(
-        half_m / degree_north, half_m / degree_east
-    )
 
 
 # [geo-ind] Figure 3: traffic offloaded by hotspots against the noise.
@@ -409,7 +399,26 @@ def draw_geo_figure_6(
     with open_canvas(8.4, 4.3 * len(methods), nrows=len(methods), ncols=2, squeeze=False) as (figure, axes):
         figure.set_layout_engine("constrained")
         for axis, ((method, noise), result) in zip(axes.flat, found.items(), strict=True):
-            _plot_confusion(axis, result, f"{method}, {noise}: {_format_accuracy(result)}")
+            shares = result.confusion / np.maximum(result.confusion.sum(axis=1, keepdims=True), 1)
+            axis.imshow(shares, cmap="viridis", vmin=0, vmax=1)
+            for (true, answer), share in np.ndenumerate(shares):
+                if share >= 0.05:
+                    colour = "black" if share > 0.6 else "white"
+                    axis.text(
+                        answer,
+                        true,
+                        f"{100 * share:.0f}",
+                        ha="center",
+                        va="center",
+                        fontsize=6.5,
+                        color=colour,
+                    )
+            names = ["others", *(str(k) for k in range(1, len(shares)))]
+            axis.set_xticks(range(len(shares)), names, fontsize=7)
+            axis.set_yticks(range(len(shares)), names, fontsize=7)
+            axis.grid(False)
+            axis.set(xlabel="answered (target user)", ylabel="true (percent of its windows)")
+            axis.set_title(f"{method}, {noise}: {_format_accuracy(result)}", fontsize=10)
         write_head(
             figure, f"Confusion of people under {CONFUSION_NOISE_M:g} m of noise", said, width=95, top=1.01
         )
@@ -427,23 +436,6 @@ def draw_geo_figure_6(
 
 def _format_accuracy(result: Deanonymisation) -> str:
     return f"{result.accuracy:.0%} right, balanced {result.balanced_accuracy:.0%}"
-
-
-def _plot_confusion(axes: Axes, result: Deanonymisation, title: str) -> None:
-    shares = result.confusion / np.maximum(result.confusion.sum(axis=1, keepdims=True), 1)
-    axes.imshow(shares, cmap="viridis", vmin=0, vmax=1)
-    for (true, answer), share in np.ndenumerate(shares):
-        if share >= 0.05:
-            colour = "black" if share > 0.6 else "white"
-            axes.text(
-                answer, true, f"{100 * share:.0f}", ha="center", va="center", fontsize=6.5, color=colour
-            )
-    names = ["others", *(str(k) for k in range(1, len(shares)))]
-    axes.set_xticks(range(len(shares)), names, fontsize=7)
-    axes.set_yticks(range(len(shares)), names, fontsize=7)
-    axes.grid(False)
-    axes.set(xlabel="answered (target user)", ylabel="true (percent of its windows)")
-    axes.set_title(title, fontsize=10)
 
 
 def check_geo_6_claims(found: Iterable[Deanonymisation]) -> list[ClaimResult]:

@@ -1,4 +1,8 @@
-"""[ppmtf] Figure 10: utility of the traces that pass the plausible-deniability test."""
+"""Figures of [ppmtf] about privacy.
+
+Figures 10 and 14 (plausible deniability), Figure 15 (privacy budget), attackers with maximum and partial
+knowledge, and what published parameters betray.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tracearena.arena.attacker_knowledge import ATTACKS, SyntheticRisk, attack_synthetic
+from tracearena.arena.attacker_knowledge import ATTACKS, attack_synthetic
 from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
 from tracearena.attacks import MembershipInference, SyntheticIdentification, attack_parameters
 from tracearena.engine import child_seed, seed_sequence, track_progress
 from tracearena.metrics import tm_emd, tp_tv
 from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.papers.data import (
+    ITERATIONS,
+    MOST_REIDENTIFIED,
+    TRACES_PER_USER,
     FigureSource,
     Size,
     load_check_ins,
@@ -36,7 +42,6 @@ from tracearena.traces import Traces
 
 FIGURE_10_KS = (5, 10, 20, 100, 200)
 FEWEST = 100
-ITERATIONS = 100
 WAYS: dict[str, dict[str, Any]] = {
     "PPMTF": {},
     "PPMTF, all zeros": {"zeros": "all"},
@@ -65,7 +70,13 @@ def draw_ppmtf_figure_10(
         candidates[name] = made
         if name in TESTED:
             k_prime = measure_deniability(model, made, k=max(FIGURE_10_KS), seed=child_seed(own, 2)).k_prime
-            candidates |= _select_passing(name, made, k_prime)
+            tested = {}
+            for k in FIGURE_10_KS:
+                kept = select_days(made, k_prime >= k)
+                some = np.diff(kept.offsets) > 0
+                if some.sum() >= FEWEST:
+                    tested[f"{name}, k = {k}"] = kept.take_users(some)
+            candidates |= tested
     candidates["SGD"] = SGD().fit(training).synthesize(1, seed=child_seed(root, 3))
     candidates |= {"training": training, "uniform": None}
     rows: list[dict[str, Any]] = [
@@ -87,17 +98,6 @@ def draw_ppmtf_figure_10(
         draw_bars(out / "ppmtf-10.svg", rows, FIGURE_10_METRICS, title, found, {"": spread}),
         write_records(out / "ppmtf-10.csv", rows),
     ]
-
-
-def _select_passing(name: str, made: Traces, k_prime: NDArray[np.int32]) -> dict[str, Traces]:
-    """Return the traces that pass the test, for every k that enough of them pass."""
-    found = {}
-    for k in FIGURE_10_KS:
-        kept = select_days(made, k_prime >= k)
-        some = np.diff(kept.offsets) > 0
-        if some.sum() >= FEWEST:
-            found[f"{name}, k = {k}"] = kept.take_users(some)
-    return found
 
 
 def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -157,7 +157,27 @@ def draw_ppmtf_figure_14(
         ]
     said = check_ppmtf_14_claims(rows)
     report_findings(said, tell)
-    return [_plot_ppmtf_14(out / "ppmtf-14.svg", rows, said), write_records(out / "ppmtf-14.csv", rows)]
+    with open_canvas(6.5, 4.2) as (figure, axes):
+        people = sorted({row["users"] for row in rows})
+        for users, zeros in product(people, FIGURE_14_ZEROS):
+            mine = [row for row in rows if (row["users"], row["zeros"]) == (users, zeros)]
+            line = [(row["k"], row["pass_rate"]) for row in mine]
+            number = people.index(users)
+            style = {
+                "color": COLOURS[number],
+                "marker": MARKERS[number].matplotlib,
+                "ls": FIGURE_14_ZEROS[zeros],
+            }
+            axes.plot(*zip(*line, strict=True), label=f"{users:,} users, {zeros} zeros", **style)
+        axes.set(
+            xlabel="k: people a trace must be plausible for", ylabel="share of traces that pass", ylim=(0, 1)
+        )
+        axes.set_title(
+            format_title("Pass rate of the deniability test over k", said, width=70), fontsize=10, loc="left"
+        )
+        axes.legend(frameon=False)
+        picture = save_figure(figure, out / "ppmtf-14.svg")
+    return [picture, write_records(out / "ppmtf-14.csv", rows)]
 
 
 def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -183,29 +203,6 @@ def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
             f"values of k have a rate with {many:,} users that is not below that with {few:,}",
         ),
     ]
-
-
-def _plot_ppmtf_14(path: Path, rows: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
-    with open_canvas(6.5, 4.2) as (figure, axes):
-        people = sorted({row["users"] for row in rows})
-        for users, zeros in product(people, FIGURE_14_ZEROS):
-            mine = [row for row in rows if (row["users"], row["zeros"]) == (users, zeros)]
-            line = [(row["k"], row["pass_rate"]) for row in mine]
-            number = people.index(users)
-            style = {
-                "color": COLOURS[number],
-                "marker": MARKERS[number].matplotlib,
-                "ls": FIGURE_14_ZEROS[zeros],
-            }
-            axes.plot(*zip(*line, strict=True), label=f"{users:,} users, {zeros} zeros", **style)
-        axes.set(
-            xlabel="k: people a trace must be plausible for", ylabel="share of traces that pass", ylim=(0, 1)
-        )
-        axes.set_title(
-            format_title("Pass rate of the deniability test over k", found, width=70), fontsize=10, loc="left"
-        )
-        axes.legend(frameon=False)
-        return save_figure(figure, path)
 
 
 # [ppmtf] Figure 15: privacy budget of the parameters against utility.
@@ -245,7 +242,20 @@ def draw_ppmtf_figure_15(
         )
     found = check_ppmtf_15_claims(rows)
     report_findings(found, tell)
-    return [_plot_ppmtf_15(out / "ppmtf-15.svg", rows, found), write_records(out / "ppmtf-15.csv", rows)]
+    with open_canvas(10, 3.8, ncols=2) as (figure, axes):
+        for number, (column, label) in enumerate(
+            (("epsilon_trace_kappa_0", "a whole trace"), ("epsilon_location_kappa_0", "one location"))
+        ):
+            for panel, metric in zip(axes, ("tp_tv", "tm_emd_x"), strict=True):
+                line = sorted((row[column], row[metric]) for row in rows)
+                panel.plot(*zip(*line, strict=True), "o-", color=COLOURS[number], label=label)
+        for panel, title in zip(axes, ("TP-TV", "TM-EMD-X"), strict=True):
+            panel.set_xscale("log")
+            panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{title} (0 is best)")
+        axes[0].legend(frameon=False, title="neighbouring data differ in")
+        write_head(figure, "Privacy budget of the parameters against utility", found)
+        picture = save_figure(figure, out / "ppmtf-15.svg")
+    return [picture, write_records(out / "ppmtf-15.csv", rows)]
 
 
 def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -267,22 +277,6 @@ def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
             least,
         )
     ]
-
-
-def _plot_ppmtf_15(path: Path, rows: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
-    with open_canvas(10, 3.8, ncols=2) as (figure, axes):
-        for number, (column, label) in enumerate(
-            (("epsilon_trace_kappa_0", "a whole trace"), ("epsilon_location_kappa_0", "one location"))
-        ):
-            for panel, metric in zip(axes, ("tp_tv", "tm_emd_x"), strict=True):
-                line = sorted((row[column], row[metric]) for row in rows)
-                panel.plot(*zip(*line, strict=True), "o-", color=COLOURS[number], label=label)
-        for panel, title in zip(axes, ("TP-TV", "TM-EMD-X"), strict=True):
-            panel.set_xscale("log")
-            panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{title} (0 is best)")
-        axes[0].legend(frameon=False, title="neighbouring data differ in")
-        write_head(figure, "Privacy budget of the parameters against utility", found)
-        return save_figure(figure, path)
 
 
 # Synthetic traces against attackers with maximum and with partial knowledge.
@@ -312,7 +306,13 @@ def draw_ppmtf_knowledge(
     training = team.original.take_users(members)
     root = seed_sequence(source.seed)
     rows: list[dict[str, Any]] = []
-    methods = _build_methods(iterations, training)
+    classes = max(len(training.places) // 4, 1)
+    methods = {
+        "PPMTF": PPMTF(iterations=iterations),
+        "SGD, ξ = 0": SGD(),
+        "SGD, ξ = 5": SGD(copied=5),
+        "SGLT": SGLT(classes=classes, privacy_tests=False),
+    }
     for number, (name, model) in enumerate(track_progress(methods.items(), len(methods))):
         made = model.fit(training, seed=child_seed(root, number, 0))
         synthetic = made.synthesize(KNOWLEDGE_TRACES_PER_USER, seed=child_seed(root, number, 1))
@@ -323,32 +323,50 @@ def draw_ppmtf_knowledge(
                 known.take_users(others),
                 seed=child_seed(root, number, 2),
             )
-            rows.append({"method": name, "knowledge": knowledge, "users": half, **_flatten_risk(risk)})
+            rows.append(
+                {
+                    "method": name,
+                    "knowledge": knowledge,
+                    "users": half,
+                    "reidentification_rate": risk.reidentification_rate,
+                    **risk.linked,
+                    "membership_advantage": risk.membership_advantage,
+                    "guess": risk.guess,
+                }
+            )
     said = check_ppmtf_knowledge_claims(rows)
     report_findings(said, tell)
+    titles = (
+        "Markov attack, each trace",
+        *(f"{name}, all traces of a user" for name in ATTACKS),
+        "membership advantage",
+    )
+    with open_canvas(3.2 * len(KNOWLEDGE_COLUMNS), 3.8, ncols=len(KNOWLEDGE_COLUMNS), sharey=True) as (
+        figure,
+        axes,
+    ):
+        for panel, column, title in zip(axes, KNOWLEDGE_COLUMNS, titles, strict=True):
+            for number, knowledge in enumerate((MAXIMUM, PARTIAL)):
+                mine = [row[column] for row in rows if row["knowledge"] == knowledge]
+                at = np.arange(len(methods)) + 0.4 * number - 0.2
+                panel.bar(at, mine, 0.38, color=COLOURS[number], label=f"{knowledge} knowledge")
+            panel.axhline(rows[0]["guess"], color="#555555", linestyle=":", linewidth=1)
+            panel.set_xticks(range(len(methods)), list(methods), rotation=90, fontsize=8)
+            panel.set_title(title, fontsize=9)
+        axes[0].set(ylabel="share found (0 is best)", ylim=(0, 1))
+        axes[0].legend(frameon=False, fontsize=8)
+        write_head(
+            figure,
+            "Synthetic traces against maximum and partial knowledge; dotted: a guess",
+            said,
+            width=140,
+            top=0.98,
+        )
+        picture = save_figure(figure, out / "ppmtf-knowledge.svg")
     return [
-        _plot_ppmtf_knowledge(out / "ppmtf-knowledge.svg", rows, said),
+        picture,
         write_records(out / "ppmtf-knowledge.csv", rows),
     ]
-
-
-def _build_methods(iterations: int, training: Traces) -> dict[str, PPMTF | SGD | SGLT]:
-    classes = max(len(training.places) // 4, 1)
-    return {
-        "PPMTF": PPMTF(iterations=iterations),
-        "SGD, ξ = 0": SGD(),
-        "SGD, ξ = 5": SGD(copied=5),
-        "SGLT": SGLT(classes=classes, privacy_tests=False),
-    }
-
-
-def _flatten_risk(risk: SyntheticRisk) -> dict[str, float | None]:
-    return {
-        "reidentification_rate": risk.reidentification_rate,
-        **risk.linked,
-        "membership_advantage": risk.membership_advantage,
-        "guess": risk.guess,
-    }
 
 
 def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -375,49 +393,17 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
         ),
         ClaimResult(
             "PPMTF's traces betray almost nobody to an attacker who knows other days",
-            rate["PPMTF", PARTIAL] < 0.02,
-            f"{rate['PPMTF', PARTIAL]:.4f} re-identified, it takes < 0.02",
+            rate["PPMTF", PARTIAL] < MOST_REIDENTIFIED,
+            f"{rate['PPMTF', PARTIAL]:.4f} re-identified, it takes < {MOST_REIDENTIFIED:g}",
             rate["PPMTF", PARTIAL],
         ),
     ]
-
-
-def _plot_ppmtf_knowledge(path: Path, rows: Sequence[Mapping[str, Any]], said: list[ClaimResult]) -> Path:
-    titles = (
-        "Markov attack, each trace",
-        *(f"{name}, all traces of a user" for name in ATTACKS),
-        "membership advantage",
-    )
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    with open_canvas(3.2 * len(KNOWLEDGE_COLUMNS), 3.8, ncols=len(KNOWLEDGE_COLUMNS), sharey=True) as (
-        figure,
-        axes,
-    ):
-        for panel, column, title in zip(axes, KNOWLEDGE_COLUMNS, titles, strict=True):
-            for number, knowledge in enumerate((MAXIMUM, PARTIAL)):
-                mine = [row[column] for row in rows if row["knowledge"] == knowledge]
-                at = np.arange(len(methods)) + 0.4 * number - 0.2
-                panel.bar(at, mine, 0.38, color=COLOURS[number], label=f"{knowledge} knowledge")
-            panel.axhline(rows[0]["guess"], color="#555555", linestyle=":", linewidth=1)
-            panel.set_xticks(range(len(methods)), methods, rotation=90, fontsize=8)
-            panel.set_title(title, fontsize=9)
-        axes[0].set(ylabel="share found (0 is best)", ylim=(0, 1))
-        axes[0].legend(frameon=False, fontsize=8)
-        write_head(
-            figure,
-            "Synthetic traces against maximum and partial knowledge; dotted: a guess",
-            said,
-            width=140,
-            top=0.98,
-        )
-        return save_figure(figure, path)
 
 
 # What published parameters of PPMTF betray: the open problem of [ppmtf] section 6, measured.
 
 
 PARAMETER_ALPHAS = (1.0, 20.0, 200.0, 1000.0)
-PARAMETER_TRACES_PER_USER = 10
 TRACES, PROFILES, EVERYTHING = "synthetic traces", "(B, C, D)", "(A, B, C, D)"
 
 
@@ -435,7 +421,7 @@ def draw_ppmtf_parameters(
     rows: list[dict[str, Any]] = []
     for alpha in track_progress(alphas, len(alphas)):
         model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=source.seed)
-        made = model.synthesize(PARAMETER_TRACES_PER_USER, seed=source.seed)
+        made = model.synthesize(TRACES_PER_USER, seed=source.seed)
         seen = {"advantage": members.evaluate(made).advantage, "reidentification_rate": who.rate(made)}
         profiles = attack_parameters(model, training, testing, "BCD").to_dict()
         everything = attack_parameters(model, training, testing, "ABCD").to_dict()
@@ -453,8 +439,23 @@ def draw_ppmtf_parameters(
         ]
     said = check_ppmtf_parameter_claims(rows)
     report_findings(said, tell)
+    with open_canvas(10, 4.0, ncols=2) as (figure, axes):
+        for number, name in enumerate((TRACES, PROFILES, EVERYTHING)):
+            look = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
+            for panel, column in zip(axes, ("advantage", "reidentification_rate"), strict=True):
+                line = [(row["alpha"], row[column]) for row in rows if row["released"] == name]
+                if line[0][1] is not None:
+                    panel.plot(*zip(*line, strict=True), label=name, **look)
+        axes[0].axhline(rows[1]["chance"], color="#555555", linestyle="--", linewidth=1, label="chance, 95 %")
+        for panel, label in zip(axes, ("membership advantage", "share of people found"), strict=True):
+            panel.set_xscale("log")
+            panel.set(xlabel="α", ylabel=f"{label} (0 is best)", ylim=(-0.02, 1))
+            panel.legend(frameon=False, fontsize=8)
+        figure.subplots_adjust(wspace=0.3)
+        write_head(figure, "Attacks on the parameters of PPMTF", said, width=115)
+        picture = save_figure(figure, out / "ppmtf-parameters.svg")
     return [
-        _plot_ppmtf_parameters(out / "ppmtf-parameters.svg", rows, said),
+        picture,
         write_records(out / "ppmtf-parameters.csv", rows),
     ]
 
@@ -483,21 +484,3 @@ def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
             most,
         ),
     ]
-
-
-def _plot_ppmtf_parameters(path: Path, rows: Sequence[Mapping[str, Any]], said: list[ClaimResult]) -> Path:
-    with open_canvas(10, 4.0, ncols=2) as (figure, axes):
-        for number, name in enumerate((TRACES, PROFILES, EVERYTHING)):
-            look = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
-            for panel, column in zip(axes, ("advantage", "reidentification_rate"), strict=True):
-                line = [(row["alpha"], row[column]) for row in rows if row["released"] == name]
-                if line[0][1] is not None:
-                    panel.plot(*zip(*line, strict=True), label=name, **look)
-        axes[0].axhline(rows[1]["chance"], color="#555555", linestyle="--", linewidth=1, label="chance, 95 %")
-        for panel, label in zip(axes, ("membership advantage", "share of people found"), strict=True):
-            panel.set_xscale("log")
-            panel.set(xlabel="α", ylabel=f"{label} (0 is best)", ylim=(-0.02, 1))
-            panel.legend(frameon=False, fontsize=8)
-        figure.subplots_adjust(wspace=0.3)
-        write_head(figure, "Attacks on the parameters of PPMTF", said, width=115)
-        return save_figure(figure, path)

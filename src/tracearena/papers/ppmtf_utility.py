@@ -1,4 +1,8 @@
-"""[ppmtf] Figure 7: privacy and utility of PPMTF, SGD and SGLT on people-flow data."""
+"""Figures of [ppmtf] about utility.
+
+Figure 7 (privacy and utility of three synthesizers), Figures 8 and 12 (clusters of users), and Figure 11
+(time spent at places of four categories).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,12 @@ from tracearena.files import write_csv
 from tracearena.metrics import category_fractions, cluster_populations
 from tracearena.pages.html import COLOURS, MARKERS
 from tracearena.papers.data import (
+    ITERATIONS,
+    LARGEST_ADVANTAGE,
+    MOST_REIDENTIFIED,
+    SGLT_CLASSES,
+    SGLT_DROPPED,
+    TRACES_PER_USER,
     FigureSource,
     load_check_ins,
     load_people_flow,
@@ -38,14 +48,6 @@ if TYPE_CHECKING:
 
 FIGURE_7_ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1, 2, 10, 20, 100, 200, 1000)
 COPIED = (0, 1, 2, 3, 4, 5)
-DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
-"""par_l of SGLT."""
-CLASSES = (50, 100, 150, 200)
-"""c of SGLT."""
-FIGURE_12_TRACES_PER_USER = 10
-ITERATIONS = 100
-FIGURE_7_MOST_REIDENTIFIED, FIGURE_7_LARGEST_ADVANTAGE = 0.02, 0.055
-"""What [ppmtf] section 4.4 claims for PPMTF in Figure 7."""
 UTILITIES = {
     "tp_tv": ("TP-TV", "TP-TV"),
     "tp_tv_top50": ("TP-TV-Top50", "TP-TV-Top50"),
@@ -80,8 +82,8 @@ def draw_ppmtf_figure_7(
     *,
     alphas: Sequence[float] = FIGURE_7_ALPHAS,
     copied: Sequence[int] = COPIED,
-    dropped: Sequence[float] = DROPPED,
-    classes: Sequence[int] = CLASSES,
+    dropped: Sequence[float] = SGLT_DROPPED,
+    classes: Sequence[int] = SGLT_CLASSES,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-7.svg and ppmtf-7.csv; the authors' points come from their tables."""
@@ -97,8 +99,11 @@ def draw_ppmtf_figure_7(
         ),
     ]
     for series, setting, model in track_progress(models, len(models)):
-        made = model.fit(training, seed=source.seed).synthesize(FIGURE_12_TRACES_PER_USER, seed=source.seed)
-        points.append(_evaluate_point(series, setting, made, training, testing))
+        made = model.fit(training, seed=source.seed).synthesize(TRACES_PER_USER, seed=source.seed)
+        scores = evaluate(made, training, testing).to_dict()
+        points.append(
+            TradeoffPoint(series, setting, **{name: scores[name] for name in (*UTILITIES, *PRIVACIES)})
+        )
     for method in ("PPMTF", "SGD", "SGLT"):
         points += [_read_published_point(row, method) for row in read_published_results(source.data, method)]
     limits = {name: use.to_dict() for name, use in baselines(training, testing).items()}
@@ -107,9 +112,59 @@ def draw_ppmtf_figure_7(
         limits |= {"halves": parted.mean.to_dict(), "halves, spread": parted.spread.to_dict()}
     found = check_ppmtf_7_claims(points, limits)
     report_findings(found, tell)
+    rows = [asdict(point) for point in points]
+    rows += [{"series": name, **values} for name, values in limits.items()]
+    names = list(dict.fromkeys(point.series for point in points))
+    with open_canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
+        for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
+            for column, (utility, (label, _)) in enumerate(UTILITIES.items()):
+                panel = axes[row, column]
+                methods = list(dict.fromkeys(line.removesuffix(_PUBLISHED) for line in names))
+                for line in names:
+                    mine = [point for point in points if point.series == line]
+                    x, y = ([getattr(point, axis) for point in mine] for axis in (utility, privacy))
+                    number = methods.index(line.removesuffix(_PUBLISHED))
+                    look: dict[str, Any] = {"mfc": "none"} if line.endswith(_PUBLISHED) else {}
+                    panel.plot(
+                        x,
+                        y,
+                        MARKERS[number % len(MARKERS)].matplotlib,
+                        ms=5,
+                        color=COLOURS[number % len(COLOURS)],
+                        label=line,
+                        alpha=0.85,
+                        **look,
+                    )
+                spread = limits.get("halves, spread", {}).get(utility)
+                if spread is not None:
+                    middle = limits["halves"][utility]
+                    panel.axvspan(middle - spread, middle + spread, color="#bbbbbb", alpha=0.5, linewidth=0)
+                for name, style in (("training", "--"), ("halves", "-."), ("uniform", ":")):
+                    value = limits.get(name, {}).get(utility)
+                    if value is not None:
+                        panel.axvline(value, color="#555555", linestyle=style, linewidth=1)
+                        panel.annotate(
+                            name,
+                            (value, 1),
+                            xycoords=("data", "axes fraction"),
+                            fontsize=7,
+                            rotation=90,
+                            va="top",
+                        )
+                panel.set_xlabel(f"{label} (0 is best)" if row else "")
+                panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
+        handles = axes[0, 0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
+        write_head(
+            figure,
+            "Privacy against utility; lines: training data, halves of it against each other, uniform places",
+            found,
+            width=150,
+        )
+        picture = save_figure(figure, out / "ppmtf-7.svg")
     return [
-        _plot_ppmtf_7(out / "ppmtf-7.svg", points, limits, found),
-        _write_numbers(out / "ppmtf-7.csv", points, limits),
+        picture,
+        write_records(out / "ppmtf-7.csv", rows, list(TradeoffPoint.__dataclass_fields__)),
     ]
 
 
@@ -130,8 +185,7 @@ def check_ppmtf_7_claims(
     kept = [
         point
         for point in near
-        if point.reidentification_rate < FIGURE_7_MOST_REIDENTIFIED
-        and point.membership_advantage < FIGURE_7_LARGEST_ADVANTAGE
+        if point.reidentification_rate < MOST_REIDENTIFIED and point.membership_advantage < LARGEST_ADVANTAGE
     ]
     worse = sum(point.tp_tv >= uniform for point in ours)
     return [
@@ -139,9 +193,9 @@ def check_ppmtf_7_claims(
             "PPMTF comes near the training data in where people are while betraying almost nobody",
             bool(kept),
             f"TP-TV is worse than uniform at {worse} of {len(ours)} settings and nearer to training than to "
-            f"uniform at {len(near)}, at {len(kept)} of these with < {FIGURE_7_MOST_REIDENTIFIED:g} "
+            f"uniform at {len(near)}, at {len(kept)} of these with < {MOST_REIDENTIFIED:g} "
             "re-identified and "
-            f"an advantage < {FIGURE_7_LARGEST_ADVANTAGE:g}",
+            f"an advantage < {LARGEST_ADVANTAGE:g}",
             len(kept) / len(ours) if ours else None,
         ),
         *(
@@ -154,13 +208,6 @@ def check_ppmtf_7_claims(
             if limits["uniform"][name] is not None
         ),
     ]
-
-
-def _evaluate_point(
-    series: str, setting: str, synthetic: Traces, training: Traces, testing: Traces
-) -> TradeoffPoint:
-    found = evaluate(synthetic, training, testing).to_dict()
-    return TradeoffPoint(series, setting, **{name: found[name] for name in (*UTILITIES, *PRIVACIES)})
 
 
 def _read_published_point(row: dict[str, Any], method: str) -> TradeoffPoint:
@@ -181,71 +228,6 @@ def _read_published_point(row: dict[str, Any], method: str) -> TradeoffPoint:
         reidentification_rate=row["reid_rate"],
         membership_advantage=row["MIA_adv"],
     )
-
-
-def _write_numbers(path: Path, points: list[TradeoffPoint], limits: dict[str, dict[str, Any]]) -> Path:
-    rows = [asdict(point) for point in points]
-    rows += [{"series": name, **values} for name, values in limits.items()]
-    return write_records(path, rows, list(TradeoffPoint.__dataclass_fields__))
-
-
-def _plot_ppmtf_7(
-    path: Path, points: list[TradeoffPoint], limits: dict[str, dict[str, Any]], found: list[ClaimResult]
-) -> Path:
-    series = list(dict.fromkeys(point.series for point in points))
-    with open_canvas(14, 6.5, nrows=2, ncols=4, sharex="col", sharey="row") as (figure, axes):
-        for row, (privacy, privacy_label) in enumerate(PRIVACIES.items()):
-            for column, (utility, (label, _)) in enumerate(UTILITIES.items()):
-                panel = axes[row, column]
-                _plot_tradeoff(panel, points, series, utility, privacy)
-                _plot_limits(panel, limits, utility)
-                panel.set_xlabel(f"{label} (0 is best)" if row else "")
-                panel.set_ylabel(f"{privacy_label} (0 is best)" if column == 0 else "")
-        handles = axes[0, 0].get_legend_handles_labels()
-        figure.legend(*handles, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
-        write_head(
-            figure,
-            "Privacy against utility; lines: training data, halves of it against each other, uniform places",
-            found,
-            width=150,
-        )
-        return save_figure(figure, path)
-
-
-def _plot_tradeoff(
-    panel: Axes, points: list[TradeoffPoint], series: list[str], utility: str, privacy: str
-) -> None:
-    """Draw the points; a method and its published ones share colour and marker, these hollow."""
-    methods = list(dict.fromkeys(name.removesuffix(_PUBLISHED) for name in series))
-    for name in series:
-        mine = [point for point in points if point.series == name]
-        x, y = ([getattr(point, axis) for point in mine] for axis in (utility, privacy))
-        number = methods.index(name.removesuffix(_PUBLISHED))
-        look: dict[str, Any] = {"mfc": "none"} if name.endswith(_PUBLISHED) else {}
-        panel.plot(
-            x,
-            y,
-            MARKERS[number % len(MARKERS)].matplotlib,
-            ms=5,
-            color=COLOURS[number % len(COLOURS)],
-            label=name,
-            alpha=0.85,
-            **look,
-        )
-
-
-def _plot_limits(panel: Axes, limits: dict[str, dict[str, Any]], utility: str) -> None:
-    spread = limits.get("halves, spread", {}).get(utility)
-    if spread is not None:
-        middle = limits["halves"][utility]
-        panel.axvspan(middle - spread, middle + spread, color="#bbbbbb", alpha=0.5, linewidth=0)
-    for name, style in (("training", "--"), ("halves", "-."), ("uniform", ":")):
-        value = limits.get(name, {}).get(utility)
-        if value is not None:
-            panel.axvline(value, color="#555555", linestyle=style, linewidth=1)
-            panel.annotate(
-                name, (value, 1), xycoords=("data", "axes fraction"), fontsize=7, rotation=90, va="top"
-            )
 
 
 # [ppmtf] Figure 8: clusters of users, where they are, and the factors that say so.
@@ -279,8 +261,38 @@ def draw_ppmtf_figure_8(
     }
     found = check_ppmtf_8_claims(apart["synthetic"], apart["everybody"])
     report_findings(found, tell)
+    with open_canvas(3.2 * FIGURE_8_CLUSTERS + 1.2, 12, nrows=len(rows), ncols=FIGURE_8_CLUSTERS) as (
+        figure,
+        axes,
+    ):
+        for row, (label, values) in enumerate(zip(_ROWS, rows, strict=True)):
+            for column in range(FIGURE_8_CLUSTERS):
+                top = max(values[column].max(), 1e-12)
+                panel = axes[row, column]
+                shares = values[column]
+                places = training.places
+                shrunk = float(np.cos(np.radians(places.latitude.mean())))
+                panel.set_aspect(1 / shrunk)
+                panel.grid(False)
+                panel.tick_params(labelsize=6)
+                if places.grid is not None:
+                    grid = places.grid
+                    image = np.clip(shares, 0, None).reshape(grid.rows, grid.columns)
+                    extent = (grid.west, grid.east, grid.south, grid.north)
+                    panel.imshow(image, origin="lower", extent=extent, vmin=0, vmax=top, aspect=1 / shrunk)
+                else:
+                    panel.scatter(
+                        places.longitude, places.latitude, c=np.clip(shares, 0, None), s=6, vmin=0, vmax=top
+                    )
+                if row == 0:
+                    told = "\n".join(f"{name}: {one[column]:.2f} apart" for name, one in apart.items())
+                    axes[row, column].set_title(f"cluster {column + 1}\n{told}", fontsize=9)
+            axes[row, 0].set_ylabel(label)
+        title = "Three clusters: real people, synthetic people (total variation) and columns of the factors"
+        write_head(figure, title, found, width=100)
+        picture = save_figure(figure, out / "ppmtf-8.svg")
     return [
-        _plot_ppmtf_8(out / "ppmtf-8.svg", training, rows, apart, found),
+        picture,
         write_csv(out / "ppmtf-8.csv", FIGURE_8_COLUMNS, _iterate_numbers(chosen, rows, apart)),
     ]
 
@@ -324,45 +336,6 @@ def _iterate_numbers(
             yield [factor, *(float(one[number]) for one in apart.values()), place, *values]
 
 
-def _plot_ppmtf_8(
-    path: Path,
-    training: Traces,
-    rows: list[NDArray[np.float64]],
-    apart: dict[str, NDArray[np.float64]],
-    found: list[ClaimResult],
-) -> Path:
-    with open_canvas(3.2 * FIGURE_8_CLUSTERS + 1.2, 12, nrows=len(rows), ncols=FIGURE_8_CLUSTERS) as (
-        figure,
-        axes,
-    ):
-        for row, (label, values) in enumerate(zip(_ROWS, rows, strict=True)):
-            for column in range(FIGURE_8_CLUSTERS):
-                top = max(values[column].max(), 1e-12)
-                _plot_cluster_map(axes[row, column], training, values[column], top)
-                if row == 0:
-                    told = "\n".join(f"{name}: {one[column]:.2f} apart" for name, one in apart.items())
-                    axes[row, column].set_title(f"cluster {column + 1}\n{told}", fontsize=9)
-            axes[row, 0].set_ylabel(label)
-        title = "Three clusters: real people, synthetic people (total variation) and columns of the factors"
-        write_head(figure, title, found, width=100)
-        return save_figure(figure, path)
-
-
-def _plot_cluster_map(panel: Axes, training: Traces, values: NDArray[np.float64], top: float) -> None:
-    places = training.places
-    shrunk = float(np.cos(np.radians(places.latitude.mean())))
-    panel.set_aspect(1 / shrunk)
-    panel.grid(False)
-    panel.tick_params(labelsize=6)
-    if places.grid is not None:
-        grid = places.grid
-        image = np.clip(values, 0, None).reshape(grid.rows, grid.columns)
-        extent = (grid.west, grid.east, grid.south, grid.north)
-        panel.imshow(image, origin="lower", extent=extent, vmin=0, vmax=top, aspect=1 / shrunk)
-    else:
-        panel.scatter(places.longitude, places.latitude, c=np.clip(values, 0, None), s=6, vmin=0, vmax=top)
-
-
 # [ppmtf] Figure 11: how much of their time people spend at a park, a bar, an office or a
 # university.
 
@@ -392,10 +365,40 @@ def draw_ppmtf_figure_11(
         f"PPMTF, k = {k}": select_days(made, passed),
         "SGD": SGD().fit(training).synthesize(1, seed=child_seed(root, 3)),
     }
-    rows = _build_category_rows(shown)
+    counts = {method: category_fractions(traces) for method, traces in shown.items()}
+    visitors = {name: int(found.sum()) for name, found in counts["testing"].items()}
+    rows = []
+    for category in _choose_categories(visitors):
+        shares = {method: _normalise_counts(found[category]) for method, found in counts.items()}
+        for method, share in shares.items():
+            variation = float(np.abs(share - shares["testing"]).sum() / 2)
+            told = int(counts[method][category].sum())
+            rows += [
+                {
+                    "category": category,
+                    "method": method,
+                    "visitors": told,
+                    "total_variation": variation,
+                    "up_to": (number + 1) / len(share),
+                    "share": value,
+                }
+                for number, value in enumerate(share.tolist())
+            ]
     found = check_ppmtf_11_claims(rows)
     report_findings(found, tell)
-    return [_plot_ppmtf_11(out / "ppmtf-11.svg", rows, found), write_records(out / "ppmtf-11.csv", rows)]
+    categories = list(dict.fromkeys(row["category"] for row in rows))
+    with open_canvas(3.1 * len(categories), 3.6, ncols=len(categories), sharey=True, squeeze=False) as drawn:
+        figure, axes = drawn
+        for panel, category in zip(axes[0], categories, strict=True):
+            _plot_category(panel, [row for row in rows if row["category"] == category], category)
+        axes[0, 0].set(ylim=(0, 1), ylabel="share of a place's visitors")
+        figure.supxlabel(
+            "part of a visitor's events at the place (upper end of the bin)", fontsize=10, y=-0.03
+        )
+        axes[0, 0].legend(frameon=False, fontsize=8)
+        write_head(figure, "Visit fractions at places of four categories", found)
+        picture = save_figure(figure, out / "ppmtf-11.svg")
+    return [picture, write_records(out / "ppmtf-11.csv", rows)]
 
 
 def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -424,29 +427,6 @@ def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
     ]
 
 
-def _build_category_rows(shown: dict[str, Traces]) -> list[dict[str, Any]]:
-    counts = {method: category_fractions(traces) for method, traces in shown.items()}
-    visitors = {name: int(found.sum()) for name, found in counts["testing"].items()}
-    rows = []
-    for category in _choose_categories(visitors):
-        shares = {method: _normalise_counts(found[category]) for method, found in counts.items()}
-        for method, share in shares.items():
-            variation = float(np.abs(share - shares["testing"]).sum() / 2)
-            told = int(counts[method][category].sum())
-            rows += [
-                {
-                    "category": category,
-                    "method": method,
-                    "visitors": told,
-                    "total_variation": variation,
-                    "up_to": (number + 1) / len(share),
-                    "share": value,
-                }
-                for number, value in enumerate(share.tolist())
-            ]
-    return rows
-
-
 def _choose_categories(visitors: dict[str, int]) -> list[str]:
     """Return the paper's categories, by any part of their names, and the most visited for the rest."""
     busy = sorted(visitors, key=lambda name: (-visitors[name], name))
@@ -457,21 +437,6 @@ def _choose_categories(visitors: dict[str, int]) -> list[str]:
 
 def _normalise_counts(counts: Any) -> Any:
     return counts / max(counts.sum(), 1)
-
-
-def _plot_ppmtf_11(path: Path, rows: list[dict[str, Any]], found: list[ClaimResult]) -> Path:
-    categories = list(dict.fromkeys(row["category"] for row in rows))
-    with open_canvas(3.1 * len(categories), 3.6, ncols=len(categories), sharey=True, squeeze=False) as made:
-        figure, axes = made
-        for panel, category in zip(axes[0], categories, strict=True):
-            _plot_category(panel, [row for row in rows if row["category"] == category], category)
-        axes[0, 0].set(ylim=(0, 1), ylabel="share of a place's visitors")
-        figure.supxlabel(
-            "part of a visitor's events at the place (upper end of the bin)", fontsize=10, y=-0.03
-        )
-        axes[0, 0].legend(frameon=False, fontsize=8)
-        write_head(figure, "Visit fractions at places of four categories", found)
-        return save_figure(figure, path)
 
 
 def _plot_category(panel: Axes, rows: list[dict[str, Any]], category: str) -> None:
@@ -516,7 +481,7 @@ def draw_ppmtf_figure_12(
     tell: Tell | None,
     *,
     k: int = FIGURE_11_K,
-    traces_per_user: int = FIGURE_12_TRACES_PER_USER,
+    traces_per_user: int = TRACES_PER_USER,
     iterations: int = ITERATIONS,
 ) -> list[Path]:
     """Write ppmtf-12.svg, ppmtf-12.csv (20 places a map) and ppmtf-12-slots.csv (columns of D).
@@ -535,8 +500,41 @@ def draw_ppmtf_figure_12(
     report_findings(found, tell)
     return [
         _plot_ppmtf_12(out / "ppmtf-12.svg", clusters, places, clock, found),
-        write_records(out / "ppmtf-12.csv", _build_place_rows(clusters, places)),
-        write_records(out / "ppmtf-12-slots.csv", _build_slot_rows(clusters, clock)),
+        write_records(
+            out / "ppmtf-12.csv",
+            [
+                {
+                    "cluster": cluster.number,
+                    "users": cluster.users,
+                    "traces": cluster.traces,
+                    "total_variation": cluster.total_variation,
+                    "total_variation_from_everybody": cluster.from_everybody,
+                    "series": series,
+                    "rank": rank,
+                    "place": places.ids[place],
+                    "category": "" if places.categories is None else places.categories[place],
+                    "latitude": places.latitude[place],
+                    "longitude": places.longitude[place],
+                    "value": weights[place],
+                }
+                for cluster in clusters
+                for series, weights in cluster.weights.items()
+                for rank, place in enumerate(_select_top_places(weights), 1)
+            ],
+        ),
+        write_records(
+            out / "ppmtf-12-slots.csv",
+            [
+                {
+                    "cluster": cluster.number,
+                    "slot": clock.label(slot * clock.instants_per_slot),
+                    "d": value,
+                    "training": cluster.training_slots[slot],
+                }
+                for cluster in clusters
+                for slot, value in enumerate(cluster.slots.tolist())
+            ],
+        ),
     ]
 
 
@@ -594,45 +592,15 @@ def _select_top_places(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     return order[weights[order] > 0]
 
 
-def _build_place_rows(clusters: list[UserCluster], places: Places) -> list[dict[str, Any]]:
-    return [
-        {
-            "cluster": cluster.number,
-            "users": cluster.users,
-            "traces": cluster.traces,
-            "total_variation": cluster.total_variation,
-            "total_variation_from_everybody": cluster.from_everybody,
-            "series": series,
-            "rank": rank,
-            "place": places.ids[place],
-            "category": "" if places.categories is None else places.categories[place],
-            "latitude": places.latitude[place],
-            "longitude": places.longitude[place],
-            "value": weights[place],
-        }
-        for cluster in clusters
-        for series, weights in cluster.weights.items()
-        for rank, place in enumerate(_select_top_places(weights), 1)
-    ]
-
-
-def _build_slot_rows(clusters: list[UserCluster], clock: Clock) -> list[dict[str, Any]]:
-    return [
-        {
-            "cluster": cluster.number,
-            "slot": clock.label(slot * clock.instants_per_slot),
-            "d": value,
-            "training": cluster.training_slots[slot],
-        }
-        for cluster in clusters
-        for slot, value in enumerate(cluster.slots.tolist())
-    ]
-
-
 def _plot_ppmtf_12(
     path: Path, clusters: list[UserCluster], places: Places, clock: Clock, found: list[ClaimResult]
 ) -> Path:
-    colours = _choose_colours(clusters, places)
+    shown = np.concatenate(
+        [_select_top_places(weights) for one in clusters for weights in one.weights.values()]
+    )
+    names, counts = np.unique(_list_place_kinds(places)[shown], return_counts=True)
+    common = names[np.argsort(-counts, kind="stable")][: len(COLOURS)]
+    colours = dict(zip(common.tolist(), COLOURS, strict=False))
     with open_canvas(14, 4.6 * len(clusters), nrows=len(clusters), ncols=4, squeeze=False) as (figure, axes):
         figure.subplots_adjust(hspace=0.4, wspace=0.22)
         for row, cluster in zip(axes, clusters, strict=True):
@@ -642,9 +610,38 @@ def _plot_ppmtf_12(
                 "synthetic": f"{cluster.traces:,} deniable synthetic traces",
             }
             for panel, (series, title) in zip((row[0], row[2], row[3]), titles.items(), strict=True):
-                _plot_cluster_places(panel, places, cluster.weights[series], colours)
+                weights = cluster.weights[series]
+                top, kinds = _select_top_places(weights), _list_place_kinds(places)
+                panel.set_aspect(1 / float(np.cos(np.radians(places.latitude.mean()))))
+                panel.grid(False)
+                panel.spines[:].set_visible(False)
+                panel.scatter(places.longitude, places.latitude, s=1, color="#dddddd")
+                sizes = 20 + 180 * weights[top] / max(weights[top].max(initial=0), 1e-300)
+                colour = [colours.get(kind, _OTHER) for kind in kinds[top].tolist()]
+                panel.scatter(
+                    places.longitude[top], places.latitude[top], s=sizes, c=colour, alpha=0.75, linewidths=0
+                )
+                panel.set(xticks=[], yticks=[])
+                _, east = metres_per_degree(places.latitude.mean())
+                draw_scale_bar(panel, float(east) / 1000)
+                lines = [
+                    f"{rank}. {_label_place(places, place)}" for rank, place in enumerate(top[:LISTED], 1)
+                ]
+                panel.text(0, -0.03, "\n".join(lines), transform=panel.transAxes, va="top", fontsize=8)
                 panel.set_title(title, fontsize=9)
-            _plot_cluster_hours(row[1], cluster, clock)
+            hours = row[1]
+            slots = np.arange(clock.slots_per_day)
+            hours.plot(slots, cluster.slots, "o-", ms=4, color=COLOURS[0], label="column of D")
+            hours.plot(
+                slots, cluster.training_slots, "s--", ms=3, color=COLOURS[1], label="share of training events"
+            )
+            shown = slots[:: max(len(slots) // 6, 1)]
+            hours.set_xticks(
+                shown, [clock.label(int(slot) * clock.instants_per_slot) for slot in shown], fontsize=7
+            )
+            hours.axhline(0, color="#555555", linewidth=0.8)
+            hours.set_title("by time of day", fontsize=9)
+            hours.legend(frameon=False, fontsize=7)
         handles = [] if places.categories is None else _build_legend(colours)
         figure.legend(handles=handles, loc="lower center", ncol=len(COLOURS), frameon=False, fontsize=9)
         title = "Two clusters: places and hours of the model, places of real and of synthetic people"
@@ -659,16 +656,6 @@ def _list_place_kinds(places: Places) -> NDArray[np.str_]:
     return np.array([name.partition("/")[0] for name in places.categories.tolist()])
 
 
-def _choose_colours(clusters: list[UserCluster], places: Places) -> dict[str, str]:
-    """Give the commonest kinds of places in the picture a colour each; what is rarer is grey."""
-    shown = np.concatenate(
-        [_select_top_places(weights) for one in clusters for weights in one.weights.values()]
-    )
-    names, counts = np.unique(_list_place_kinds(places)[shown], return_counts=True)
-    common = names[np.argsort(-counts, kind="stable")][: len(COLOURS)]
-    return dict(zip(common.tolist(), COLOURS, strict=False))
-
-
 def _build_legend(colours: dict[str, str]) -> list[Any]:
     from matplotlib.lines import Line2D
 
@@ -677,36 +664,7 @@ def _build_legend(colours: dict[str, str]) -> list[Any]:
     ]
 
 
-def _plot_cluster_places(
-    panel: Axes, places: Places, weights: NDArray[np.float64], colours: dict[str, str]
-) -> None:
-    top, kinds = _select_top_places(weights), _list_place_kinds(places)
-    panel.set_aspect(1 / float(np.cos(np.radians(places.latitude.mean()))))
-    panel.grid(False)
-    panel.spines[:].set_visible(False)
-    panel.scatter(places.longitude, places.latitude, s=1, color="#dddddd")
-    sizes = 20 + 180 * weights[top] / max(weights[top].max(initial=0), 1e-300)
-    colour = [colours.get(kind, _OTHER) for kind in kinds[top].tolist()]
-    panel.scatter(places.longitude[top], places.latitude[top], s=sizes, c=colour, alpha=0.75, linewidths=0)
-    panel.set(xticks=[], yticks=[])
-    _, east = metres_per_degree(places.latitude.mean())
-    draw_scale_bar(panel, float(east) / 1000)
-    lines = [f"{rank}. {_label_place(places, place)}" for rank, place in enumerate(top[:LISTED], 1)]
-    panel.text(0, -0.03, "\n".join(lines), transform=panel.transAxes, va="top", fontsize=8)
-
-
 def _label_place(places: Places, place: int) -> str:
     if places.categories is None:
         return f"place {places.ids[place]}"
     return f"{str(places.categories[place]).rpartition('/')[2]} ({places.ids[place]})"
-
-
-def _plot_cluster_hours(panel: Axes, cluster: UserCluster, clock: Clock) -> None:
-    slots = np.arange(clock.slots_per_day)
-    panel.plot(slots, cluster.slots, "o-", ms=4, color=COLOURS[0], label="column of D")
-    panel.plot(slots, cluster.training_slots, "s--", ms=3, color=COLOURS[1], label="share of training events")
-    shown = slots[:: max(len(slots) // 6, 1)]
-    panel.set_xticks(shown, [clock.label(int(slot) * clock.instants_per_slot) for slot in shown], fontsize=7)
-    panel.axhline(0, color="#555555", linewidth=0.8)
-    panel.set_title("by time of day", fontsize=9)
-    panel.legend(frameon=False, fontsize=7)

@@ -1,4 +1,4 @@
-"""[sglt] Figure 3: where people are, and the semantic classes of places, on two maps."""
+"""Figures of [sglt] about fakes: Figure 3 (semantic classes), Figure 8 (quantiles), the published table."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from tracearena.metrics import tm_emd, tp_tv
 from tracearena.metrics.similarity import all_pairs, semantic_similarity
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers.data import (
+    SGLT_CLASSES,
+    SGLT_DROPPED,
+    TRACES_PER_USER,
     FigureSource,
     Size,
     choose_class_count,
@@ -144,11 +147,7 @@ def _project_km(places: Places) -> tuple[np.ndarray, np.ndarray]:
 # The published table of SGLT on people flow, row by row, under the paper's rules and the program's.
 
 
-CLASSES = (50, 100, 150, 200)
-DROPPED = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
-"""par_l of the published table."""
 SEEDS = 3
-TRACES_PER_USER = 10
 NEAR = 0.03
 """A TP-TV that is off by no more is called the same; two draws of ours differ by about 0.02."""
 METRICS = {
@@ -173,8 +172,8 @@ def draw_sglt_published(
     source: FigureSource,
     tell: Tell | None,
     *,
-    classes: Sequence[int] = CLASSES,
-    dropped: Sequence[float] = DROPPED,
+    classes: Sequence[int] = SGLT_CLASSES,
+    dropped: Sequence[float] = SGLT_DROPPED,
     seeds: int = SEEDS,
 ) -> list[Path]:
     """Write sglt-published.svg and .csv: every row of the table, published and ours."""
@@ -186,8 +185,28 @@ def draw_sglt_published(
     found = check_sglt_published_claims(rows)
     report_findings(found, tell)
     columns = ["rules", "classes", "par_l", *METRICS, "at_first_place", "spread_tp_tv"]
+    counts = sorted({row["classes"] for row in rows})
+    series = list(dict.fromkeys(row["rules"] for row in rows))
+    with open_canvas(13, 3.9, ncols=len(counts), sharey=True, squeeze=False) as (figure, axes):
+        for panel, count in zip(axes[0], counts, strict=True):
+            for number, name in enumerate(series):
+                mine = [row for row in rows if row["rules"] == name and row["classes"] == count]
+                panel.plot(
+                    [row["par_l"] for row in mine],
+                    [row["tp_tv"] for row in mine],
+                    MARKERS[number].matplotlib,
+                    linestyle="-",
+                    color=COLOURS[number],
+                    label=name,
+                )
+            panel.set_title(f"{count} classes", fontsize=10, loc="left")
+            panel.set_xlabel("par_l, how often the seed's place is dropped")
+        axes[0, 0].set_ylabel("TP-TV (0 is best)")
+        axes[0, 0].legend(frameon=False, fontsize=8)
+        write_head(figure, "Population of SGLT's fakes under several sets of rules", found, width=150)
+        picture = save_figure(figure, out / "sglt-published.svg")
     return [
-        _plot_sglt_published(out / "sglt-published.svg", rows, found),
+        picture,
         write_records(out / "sglt-published.csv", rows, columns),
     ]
 
@@ -217,11 +236,20 @@ def measure_rows(
     for seed in seeds:
         model = SGLT(classes=classes, privacy_tests=False, **RULES[rule]).fit(training, seed=seed)
         for share in dropped:
-            made = _make_fakes(model, share, seed)
+            rows = np.repeat(np.arange(len(model.seeds_.places)), TRACES_PER_USER)
+            fakes = replace(model.maker_, par_l=share).make(model.seeds_.places, rows, seed_sequence(seed))
+            shape = len(model.seeds_.places), TRACES_PER_USER, model.clock_.instants_per_day
+            users = model.user_ids_[model.seeds_.users]
+            made = build_day_traces(fakes.places.reshape(shape), model.places_, model.clock_, users)
             there = float((made.place_index == 0).mean())
             rate = attack.rate(made)
             values[share].append(
-                _measure_utilities(made, testing) | {"reidentification_rate": rate, "at_first_place": there}
+                {
+                    "tp_tv": tp_tv(testing, made, by_day=True),
+                    "tp_tv_top50": tp_tv(testing, made, top=50, by_day=True),
+                    **{f"tm_emd_{axis}": tm_emd(testing, made, axis, by_day=True) for axis in AXES},
+                }
+                | {"reidentification_rate": rate, "at_first_place": there}
             )
     return [
         {
@@ -233,24 +261,6 @@ def measure_rows(
         }
         for share, some in values.items()
     ]
-
-
-def _measure_utilities(made: Traces, testing: Traces) -> ResultRow:
-    """Return the utilities of the table; `evaluate` would infer membership too, which takes far longer."""
-    return {
-        "tp_tv": tp_tv(testing, made, by_day=True),
-        "tp_tv_top50": tp_tv(testing, made, top=50, by_day=True),
-        **{f"tm_emd_{axis}": tm_emd(testing, made, axis, by_day=True) for axis in AXES},
-    }
-
-
-def _make_fakes(model: SGLT, par_l: float, seed: int) -> Traces:
-    """Return fakes of every seed day under another par_l, which a fitted model does not take."""
-    rows = np.repeat(np.arange(len(model.seeds_.places)), TRACES_PER_USER)
-    fakes = replace(model.maker_, par_l=par_l).make(model.seeds_.places, rows, seed_sequence(seed))
-    shape = len(model.seeds_.places), TRACES_PER_USER, model.clock_.instants_per_day
-    users = model.user_ids_[model.seeds_.users]
-    return build_day_traces(fakes.places.reshape(shape), model.places_, model.clock_, users)
 
 
 def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -286,29 +296,6 @@ def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[Claim
             )
         )
     return found
-
-
-def _plot_sglt_published(path: Path, rows: Sequence[ResultRow], found: list[ClaimResult]) -> Path:
-    counts = sorted({row["classes"] for row in rows})
-    series = list(dict.fromkeys(row["rules"] for row in rows))
-    with open_canvas(13, 3.9, ncols=len(counts), sharey=True, squeeze=False) as (figure, axes):
-        for panel, count in zip(axes[0], counts, strict=True):
-            for number, name in enumerate(series):
-                mine = [row for row in rows if row["rules"] == name and row["classes"] == count]
-                panel.plot(
-                    [row["par_l"] for row in mine],
-                    [row["tp_tv"] for row in mine],
-                    MARKERS[number].matplotlib,
-                    linestyle="-",
-                    color=COLOURS[number],
-                    label=name,
-                )
-            panel.set_title(f"{count} classes", fontsize=10, loc="left")
-            panel.set_xlabel("par_l, how often the seed's place is dropped")
-        axes[0, 0].set_ylabel("TP-TV (0 is best)")
-        axes[0, 0].legend(frameon=False, fontsize=8)
-        write_head(figure, "Population of SGLT's fakes under several sets of rules", found, width=150)
-        return save_figure(figure, path)
 
 
 # [sglt] Figure 8: fakes are as alike among themselves as real people are.

@@ -1,4 +1,4 @@
-"""[sglt] Figure 9: privacy and overhead of hiding among fakes from a location-based service."""
+"""Figures of [sglt] about a location-based service, similarity and utility: Figures 4 to 9, Tables 2 to 4."""
 
 from __future__ import annotations
 

@@ -136,16 +136,18 @@ def _find_free_place(
             left = ux * distance + (0 if ux > 0 else -width if ux < 0 else -width / 2)
             low = uy * distance + (0 if uy > 0 else -height if uy < 0 else -height / 2)
             area = (x + left, y + low, x + left + width, y + low + height)
-            overlap = sum(_compute_overlap(area, other) for other in taken)
+            overlap = sum(
+                (
+                    max(0.0, min(area[2], other[2]) - max(area[0], other[0]))
+                    * max(0.0, min(area[3], other[3]) - max(area[1], other[1]))
+                )
+                for other in taken
+            )
             if overlap == 0:
                 return left, low, area
             candidates.append((overlap, left, low, area))
     _, left, low, area = min(candidates, key=lambda one: one[0])
     return left, low, area
-
-
-def _compute_overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
-    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
 
 
 # Privacy against re-identification × privacy against trace inference, one point a defence.
@@ -374,12 +376,22 @@ def draw_bars(
     """
     methods = list(dict.fromkeys(row["method"] for row in rows))
     cities = [str(row.get("city", "")) for row in rows]
-    at = _place_bars(cities)
+    # Each further city has room for its name above its bars.
+    at: list[float] = []
+    for own, former in zip(cities, [*cities[:1], *cities], strict=False):
+        at.append(at[-1] + (1.0 if own == former else 3.0) if at else 0.0)
     height = _INCHES_PER_BAR * (max(at) + 2) + 0.8
     with open_canvas(2.5 * len(names) + 1, height, ncols=len(names), sharey=True) as (figure, panels):
         for panel, name in zip(panels, names, strict=True):
             shown = [(place, row) for place, row in zip(at, rows, strict=True) if row[name] is not None]
-            colours = [_choose_colour(row["method"], methods) for _, row in shown]
+            colours = [
+                (
+                    "#aaaaaa"
+                    if row["method"] == HALVES
+                    else COLOURS[methods.index(row["method"]) % len(COLOURS)]
+                )
+                for _, row in shown
+            ]
             panel.barh([place for place, _ in shown], [row[name] for _, row in shown], color=colours)
             for place, row in shown:
                 if row["method"] == HALVES:
@@ -402,22 +414,6 @@ def draw_bars(
         figure.subplots_adjust(wspace=0.12, top=1 - 0.3 / height, bottom=0.5 / height)
         write_head(figure, title, findings, width=36 * len(names), top=1.0)
         return save_figure(figure, path)
-
-
-def _place_bars(cities: Sequence[str]) -> list[float]:
-    """Return where each bar stands, with room above each further city for its name.
-
-    >>> _place_bars(["a", "a", "b"])
-    [0.0, 1.0, 4.0]
-    """
-    at: list[float] = []
-    for city, former in zip(cities, [*cities[:1], *cities], strict=False):
-        at.append(at[-1] + (1.0 if city == former else 3.0) if at else 0.0)
-    return at
-
-
-def _choose_colour(method: str, methods: Sequence[str]) -> str:
-    return "#aaaaaa" if method == HALVES else COLOURS[methods.index(method) % len(COLOURS)]
 
 
 # A figure of Matplotlib that a notebook shows by itself.

@@ -1,4 +1,4 @@
-"""A map the size of a stamp, as SVG without scripts: where most of it is."""
+"""What notebooks show of traces and results: a few facts, the first rows, and a small SVG map."""
 
 from __future__ import annotations
 
@@ -46,7 +46,18 @@ def draw_small_map(
     if grid is not None:
         together = -(-max(grid.rows, grid.columns) // _CELLS)
         rows, columns = -(-grid.rows // together), -(-grid.columns // together)
-    table = _compute_levels(latitude, longitude, amounts, box, (rows, columns))
+    shape = (rows, columns)
+    inside = box.contains(latitude, longitude) & (amounts > 0)
+    spans = max(box.north - box.south, 1e-9), max(box.east - box.west, 1e-9)
+    row = ((box.north - latitude[inside]) / spans[0] * shape[0]).astype(np.int64).clip(0, shape[0] - 1)
+    column = ((longitude[inside] - box.west) / spans[1] * shape[1]).astype(np.int64).clip(0, shape[1] - 1)
+    totals = np.bincount(row * shape[1] + column, weights=amounts[inside], minlength=shape[0] * shape[1])
+    seen = totals > 0
+    levels = np.zeros(len(totals), np.int64)
+    if seen.any():
+        logs = np.log(totals[seen])
+        levels[seen] = 1 + np.rint((logs - logs.min()) / max(np.ptp(logs), 1e-9) * (_LEVELS - 1)).astype(int)
+    table = levels.reshape(shape)
     bar_km, words = choose_scale_length(width_m / 1000)
     bar = bar_km * 1000 / width_m * width
     frame = f'width="{width:.4g}" height="{height:.4g}"'
@@ -59,27 +70,6 @@ def draw_small_map(
         f'<text x="{bar + 5:.4g}" y="{height + 13:.4g}" font-size="11" fill="currentColor">{words}</text>'
         "</svg>"
     )
-
-
-def _compute_levels(
-    latitude: NDArray[np.float64],
-    longitude: NDArray[np.float64],
-    amounts: NDArray[np.float64],
-    box: Box,
-    shape: tuple[int, int],
-) -> NDArray[np.int64]:
-    """Return the level of each cell from the north-west, 0 where there is nothing."""
-    inside = box.contains(latitude, longitude) & (amounts > 0)
-    spans = max(box.north - box.south, 1e-9), max(box.east - box.west, 1e-9)
-    row = ((box.north - latitude[inside]) / spans[0] * shape[0]).astype(np.int64).clip(0, shape[0] - 1)
-    column = ((longitude[inside] - box.west) / spans[1] * shape[1]).astype(np.int64).clip(0, shape[1] - 1)
-    totals = np.bincount(row * shape[1] + column, weights=amounts[inside], minlength=shape[0] * shape[1])
-    seen = totals > 0
-    levels = np.zeros(len(totals), np.int64)
-    if seen.any():
-        logs = np.log(totals[seen])
-        levels[seen] = 1 + np.rint((logs - logs.min()) / max(np.ptp(logs), 1e-9) * (_LEVELS - 1)).astype(int)
-    return levels.reshape(shape)
 
 
 def _draw_cells(table: NDArray[np.int64]) -> str:

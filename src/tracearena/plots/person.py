@@ -1,4 +1,4 @@
-"""One person's days: where she was, on a map, and when, a row a day; the same colours in both."""
+"""Pictures of traces: one person's days on a map and by hour, hours of the week, and a map of all rows."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ class PersonView:
         longitude = np.concatenate([self.longitude, sets[1]])
         south, west = float(np.nanmin(latitude)), float(np.nanmin(longitude))
         tight = Box(south, west, float(np.nanmax(latitude)), float(np.nanmax(longitude)))
-        return _square_box(tight)
+        north_m, east_m = (float(metres) for metres in metres_per_degree(tight.middle[0]))
+        half_m = max(0.56 * max(tight.size_m()), _LEAST_M / 2)
+        return Box(*tight.middle, *tight.middle).with_margin(half_m / north_m, half_m / max(east_m, 1.0))
 
     @property
     def in_sets(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -143,16 +145,6 @@ def _format_place_label(places: Places, index: int) -> str:
     return label if len(label) <= _LONGEST_LABEL else f"{label[:_LONGEST_LABEL]}…"
 
 
-def _square_box(box: Box) -> Box:
-    """Return the square around the middle of a box, with a rim, that is at least half a km wide."""
-    north_m, east_m = (float(metres) for metres in metres_per_degree(box.middle[0]))
-    half_m = max(0.56 * max(box.size_m()), _LEAST_M / 2)
-    latitude, longitude = box.middle
-    return Box(latitude, longitude, latitude, longitude).with_margin(
-        half_m / north_m, half_m / max(east_m, 1.0)
-    )
-
-
 def _group_rows(place: NDArray[Any], label: Any, others: str) -> list[ColourGroup]:
     """Give the places with the most rows a colour each, and all others one."""
     known, counts = np.unique(place[place >= 0], return_counts=True)
@@ -198,7 +190,26 @@ def _draw_static_person(person: PersonView) -> Any:
     with open_canvas(10.5, height, ncols=2, width_ratios=(1, 1.25)) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         _draw_map(axes[0], person, box)
-        _draw_days(axes[1], person)
+        panel = axes[1]
+        from matplotlib.collections import PolyCollection
+
+        for group in person.groups:
+            day, start, end = _find_stays(person, group)
+            ends = ((start, day - 0.4), (end, day - 0.4), (end, day + 0.4), (start, day + 0.4))
+            corners = np.stack([np.column_stack(pair) for pair in ends], axis=1)
+            face = "none" if group.is_hollow else group.colour
+            panel.add_collection(
+                PolyCollection(
+                    list(corners), facecolors=face, edgecolors=group.colour, linewidths=0.3, label=group.label
+                )
+            )
+        first, last = int(person.times.day.min()), int(person.times.day.max())
+        panel.set(xlim=(0, 24), ylim=(last + 0.6, first - 0.6), xlabel=person.times.axis)
+        panel.set_xticks(range(0, 25, 4), [f"{hour:02d}:00" for hour in range(0, 25, 4)])
+        step = -(-(last - first + 1) // _TICKS)
+        ticks = range(first, last + 1, step)
+        panel.set_yticks(ticks, [format_day_label(day, person.times.first_day) for day in ticks], fontsize=8)
+        panel.grid(False)
         handles, labels = axes[1].get_legend_handles_labels()
         legend = drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
         for text in legend.get_texts():
@@ -229,35 +240,16 @@ def _draw_map(axes: Axes, person: PersonView, box: Box) -> None:
         )
     if person.places is not None:
         inside = box.contains(person.places.latitude, person.places.longitude)
-        draw_sensitive(axes, _take_places(person.places, inside))
+        draw_sensitive(
+            axes,
+            Places(
+                person.places.latitude[inside],
+                person.places.longitude[inside],
+                sensitive=person.places.sensitive[inside],
+            ),
+        )
     draw_ground(axes, box)
     axes.set(xlabel="longitude, degrees", ylabel="latitude, degrees")
-
-
-def _take_places(places: Places, chosen: NDArray[np.bool_]) -> Places:
-    return Places(places.latitude[chosen], places.longitude[chosen], sensitive=places.sensitive[chosen])
-
-
-def _draw_days(axes: Axes, person: PersonView) -> None:
-    from matplotlib.collections import PolyCollection
-
-    for group in person.groups:
-        day, start, end = _find_stays(person, group)
-        ends = ((start, day - 0.4), (end, day - 0.4), (end, day + 0.4), (start, day + 0.4))
-        corners = np.stack([np.column_stack(pair) for pair in ends], axis=1)
-        face = "none" if group.is_hollow else group.colour
-        axes.add_collection(
-            PolyCollection(
-                list(corners), facecolors=face, edgecolors=group.colour, linewidths=0.3, label=group.label
-            )
-        )
-    first, last = int(person.times.day.min()), int(person.times.day.max())
-    axes.set(xlim=(0, 24), ylim=(last + 0.6, first - 0.6), xlabel=person.times.axis)
-    axes.set_xticks(range(0, 25, 4), [f"{hour:02d}:00" for hour in range(0, 25, 4)])
-    step = -(-(last - first + 1) // _TICKS)
-    ticks = range(first, last + 1, step)
-    axes.set_yticks(ticks, [format_day_label(day, person.times.first_day) for day in ticks], fontsize=8)
-    axes.grid(False)
 
 
 def _draw_plotly_person(person: PersonView) -> Any:
@@ -266,6 +258,7 @@ def _draw_plotly_person(person: PersonView) -> Any:
     empty = Places([box.south, box.north], [box.west, box.east])
     layout = map_layout(person.places if person.places is not None else empty, height=520, box=box)
     layout["xaxis"] |= {"domain": [0, 0.42]}
+    days = person.times.day
     layout |= {
         "title": {"text": person.title, "font": {"size": 14}},
         "showlegend": True,
@@ -274,7 +267,9 @@ def _draw_plotly_person(person: PersonView) -> Any:
         "xaxis2": {"domain": [0.55, 1], "anchor": "y2", "range": [0, 24], "dtick": 4,
                    "title": {"text": person.times.axis + ", hours"}},
         "yaxis2": {"anchor": "x2", "autorange": "reversed", "type": "category", "categoryorder": "array",
-                   "categoryarray": _format_day_names(person)},
+                   "categoryarray": [
+        format_day_label(day, person.times.first_day) for day in range(int(days.min()), int(days.max()) + 1)
+    ]},
     }  # fmt: skip
     path = {"type": "scatter", "mode": "lines", "x": person.longitude[there], "y": person.latitude[there],
             "line": {"color": GREY, "width": 0.8}, "opacity": 0.6, "hoverinfo": "skip",
@@ -287,13 +282,6 @@ def _draw_plotly_person(person: PersonView) -> Any:
     data += [_draw_bars(person, group) for group in person.groups]
     marks = [] if person.places is None else sensitive_marks(person.places)
     return to_plotly_figure({"data": [*data, *marks], "layout": layout})
-
-
-def _format_day_names(person: PersonView) -> list[str]:
-    days = person.times.day
-    return [
-        format_day_label(day, person.times.first_day) for day in range(int(days.min()), int(days.max()) + 1)
-    ]
 
 
 def _draw_spots(person: PersonView, group: ColourGroup) -> dict[str, Any]:
@@ -384,7 +372,10 @@ def draw_place_map(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive
         figure = to_plotly_figure(place_map(found.places, found.counts, what=found.what))
         return figure.update_layout(title={"text": title, "font": {"size": 14}}, margin={"t": 120})
     box = compute_map_box(found.places)
-    with open_canvas(_WIDTH, _compute_height(box, _WIDTH - 1.6)) as (drawn, axes):
+    north_m, east_m = box.size_m()
+    with open_canvas(
+        _WIDTH, float(np.clip((_WIDTH - 1.6) * north_m / max(east_m, 1.0) + 1.2, _LEAST, _MOST))
+    ) as (drawn, axes):
         drawn.set_layout_engine("constrained")
         image = draw_amounts(axes, found)
         draw_ground(axes, box)
@@ -392,12 +383,6 @@ def draw_place_map(traces: Traces | GpsTraces | ObfuscatedTraces, *, interactive
         axes.set_title(title, fontsize=9.5, loc="left", parse_math=False)
         drawn.colorbar(image, ax=axes, label=found.what, shrink=0.7, format="{x:,g}")
         return drawn
-
-
-def _compute_height(box: Box, width: float) -> float:
-    """Return the height in inches of a map of the box that is so wide."""
-    north_m, east_m = box.size_m()
-    return float(np.clip(width * north_m / max(east_m, 1.0) + 1.2, _LEAST, _MOST))
 
 
 def draw_amounts(axes: Axes, found: PlaceAmounts) -> Any:

@@ -1,4 +1,4 @@
-"""Pictures of results: a sweep of defences, an evaluation of synthetic traces."""
+"""What ``.plot()`` draws: a sweep of defences, an evaluation of synthetic traces, or traces."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.pages import svg
 from tracearena.pages.contest_data import assign_team_styles
 from tracearena.pages.svg import Picture
-from tracearena.traces import ObfuscatedTraces, PlaceSets, Traces
+from tracearena.traces import ObfuscatedTraces, Traces
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = (
@@ -95,15 +95,6 @@ def released(defence: str = "PL(4,1)") -> ObfuscatedTraces:
     return validation.run_transform(catalogue.create(defence, "obfuscator"), people(), seed=1)
 
 
-@cache
-def mixed() -> ObfuscatedTraces:
-    """A third of all events as they are, a third as a set of four places, a third deleted."""
-    original = people()
-    kind = np.arange(original.n_events) % 3
-    codes = np.where(kind == 0, original.place_index, np.where(kind == 1, -2, -1))
-    return ObfuscatedTraces.like(original, codes, PlaceSets.of([[0, 1, 32, 33]]))
-
-
 def pictures(teams: tuple[str, ...] = PLAIN) -> dict[str, Picture]:
     """One picture of every kind, by the ids that they begin with."""
     shown = board(teams)
@@ -121,11 +112,9 @@ def pictures(teams: tuple[str, ...] = PLAIN) -> dict[str, Picture]:
         "usefulness": svg.usefulness_picture(shown, SAMPLES),
         **{f"award-{one.name}": svg.margins_picture(one, luck, styles) for one in awards},
         **{f"podium-{one.name}": svg.podium_picture(one, styles) for one in awards},
-        "displacement": svg.displacement_picture(people(), mixed(), 2.0),
         "noon-before": before,
         "noon-after": after,
         "losses": svg.losses_picture(people(), released(), 2.0),
-        "day": svg.day_picture(people(), mixed()),
         "activity": svg.activity_picture([NOW - timedelta(hours=h) for h in (0, 1, 1, 5)], NOW),
     }
 

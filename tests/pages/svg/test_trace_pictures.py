@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from tests.pages.svg.gallery import SVG, Picture, mixed, numbers, of_class, people, released, tree
+from tests.pages.svg.gallery import SVG, numbers, of_class, people, released, tree
 
 from tracearena.metrics import utility_score
-from tracearena.pages.contest_data import count_noon_crowds, measure_displacements, sum_losses_by_place
-from tracearena.pages.svg import (
-    build_trace_data,
-    crowd_pictures,
-    day_picture,
-    displacement_picture,
-    losses_picture,
-)
-from tracearena.pages.svg.maps import MapProjection, true_day_picture
-from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.pages.contest_data import count_noon_crowds, sum_losses_by_place
+from tracearena.pages.svg import crowd_pictures, losses_picture
+from tracearena.pages.svg.maps import MapProjection, build_map_data, true_day_picture
+from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, Traces
 
 
 def small(rows: int = 4, columns: int = 4) -> Places:
@@ -87,114 +79,31 @@ def test_losses_add_up_to_the_utility() -> None:
 def test_places_without_a_grid_have_a_map_too() -> None:
     places = Places([35.0, 35.01, 35.02], [139.0, 139.01, 139.0])
     original = Traces.from_dense([[0, 1, 2]], places, Clock(instants_per_day=24, interval_s=3600))
-    for picture in (losses_picture(original, ObfuscatedTraces.from_traces(original), 2.0),
-                    day_picture(original, ObfuscatedTraces.from_traces(original))):  # fmt: skip
+    for picture in (
+        losses_picture(original, ObfuscatedTraces.from_traces(original), 2.0),
+        true_day_picture(original, 0, 0),
+    ):
         assert tree(picture).attrib["role"] == "img"
 
 
-def test_deleted_events_and_sets_stand_apart() -> None:
-    picture = displacement_picture(people(), mixed(), 2.0)
-    shares = {
-        name: sum(float(bar.attrib["data-share"]) for bar in of_class(picture, name))
-        for name in ("single", "set", "deleted")
-    }
-    third = pytest.approx(1 / 3, abs=2e-3)
-    assert shares == {"single": third, "set": third, "deleted": third}
-    assert of_class(picture, "deleted")[0].attrib["fill"].startswith("url(#")
-
-
-def test_the_caption_of_the_distances_is_true() -> None:
-    found = measure_displacements(people(), released(), 2.0)
-    far = people().places.distance_km(people().place_index, released().codes)
-    told = numbers(displacement_picture(people(), released(), 2.0).caption)
-    assert told[0] == pytest.approx((far == 0).mean(), abs=6e-4)
-    assert told[1] == pytest.approx((far >= 2).mean(), abs=6e-4)
-    assert told[-1] == 0
-    assert found.total_shares.sum() + found.hidden == pytest.approx(1)
-
-
-def test_the_limit_stands_between_the_bars_it_parts() -> None:
-    picture = displacement_picture(people(), released(), 2.0)
-    (limit,) = of_class(picture, "limit")
-    bars = of_class(picture, "single")
-    edges = sorted(float(bar.attrib["x"]) for bar in bars)
-    assert edges[4] < float(limit.attrib["x1"]) < edges[5]
-
-
-def three_events() -> tuple[Traces, ObfuscatedTraces]:
-    original = Traces.from_dense([[0, 1, 2, 2]], small(), Clock(instants_per_day=4, interval_s=3600))
-    return original, ObfuscatedTraces.like(original, [0, 6, -1, -2], PlaceSets.of([[8, 9]]))
-
-
-def drawn_day() -> Picture:
-    return day_picture(*three_events())
-
-
-def test_a_day_shows_moves_sets_and_deletions() -> None:
-    picture = drawn_day()
-    assert picture.caption == ("Person 1, of 4 times of the day: moved 1, made a set of places 1, deleted 1.")
-    assert of_class(picture, "set-area")[0].attrib["d"].count("M") == 2
-    assert of_class(picture, "deleted")[0].attrib["d"].count("M") == 1
-    assert len(of_class(picture, "single")) == 2
-    (way,) = [one for one in of_class(picture, "way") if one.tag == f"{SVG}polyline"]
-    assert len(way.attrib["points"].split()) == 4
-    assert picture.table_rows == (
-        ("00:00", "1", "1"), ("01:00", "2", "7"), ("02:00", "3", "*"), ("03:00", "3", "9 10"),
-    )  # fmt: skip
-
-
-def test_a_day_without_events_has_a_picture() -> None:
-    clock = Clock(instants_per_day=2)
-    original = Traces.from_dense([[0, 1, -1, -1]], small(), clock)
-    picture = day_picture(original, ObfuscatedTraces.from_traces(original), 0, 1)
-    assert picture.caption.startswith("Person 1, of 0 times")
-    assert picture.table_rows == ()
-
-
-def test_data_of_a_viewer_are_the_traces() -> None:
-    chosen = [3, 0, 17]
-    data = json.loads(json.dumps(build_trace_data(people(), mixed(), chosen)))
-    cells = mixed().take_users(chosen).cells()
-    before = people().take_users(chosen)
-    events = [
-        (true, [code] if code >= 0 else [] if code == -1 else data["sets"][-2 - code])
-        for person in data["people"]
-        for true, code in zip(person["before"], person["after"], strict=True)
-    ]
-    assert [true for true, _ in events] == before.place_index.tolist()
-    assert [places for _, places in events] == cells
-    assert [person["id"] for person in data["people"]] == before.user_ids.tolist()
-    assert data["clock"]["labels"][0] == "08:00"
-    assert data["map"]["grid"] == {"rows": 32, "columns": 32}
-
-
 def test_the_ground_of_a_viewer_has_the_distances_of_the_places() -> None:
-    ground = build_trace_data(people(), mixed(), [0])["map"]
+    ground = build_map_data(people())["map"]
     x, y = np.array(ground["x_km"]), np.array(ground["y_km"])
     straight = np.hypot(x[0] - x, y[0] - y)
     # The contest's own rule of 111 and 91 km a degree differs a little from the ground.
     assert straight[1:] == pytest.approx(people().places.distance_km(0, np.arange(1, 1024)), rel=0.02)
+    assert ground["grid"] == {"rows": 32, "columns": 32}
     assert ground["sensitive"] == np.flatnonzero(people().places.sensitive).tolist()
-
-
-def test_sets_that_nobody_chosen_has_are_left_out() -> None:
-    original, after = three_events()
-    assert build_trace_data(original, after, [0])["sets"] == [[8, 9]]
-    assert build_trace_data(people(), released(), [0, 1])["sets"] == []
-
-
-def test_data_of_a_viewer_are_small() -> None:
-    one = json.dumps(build_trace_data(people(), released(), [0]), separators=(",", ":"))
-    ten = json.dumps(build_trace_data(people(), released(), range(10)), separators=(",", ":"))
-    assert (len(ten) - len(one)) / 9 < 15 * people().n_events / people().n_users + 80
 
 
 def test_a_true_day_has_the_true_way_and_nothing_that_was_released() -> None:
     """So it can be looked at before anything is handed in."""
-    original, _ = three_events()
+    original = Traces.from_dense([[0, 1, 2, 2]], small(), Clock(instants_per_day=4, interval_s=3600))
     picture = true_day_picture(original, 0, 0)
     assert picture.table_header == ("time", "true place")
-    assert len(picture.table_rows) == original.take_users([0]).take_days(0, 1).n_events
+    assert picture.table_rows == (("00:00", "1"), ("01:00", "2"), ("02:00", "3"), ("03:00", "3"))
+    (way,) = [one for one in of_class(picture, "way") if one.tag == f"{SVG}polyline"]
+    assert len(way.attrib["points"].split()) == 4
     assert 'class="line way"' in picture.svg
     for never in ("set-area", "deleted", "single", "released"):
         assert never not in picture.svg

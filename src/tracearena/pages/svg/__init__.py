@@ -1,9 +1,7 @@
 """Pictures of a contest as SVG, for pages that allow neither scripts nor styles inside of them.
 
 Each function takes what the contest knows and returns a `Picture`: a drawing, the sentence that says its
-message, and the numbers behind it. `read_stylesheet` has the rules for light and dark; `build_trace_data`
-is what a
-viewer in the browser draws from.
+message, and the numbers behind it. `read_stylesheet` has the rules for light and dark.
 """
 
 import lazy_loader

@@ -7,17 +7,13 @@ from .contest import (
     privacy_picture,
     usefulness_picture,
 )
-from .displacement import displacement_picture
-from .maps import build_trace_data, crowd_pictures, day_picture, losses_picture
+from .maps import crowd_pictures, losses_picture
 from .schedule import activity_picture, timeline_picture
 
 __all__ = [
     "Picture",
     "activity_picture",
-    "build_trace_data",
     "crowd_pictures",
-    "day_picture",
-    "displacement_picture",
     "gauge_picture",
     "losses_picture",
     "margins_picture",

@@ -1,4 +1,4 @@
-"""Everybody against everybody, drawn cell by cell, so that a ceremony can open them one at a time."""
+"""SVG pictures of scores: matrix of attacks, awards with margins, podium, privacy, usefulness, gauge."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ from tracearena.pages.svg.canvas import (
     Area,
     Canvas,
     Picture,
-    Ticks,
     choose_ink,
     draw_axis_below,
     draw_axis_left,
@@ -94,7 +93,22 @@ def matrix_picture(
     canvas = Canvas(width, height, name=name or f"matrix-{kind.value}", title=title, description=caption,
                     own_size=True)  # fmt: skip
     styles = assign_team_styles(board.roster)
-    _write_heads(canvas, table, styles)
+    for row, (data_set, label) in enumerate(zip(table.rows, table.targets, strict=True)):
+        name_y = _TOP + _ROW * (row + 0.5)
+        canvas.name(_NAMES - 14, name_y + 5, label, room=_ROOM, text_anchor="end")
+        canvas.add(_draw_team_marker(_NAMES, name_y, styles.get(data_set.team)))
+    for column, attacker in enumerate(table.attackers):
+        name_x = _LEFT + _CELL * (column + 0.5)
+        canvas.add(_draw_team_marker(name_x, _TOP - 14, styles.get(attacker)))
+        name_y, role = _TOP - 30, "ink" if attacker in styles else "soft"
+        canvas.name(
+            name_x + 4,
+            name_y,
+            attacker,
+            room=_ROOM,
+            transform=f"rotate(-50 {name_x + 4:.0f} {name_y:.0f})",
+            class_=role,
+        )
     hatched = element("rect", fill=canvas.hatching(), **_BOX)
     attackers = [escape(isolate_name(name, _ROOM)) for name in table.attackers]
     targets = [escape(isolate_name(name, _ROOM)) for name in table.targets]
@@ -105,10 +119,47 @@ def matrix_picture(
     )
     for order, (row, column) in enumerate(_order_cells(table), 1):
         words = pair.format(attacker=attackers[column], target=targets[row])
-        canvas.add(_draw_cell(table, row, column, order, closed, hatched, words, missing, decimals))
-    _write_minima(canvas, table, closed, decimals)
-    _write_sums(canvas, table, closed)
-    return Picture(canvas.markup(), caption, *_build_number_table(table), wide=True)
+        score, least = table.scores[row][column], table.is_least(row, column)
+        far = table.is_far_below(row, column)
+        names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
+        label, value = (
+            (missing, "") if score is None else (f"{score:.{decimals}f}", f' data-score="{score:.6g}"')
+        )
+        # Written out, not by `element`: a board of fifty teams has thousands of cells.
+        canvas.add(
+            f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
+            f'data-order="{order}"{value} '
+            f'transform="translate({_LEFT + _CELL * column + 1:g} {_TOP + _ROW * row + 1:g})">'
+            f"<title>{words}: {label}</title>{hatched if score is None else _draw_score(round(score, 2))}"
+            f"{_FRAME if least else ''}{_FLAG if far else ''}</g>"
+        )
+    x = _LEFT - 12
+    canvas.words(x, _TOP - 9, translate("minimum"), text_anchor="end", class_="soft")
+    for row in range(len(table.targets)):
+        told = f"{table.minima[row]:.{decimals}f}"
+        canvas.words(
+            x, _TOP + _ROW * (row + 0.5) + 5, told, data_row=row, text_anchor="end",
+            class_=f"least strong number{' closed' if closed else ''}",
+        )  # fmt: skip
+    y = _TOP + _ROW * len(table.targets) + 22
+    canvas.words(_LEFT - 12, y, translate("sum, lower is better"), text_anchor="end", class_="soft")
+    for column, total in enumerate(table.sums):
+        canvas.words(
+            _LEFT + _CELL * (column + 0.5), y, "–" if total is None else f"{total:.2f}", text_anchor="middle",
+            data_column=column, class_=f"sum strong number{' closed' if closed else ''}",
+        )  # fmt: skip
+    key_y = y + 28
+    canvas.words(_LEFT - 12, key_y, translate("0 found out"), text_anchor="end", class_="soft")
+    for step in range(20):
+        canvas.draw("rect", x=_LEFT + 4 * step, y=key_y - 11, width=4.4, height=13, fill=viridis(step / 19))
+    canvas.words(_LEFT + 90, key_y, translate("1 untouched"), class_="soft")
+    header = (translate("target"), *(shorten_name(one, 40) for one in table.attackers), translate("minimum"))
+    rows: tuple[tuple[Any, ...], ...] = tuple(
+        (shorten_name(target, 40), *scores, table.minima[row])
+        for row, (target, scores) in enumerate(zip(table.targets, table.scores, strict=True))
+    )
+    rows += ((translate("sum"), *table.sums, None),)
+    return Picture(canvas.markup(), caption, header, rows, wide=True)
 
 
 def _format_matrix_caption(board: Board, table: AttackTable, what: str) -> str:
@@ -145,47 +196,8 @@ def _order_cells(table: AttackTable) -> list[tuple[int, int]]:
     return sorted(table.cells(), key=key)
 
 
-def _write_heads(canvas: Canvas, table: AttackTable, styles: dict[str, TeamStyle]) -> None:
-    """Write the names of targets and attackers, teams with their markers."""
-    for row, (data_set, label) in enumerate(zip(table.rows, table.targets, strict=True)):
-        y = _TOP + _ROW * (row + 0.5)
-        canvas.name(_NAMES - 14, y + 5, label, room=_ROOM, text_anchor="end")
-        canvas.add(_draw_team_marker(_NAMES, y, styles.get(data_set.team)))
-    for column, attacker in enumerate(table.attackers):
-        x = _LEFT + _CELL * (column + 0.5)
-        canvas.add(_draw_team_marker(x, _TOP - 14, styles.get(attacker)))
-        y, role = _TOP - 30, "ink" if attacker in styles else "soft"
-        canvas.name(x + 4, y, attacker, room=_ROOM, transform=f"rotate(-50 {x + 4:.0f} {y:.0f})", class_=role)
-
-
 def _draw_team_marker(x: float, y: float, style: TeamStyle | None) -> str:
     return "" if style is None else draw_marker(x, y, style.marker, style.colour)
-
-
-def _draw_cell(
-    table: AttackTable,
-    row: int,
-    column: int,
-    order: int,
-    closed: bool,
-    hatched: str,
-    words: str,
-    missing: str,
-    decimals: int,
-) -> str:
-    """Return one cell; `hatched` and `missing` stand for no score, `words` name attacker and target."""
-    score, least = table.scores[row][column], table.is_least(row, column)
-    far = table.is_far_below(row, column)
-    names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
-    told, value = (missing, "") if score is None else (f"{score:.{decimals}f}", f' data-score="{score:.6g}"')
-    # Written out, not by `element`: a board of fifty teams has thousands of cells.
-    return (
-        f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
-        f'data-order="{order}"{value} '
-        f'transform="translate({_LEFT + _CELL * column + 1:g} {_TOP + _ROW * row + 1:g})">'
-        f"<title>{words}: {told}</title>{hatched if score is None else _draw_score(round(score, 2))}"
-        f"{_FRAME if least else ''}{_FLAG if far else ''}</g>"
-    )
 
 
 @cache
@@ -194,47 +206,6 @@ def _draw_score(score: float) -> str:
     number = element("text", f"{score:.2f}", x=_CELL / 2 - 1, y=20, text_anchor="middle",
                      class_=f"number {choose_ink(score)}")  # fmt: skip
     return element("rect", fill=viridis(score), **_BOX) + number
-
-
-def _write_minima(canvas: Canvas, table: AttackTable, closed: bool, decimals: int) -> None:
-    """Write what the strongest attack left beside the name of each target."""
-    x = _LEFT - 12
-    canvas.words(x, _TOP - 9, translate("minimum"), text_anchor="end", class_="soft")
-    for row in range(len(table.targets)):
-        told = f"{table.minima[row]:.{decimals}f}"
-        canvas.words(
-            x, _TOP + _ROW * (row + 0.5) + 5, told, data_row=row, text_anchor="end",
-            class_=f"least strong number{' closed' if closed else ''}",
-        )  # fmt: skip
-
-
-def _write_sums(canvas: Canvas, table: AttackTable, closed: bool) -> None:
-    """Write the sum of each team at the foot; the judge's own attacks have none."""
-    y = _TOP + _ROW * len(table.targets) + 22
-    canvas.words(_LEFT - 12, y, translate("sum, lower is better"), text_anchor="end", class_="soft")
-    for column, total in enumerate(table.sums):
-        canvas.words(
-            _LEFT + _CELL * (column + 0.5), y, "–" if total is None else f"{total:.2f}", text_anchor="middle",
-            data_column=column, class_=f"sum strong number{' closed' if closed else ''}",
-        )  # fmt: skip
-    _draw_key(canvas, y + 28)
-
-
-def _draw_key(canvas: Canvas, y: float) -> None:
-    """Say what dark and bright mean."""
-    canvas.words(_LEFT - 12, y, translate("0 found out"), text_anchor="end", class_="soft")
-    for step in range(20):
-        canvas.draw("rect", x=_LEFT + 4 * step, y=y - 11, width=4.4, height=13, fill=viridis(step / 19))
-    canvas.words(_LEFT + 90, y, translate("1 untouched"), class_="soft")
-
-
-def _build_number_table(table: AttackTable) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    header = (translate("target"), *(shorten_name(one, 40) for one in table.attackers), translate("minimum"))
-    rows = tuple(
-        (shorten_name(target, 40), *scores, table.minima[row])
-        for row, (target, scores) in enumerate(zip(table.targets, table.scores, strict=True))
-    )
-    return header, (*rows, (translate("sum"), *table.sums, None))
 
 
 # Awards with the luck that is in them, so that ties look like ties.
@@ -262,65 +233,55 @@ def margins_picture(award: Award, margin: float, styles: dict[str, TeamStyle], *
     """
     scored = award.name in _SCORES
     caption = _format_margins_caption(award, margin)
-    area = _build_area(award, scored)
+    width, height = WIDTH - _MARGINS_LEFT - _NUMBER, _LANE * max(len(award.places), 1)
+    largest = max((place.value for place in award.places), default=1.0)
+    area = Area(
+        _MARGINS_LEFT, _MARGINS_TOP, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9))
+    )
     canvas = Canvas(WIDTH, area.bottom + _MARGINS_FOOT, name=name or f"award-{award.name}", title=award.title,
                     description=caption)  # fmt: skip
     if scored and award.places:
-        _draw_tie_band(canvas, area, award.places[0].value, margin)
+        best = award.places[0].value
+        left = area.x(max(best - 2 * margin, area.across[0]))
+        canvas.draw("rect", x=left, y=area.top, width=area.x(best) - left, height=area.height, fill=GREY,
+                    fill_opacity=0.25, class_="tie-band")  # fmt: skip
     if scored:
         words, symbol = _SCORES[award.name]
         draw_axis_below(canvas, area, SCORE_TICKS, translate(words), symbol, translate("right is better"))
     else:
         good = translate("right is better") if award.name == "overall" else translate("left is better")
-        draw_axis_below(canvas, area, _choose_ticks(area.across[1]), translate(_SUMS[award.name]), "", good)
+        top = area.across[1]
+        step = next(
+            step for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if top / step <= 5 or step == 100
+        )
+        draw_axis_below(
+            canvas,
+            area,
+            [(step * i, f"{step * i:g}") for i in range(int(top / step + 1e-9) + 1)],
+            translate(_SUMS[award.name]),
+            "",
+            good,
+        )
     for lane, place in enumerate(award.places):
         y = area.top + _LANE * (lane + 0.5)
-        _write_names(canvas, place, y)
-        _draw_team_score(canvas, area, place, y, styles[place.team], margin if scored else None)
+        canvas.words(22, y + 5, f"{place.place}", text_anchor="end", class_="strong number")
+        canvas.name(30, y + 5, place.team, room=15)
+        canvas.draw("line", x1=_MARGINS_LEFT, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
+        style = styles[place.team]
+        band = margin if scored else None
+        x, words = area.x(place.value), f"{isolate_name(place.team)}: {place.value:.3f}"
+        if band is None:
+            canvas.draw("rect", x=area.left, y=y - 9, width=x - area.left, height=18, fill=style.colour,
+                        class_="mark")  # fmt: skip
+        else:
+            left, right = (area.x(place.value + sign * band) for sign in (-1, 1))
+            canvas.draw("rect", x=left, y=y - 12, width=right - left, height=24, fill=style.colour,
+                        fill_opacity=0.6, class_="margin")  # fmt: skip
+            canvas.add(draw_marker(x, y, style.marker, style.colour, title=f"{words} ± {band:.3f}"))
+        canvas.words(WIDTH - 4, y + 5, f"{place.value:.3f}", text_anchor="end", class_="number")
     rows = tuple((place.place, shorten_name(place.team, 40), place.value) for place in award.places)
     header = (translate("place"), translate("team"), translate("score") if scored else translate("sum"))
     return Picture(canvas.markup(), caption, header, rows)
-
-
-def _build_area(award: Award, scored: bool) -> Area:
-    width, height = WIDTH - _MARGINS_LEFT - _NUMBER, _LANE * max(len(award.places), 1)
-    largest = max((place.value for place in award.places), default=1.0)
-    return Area(
-        _MARGINS_LEFT, _MARGINS_TOP, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9))
-    )
-
-
-def _choose_ticks(top: float) -> Ticks:
-    """Return about four round numbers from 0 up to a sum."""
-    step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if top / step <= 5 or step == 100)
-    return [(step * i, f"{step * i:g}") for i in range(int(top / step + 1e-9) + 1)]
-
-
-def _draw_tie_band(canvas: Canvas, area: Area, best: float, margin: float) -> None:
-    left = area.x(max(best - 2 * margin, area.across[0]))
-    canvas.draw("rect", x=left, y=area.top, width=area.x(best) - left, height=area.height, fill=GREY,
-                fill_opacity=0.25, class_="tie-band")  # fmt: skip
-
-
-def _write_names(canvas: Canvas, place: Standing, y: float) -> None:
-    canvas.words(22, y + 5, f"{place.place}", text_anchor="end", class_="strong number")
-    canvas.name(30, y + 5, place.team, room=15)
-    canvas.draw("line", x1=_MARGINS_LEFT, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
-
-
-def _draw_team_score(
-    canvas: Canvas, area: Area, place: Standing, y: float, style: TeamStyle, margin: float | None
-) -> None:
-    x, words = area.x(place.value), f"{isolate_name(place.team)}: {place.value:.3f}"
-    if margin is None:
-        canvas.draw("rect", x=area.left, y=y - 9, width=x - area.left, height=18, fill=style.colour,
-                    class_="mark")  # fmt: skip
-    else:
-        left, right = (area.x(place.value + sign * margin) for sign in (-1, 1))
-        canvas.draw("rect", x=left, y=y - 12, width=right - left, height=24, fill=style.colour,
-                    fill_opacity=0.6, class_="margin")  # fmt: skip
-        canvas.add(draw_marker(x, y, style.marker, style.colour, title=f"{words} ± {margin:.3f}"))
-    canvas.words(WIDTH - 4, y + 5, f"{place.value:.3f}", text_anchor="end", class_="number")
 
 
 def _format_margins_caption(award: Award, margin: float) -> str:
@@ -377,7 +338,26 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
     for place, teams in steps.items():
         if teams:
             with canvas.group(class_="step", data_place=place):
-                _draw_step(canvas, place, teams, bottom, styles)
+                column, height = _STEPS[place]
+                left = (WIDTH - 3 * _WIDE - 2 * _GAP) / 2 + column * (_WIDE + _GAP)
+                top, middle = bottom - height, left + _WIDE / 2
+                colour = styles[teams[0].team].colour
+                canvas.draw("rect", x=left, y=top, width=_WIDE, height=height, class_="panel")
+                canvas.draw("rect", x=left, y=top, width=_WIDE, height=8, fill=colour)
+                canvas.words(middle, top + 40, str(place), text_anchor="middle", class_="huge strong")
+                canvas.words(
+                    middle, top + 66, f"{teams[0].value:.3f}", text_anchor="middle", class_="soft number"
+                )
+                lines = teams if len(teams) <= _MOST else teams[: _MOST - 1]
+                if len(teams) > len(lines):
+                    rest = teams[len(lines) :]
+                    more = translate("and {number} more", number=len(rest))
+                    whole = translate(", ").join(shorten_name(one.team, 40) for one in rest)
+                    canvas.words(middle, top - 12, more, text_anchor="middle", class_="soft", whole=whole)
+                for line, one in enumerate(reversed(lines), len(teams) > len(lines)):
+                    y, style = top - 12 - _LINE * line, styles[one.team]
+                    canvas.add(draw_marker(left + 10, y - 5, style.marker, style.colour))
+                    canvas.name(left + 22, y, one.team, room=_PODIUM_ROOM, class_="strong")
     canvas.draw("line", x1=8, y1=bottom, x2=WIDTH - 8, y2=bottom, class_="line")
     rows = tuple(
         (one.place, replace_invisible(one.team), one.value) for teams in steps.values() for one in teams
@@ -388,29 +368,6 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
         (translate("place"), translate("team"), translate("score")),
         tuple(sorted(rows)),
     )
-
-
-def _draw_step(
-    canvas: Canvas, place: int, teams: list[Standing], bottom: float, styles: dict[str, TeamStyle]
-) -> None:
-    column, height = _STEPS[place]
-    left = (WIDTH - 3 * _WIDE - 2 * _GAP) / 2 + column * (_WIDE + _GAP)
-    top, middle = bottom - height, left + _WIDE / 2
-    colour = styles[teams[0].team].colour
-    canvas.draw("rect", x=left, y=top, width=_WIDE, height=height, class_="panel")
-    canvas.draw("rect", x=left, y=top, width=_WIDE, height=8, fill=colour)
-    canvas.words(middle, top + 40, str(place), text_anchor="middle", class_="huge strong")
-    canvas.words(middle, top + 66, f"{teams[0].value:.3f}", text_anchor="middle", class_="soft number")
-    lines = teams if len(teams) <= _MOST else teams[: _MOST - 1]
-    if len(teams) > len(lines):
-        rest = teams[len(lines) :]
-        more = translate("and {number} more", number=len(rest))
-        canvas.words(middle, top - 12, more, text_anchor="middle", class_="soft",
-                     whole=translate(", ").join(shorten_name(one.team, 40) for one in rest))  # fmt: skip
-    for line, one in enumerate(reversed(lines), len(teams) > len(lines)):
-        y, style = top - 12 - _LINE * line, styles[one.team]
-        canvas.add(draw_marker(left + 10, y - 5, style.marker, style.colour))
-        canvas.name(left + 22, y, one.team, room=_PODIUM_ROOM, class_="strong")
 
 
 def _format_podium_caption(award: Award, steps: dict[int, list[Standing]]) -> str:
@@ -493,12 +450,21 @@ def usefulness_picture(
     rows = [row for row in select_challenge_rows(board) if row.utility is not None]
     greys, caption = _select_samples(board, samples), describe_costs(board, samples)
     canvas = Canvas(WIDTH, _HEIGHT, name=name, title=translate("What privacy costs"), description=caption)
-    _shade(canvas, board.rules.utility_threshold)
+    x = _AREA.x(board.rules.utility_threshold)
+    canvas.draw("rect", x=x, y=_AREA.top, width=_AREA.right - x, height=_AREA.height, fill=GREEN,
+                fill_opacity=0.14, class_="valid-area")  # fmt: skip
     draw_axis_below(canvas, _AREA, SCORE_TICKS, translate("usefulness"), "s_U", translate("right is better"))
     draw_axis_left(
         canvas, _AREA, SCORE_TICKS, translate("whereabouts hidden"), "s_T,min", translate("up is better")
     )
-    _label_threshold(canvas, board.rules.utility_threshold)
+    threshold = board.rules.utility_threshold
+    x = _AREA.x(threshold)
+    canvas.draw("line", x1=x, y1=_AREA.top, x2=x, y2=_AREA.bottom, stroke=GREEN, stroke_width=2,
+                stroke_dasharray="4 4")  # fmt: skip
+    left = threshold > 0.6
+    words = translate("valid from {threshold} on", threshold=f"{threshold:g}")
+    canvas.words(x - 8 if left else x + 8, _AREA.top + 22, words, text_anchor="end" if left else "start",
+                 class_="strong halo")  # fmt: skip
     _draw_samples(canvas, ((one.name, one.utility, one.s_T_min) for one in greys))
     styles, luck = assign_team_styles(board.roster), estimate_margin(board.rules.users)
     for row in rows:
@@ -580,22 +546,6 @@ def _draw_capped_line(x1: float, y1: float, x2: float, y2: float) -> str:
     return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}{ends}"
 
 
-def _shade(canvas: Canvas, threshold: float) -> None:
-    x = _AREA.x(threshold)
-    canvas.draw("rect", x=x, y=_AREA.top, width=_AREA.right - x, height=_AREA.height, fill=GREEN,
-                fill_opacity=0.14, class_="valid-area")  # fmt: skip
-
-
-def _label_threshold(canvas: Canvas, threshold: float) -> None:
-    x = _AREA.x(threshold)
-    canvas.draw("line", x1=x, y1=_AREA.top, x2=x, y2=_AREA.bottom, stroke=GREEN, stroke_width=2,
-                stroke_dasharray="4 4")  # fmt: skip
-    left = threshold > 0.6
-    words = translate("valid from {threshold} on", threshold=f"{threshold:g}")
-    canvas.words(x - 8 if left else x + 8, _AREA.top + 22, words, text_anchor="end" if left else "start",
-                 class_="strong halo")  # fmt: skip
-
-
 def _build_table(rows: Sequence[BoardRow], greys: Sequence[_SamplePoint]) -> tuple[tuple[Any, ...], ...]:
     own = [(row.team, row.utility, row.valid, row.s_R_min, row.s_T_min) for row in rows]
     lines, told = [*own, *greys], {True: translate("yes"), False: translate("no")}
@@ -629,28 +579,25 @@ def gauge_picture(utility: float | None, rules: Rules, *, name: str = "gauge") -
         valid = rules.is_valid(utility)
         length = _GAUGE_AREA.x(utility) - _GAUGE_AREA.left
         canvas.draw("rect", x=_GAUGE_AREA.left, width=length, fill=BLUE if valid else VERMILION, **box)
-        _write_value(canvas, utility, _format_utility(utility, rules))
-    _draw_threshold(canvas, rules.utility_threshold)
-    rows = ((translate("utility"), utility), (translate("threshold"), rules.utility_threshold))
-    return Picture(canvas.markup(), caption, (translate("what"), translate("value")), rows)
-
-
-def _write_value(canvas: Canvas, utility: float, told: str) -> None:
-    """Write the number into the bar where it fits, else behind it."""
-    fits = utility > 0.25
-    x = _GAUGE_AREA.left + 12 if fits else _GAUGE_AREA.x(utility) + 10
-    ink = "on-dark" if fits else "ink"
-    canvas.words(x, _GAUGE_AREA.top + 29, told, class_=f"large strong number {ink}")
-
-
-def _draw_threshold(canvas: Canvas, threshold: float) -> None:
-    x = _GAUGE_AREA.x(threshold)
+        fits = utility > 0.25
+        x = _GAUGE_AREA.left + 12 if fits else _GAUGE_AREA.x(utility) + 10
+        ink = "on-dark" if fits else "ink"
+        canvas.words(
+            x, _GAUGE_AREA.top + 29, _format_utility(utility, rules), class_=f"large strong number {ink}"
+        )
+    x = _GAUGE_AREA.x(rules.utility_threshold)
     canvas.draw("line", x1=x, y1=_GAUGE_AREA.top - 10, x2=x, y2=_GAUGE_AREA.bottom, class_="line threshold")
-    left, told = threshold > 0.75, translate("valid from {threshold} on", threshold=f"{threshold:g}")
+    left, told = (
+        rules.utility_threshold > 0.75,
+        translate("valid from {threshold} on", threshold=f"{rules.utility_threshold:g}"),
+    )
     canvas.words(
         x + (4 if left else -4), _GAUGE_AREA.top - 17, told,
-        text_anchor="end" if left else "middle" if threshold > 0.25 else "start", class_="strong",
+        text_anchor="end" if left else "middle" if rules.utility_threshold > 0.25 else "start",
+        class_="strong",
     )  # fmt: skip
+    rows = ((translate("utility"), utility), (translate("threshold"), rules.utility_threshold))
+    return Picture(canvas.markup(), caption, (translate("what"), translate("value")), rows)
 
 
 def _format_gauge_caption(utility: float | None, rules: Rules) -> str:

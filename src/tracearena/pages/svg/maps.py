@@ -1,9 +1,12 @@
-"""The ground of a map: longitudes shrunk by the cosine of the latitude, north up, a bar for the scale."""
+"""SVG maps of traces: crowds at noon, lost usefulness, one person's day, and data for the viewer.
+
+`MapProjection` keeps the shape of the ground: longitudes shrink by the cosine of the latitude, north is up.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,11 +16,10 @@ from tracearena.i18n import translate
 from tracearena.pages.contest_data import (
     compute_day_box,
     count_noon_crowds,
-    find_liveliest_day,
     sum_losses_by_place,
 )
 from tracearena.pages.contest_days import compute_map_box
-from tracearena.pages.html import BLUE, VERMILION, choose_scale_length
+from tracearena.pages.html import VERMILION, choose_scale_length
 from tracearena.pages.svg.canvas import WIDTH, Canvas, Picture, Ticks, viridis
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE
@@ -136,15 +138,6 @@ def draw_frame(canvas: Canvas, ground: MapProjection) -> None:
             stroke=VERMILION,
                     stroke_width=2)  # fmt: skip
         canvas.words(ground.left + 20, ground.bottom + 20, translate("sensitive"), class_="soft")
-    _draw_scale_bar(canvas, ground)
-
-
-def _draw_cross(x: float, y: float) -> str:
-    return f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
-
-
-def _draw_scale_bar(canvas: Canvas, ground: MapProjection) -> None:
-    """Draw the bar below the right corner."""
     km = (ground.box.east - ground.box.west) * KM_PER_DEGREE * ground.shrink
     length_km, words = choose_scale_length(km)
     length, right, y = length_km / km * ground.width, ground.left + ground.width, ground.bottom + 15
@@ -152,6 +145,10 @@ def _draw_scale_bar(canvas: Canvas, ground: MapProjection) -> None:
         "line", x1=right - length, y1=y, x2=right, y2=y, class_="line scale", data_km=f"{length_km:g}"
     )
     canvas.words(right - length - 8, y + 5, words, text_anchor="end", class_="soft")
+
+
+def _draw_cross(x: float, y: float) -> str:
+    return f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
 
 
 def draw_key(canvas: Canvas, ground: MapProjection, ticks: Ticks, words: str) -> None:
@@ -253,54 +250,6 @@ def _choose_decades(top: float) -> Ticks:
     return [(power / math.log10(top), f"{10**power:,}") for power in decades]
 
 
-# One person's day on the map: where she was, and what was released.
-
-
-_KEY_STEP = 24.0
-
-
-def day_picture(
-    original: Traces,
-    obfuscated: ObfuscatedTraces,
-    user: int | None = None,
-    day: int | None = None,
-    *,
-    colour: str = BLUE,
-    name: str = "day",
-) -> Picture:
-    """Draw the true way of a person through a day and what was released of it.
-
-    A place that was released instead of the true one is a square at the end of a thin line, a set of
-    places is an area, a deleted event hatches the cell of its true place.
-
-    Parameters
-    ----------
-    user
-        By index; if left out, who has the liveliest day that fits a readable map.
-    day
-        As `Clock.day_of` counts; if left out with the user, that day, else the first.
-    colour
-        Of what was released: that of the team.
-    """
-    if user is None:
-        user, found = find_liveliest_day(original)
-        day = found if day is None else day
-    first = int(original.clock.day_of(original.span[0])) if day is None else day
-    before = original.take_users([user]).take_days(first, first + 1)
-    after = obfuscated.take_users([user]).take_days(first, first + 1)
-    caption = _format_day_caption(str(original.user_ids[user]), before, after)
-    ground = MapProjection(original.places, compute_day_box(before, after) if before.n_events else None)
-    height = ground.bottom + 34 + _KEY_STEP
-    canvas = Canvas(WIDTH, height, name=name, title=translate("One person's day"), description=caption)
-    draw_cells(canvas, ground)
-    _draw_released(canvas, ground, before, after, colour)
-    _draw_true_way(canvas, ground, before)
-    draw_frame(canvas, ground)
-    _draw_day_key(canvas, ground, colour)
-    header = (translate("time"), translate("true place"), translate("released places (* deleted)"))
-    return Picture(canvas.markup(), caption, header, _build_day_table(before, after))
-
-
 def true_day_picture(original: Traces, user: int, day: int, *, name: str = "true-day") -> Picture:
     """Draw the true way of a person through a day, before anything is released of it.
 
@@ -326,37 +275,12 @@ def true_day_picture(original: Traces, user: int, day: int, *, name: str = "true
     draw_cells(canvas, ground)
     _draw_true_way(canvas, ground, before)
     draw_frame(canvas, ground)
-    rows = tuple(row[:2] for row in _build_day_table(before, ObfuscatedTraces.from_traces(before)))
-    return Picture(canvas.markup(), caption, (translate("time"), translate("true place")), rows)
-
-
-def _draw_released(
-    canvas: Canvas, ground: MapProjection, before: Traces, after: ObfuscatedTraces, colour: str
-) -> None:
-    """Draw sets, then deleted events, then single places, each combination once."""
-    events = range(before.n_events)
-    cells = [tuple(after.cell(event)) for event in events]
-    for places in _remove_duplicates(cell for cell in cells if len(cell) > 1):
-        canvas.draw("path", d=ground.tiles(places), fill=colour, fill_opacity=0.16, class_="set-area")
-    gone = _remove_duplicates(int(before.place_index[event]) for event in events if not cells[event])
-    if gone:
-        canvas.draw("path", d=ground.tiles(gone), fill=canvas.hatching(), class_="deleted")
-    pairs = _remove_duplicates(
-        (int(before.place_index[event]), cells[event][0]) for event in events if len(cells[event]) == 1
+    ids, clock = before.places.ids, before.clock
+    rows = tuple(
+        (clock.label(int(instant)), str(ids[place]))
+        for instant, place in zip(before.instants, before.place_index, strict=True)
     )
-    moved = [(ground.at(true), ground.at(shown)) for true, shown in pairs if true != shown]
-    if moved:
-        lines = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for (a, b), (c, d) in moved)
-        canvas.draw("path", d=lines, fill="none", stroke=colour, stroke_width=1.2, stroke_dasharray="3 3")
-    for place in _remove_duplicates(shown for _, shown in pairs):
-        x, y = ground.at(place)
-        canvas.draw(
-            "rect", x=x - 7, y=y - 7, width=14, height=14, fill=colour, fill_opacity=0.75, class_="single"
-        )
-
-
-def _remove_duplicates(values: Iterable[Any]) -> list[Any]:
-    return list(dict.fromkeys(values))
+    return Picture(canvas.markup(), caption, (translate("time"), translate("true place")), rows)
 
 
 def _draw_true_way(canvas: Canvas, ground: MapProjection, before: Traces) -> None:
@@ -364,7 +288,7 @@ def _draw_true_way(canvas: Canvas, ground: MapProjection, before: Traces) -> Non
     if not way:
         return
     canvas.draw("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in way), class_="line way")
-    for x, y in _remove_duplicates(way):
+    for x, y in dict.fromkeys(way):
         canvas.draw("circle", cx=x, cy=y, r=3.2, class_="ink")
     ends = {way[0]: before.clock.label(int(before.instants[0]))}
     last = before.clock.label(int(before.instants[-1]))
@@ -375,95 +299,13 @@ def _draw_true_way(canvas: Canvas, ground: MapProjection, before: Traces) -> Non
                      class_="halo strong number")  # fmt: skip
 
 
-def _draw_day_key(canvas: Canvas, ground: MapProjection, colour: str) -> None:
-    y, x = ground.bottom + 20 + _KEY_STEP, min(ground.left, 90.0)
-    canvas.draw("line", x1=x, y1=y - 5, x2=x + 18, y2=y - 5, class_="line way")
-    canvas.words(x + 25, y, translate("true way"), class_="soft")
-    canvas.draw("rect", x=x + 110, y=y - 12, width=14, height=14, fill=colour, fill_opacity=0.75)
-    canvas.words(x + 131, y, translate("released"), class_="soft")
-    canvas.draw("rect", x=x + 218, y=y - 12, width=14, height=14, fill=colour, fill_opacity=0.25)
-    canvas.words(x + 239, y, translate("as a set"), class_="soft")
-    canvas.draw("rect", x=x + 322, y=y - 12, width=14, height=14, fill=canvas.hatching())
-    canvas.words(x + 343, y, translate("deleted"), class_="soft")
-
-
-def _format_day_caption(person: str, before: Traces, after: ObfuscatedTraces) -> str:
-    moved = int((after.is_single & (after.codes != before.place_index)).sum())
-    return translate(
-        "Person {person}, of {times} times of the day: moved {moved}, made a set of places {sets}, deleted "
-        "{deleted}.",
-        person=person,
-        times=before.n_events,
-        moved=moved,
-        sets=int(after.is_set.sum()),
-        deleted=int(after.is_deleted.sum()),
-    )
-
-
-def _build_day_table(before: Traces, after: ObfuscatedTraces) -> tuple[tuple[str, str, str], ...]:
-    ids = before.places.ids
-    return tuple(
-        (
-            before.clock.label(int(before.instants[event])),
-            str(ids[before.place_index[event]]),
-            " ".join(str(ids[place]) for place in after.cell(event)) or "*",
-        )
-        for event in range(before.n_events)
-    )
-
-
-# Traces before and after as plain values, for a viewer with a slider in the browser.
-
-
-_FIRST_SET = -2
-
-
-def build_trace_data(original: Traces, obfuscated: ObfuscatedTraces, users: Sequence[int]) -> dict[str, Any]:
-    """Return the traces of some people, compact and ready for JSON.
+def build_map_data(original: Traces) -> dict[str, Any]:
+    """Return map and clock of traces, ready for JSON, for a viewer with a slider in the browser.
 
     - ``map``: ``width_km`` and ``height_km`` of the ground, ``scale_km`` of a good scale bar, ``grid``
       (``rows`` and ``columns``, the first row in the south; None without one), for each place ``x_km`` and
       ``y_km`` from the south-west corner and its ``ids``, and ``sensitive``, the places that are.
     - ``clock``: ``per_day`` instants a day, ``labels`` of the instants of a day.
-    - ``sets``: the sets of places that were released, each once.
-    - ``people``: for each an ``id``, ``instants``, the true place ``before`` and the code ``after`` of each
-      event: a place, -1 where it was deleted, ``-2 - s`` for set ``s``.
-
-    Parameters
-    ----------
-    users
-        By index.
-
-    Examples
-    --------
-    >>> from tracearena.traces import DELETED, Clock, PlaceSets
-    >>> places = Places([35.0, 35.1], [139.0, 139.1])
-    >>> original = Traces.from_dense([[0, 1, 0]], places, Clock(instants_per_day=24))
-    >>> released = ObfuscatedTraces.like(original, [0, DELETED, -2], PlaceSets.of([[0, 1]]))
-    >>> data = build_trace_data(original, released, [0])
-    >>> data["people"], data["sets"]
-    ([{'id': 1, 'instants': [0, 1, 2], 'before': [0, 1, 0], 'after': [0, -1, -2]}], [[0, 1]])
-    """
-    before, after = original.take_users(list(users)), obfuscated.take_users(list(users))
-    used, number = np.unique(after.set_index[after.is_set], return_inverse=True)
-    codes = np.array(after.codes)
-    codes[after.is_set] = _FIRST_SET - number
-    return build_map_data(original) | {
-        "sets": [after.sets[int(one)].tolist() for one in used],
-        "people": [
-            {
-                "id": before.user_ids[user].item(),
-                "instants": before.instants[events].tolist(),
-                "before": before.place_index[events].tolist(),
-                "after": codes[events].tolist(),
-            }
-            for user, events in enumerate(map(slice, before.offsets[:-1], before.offsets[1:]))
-        ],
-    }
-
-
-def build_map_data(original: Traces) -> dict[str, Any]:
-    """Return ``map`` and ``clock`` of traces, as in `build_trace_data`.
 
     >>> from tracearena.traces import Clock
     >>> places = Places([35.0, 35.1], [139.0, 139.1])
@@ -471,28 +313,23 @@ def build_map_data(original: Traces) -> dict[str, Any]:
     >>> build_map_data(traces)["clock"]["per_day"]
     24
     """
-    clock = original.clock
-    return {
-        "map": _lay_out_places(original.places),
-        "clock": {
-            "per_day": clock.instants_per_day,
-            "labels": [clock.label(instant) for instant in range(clock.instants_per_day)],
-        },
-    }
-
-
-def _lay_out_places(places: Places) -> dict[str, Any]:
-    """Lay places out in km from the south-west corner."""
+    clock, places = original.clock, original.places
     box, grid = compute_map_box(places), places.grid
     across = KM_PER_DEGREE * math.cos(math.radians(box.middle[0]))
     width_km = (box.east - box.west) * across
     return {
-        "width_km": round(width_km, 3),
-        "height_km": round((box.north - box.south) * KM_PER_DEGREE, 3),
-        "scale_km": choose_scale_length(width_km)[0],
-        "grid": None if grid is None else {"rows": grid.rows, "columns": grid.columns},
-        "x_km": ((places.longitude - box.west) * across).round(3).tolist(),
-        "y_km": ((places.latitude - box.south) * KM_PER_DEGREE).round(3).tolist(),
-        "ids": places.ids.tolist(),
-        "sensitive": np.flatnonzero(places.sensitive).tolist(),
+        "map": {
+            "width_km": round(width_km, 3),
+            "height_km": round((box.north - box.south) * KM_PER_DEGREE, 3),
+            "scale_km": choose_scale_length(width_km)[0],
+            "grid": None if grid is None else {"rows": grid.rows, "columns": grid.columns},
+            "x_km": ((places.longitude - box.west) * across).round(3).tolist(),
+            "y_km": ((places.latitude - box.south) * KM_PER_DEGREE).round(3).tolist(),
+            "ids": places.ids.tolist(),
+            "sensitive": np.flatnonzero(places.sensitive).tolist(),
+        },
+        "clock": {
+            "per_day": clock.instants_per_day,
+            "labels": [clock.label(instant) for instant in range(clock.instants_per_day)],
+        },
     }

@@ -1,4 +1,4 @@
-"""The phases of a contest on a line, and where now is."""
+"""SVG pictures of time: the phases of a contest with the present moment, and uploads per hour."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tracearena.checks import require_whole
 from tracearena.contest.phases import Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.i18n import mark_for_translation, translate, translate_count
 from tracearena.pages.html import BLUE, VERMILION, format_day, format_day_and_hour, format_duration
-from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, Ticks, draw_axis_left, make_hint
+from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, draw_axis_left, make_hint
 
 _LEFT, _TOP, _THICK, _HEIGHT = 14.0, 44.0, 30.0, 132
 _PAUSE, _RESULTS = 0.16, 0.66
@@ -60,30 +60,6 @@ def timeline_picture(schedule: Schedule, now: datetime, *, name: str = "timeline
         The moment by the judge's clock, with its time zone.
     """
     answer = phase_at(schedule, now)
-    stretches = _lay_out_phases(schedule)
-    caption = _format_timeline_caption(answer)
-    canvas = Canvas(
-        WIDTH, _HEIGHT, name=name, title=translate("The phases of the contest"), description=caption
-    )
-    for stretch in stretches:
-        _draw_phase(canvas, stretch, answer, now)
-    _mark_now(canvas, _locate_time(stretches, now))
-    rows = tuple(
-        (
-            translate(_NAMES[stretch.phase]),
-            _format_time(stretch.begin),
-            _format_time(stretch.end),
-            _describe_state(stretch, now),
-        )
-        for stretch in stretches
-        if stretch.phase is not None
-    )
-    header = (translate("phase"), translate("begins (UTC)"), translate("ends (UTC)"), translate("state"))
-    return Picture(canvas.markup(), caption, header, rows)
-
-
-def _lay_out_phases(schedule: Schedule) -> list[_PhaseSpan]:
-    """Lay out phases and the pauses between them from left to right."""
     spans: list[tuple[Phase | None, datetime, datetime | None, float]] = []
     for phase in Phase:
         begin = getattr(schedule, f"{phase.value}_begin")
@@ -96,7 +72,33 @@ def _lay_out_phases(schedule: Schedule) -> list[_PhaseSpan]:
     for named, begin, end, length in spans:
         placed.append(_PhaseSpan(named, begin, end, left, length * unit))
         left += length * unit
-    return placed
+    stretches = placed
+    caption = _format_timeline_caption(answer)
+    canvas = Canvas(
+        WIDTH, _HEIGHT, name=name, title=translate("The phases of the contest"), description=caption
+    )
+    for stretch in stretches:
+        _draw_phase(canvas, stretch, answer, now)
+    x = _locate_time(stretches, now)
+    for y in (_TOP - 10, _TOP + _THICK - 4):
+        canvas.draw("line", x1=x, y1=y, x2=x, y2=y + 10, stroke=VERMILION, stroke_width=4)
+    canvas.draw("polygon", points=f"{x - 7:.1f},{_TOP - 16} {x + 7:.1f},{_TOP - 16} {x:.1f},{_TOP - 4}",
+                fill=VERMILION)  # fmt: skip
+    canvas.words(
+        min(max(x, 20), WIDTH - 20), _TOP - 22, translate("now"), text_anchor="middle", class_="strong now"
+    )
+    rows = tuple(
+        (
+            translate(_NAMES[stretch.phase]),
+            _format_time(stretch.begin),
+            _format_time(stretch.end),
+            _describe_state(stretch, now),
+        )
+        for stretch in stretches
+        if stretch.phase is not None
+    )
+    header = (translate("phase"), translate("begins (UTC)"), translate("ends (UTC)"), translate("state"))
+    return Picture(canvas.markup(), caption, header, rows)
 
 
 def _draw_phase(canvas: Canvas, stretch: _PhaseSpan, answer: PhaseAnswer, now: datetime) -> None:
@@ -124,17 +126,6 @@ def _locate_time(stretches: list[_PhaseSpan], now: datetime) -> float:
     if now < stretches[0].begin:
         return _LEFT / 2
     return [stretch for stretch in stretches if stretch.begin <= now][-1].position(now)
-
-
-def _mark_now(canvas: Canvas, x: float) -> None:
-    """Point at now from both sides, so that no word is hidden; "now" stays inside the picture."""
-    for y in (_TOP - 10, _TOP + _THICK - 4):
-        canvas.draw("line", x1=x, y1=y, x2=x, y2=y + 10, stroke=VERMILION, stroke_width=4)
-    canvas.draw("polygon", points=f"{x - 7:.1f},{_TOP - 16} {x + 7:.1f},{_TOP - 16} {x:.1f},{_TOP - 4}",
-                fill=VERMILION)  # fmt: skip
-    canvas.words(
-        min(max(x, 20), WIDTH - 20), _TOP - 22, translate("now"), text_anchor="middle", class_="strong now"
-    )
 
 
 def _describe_state(stretch: _PhaseSpan, now: datetime) -> str:
@@ -183,7 +174,12 @@ def activity_picture(
         How many hours to show, at least 1.
     """
     require_whole("hours", hours, at_least=1)
-    counts = _count_arrivals(arrivals, now, hours)
+    last = _floor_hour(now)
+    counts = {last - _HOUR * back: 0 for back in reversed(range(hours))}
+    for time in arrivals:
+        begin = _floor_hour(time)
+        if begin in counts:
+            counts[begin] += 1
     caption = _format_activity_caption(counts)
     canvas = Canvas(
         WIDTH, _ACTIVITY_HEIGHT, name=name, title=translate("Uploads an hour"), description=caption
@@ -192,51 +188,37 @@ def activity_picture(
     area = Area(
         _AREA_LEFT, _ACTIVITY_TOP, WIDTH - _AREA_LEFT - 10, _TALL, (0.0, float(hours)), (0.0, float(most))
     )
-    draw_axis_left(canvas, area, _choose_count_ticks(most), translate("uploads"))
+    unit = next(
+        digit * 10**power
+        for power in range(12)
+        for digit in (1, 2, 5)
+        if most / (digit * 10**power) <= _TICKS + 1
+    )
+    draw_axis_left(
+        canvas,
+        area,
+        [(float(value), f"{value:,}") for value in range(0, most + 1, unit)],
+        translate("uploads"),
+    )
     for bar, (begin, count) in enumerate(counts.items()):
         if count:
             left, right = area.x(bar + 0.08), area.x(bar + 0.92)
             canvas.draw("rect", make_hint(f"{format_day_and_hour(begin)}: {count}"), x=left,
                 y=area.y(count), fill=BLUE,
                         width=right - left, height=area.bottom - area.y(count), data_count=count)  # fmt: skip
-    _write_hours(canvas, area, list(counts))
+    starts = list(counts)
+    canvas.draw("line", x1=area.left, y1=area.bottom, x2=area.right, y2=area.bottom, class_="line")
+    step = -(-len(starts) // _TICKS)
+    for bar in range(0, len(starts), step):
+        canvas.words(area.x(bar), area.bottom + 19, format_day_and_hour(starts[bar]), class_="soft number",
+                     data_time=starts[bar].isoformat())  # fmt: skip
+    canvas.words(area.left + area.width / 2, area.bottom + 43, translate("hour (UTC)"), text_anchor="middle")
     rows = tuple((f"{begin:%Y-%m-%d %H:00}", count) for begin, count in counts.items())
     return Picture(canvas.markup(), caption, (translate("hour (UTC)"), translate("uploads")), rows)
 
 
-def _count_arrivals(arrivals: Iterable[datetime], now: datetime, hours: int) -> dict[datetime, int]:
-    last = _floor_hour(now)
-    counts = {last - _HOUR * back: 0 for back in reversed(range(hours))}
-    for time in arrivals:
-        begin = _floor_hour(time)
-        if begin in counts:
-            counts[begin] += 1
-    return counts
-
-
 def _floor_hour(time: datetime) -> datetime:
     return time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-
-
-def _write_hours(canvas: Canvas, area: Area, hours: list[datetime]) -> None:
-    """Write a few full hours below the bars, with the day where there is room."""
-    canvas.draw("line", x1=area.left, y1=area.bottom, x2=area.right, y2=area.bottom, class_="line")
-    step = -(-len(hours) // _TICKS)
-    for bar in range(0, len(hours), step):
-        canvas.words(area.x(bar), area.bottom + 19, format_day_and_hour(hours[bar]), class_="soft number",
-                     data_time=hours[bar].isoformat())  # fmt: skip
-    canvas.words(area.left + area.width / 2, area.bottom + 43, translate("hour (UTC)"), text_anchor="middle")
-
-
-def _choose_count_ticks(most: int) -> Ticks:
-    """Return a few whole numbers up to the most."""
-    step = next(
-        digit * 10**power
-        for power in range(12)
-        for digit in (1, 2, 5)
-        if most / (digit * 10**power) <= _TICKS + 1
-    )
-    return [(float(value), f"{value:,}") for value in range(0, most + 1, step)]
 
 
 def _format_activity_caption(counts: dict[datetime, int]) -> str:
