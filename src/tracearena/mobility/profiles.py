@@ -217,7 +217,6 @@ def _count_period_moves(
 
 # Aggregate mobility: how the whole population moves.
 
-
 EPSILON = 5e-4
 
 
@@ -281,7 +280,14 @@ class AggregateMobility:
             [_mean_moves(profiles, tau, then) + nearness for tau, then in zip(*np.nonzero(used), strict=True)]
         )
         moves /= moves.sum(axis=2, keepdims=True)
-        return cls(profiles.periods, _mean_visits(profiles), pairs, moves)
+        t, m = len(profiles.periods), profiles.n_places
+        rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
+        cells = rows % t * m + profiles.visit_places
+        total = np.bincount(cells, weights=profiles.visit_probabilities, minlength=t * m).reshape(t, m)
+        # In a period without events all places are equally likely.
+        sums = total.sum(axis=1, keepdims=True)
+        visits = np.where(sums > 0, total / np.where(sums > 0, sums, 1), 1 / m)
+        return cls(profiles.periods, visits, pairs, moves)
 
     @property
     def step_numbers(self) -> NDArray[np.int64]:
@@ -307,16 +313,6 @@ class AggregateMobility:
             overlap = np.minimum(self.moves[number], other.moves[number]).sum(axis=1)
             total += self.periods.pair_shares[tau, then] * float(np.dot(self.visits[tau], overlap))
         return total
-
-
-def _mean_visits(profiles: MobilityProfiles) -> NDArray[np.float64]:
-    t, m = len(profiles.periods), profiles.n_places
-    rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
-    cells = rows % t * m + profiles.visit_places
-    total = np.bincount(cells, weights=profiles.visit_probabilities, minlength=t * m).reshape(t, m)
-    # A period in which nobody was seen says nothing: all places are then alike.
-    sums = total.sum(axis=1, keepdims=True)
-    return np.where(sums > 0, total / np.where(sums > 0, sums, 1), 1 / m)
 
 
 def _mean_moves(profiles: MobilityProfiles, tau: int, then: int) -> NDArray[np.float64]:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.mobility.weighted import WeightedEvents, build_weighted_events
 from tracearena.traces import Clock, Traces
+from tracearena.traces._arrays import mark_readonly
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -277,13 +278,7 @@ class SparseTensor:
         total = np.bincount(index, weights=weight, minlength=len(cells))
         rest, at_j = np.divmod(cells, shape[2])
         user, at_i = np.divmod(rest, shape[1])
-        arrays = (array.astype(np.int32) for array in (user, at_i, at_j, total))
-        return cls(shape, *(_read_only(array) for array in arrays))
-
-
-def _read_only(array: NDArray[np.int32]) -> NDArray[np.int32]:
-    array.flags.writeable = False
-    return array
+        return cls(shape, *(mark_readonly(array.astype(np.int32)) for array in (user, at_i, at_j, total)))
 
 
 def transition_counts(traces: Traces) -> SparseTensor:
