@@ -246,8 +246,18 @@ def build_venues() -> CityVenues:
     """Return the venues; they are the same for every simulation."""
     rng = stream(seed_sequence(MAP_SEED), 1)
     kind = np.repeat(np.arange(len(KINDS), dtype=np.int8), [each.number for each in KINDS])
-    cell = np.concatenate([np.sort(_draw_venue_regions(rng, each)) for each in KINDS]).astype(np.int32)
-    names = []
+    ground, cells, names = build_land_use(), [], []
+    for each in KINDS:
+        preferred = np.isin(ground.use, [LAND_USES.index(use) for use in each.uses])
+        weight = ground.bustle**each.centrality * np.where(preferred, 1.0, _ELSEWHERE)
+        if each is KINDS[HOSPITAL]:
+            # No hospital region is left without a hospital.
+            homes = ground.regions_of("hospitals")
+            drawn = np.concatenate([homes, rng.choice(homes, each.number - len(homes))])
+        else:
+            drawn = rng.choice(len(weight), each.number, p=weight / weight.sum())
+        cells.append(np.sort(drawn))
+    cell = np.concatenate(cells).astype(np.int32)
     for each in KINDS:
         small = np.array([f"{each.name}/{name}" for name in each.categories])
         weight = np.array(list(each.categories.values()), float)
@@ -286,17 +296,6 @@ def pois(top: int | None = None) -> Places:
         sensitive=known.kind[chosen] == HOSPITAL,
         km_per_degree=CONTEST_KM_PER_DEGREE,
     )
-
-
-def _draw_venue_regions(rng: np.random.Generator, kind: VenueKind) -> NDArray[np.int64]:
-    """Draw a region for every venue of one kind; no hospital region is left without a hospital."""
-    ground = build_land_use()
-    preferred = np.isin(ground.use, [LAND_USES.index(use) for use in kind.uses])
-    weight = ground.bustle**kind.centrality * np.where(preferred, 1.0, _ELSEWHERE)
-    if kind is KINDS[HOSPITAL]:
-        homes = ground.regions_of("hospitals")
-        return np.concatenate([homes, rng.choice(homes, kind.number - len(homes))])
-    return rng.choice(len(weight), kind.number, p=weight / weight.sum())
 
 
 # Routes: the quickest way between regions over streets, avenues, rails and bridges.

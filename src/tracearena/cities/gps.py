@@ -166,7 +166,11 @@ def _record_person(
     running &= np.repeat(on_days, steps_per_day)
     running &= rng.random(len(region)) >= _HOLES_PER_STEP
     running[-1] = False
-    corners = _find_stations(user, region, buildings)
+    # At the beginning of each step the person is at a building of the region; at home, the most frequent
+    # region, everybody has a door of their own.
+    building = (user * 7_919 + region.astype(np.int64) * 104_729) % 10_007 % BUILDINGS
+    corners = buildings[region, building].copy()
+    corners[region == np.bincount(region).argmax(), 0] += (user * 37 % 160) - 80.0
     second, trajectory = _draw_sample_times(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
     x, y = interpolate_streets(corners, second)
     x, y = x + draw_position_errors(rng, len(x)), y + draw_position_errors(rng, len(y))
@@ -175,18 +179,6 @@ def _record_person(
     # PLT files and many receivers give whole seconds.
     time_ms = (np.floor(second).astype(np.int64) + midnight) * 1000
     return Recordings(time_ms, GRID.south + y / north, GRID.west + x / east, trajectory)
-
-
-def _find_stations(user: int, region: NDArray[np.int32], buildings: Floats) -> Floats:
-    """Return where the person is at the beginning of each step: a building of the region.
-
-    At home, the most frequent region, everybody has a door of their own.
-    """
-    building = (user * 7_919 + region.astype(np.int64) * 104_729) % 10_007 % BUILDINGS
-    spots = buildings[region, building].copy()
-    home = np.bincount(region).argmax()
-    spots[region == home, 0] += (user * 37 % 160) - 80.0
-    return np.asarray(spots)
 
 
 def _draw_sample_times(

@@ -79,7 +79,13 @@ def poi_accuracy_score(
     if not obfuscated.has_rows_of(original):
         raise DataError("the obfuscated traces are not obfuscated from these originals")
     if category is not None:
-        pois = _select_category(pois, category)
+        if pois.categories is None:
+            raise DataError("these POIs have no categories")
+        chosen = np.char.startswith(pois.categories, f"{category}/")
+        if not chosen.any():
+            known = sorted({str(one).partition("/")[0] for one in pois.categories})
+            raise DataError(f"there is no POI of category {category!r}; there are {', '.join(known[:10])}")
+        pois = Places(pois.latitude[chosen], pois.longitude[chosen])
     rule = original.places.km_per_degree
     points, centres = (
         Places(some.latitude, some.longitude, km_per_degree=rule).points_km
@@ -93,16 +99,6 @@ def poi_accuracy_score(
     code = np.where(obfuscated.codes >= 0, obfuscated.codes, len(original.places) - 1 - obfuscated.codes)
     shares = _nearby_shares(near, sent, original.place_index[counted], code[counted])
     return PoiAccuracy(float(shares.mean()), int(counted.sum()), len(points))
-
-
-def _select_category(pois: Places, category: str) -> Places:
-    if pois.categories is None:
-        raise DataError("these POIs have no categories")
-    chosen = np.char.startswith(pois.categories, f"{category}/")
-    if not chosen.any():
-        known = sorted({str(one).partition("/")[0] for one in pois.categories})
-        raise DataError(f"there is no POI of category {category!r}; there are {', '.join(known[:10])}")
-    return Places(pois.latitude[chosen], pois.longitude[chosen])
 
 
 def _find_within(centres: NDArray[np.float64], points: NDArray[np.float64], radius_km: float) -> csr_array:

@@ -19,7 +19,6 @@ of a user                 False         True          the Markov attacks, of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
@@ -161,11 +160,21 @@ class UserTransitions(NamedTuple):
         """Learn from all consecutive events of each user; users of later groups are numbered on."""
         m = max(len(groups[0].places), 1)
         n_users = sum(traces.n_users for traces in groups)
-        user, first, second = _list_steps(groups)
-        key, counts = np.unique((first * m + second) * n_users + user, return_counts=True)
+        keys, before = [], 0
+        for traces in groups:
+            if len(traces.places) != len(groups[0].places):
+                raise DataError(
+                    f"traces of {len(groups[0].places):,} and of {len(traces.places):,} places "
+                    "do not go together"
+                )
+            start = departures(traces, adjacent=False, midnight=True)
+            place = traces.place_index.astype(np.int64)
+            user = traces.user_index[start].astype(np.int64) + before
+            keys.append((place[start] * m + place[start + 1]) * n_users + user)
+            before += traces.n_users
+        key, counts = np.unique(np.concatenate(keys), return_counts=True)
         cell, owner = np.divmod(key, max(n_users, 1))
-        row = (cell // m) * n_users + owner
-        _, row_index = np.unique(row, return_inverse=True)
+        _, row_index = np.unique((cell // m) * n_users + owner, return_inverse=True)
         leaving = np.bincount(row_index, weights=counts)
         cells, starts = np.unique(cell, return_index=True)
         return cls(
@@ -193,25 +202,6 @@ class UserTransitions(NamedTuple):
     def user_counts(self) -> NDArray[np.int64]:
         """Return how many users made each transition."""
         return np.diff(self.offsets)
-
-
-def _list_steps(
-    groups: Sequence[Traces],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return user, place and next place of each transition of all groups."""
-    users, firsts, seconds = [], [], []
-    before = 0
-    for traces in groups:
-        if len(traces.places) != len(groups[0].places):
-            raise DataError(
-                f"traces of {len(groups[0].places):,} and of {len(traces.places):,} places do not go together"
-            )
-        start = departures(traces, adjacent=False, midnight=True)
-        users.append(traces.user_index[start].astype(np.int64) + before)
-        firsts.append(traces.place_index[start].astype(np.int64))
-        seconds.append(traces.place_index[start + 1].astype(np.int64))
-        before += traces.n_users
-    return np.concatenate(users), np.concatenate(firsts), np.concatenate(seconds)
 
 
 # Counts as sparse tensors: how often a user went from place to place, and where she was when.

@@ -77,39 +77,29 @@ class FakeTraces(Obfuscator):
         if not original.n_events:
             return ObfuscatedTraces.from_traces(original)
         sent = np.flatnonzero(uniforms(child_seed(root, _EXPOSED), original.n_events) < self.exposure)
-        fakes = self._make_fakes_at(original, training, sent, child_seed(root, _FAKES))
-        codes, sets = _build_place_sets(original, sent, fakes)
-        return ObfuscatedTraces.like(original, codes, sets)
-
-    def _make_fakes_at(
-        self, original: Traces, training: Traces, sent: NDArray[np.int64], root: np.random.SeedSequence
-    ) -> NDArray[np.int32]:
-        """Return the fakes' places at the events that are sent, events × fakes."""
-        clock = original.clock
+        # The places of the fakes at the events that are sent, events × fakes.
+        clock, place = original.clock, original.place_index[sent]
         day = clock.day_of(original.instants[sent])
         span = int(day.max(initial=0)) + 1
         keys, row = np.unique(original.user_index[sent].astype(np.int64) * span + day, return_inverse=True)
         users = find_positions(original.user_ids[keys // span], training.user_ids)
         if (users < 0).any():
             raise DataError("fakes need training traces of every user of the original")
-        days = make_fake_days(self.method, training, users, self.fakes, root, classes=self.classes)
-        return days[row, :, clock.time_of_day(original.instants[sent])]
-
-
-def _build_place_sets(
-    original: Traces, sent: NDArray[np.int64], fakes: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], PlaceSets]:
-    together = np.sort(np.column_stack([original.place_index[sent], fakes]), axis=1)
-    new = np.ones(together.shape, bool)
-    new[:, 1:] = together[:, 1:] != together[:, :-1]
-    new &= together >= 0
-    sizes = new.sum(axis=1)
-    several = sizes > 1
-    codes = np.full(original.n_events, DELETED, np.int32)
-    codes[sent] = original.place_index[sent]
-    codes[sent[several]] = -2 - np.arange(int(several.sum()), dtype=np.int32)
-    offsets = np.concatenate([[0], np.cumsum(sizes[several])])
-    return codes, PlaceSets(offsets, together[several][new[several]])
+        seed = child_seed(root, _FAKES)
+        days = make_fake_days(self.method, training, users, self.fakes, seed, classes=self.classes)
+        fakes = days[row, :, clock.time_of_day(original.instants[sent])]
+        # The different places of each event; a single one is released as itself.
+        together = np.sort(np.column_stack([place, fakes]), axis=1)
+        new = np.ones(together.shape, bool)
+        new[:, 1:] = together[:, 1:] != together[:, :-1]
+        new &= together >= 0
+        sizes = new.sum(axis=1)
+        several = sizes > 1
+        codes = np.full(original.n_events, DELETED, np.int32)
+        codes[sent] = place
+        codes[sent[several]] = -2 - np.arange(int(several.sum()), dtype=np.int32)
+        offsets = np.concatenate([[0], np.cumsum(sizes[several])])
+        return ObfuscatedTraces.like(original, codes, PlaceSets(offsets, together[several][new[several]]))
 
 
 # Five ways to make the fake days among which a person hides ([sglt] section 5.4).

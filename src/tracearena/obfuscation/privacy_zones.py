@@ -103,11 +103,6 @@ class Zones(GpsObfuscator):
             latitude, longitude = shift_centres(latitude, longitude, self.shift_m, key)
         centres = earth_centred(latitude, longitude)
         of_user = np.searchsorted(places.user, np.arange(original.n_users + 1))
-        return round_coordinates(
-            original.keep(~self._is_inside_zone(original, centres, of_user)), self.digits
-        )
-
-    def _is_inside_zone(self, original: GpsTraces, centres: Floats, of_user: Ints) -> Bools:
         xyz = earth_centred(original.latitude, original.longitude)
         distance = np.full(len(original), np.inf)
 
@@ -119,7 +114,8 @@ class Zones(GpsObfuscator):
                     np.minimum(distance[own], apart, out=distance[own])
 
         run_blocks(work, block_ranges(original.n_users, _USERS_PER_BLOCK))
-        return _add_short_pieces(original, distance <= self.radius, distance <= self.radius + self.margin_m)
+        inside, near = distance <= self.radius, distance <= self.radius + self.margin_m
+        return round_coordinates(original.keep(~_add_short_pieces(original, inside, near)), self.digits)
 
 
 def _add_short_pieces(traces: GpsTraces, inside: Bools, near: Bools) -> Bools:

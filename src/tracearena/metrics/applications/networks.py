@@ -155,7 +155,15 @@ def measure_hotspots_in_chunks(
     if not true_counts.any():
         raise DataError(f"no original point lies in the area {area}")
     margin = math.ceil(margin_km * 1000 / side_m)
-    wide = _with_margin(grid, margin)
+    north_south, east_west = margin * grid.cell_height, margin * grid.cell_width
+    wide = Grid(
+        rows=grid.rows + 2 * margin,
+        columns=grid.columns + 2 * margin,
+        south=grid.south - north_south,
+        west=grid.west - east_west,
+        north=grid.north + north_south,
+        east=grid.east + east_west,
+    )
     noisy_counts = walk.fold(lambda part: _count_noisy_points(part, grid, wide))
     noise = mean_error_m(walk) if expected_noise_m is None else expected_noise_m
     k = int((true_counts > 0).sum())
@@ -180,19 +188,6 @@ def measure_hotspots_in_chunks(
         points=int(true_counts.sum()),
         area=area,
         margin_km=float(margin_km),
-    )
-
-
-def _with_margin(grid: Grid, cells: int) -> Grid:
-    """Return the grid with more cells of the same size on every side."""
-    height, width = (grid.north - grid.south) / grid.rows, (grid.east - grid.west) / grid.columns
-    return Grid(
-        rows=grid.rows + 2 * cells,
-        columns=grid.columns + 2 * cells,
-        south=grid.south - cells * height,
-        west=grid.west - cells * width,
-        north=grid.north + cells * height,
-        east=grid.east + cells * width,
     )
 
 

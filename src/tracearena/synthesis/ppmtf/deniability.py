@@ -434,7 +434,16 @@ class TraceSteps(NamedTuple):
         weights = scale[moves]
         offsets, stay_offsets = _offsets(moves), _offsets(~moves)
         summed = np.concatenate([[0.0], np.cumsum(np.log(weights, dtype=np.float64))])
-        edges = _bucket_edges(summed[offsets[1:]] - summed[offsets[:-1]], bucket, eta)
+        log_scale = summed[offsets[1:]] - summed[offsets[:-1]]
+        # The margin is far more than sums in float64 round away.
+        below, above = -(bucket + 1) * eta, -bucket * eta
+        margin = _MARGIN * (1 + np.abs(below) + np.abs(log_scale))
+        logs = (below - margin, below + margin, above - margin, above + margin)
+        with np.errstate(over="ignore", under="ignore"):
+            lowest, inside, outside, most = (np.exp(one + log_scale) for one in logs)
+        lowest[lowest < _NEAR_0] = 0
+        most[most > _NEAR_INF] = np.inf
+        edges = np.column_stack([lowest, np.maximum(inside, _NEAR_0), np.minimum(outside, _NEAR_INF), most])
         rounded = 1 - (4 * np.diff(offsets) + 32) * _UNIT
         least = np.nextafter((edges[:, 0] * rounded).astype(np.float32), np.float32(-np.inf))
         return cls(
@@ -453,20 +462,6 @@ class TraceSteps(NamedTuple):
 
 def _offsets(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(chosen.sum(axis=1))]).astype(np.int64)
-
-
-def _bucket_edges(
-    log_scale: NDArray[np.float64], bucket: NDArray[np.float64], eta: float
-) -> NDArray[np.float64]:
-    """Return the four limits of each trace; the margin is far more than sums in float64 round away."""
-    below, above = -(bucket + 1) * eta, -bucket * eta
-    margin = _MARGIN * (1 + np.abs(below) + np.abs(log_scale))
-    logs = (below - margin, below + margin, above - margin, above + margin)
-    with np.errstate(over="ignore", under="ignore"):
-        least, inside, outside, most = (np.exp(one + log_scale) for one in logs)
-    least[least < _NEAR_0] = 0
-    most[most > _NEAR_INF] = np.inf
-    return np.column_stack([least, np.maximum(inside, _NEAR_0), np.minimum(outside, _NEAR_INF), most])
 
 
 def distinct_steps(
