@@ -3,7 +3,7 @@
 In every function `traces` are judged against a `reference` (the testing traces, say), and 0 is
 perfect. Where traces are synthetic, each day of a user is a trace of its own; with ``by_day`` a
 metric is taken for every day number over all users and then averaged, so that each comparison has
-one trace a user. ``traces=None`` is the uniform baseline: every place equally likely.
+one trace per user. ``traces=None`` is the uniform baseline: every place equally likely.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def slot_shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def populations_to_compare(
     reference: AnyTraces, traces: AnyTraces | None, by_day: bool
 ) -> list[NDArray[np.float64]]:
-    """Return the populations to be compared with the reference's: one, or one a day."""
+    """Return the populations to be compared with the reference's: one, or one per day."""
     check_comparable(reference, traces)
     if traces is None:
         shape = reference.clock.slots_per_day, len(reference.places)

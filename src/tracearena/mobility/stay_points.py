@@ -48,7 +48,7 @@ class StayPoints:
         return len(self.user)
 
     def as_gps(self) -> GpsTraces:
-        """Return one point a stay, at its arrival, ready to be gridded."""
+        """Return one point per stay, at its arrival, ready to be gridded."""
         return GpsTraces(
             user_ids=self.user_ids,
             offsets=np.searchsorted(self.user, np.arange(len(self.user_ids) + 1)),

@@ -180,7 +180,7 @@ def moves_to_average(
     cluster_of
         Cluster of each user.
     chance
-        One random number an event: of a user's visits to a place those with the lowest move.
+        One random number per event: of a user's visits to a place those with the lowest move.
     """
     from tracearena.obfuscation._kernels import choose_visit_moves, list_imbalances
 
@@ -288,7 +288,7 @@ def choose_affordable_moves(
     Parameters
     ----------
     chance
-        One random number an event: the order among equals of a user.
+        One random number per event: the order among equals of a user.
     gain
         What each move is worth; without, all the same. Among equals the users whose moves lose least
         come first, so that as many as possible are finished.

@@ -130,7 +130,7 @@ def make_fake_days(
     training
         What is known of the population; its users are the seeds of ``sglt``.
     users
-        Index of the training user of each row; a user may stand in several rows, one a day.
+        Index of the training user of each row; a user may stand in several rows, one per day.
     classes
         Number of semantic classes of ``sglt``; None finds a good one.
 

@@ -75,7 +75,7 @@ class PartnerObfuscator(Obfuscator):
     def _choose_moves(
         self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
     ) -> Iterable[VisitMoves]:
-        """Return the moves that are carried out; `chance` is one random number an event."""
+        """Return the moves that are carried out; `chance` is one random number per event."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +232,7 @@ def find_moves_to_partners(
     parts
         Number of parts of the day, whose visits are matched apart from each other.
     chance
-        One random number an event: of a user's visits to a place those with the lowest move.
+        One random number per event: of a user's visits to a place those with the lowest move.
     """
     free = np.flatnonzero(is_free)
     part = parts_of_day(original, parts)[free]

@@ -66,7 +66,7 @@ class PPMTF(Synthesizer):
     iterations
         Gibbs iterations, at most 1,000,000; the last state is the model.
     kept_transitions, kept_visits
-        At most so many positive cells of a user, chosen at random (λ).
+        Most positive cells of a user, chosen at random (λ).
     largest_transition, largest_visit
         Counts are cut to this (r_max).
     zero_transitions, zero_visits
