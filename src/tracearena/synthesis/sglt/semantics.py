@@ -459,7 +459,9 @@ def merge_places(traces: Traces, places: int) -> MergedPlaces:
 
     old = traces.places
     weight = np.bincount(traces.place_index, minlength=len(old)).astype(np.float64) + 1
-    into = LocationClasses.of(join_nearest(np.array(old.points_km), weight, int(places))).class_of
+    # The kernel writes into both of its arrays.
+    label = join_nearest(np.array(old.points_km), weight.copy(), int(places))
+    into = LocationClasses.of(label).class_of
     total = np.bincount(into, weights=weight)
     leading = np.lexsort((-weight, into))[np.searchsorted(np.sort(into), np.arange(len(total)))]
     joined = Places(
