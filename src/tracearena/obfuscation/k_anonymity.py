@@ -60,7 +60,7 @@ class KAnonymous(Obfuscator):
 
     Examples
     --------
-    >>> from tracearena.traces import Clock, Grid
+    >>> from tracearena.traces import Clock, Grid, Places
     >>> places = Places.of_grid(Grid(rows=1, columns=9, south=0, west=0, north=0.01, east=0.09))
     >>> original = Traces.from_dense([[0, 1], [8, 8], [0, 2], [8, 7]], places, Clock(instants_per_day=2))
     >>> KAnonymous(k=2).transform(original).cells()
