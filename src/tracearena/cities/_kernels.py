@@ -1,4 +1,8 @@
-"""Check-ins: bursts of events with gaps of days and weeks in between, in a rhythm of each person's own."""
+"""Kernels of the simulated city: check-ins, the choice of venues, days of people, and shifts of vehicles.
+
+`atlas` is an `Atlas` (tables of regions and venues), `habits` an `ArchetypeTable`, `who` an `Inhabitant`,
+`customs` a `CheckinCustoms`; `rng` is the generator of the block, from which everything is drawn in order.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ from numba import njit
 from tracearena.cities.city import ARTS, FOOD, PARK
 from tracearena.cities.people import ROTA
 from tracearena.traces.clock import DAY_S
+
+# Check-ins: bursts of events with heavy-tailed gaps between them. `hours` is weekend × hour, the
+# probability of the hour of an outing; `weekdays` has the weekday of each day; `at` gets seconds since day 0.
 
 _LONGEST_GAP = 400.0
 _AT_WORK = 0.25
@@ -177,16 +184,9 @@ def check_in(rng: Any, atlas: Any, who: Any, customs: Any, weekdays: Any, at: An
 
 @njit(cache=True, nogil=True)
 def check_in_all(
-    rng: Any,
-    atlas: Any,
-    habits: Any,
-    customs: Any,
-    ways: Any,
-    weekdays: Any,
-    offsets: Any,
-    at: Any,
+    rng: Any, atlas: Any, habits: Any, customs: Any, ways: Any, weekdays: Any, offsets: Any, at: Any,
     venues: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Fill the events of a block of people; those of person ``u`` are ``offsets[u]:offsets[u + 1]``."""
     for u in range(len(ways)):
         first, stop = offsets[u], offsets[u + 1]
@@ -194,8 +194,8 @@ def check_in_all(
         check_in(rng, atlas, who, customs, weekdays, at[first:stop], venues[first:stop])
 
 
-# Where to go next: exploration and preferential return.
-
+# Where to go next: exploration and preferential return. A new venue has probability ρ S^-γ after S places;
+# otherwise a known one is drawn ∝ visits so far / (1 + (travel time / COMFORT_MIN)²).
 
 RHO, GAMMA = 0.6, 0.21
 """P(new place) = ρ S^-γ after S places; Song et al. 2010 measured these."""
@@ -317,9 +317,8 @@ def choose_venue(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int
     return int(memory.known[at])
 
 
-# Days of people at regular instants: they follow their plans, and every instant finds them
-# somewhere.
-
+# Days of people at regular instants. `minutes` are the instants in minutes since the first midnight, and
+# `row` gets the region in which each of them finds the person.
 
 DAY_MIN = 1440.0
 _WARM_UP = 40
@@ -327,7 +326,7 @@ _WARM_UP = 40
 _HOME_BETWEEN_MIN = 75.0
 """A pause longer than this (beyond the way) is spent at home."""
 _SHORTEST_MIN = 10.0
-"""Who comes late to work stays at least so long."""
+"""Somebody who comes late to work stays at least this long."""
 
 
 @njit(cache=True, nogil=True)
@@ -341,18 +340,9 @@ def build_memory(rng: Any, atlas: Any, habits: Any, who: Any, work: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def follow_activity(
-    rng: Any,
-    atlas: Any,
-    memory: Any,
-    work: int,
-    activity: Any,
-    midnight: float,
-    now: float,
-    here: int,
-    row: Any,
-    i: int,
-    minutes: Any,
-) -> tuple[int, float, int]:
+    rng: Any, atlas: Any, memory: Any, work: int, activity: Any, midnight: float, now: float, here: int,
+    row: Any, i: int, minutes: Any,
+) -> tuple[int, float, int]:  # fmt: skip
     """Go to one activity and stay; return the next instant, the time and the place."""
     start, length, venue = midnight + activity[0], activity[1], int(activity[3])
     if venue == NOWHERE:
@@ -405,7 +395,6 @@ def simulate_all_days(
 
 
 # Who somebody is: home, work, pace of life and weekly habits.
-
 
 NOWHERE = -1
 WEEKLY = 4
@@ -482,8 +471,8 @@ def draw_weekly_habits(
         venue[i] = explore(rng, atlas, draw_index(rng, habits.likes[who.way]), who.home)
 
 
-# What somebody means to do on a day: work, lunch, outings, weekly habits.
-
+# The plan of a day: work, lunch, outings, weekly habits. `plan` has one activity per row: start and length
+# in minutes, kind of venue, and venue (or AT_WORK, or NOWHERE).
 
 AT_WORK = -2
 """In a plan, the place where one works; NOWHERE leaves the choice to the moment."""
@@ -571,7 +560,7 @@ def plan_day(rng: Any, habits: Any, who: Any, weekly: Any, weekday: int, wet: bo
     return n
 
 
-# Where the instants find somebody who stays or travels.
+# Where the instants find somebody who stays or travels; `i` is the next instant to be written.
 
 
 @njit(cache=True, nogil=True)
@@ -605,7 +594,6 @@ def write_trip(
 
 
 # Shifts of vehicles: from order to order along the quickest ways, and back to the depot.
-
 
 _WAIT = 1.6
 _WAIT_SPREAD = 0.9

@@ -1,4 +1,4 @@
-"""The ground of the embedded city: a 32 × 32 grid, its river, its centres, and what each region is for.
+"""The embedded city: a 32 × 32 grid with its land use, its venues, and the ways between regions.
 
 The city lies on an island that no chart shows. Its box is as large as the contest's boxes (the same
 cells, the same kilometres per degree), so that contest files and scores work on it unchanged.
@@ -65,12 +65,20 @@ class LandUse:
 def build_land_use() -> LandUse:
     """Return the land use of the city; it is the same for every simulation."""
     rng = stream(seed_sequence(MAP_SEED), 0)
-    x, y = _centres_km()
-    bustle = _compute_centrality(x, y) * _draw_patches(rng, x, y)
+    latitude, longitude = GRID.centres()
+    north, east = CONTEST_KM_PER_DEGREE
+    x, y = (longitude - GRID.west) * east, (latitude - GRID.south) * north
+    bustle = np.full(len(x), 0.02)
+    for centre_x, centre_y, weight in _CENTRES:
+        bustle += weight * np.exp(-np.hypot(x - centre_x, y - centre_y) / (0.5 + 0.7 * weight))
+    bustle *= _draw_patches(rng, x, y)
     bustle /= bustle.max()
     river = np.abs(x - river_km(y)) < 0.2
     use = _assign_uses(rng, x, y, bustle, river)
-    return LandUse(use, _draw_residents(rng, x, y, use), bustle, river, x, y)
+    # The population is dense around the centre, thin at the rim, and nobody lives in parks.
+    density = np.exp(-((np.hypot(x - 5.5, y - 5.5) / 5.2) ** 2)) * rng.lognormal(0, 0.5, len(x))
+    density *= np.array([_LIVED_IN.get(name, 0.0) for name in LAND_USES])[use]
+    return LandUse(use, density / density.sum(), bustle, river, x, y)
 
 
 def regions() -> Places:
@@ -88,22 +96,9 @@ def regions() -> Places:
     )
 
 
-def _centres_km() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    latitude, longitude = GRID.centres()
-    north, east = CONTEST_KM_PER_DEGREE
-    return (longitude - GRID.west) * east, (latitude - GRID.south) * north
-
-
 def river_km(y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how far east the river runs at each latitude."""
     return 4.1 + 0.9 * np.sin(0.75 * y) + 0.12 * (y - 5.5)
-
-
-def _compute_centrality(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = np.full(len(x), 0.02)
-    for east, north, weight in _CENTRES:
-        total += weight * np.exp(-np.hypot(x - east, y - north) / (0.5 + 0.7 * weight))
-    return total
 
 
 def _draw_patches(
@@ -142,16 +137,6 @@ def _assign_uses(
         free = np.flatnonzero(use == 0)
         use[free[np.argsort(-wish[free], kind="stable")[:number]]] = LAND_USES.index(name)
     return use
-
-
-def _draw_residents(
-    rng: np.random.Generator, x: NDArray[np.float64], y: NDArray[np.float64], use: NDArray[np.int8]
-) -> NDArray[np.float64]:
-    """Spread the population: dense around the centre, thin at the rim, none in parks."""
-    density = np.exp(-((np.hypot(x - 5.5, y - 5.5) / 5.2) ** 2)) * rng.lognormal(0, 0.5, len(x))
-    density *= np.array([_LIVED_IN.get(name, 0.0) for name in LAND_USES])[use]
-    shares: NDArray[np.float64] = density / density.sum()
-    return shares
 
 
 # The points of interest: what kinds there are, where they stand, and how many people they draw.
@@ -261,8 +246,22 @@ def build_venues() -> CityVenues:
     """Return the venues; they are the same for every simulation."""
     rng = stream(seed_sequence(MAP_SEED), 1)
     kind = np.repeat(np.arange(len(KINDS), dtype=np.int8), [each.number for each in KINDS])
-    cell = np.concatenate([np.sort(_draw_venue_regions(rng, each)) for each in KINDS]).astype(np.int32)
-    names = [_draw_names(rng, each) for each in KINDS]
+    ground, cells, names = build_land_use(), [], []
+    for each in KINDS:
+        preferred = np.isin(ground.use, [LAND_USES.index(use) for use in each.uses])
+        weight = ground.bustle**each.centrality * np.where(preferred, 1.0, _ELSEWHERE)
+        if each is KINDS[HOSPITAL]:
+            # No hospital region is left without a hospital.
+            homes = ground.regions_of("hospitals")
+            drawn = np.concatenate([homes, rng.choice(homes, each.number - len(homes))])
+        else:
+            drawn = rng.choice(len(weight), each.number, p=weight / weight.sum())
+        cells.append(np.sort(drawn))
+    cell = np.concatenate(cells).astype(np.int32)
+    for each in KINDS:
+        small = np.array([f"{each.name}/{name}" for name in each.categories])
+        weight = np.array(list(each.categories.values()), float)
+        names.append(rng.choice(small, each.number, p=weight / weight.sum()))
     draw = np.array([each.draw for each in KINDS])[kind] * rng.lognormal(0, 1.1, len(kind))
     row, column = np.divmod(cell, GRID.columns)
     return CityVenues(
@@ -281,7 +280,7 @@ def pois(top: int | None = None) -> Places:
     Parameters
     ----------
     top
-        Only so many, the most attractive ones; all 6,000 by default. A venue keeps its id.
+        Only this many, the most attractive ones; all 6,000 by default. A venue keeps its id.
 
     >>> places = pois()
     >>> len(places), places.categories[0].partition("/")[0]
@@ -299,26 +298,7 @@ def pois(top: int | None = None) -> Places:
     )
 
 
-def _draw_venue_regions(rng: np.random.Generator, kind: VenueKind) -> NDArray[np.int64]:
-    """Draw a region for every venue of one kind; no hospital region is left without a hospital."""
-    ground = build_land_use()
-    preferred = np.isin(ground.use, [LAND_USES.index(use) for use in kind.uses])
-    weight = ground.bustle**kind.centrality * np.where(preferred, 1.0, _ELSEWHERE)
-    if kind is KINDS[HOSPITAL]:
-        homes = ground.regions_of("hospitals")
-        return np.concatenate([homes, rng.choice(homes, kind.number - len(homes))])
-    return rng.choice(len(weight), kind.number, p=weight / weight.sum())
-
-
-def _draw_names(rng: np.random.Generator, kind: VenueKind) -> NDArray[np.str_]:
-    small = [f"{kind.name}/{name}" for name in kind.categories]
-    weight = np.array(list(kind.categories.values()), float)
-    return rng.choice(np.array(small), kind.number, p=weight / weight.sum())
-
-
-# How people get from one region to another: the quickest way over streets, avenues, rails and
-# bridges.
-
+# Routes: the quickest way between regions over streets, avenues, rails and bridges.
 
 STREET, AVENUE, RAIL, WATER = 6.5, 4.2, 2.2, 60.0
 """Minutes per kilometre, waiting included; crossing the river outside a bridge is not worth it."""
@@ -357,32 +337,23 @@ def build_routes() -> Routes:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
-    rail = _mark_rail()
+    on_rail = np.zeros((GRID.rows, GRID.columns), bool)
+    for line in RAIL_LINES:
+        for start, end in pairwise(line):
+            steps = max(abs(end[0] - start[0]), abs(end[1] - start[1])) + 1
+            along = np.linspace(start, end, steps).round().astype(int)
+            on_rail[along[:, 0], along[:, 1]] = True
+    rail = on_rail.ravel()
+    row, column = np.divmod(np.arange(len(GRID)), GRID.columns)
+    bridge = row % _AVENUE_EVERY == 2
+    pace = np.where(bridge | (column % _AVENUE_EVERY == 2), AVENUE, STREET)
+    pace = np.where(build_land_use().river & ~bridge, WATER, pace)
+    pace = np.where(rail, RAIL, pace)
     a, b, km = _list_neighbours()
-    pace = _compute_pace(rail)
     cost = csr_array((km * np.maximum(pace[a], pace[b]), (a, b)), shape=(len(GRID), len(GRID)))
     minutes, previous = dijkstra(cost, return_predecessors=True)
     np.fill_diagonal(previous, np.arange(len(GRID)))
     return Routes(minutes.astype(np.float32), previous.astype(np.int16), rail)
-
-
-def _mark_rail() -> NDArray[np.bool_]:
-    rail = np.zeros((GRID.rows, GRID.columns), bool)
-    for line in RAIL_LINES:
-        for (row, column), (to_row, to_column) in pairwise(line):
-            steps = max(abs(to_row - row), abs(to_column - column)) + 1
-            along = np.linspace((row, column), (to_row, to_column), steps).round().astype(int)
-            rail[along[:, 0], along[:, 1]] = True
-    return rail.ravel()
-
-
-def _compute_pace(rail: NDArray[np.bool_]) -> NDArray[np.float64]:
-    row, column = np.divmod(np.arange(len(GRID)), GRID.columns)
-    avenue = (row % _AVENUE_EVERY == 2) | (column % _AVENUE_EVERY == 2)
-    bridge = row % _AVENUE_EVERY == 2
-    pace = np.where(avenue, AVENUE, STREET)
-    pace = np.where(build_land_use().river & ~bridge, WATER, pace)
-    return np.where(rail, RAIL, pace)
 
 
 def _list_neighbours() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

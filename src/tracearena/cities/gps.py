@@ -8,8 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.checks import require_number, require_whole
-from tracearena.cities import city as v
-from tracearena.cities.city import GRID, regions
+from tracearena.cities.city import (
+    ARTS,
+    FOOD,
+    GRID,
+    HOSPITAL,
+    KINDS,
+    NIGHT,
+    OFFICE,
+    SCHOOL,
+    SHOP,
+    TRAVEL,
+    regions,
+)
 from tracearena.cities.people import Atlas, build_atlas
 from tracearena.cities.simulation import FIRST_DAY, UTC_OFFSET_S, simulate
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream, use
@@ -148,10 +159,18 @@ def _record_person(
     eagerness = rng.beta(recorded * 1.5, (1 - recorded) * 1.5) if recorded < 1 else 1.0
     on_days = rng.random(days) < eagerness
     on_days[rng.integers(days)] = True
-    running = _mark_travel(region) & np.repeat(on_days, steps_per_day)
+    # Steps within ten minutes of one in which the person moves.
+    moving = np.zeros(len(region), bool)
+    moving[:-1] = np.diff(region) != 0
+    running = np.convolve(moving, np.ones(2 * _LINGER + 1), mode="same") > 0
+    running &= np.repeat(on_days, steps_per_day)
     running &= rng.random(len(region)) >= _HOLES_PER_STEP
     running[-1] = False
-    corners = _find_stations(user, region, buildings)
+    # At the beginning of each step the person is at a building of the region; at home, the most frequent
+    # region, everybody has a door of their own.
+    building = (user * 7_919 + region.astype(np.int64) * 104_729) % 10_007 % BUILDINGS
+    corners = buildings[region, building].copy()
+    corners[region == np.bincount(region).argmax(), 0] += (user * 37 % 160) - 80.0
     second, trajectory = _draw_sample_times(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
     x, y = interpolate_streets(corners, second)
     x, y = x + draw_position_errors(rng, len(x)), y + draw_position_errors(rng, len(y))
@@ -160,25 +179,6 @@ def _record_person(
     # PLT files and many receivers give whole seconds.
     time_ms = (np.floor(second).astype(np.int64) + midnight) * 1000
     return Recordings(time_ms, GRID.south + y / north, GRID.west + x / east, trajectory)
-
-
-def _mark_travel(region: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Steps within ten minutes of one in which the person moves."""
-    moving = np.zeros(len(region), bool)
-    moving[:-1] = np.diff(region) != 0
-    return np.asarray(np.convolve(moving, np.ones(2 * _LINGER + 1), mode="same") > 0)
-
-
-def _find_stations(user: int, region: NDArray[np.int32], buildings: Floats) -> Floats:
-    """Return where the person is at the beginning of each step: a building of the region.
-
-    At home, the most frequent region, everybody has a door of their own.
-    """
-    building = (user * 7_919 + region.astype(np.int64) * 104_729) % 10_007 % BUILDINGS
-    spots = buildings[region, building].copy()
-    home = np.bincount(region).argmax()
-    spots[region == home, 0] += (user * 37 % 160) - 80.0
-    return np.asarray(spots)
 
 
 def _draw_sample_times(
@@ -226,16 +226,14 @@ def interpolate_streets(stations: Floats, second: Floats, step_s: int = _STEP_S)
 
 
 def draw_position_errors(rng: np.random.Generator, count: int) -> Floats:
-    """Errors in metres that persist for a while: a first-order autoregression."""
+    """Draw errors in metres that persist for a while: a first-order autoregression."""
     from scipy.signal import lfilter
 
     fresh = rng.normal(0.0, _JITTER_M * np.sqrt(1 - _JITTER_MEMORY**2), count)
     return np.asarray(lfilter([1.0], [1.0, -_JITTER_MEMORY], fresh))
 
 
-# A fleet in the city: vehicles that work in shifts and report where they are at intervals of their
-# own.
-
+# A fleet: vehicles that work in shifts and report where they are at intervals of their own.
 
 SHORTEST_INTERVAL_S, LONGEST_INTERVAL_S = 20, 120
 """Range of the reporting intervals of vehicles."""
@@ -258,16 +256,7 @@ _MOST_IDLE = 0.25
 """A vehicle stays in the depot on up to this share of its other days, each its own share."""
 _MOST_LOYAL = 0.3
 """Up to this share of a vehicle's orders come from its district, each its own share."""
-_ORDERS = {
-    v.FOOD: 25,
-    v.SHOP: 25,
-    v.NIGHT: 5,
-    v.ARTS: 8,
-    v.TRAVEL: 15,
-    v.OFFICE: 15,
-    v.HOSPITAL: 5,
-    v.SCHOOL: 2,
-}
+_ORDERS = {FOOD: 25, SHOP: 25, NIGHT: 5, ARTS: 8, TRAVEL: 15, OFFICE: 15, HOSPITAL: 5, SCHOOL: 2}
 """Kinds of venue that vehicles are called to, with weights."""
 _MOST_VEHICLE_DAYS = 10**6
 _VEHICLES, _DEPOTS = range(2)
@@ -347,8 +336,11 @@ def simulate_fleet(vehicles: int = 500, days: int = 14, *, seed: SeedLike = None
 def _draw_vehicle(rng: np.random.Generator, town: Atlas) -> _Vehicle:
     start, spread, _ = _SHIFTS[rng.choice(len(_SHIFTS), p=[share for _, _, share in _SHIFTS])]
     district = np.searchsorted(town.homes, rng.random() * town.homes[-1], side="right")
+    # The depots are the same for every fleet: more where more people live.
+    spots = np.random.default_rng([2019, _DEPOTS]).random(DEPOTS)
+    depots = np.searchsorted(town.homes, spots * town.homes[-1], side="right")
     return _Vehicle(
-        depot=int(rng.choice(_draw_depots(town))),
+        depot=int(rng.choice(depots)),
         district=int(district),
         loyalty=float(rng.uniform(0, _MOST_LOYAL)),
         start=start + spread * rng.standard_normal(),
@@ -359,12 +351,6 @@ def _draw_vehicle(rng: np.random.Generator, town: Atlas) -> _Vehicle:
     )
 
 
-def _draw_depots(town: Atlas) -> NDArray[np.int64]:
-    """Return the regions of the depots, which are the same for every fleet: more where more people live."""
-    rng = np.random.default_rng([2019, _DEPOTS])
-    return np.asarray(np.searchsorted(town.homes, rng.random(DEPOTS) * town.homes[-1], side="right"))
-
-
 def _record_vehicle(
     rng: np.random.Generator, vehicle: _Vehicle, days: int, town: Atlas, buildings: Floats
 ) -> Recordings:
@@ -372,7 +358,7 @@ def _record_vehicle(
     from tracearena.cities._kernels import Duty, drive_vehicle
 
     starts, stops = _draw_shifts(rng, vehicle, days)
-    weights = np.array([_ORDERS.get(kind, 0) for kind in range(len(v.KINDS))])
+    weights = np.array([_ORDERS.get(kind, 0) for kind in range(len(KINDS))])
     kinds = np.cumsum(weights) / weights.sum()
     duty = Duty(vehicle.depot, vehicle.district, vehicle.loyalty, kinds, starts, stops)
     minutes = np.arange(days * _DAY_MIN + 1) * (_FLEET_STEP_S / 60)

@@ -1,4 +1,4 @@
-"""Who lives in the city: the ways of life, and the numbers that the kernels read about them."""
+"""Who lives in the city: ways of life, check-in times, and the tables that the kernels read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.cities import city as v
 from tracearena.cities.city import (
     ARTS,
     FOOD,
@@ -30,7 +29,7 @@ from tracearena.cities.city import (
 WEEKDAYS, ROTA, NEVER = range(3)
 """On which days a person works: Monday to Friday, five days a week in turn, or not at all."""
 
-_EVERYDAY = {v.FOOD: 30, v.SHOP: 34, v.NIGHT: 8, v.ARTS: 13, v.PARK: 11, v.TRAVEL: 2, v.HOSPITAL: 3}
+_EVERYDAY = {FOOD: 30, SHOP: 34, NIGHT: 8, ARTS: 13, PARK: 11, TRAVEL: 2, HOSPITAL: 3}
 
 
 class Archetype(NamedTuple):
@@ -83,34 +82,34 @@ class Archetype(NamedTuple):
 
 ARCHETYPES: tuple[Archetype, ...] = (
     Archetype(
-        "office commuter", 0.36, {v.OFFICE: 1}, WEEKDAYS, 545, 35, 12, 8.6, 0.12, 0.6, 0.9, 0.05, 3.0,
-        (570, 1200), _EVERYDAY | {v.NIGHT: 12},
+        "office commuter", 0.36, {OFFICE: 1}, WEEKDAYS, 545, 35, 12, 8.6, 0.12, 0.6, 0.9, 0.05, 3.0,
+        (570, 1200), _EVERYDAY | {NIGHT: 12},
     ),
     Archetype(
-        "service worker", 0.16, {v.SHOP: 5, v.FOOD: 5, v.ARTS: 1, v.TRAVEL: 1}, ROTA, 640, 110, 8, 8.2, 0.04,
+        "service worker", 0.16, {SHOP: 5, FOOD: 5, ARTS: 1, TRAVEL: 1}, ROTA, 640, 110, 8, 8.2, 0.04,
         0.45, 0.6, 0.3, 2.8, (570, 1230), _EVERYDAY,
     ),
     Archetype(
-        "student", 0.17, {v.SCHOOL: 1}, WEEKDAYS, 520, 20, 7, 7.0, 0.06, 0.35, 1.1, 0.2, 3.0, (600, 1200),
-        _EVERYDAY | {v.ARTS: 24, v.NIGHT: 3, v.HOSPITAL: 1},
+        "student", 0.17, {SCHOOL: 1}, WEEKDAYS, 520, 20, 7, 7.0, 0.06, 0.35, 1.1, 0.2, 3.0, (600, 1200),
+        _EVERYDAY | {ARTS: 24, NIGHT: 3, HOSPITAL: 1},
     ),
     Archetype(
-        "night worker", 0.06, {v.HOSPITAL: 2, v.NIGHT: 4, v.TRAVEL: 3, v.OFFICE: 1}, ROTA, 1310, 35, 8, 8.0,
+        "night worker", 0.06, {HOSPITAL: 2, NIGHT: 4, TRAVEL: 3, OFFICE: 1}, ROTA, 1310, 35, 8, 8.0,
         0.04, 0.0, 0.2, 0.9, 2.4, (840, 1170), _EVERYDAY,
     ),
     Archetype(
         "home-based", 0.16, {}, NEVER, 0, 0, 0, 0, 0, 0, 0, 0, 2.8, (510, 1080),
-        _EVERYDAY | {v.PARK: 22, v.NIGHT: 2, v.HOSPITAL: 9},
+        _EVERYDAY | {PARK: 22, NIGHT: 2, HOSPITAL: 9},
     ),
     Archetype(
-        "freelancer", 0.09, {v.FOOD: 5, v.OFFICE: 4}, WEEKDAYS, 630, 75, 50, 5.5, 0.4, 0.5, 0.8, 0.9, 2.8,
-        (570, 1230), _EVERYDAY | {v.FOOD: 38},
+        "freelancer", 0.09, {FOOD: 5, OFFICE: 4}, WEEKDAYS, 630, 75, 50, 5.5, 0.4, 0.5, 0.8, 0.9, 2.8,
+        (570, 1230), _EVERYDAY | {FOOD: 38},
     ),
 )  # fmt: skip
 
 
 class ArchetypeTable(NamedTuple):
-    """The archetypes as arrays, one row an archetype, for the kernels."""
+    """The archetypes as arrays, one row per archetype, for the kernels."""
 
     jobs: NDArray[np.float64]
     work_days: NDArray[np.int64]
@@ -139,21 +138,20 @@ def build_archetype_table() -> ArchetypeTable:
         outings=np.array([(way.outings_working, way.outings_free) for way in ways]),
         window=np.array([way.window for way in ways], float),
         likes=np.array([_cumulative(way.likes) for way in ways]),
-        stay=np.array([kind.stay_min for kind in v.KINDS]),
+        stay=np.array([kind.stay_min for kind in KINDS]),
     )
 
 
 def _cumulative(weights: Mapping[int, float]) -> NDArray[np.float64]:
     """Return cumulative probabilities over all kinds; zeros where there is nothing to choose."""
-    filled = np.zeros(len(v.KINDS))
+    filled = np.zeros(len(KINDS))
     for kind, weight in weights.items():
         filled[kind] = weight
     total = filled.sum()
     return np.asarray(np.cumsum(filled) / total if total else filled)
 
 
-# The rhythm of check-ins: at which hours people go out and for what, and how people differ in it.
-
+# Check-ins: at which hours people go out and for what, and how people differ in it.
 
 _PEAKS: dict[int, tuple[tuple[float, float, float, float], ...]] = {
     FOOD: ((8, 1.2, 0.5, 0.4), (12.5, 1.2, 2.2, 1.8), (19, 1.8, 2.2, 2.2)),
@@ -172,7 +170,7 @@ _PEAKS: dict[int, tuple[tuple[float, float, float, float], ...]] = {
 class Variety(NamedTuple):
     """How people differ in when they check in.
 
-    Everybody draws her own rhythm once and keeps it. The spreads are standard deviations between people.
+    Everybody draws her own pattern once and keeps it. The spreads are standard deviations between people.
     They were set so that the times of check-ins alone find as many people again as they do in Gowalla
     (`benchmarks/bench_city_times.py`), and so that what the first and the second half of a person's
     check-ins have in common is as strong as there.
@@ -214,7 +212,7 @@ class Variety(NamedTuple):
 
 
 class CheckinCustoms(NamedTuple):
-    """What the kernel of check-ins reads about the city's rhythm and its people's.
+    """What the kernel of check-ins reads about the hours and venues of outings.
 
     Attributes
     ----------
@@ -232,14 +230,20 @@ class CheckinCustoms(NamedTuple):
 
 
 def build_checkin_customs(present: NDArray[np.bool_]) -> CheckinCustoms:
-    """Return the rhythm of the city.
+    """Return the hours and kinds of outings in the city.
 
     Parameters
     ----------
     present
         Which kinds of venue exist; the others are never drawn.
     """
-    rates = _checkin_rates()
+    # Check-in rates: weekend × hour × kind.
+    rates, hour = np.full((2, 24, len(KINDS)), 1e-4), np.arange(24) + 0.5
+    for kind, peaks in _PEAKS.items():
+        for centre, width, *weights in peaks:
+            away = (hour - centre + 12) % 24 - 12
+            for weekend, weight in enumerate(weights):
+                rates[weekend, :, kind] += weight * np.exp(-0.5 * (away / width) ** 2)
     by_hour = rates.sum(axis=2)
     hours = by_hour / by_hour.sum(axis=1, keepdims=True)
     rates = rates * present
@@ -247,20 +251,7 @@ def build_checkin_customs(present: NDArray[np.bool_]) -> CheckinCustoms:
     return CheckinCustoms(hours, kinds, Variety())
 
 
-def _checkin_rates() -> NDArray[np.float64]:
-    """Return check-in rates: weekend × hour × kind."""
-    hour = np.arange(24) + 0.5
-    rates = np.full((2, 24, len(KINDS)), 1e-4)
-    for kind, peaks in _PEAKS.items():
-        for centre, width, *weights in peaks:
-            away = (hour - centre + 12) % 24 - 12
-            for weekend, weight in enumerate(weights):
-                rates[weekend, :, kind] += weight * np.exp(-0.5 * (away / width) ** 2)
-    return rates
-
-
 # The city as the kernels see it: travel times, and how likely each venue is from each region.
-
 
 JUMP_EXPONENT = 1.75
 """Exponent β of trip lengths, P(Δr) ~ (Δr + Δr0)^-β, González et al. 2008."""

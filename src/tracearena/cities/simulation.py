@@ -67,7 +67,7 @@ def simulate(
         in check-in mode, where every clock must cover whole days. The weekday of day 0 is that of
         the clock's `first_day`, Monday without one.
     top
-        Check-ins happen at so many of the most attractive POIs; None means all.
+        Check-ins happen at this number of the most attractive POIs; None means all.
     checkins_per_user
         Mean number of check-ins of a person; the numbers vary widely between people.
     seed
@@ -99,7 +99,10 @@ def archetypes(users: int, *, seed: int | np.random.SeedSequence) -> NDArray[np.
     """
     _check_parameters(users, 1, "regular", 1.0)
     root = seed_sequence(seed)
-    ways = [_draw_archetypes(root, block, stop - first) for block, (first, stop) in _number_blocks(users)]
+    ways = [
+        _draw_archetypes(root, block, stop - first)
+        for block, (first, stop) in enumerate(block_ranges(users, USERS_PER_BLOCK))
+    ]
     return np.array([way.name for way in ARCHETYPES])[np.concatenate(ways)]
 
 
@@ -110,10 +113,6 @@ def _check_parameters(users: int, days: int, mode: str, checkins_per_user: float
     if mode == "regular" and users * days > _MOST_ROWS:
         raise ParameterError.of("users × days", users * days, f"at most {_MOST_ROWS:,} in regular mode")
     require_number("checkins_per_user", checkins_per_user, at_least=1, at_most=10_000)
-
-
-def _number_blocks(users: int) -> list[tuple[int, tuple[int, int]]]:
-    return list(enumerate(block_ranges(users, USERS_PER_BLOCK)))
 
 
 def _draw_archetypes(root: np.random.SeedSequence, block: int, users: int) -> NDArray[np.int64]:
@@ -165,13 +164,14 @@ def _simulate_checkins(
     if clock.start_s or clock.instants_per_day * clock.interval_s != DAY_S:
         raise ParameterError("the clock of check-ins must cover whole days: they happen at any hour")
     places, town, weekdays = pois(top), build_atlas(top), _weekdays(clock, days)
-    lives, customs = (
-        build_archetype_table(),
-        build_checkin_customs(np.bincount(town.kind, minlength=len(KINDS)) > 0),
-    )
+    lives = build_archetype_table()
+    customs = build_checkin_customs(np.bincount(town.kind, minlength=len(KINDS)) > 0)
 
     def work(block: int, first: int, stop: int) -> tuple[Any, ...]:
-        counts = _draw_checkin_counts(stream(root, _COUNTS, block), stop - first, checkins_per_user)
+        # A heavy tail around the mean, and at least one check-in.
+        normal = stream(root, _COUNTS, block).standard_normal(stop - first)
+        factor = np.exp(_COUNT_SPREAD * normal - _COUNT_SPREAD**2 / 2)
+        counts = np.maximum(np.rint(checkins_per_user * factor), 1).astype(np.int64)
         offsets = np.concatenate([[0], np.cumsum(counts)])
         at, visited = np.empty(offsets[-1], np.int64), np.empty(offsets[-1], np.int32)
         rng, ways = stream(root, _LIVES, block), _draw_archetypes(root, block, stop - first)
@@ -191,9 +191,3 @@ def _simulate_checkins(
         timestamps=at + midnight // timedelta(seconds=1) - UTC_OFFSET_S,
         span=(0, days * clock.instants_per_day),
     )
-
-
-def _draw_checkin_counts(rng: np.random.Generator, users: int, mean: float) -> NDArray[np.int64]:
-    """Draw how often each person checks in: a heavy tail around the mean, at least once."""
-    factor = np.exp(_COUNT_SPREAD * rng.standard_normal(users) - _COUNT_SPREAD**2 / 2)
-    return np.maximum(np.rint(mean * factor), 1).astype(np.int64)

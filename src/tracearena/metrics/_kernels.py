@@ -1,4 +1,4 @@
-"""Loops of the metrics over arrays."""
+"""Kernels of the metrics: sliced distances, the sort of older NumPy, similarities, and gossip."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 
+# Sliced earth mover's distances. `difference` is p - q, rows × cells. Along one direction the distance
+# is Σ over neighbouring cells of |running sum of p - q| · gap between them.
 @njit(cache=True, nogil=True)
 def sum_sliced_distances(
     difference: NDArray[np.float64], order: NDArray[np.int64], gaps: NDArray[np.float64]
@@ -69,7 +71,7 @@ def legacy_argsort(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @njit(cache=True, nogil=True)
 def _partition_range(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
-    """Part a range so that nothing before the returned place exceeds what stands after it."""
+    """Partition a range so that nothing before the returned place exceeds what stands after it."""
     middle = low + (high - low) // 2
     for a, b in ((low, middle), (middle, high), (low, middle)):
         if values[order[b]] < values[order[a]]:
@@ -91,8 +93,11 @@ def _partition_range(values: NDArray[np.float64], order: NDArray[np.int64], low:
     return left
 
 
-# Similarities of pairs of users, on the flat arrays of `MobilityProfiles`.
-
+# Similarities of pairs of users, on the flat arrays of `MobilityProfiles` ([sglt] sections 3.3 and 3.4).
+# Row u · periods + τ of the visit arrays is π^τ(u); row (visit entry) · periods + τ' of the move arrays is
+# p^(τ,τ')(u). `pairs` holds (u, v) in each row and `out` one similarity per pair. For the search of a
+# mapping both users have dense tables on their own n places: pi_u (periods × n), p_u and p_v (periods ×
+# periods × n × n), and sigma (periods × n), the permutation that renames v's places in each period.
 
 Places = NDArray[np.int32]
 Ints = NDArray[np.int64]
@@ -203,15 +208,9 @@ def first_order_value(pair_shares: Floats, pi_u: Floats, p_u: Floats, p_v: Float
 
 @njit(cache=True, nogil=True)
 def improve_mapping(
-    rng: np.random.Generator,
-    steps: int,
-    temperature: float,
-    pair_shares: Floats,
-    pi_u: Floats,
-    p_u: Floats,
-    p_v: Floats,
-    sigma: Ints,
-) -> float:
+    rng: np.random.Generator, steps: int, temperature: float, pair_shares: Floats, pi_u: Floats,
+    p_u: Floats, p_v: Floats, sigma: Ints,
+) -> float:  # fmt: skip
     """Metropolis-Hastings over permutations; returns the best value and leaves its mapping in `sigma`.
 
     A proposal exchanges two positions of one period's permutation. Swaps between two positions
@@ -260,7 +259,9 @@ def improve_mapping(
     return float(best)
 
 
-# Loops of the applications: meetings, singled-out users, and users linked by likelihood.
+# Gossip. `slot`, `user` and `xyz` (metres, earth-centred) describe points, sorted by slot and then along
+# one axis. `heard` has one bit per source for each user; people in range in a slot are joined by
+# union-find (`parent`), and everybody of a group gets the union of what its members have heard.
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""The contest's utility score s_U."""
+"""The scores of the contest: utility s_U, re-identification s_R and trace inference s_T."""
 
 from __future__ import annotations
 
@@ -68,7 +68,14 @@ def utility_score(
     """
     require_choice("rule", rule, get_args(UtilityRule))
     require_number("limit_km", limit_km, above=0)
-    _check_same_events(original, obfuscated)
+    if original.n_events == 0:
+        raise DataError("there are no events to score")
+    if not obfuscated.has_rows_of(original):
+        raise DataError(
+            f"the obfuscated traces ({obfuscated.n_users:,} users, {obfuscated.n_events:,} events) are not "
+            f"obfuscated from these originals ({original.n_users:,} users, {original.n_events:,} events), or "
+            "their times were changed: utility compares event by event"
+        )
     score = UtilitySum.of(original, obfuscated, limit_km=limit_km).score
     if rule == "2019":
         return replace(score, rule=rule, utility=_official_mean(original, obfuscated, limit_km))
@@ -118,25 +125,16 @@ def event_losses(
     loss[single] = np.minimum(distance / limit_km, 1)
     generalised = obfuscated.is_set
     if generalised.any():
-        loss[generalised] = _set_losses(original, obfuscated, generalised, limit_km)
+        # Few distinct pairs of place and set stand for very many events.
+        sets, place = obfuscated.sets, original.place_index[generalised].astype(np.int64)
+        pairs = place * len(sets) + obfuscated.set_index[generalised]
+        distinct, event_pair = np.unique(pairs, return_inverse=True)
+        pair_place, pair_set = np.divmod(distinct, len(sets))
+        listed = sets.take(pair_set)
+        distance = original.places.distance_km(np.repeat(pair_place, listed.sizes), listed.members)
+        mean = np.add.reduceat(distance / limit_km, listed.offsets[:-1]) / listed.sizes
+        loss[generalised] = np.minimum(mean, 1)[event_pair]
     return loss
-
-
-def _set_losses(
-    original: Traces,
-    obfuscated: ObfuscatedTraces,
-    generalised: NDArray[np.bool_],
-    limit_km: float,
-) -> NDArray[np.float64]:
-    # Few distinct pairs of place and set stand for very many events.
-    sets = obfuscated.sets
-    pair = original.place_index[generalised].astype(np.int64) * len(sets) + obfuscated.set_index[generalised]
-    distinct, event_pair = np.unique(pair, return_inverse=True)
-    place, chosen = np.divmod(distinct, len(sets))
-    listed = sets.take(chosen)
-    share = original.places.distance_km(np.repeat(place, listed.sizes), listed.members) / limit_km
-    mean = np.add.reduceat(share, listed.offsets[:-1]) / listed.sizes
-    return np.asarray(np.minimum(mean, 1)[event_pair])
 
 
 def _official_mean(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> float:
@@ -154,18 +152,7 @@ def _official_mean(original: Traces, obfuscated: ObfuscatedTraces, limit_km: flo
     return float(1 - np.add.accumulate(loss)[-1] / obfuscated.n_events)
 
 
-def _check_same_events(original: Traces, obfuscated: ObfuscatedTraces) -> None:
-    if original.n_events == 0:
-        raise DataError("there are no events to score")
-    if not obfuscated.has_rows_of(original):
-        raise DataError(
-            f"the obfuscated traces ({obfuscated.n_users:,} users, {obfuscated.n_events:,} events) are not "
-            f"obfuscated from these originals ({original.n_users:,} users, {original.n_events:,} events), or "
-            "their times were changed: utility compares event by event"
-        )
-
-
-# The contest's re-identification privacy score s_R.
+# Privacy against re-identification, s_R.
 
 
 @dataclass(frozen=True)
@@ -201,7 +188,7 @@ def reidentification_score(id_table: IdTable, inferred: IdTable) -> Reidentifica
     return ReidentificationScore(missed / len(id_table), identified, len(id_table))
 
 
-# The contest's trace-inference privacy score s_T, and the expected error beside it.
+# Privacy against trace inference, s_T, and the expected error.
 
 
 @dataclass(frozen=True)

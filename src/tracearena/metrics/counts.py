@@ -1,6 +1,6 @@
-"""What the metrics of utility count of traces: sums over users, in whatever portions they are added up.
+"""What the metrics of utility count of traces, and the diversity of virtual users.
 
-All counts are whole numbers, so that the sum of portions is that of the whole to the last bit.
+All counts are whole numbers, so that the sum over chunks of users is that of all users to the last bit.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CellCounts:
         return int(self.counts.sum())
 
     def part(self, number: int, size: int) -> CellCounts:
-        """Return the part of so many cells with a number, its own cells counted from 0."""
+        """Return part `number` of parts of `size` cells, its own cells counted from 0."""
         first, stop = np.searchsorted(self.numbers, [number * size, (number + 1) * size])
         return CellCounts(self.numbers[first:stop] - number * size, self.counts[first:stop])
 
@@ -309,7 +309,7 @@ def measure_diversity(
     chosen = generator(seed).permutation(users)[: 2 * count]
     one, two = chosen[:count], chosen[count:]
     here, there = _user_populations(first), _user_populations(second)
-    same, diff = (_total_variation(here[one], there[other]) for other in (one, two))
+    same, diff = (np.asarray(abs(here[one] - there[other]).sum(axis=1)).ravel() / 2 for other in (one, two))
     return Diversity(float(same.mean()), float(diff.mean()), float(same.std()), float(diff.std()), count)
 
 
@@ -320,7 +320,3 @@ def _user_populations(traces: Traces) -> csr_array:
     offsets, place, counts = traces.visit_counts()
     shares = counts / np.repeat(np.diff(traces.offsets), np.diff(offsets))
     return csr_array((shares, place, offsets), shape=(traces.n_users, len(traces.places)))
-
-
-def _total_variation(a: csr_array, b: csr_array) -> NDArray[np.float64]:
-    return np.asarray(abs(a - b).sum(axis=1)).ravel() / 2

@@ -3,7 +3,7 @@
 In every function `traces` are judged against a `reference` (the testing traces, say), and 0 is
 perfect. Where traces are synthetic, each day of a user is a trace of its own; with ``by_day`` a
 metric is taken for every day number over all users and then averaged, so that each comparison has
-one trace a user. ``traces=None`` is the uniform baseline: every place equally likely.
+one trace per user. ``traces=None`` is the uniform baseline: every place equally likely.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def slot_shares(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def populations_to_compare(
     reference: AnyTraces, traces: AnyTraces | None, by_day: bool
 ) -> list[NDArray[np.float64]]:
-    """Return the populations to be compared with the reference's: one, or one a day."""
+    """Return the populations to be compared with the reference's: one, or one per day."""
     check_comparable(reference, traces)
     if traces is None:
         shape = reference.clock.slots_per_day, len(reference.places)
@@ -89,8 +89,8 @@ def tp_tv(
     Notes
     -----
     Which of the places tied at rank `top` count is left open by [1] (in its people-flow data 20 to
-    40 places tie in every slot, and the value moves by 0.001). Here it is settled once and for all
-    by the sort that gives the published values to the digit.
+    40 places tie in every slot, and the value moves by 0.001). Here it is decided by the sort that
+    gives the published values to the digit.
 
     References
     ----------
@@ -160,22 +160,22 @@ def fraction_cells(
     Parameters
     ----------
     trace, place
-        One value an event.
+        One value per event.
 
     Returns
     -------
     trace, cell
-        One value a share that counts: the trace, and place × 24 + bin.
+        One value per share that counts: the trace, and place × 24 + bin.
     """
     m = max(n_places, 1)
     totals = np.bincount(trace)
     cells, visits = np.unique(trace * m + place, return_counts=True)
     owner, at = np.divmod(cells, m)
     total = totals[owner] if len(owner) else visits
-    told = (total >= _FEWEST_EVENTS) & (visits < total)
+    counting = (total >= _FEWEST_EVENTS) & (visits < total)
     # Whole numbers throughout: a share on the border of two bins belongs to the lower one, always.
-    share_bin = -(-FRACTION_BINS * visits[told] // total[told]) - 1
-    return owner[told], at[told] * FRACTION_BINS + share_bin
+    share_bin = -(-FRACTION_BINS * visits[counting] // total[counting]) - 1
+    return owner[counting], at[counting] * FRACTION_BINS + share_bin
 
 
 def category_fractions(traces: Traces) -> dict[str, NDArray[np.int64]]:
@@ -303,13 +303,12 @@ def cluster_populations(
         raise DataError("strengths, training and synthetic traces must have the same users")
     size = max(round(share * len(strengths)), 1)
     users = np.argsort(-strengths, axis=0, kind="stable")[:size].T
-    distributions = [
-        np.array([_pool_users(traces, members) for members in users]) for traces in (training, synthetic)
-    ]
-    variation = np.abs(distributions[0] - distributions[1]).sum(axis=1) / 2
-    return ClusterPopulations(users, distributions[0], distributions[1], variation)
 
+    def pool(traces: Traces, members: NDArray[np.int64]) -> NDArray[np.float64]:
+        counts = np.bincount(traces.take_users(members).place_index, minlength=len(traces.places))
+        return counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))
 
-def _pool_users(traces: Traces, users: NDArray[np.int64]) -> NDArray[np.float64]:
-    counts = np.bincount(traces.take_users(users).place_index, minlength=len(traces.places))
-    return counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))
+    before, after = (
+        np.array([pool(traces, members) for members in users]) for traces in (training, synthetic)
+    )
+    return ClusterPopulations(users, before, after, np.abs(before - after).sum(axis=1) / 2)

@@ -1,4 +1,4 @@
-"""POI accuracy: does a recommendation service that sees only released places still serve its users?"""
+"""Usefulness for services: POI accuracy of a release, and what published fake traces keep of real ones."""
 
 from __future__ import annotations
 
@@ -78,34 +78,27 @@ def poi_accuracy_score(
     require_number("sent_km", sent_km, above=0)
     if not obfuscated.has_rows_of(original):
         raise DataError("the obfuscated traces are not obfuscated from these originals")
-    points = _points_km(_select_category(pois, category), original.places)
-    centres = _points_km(original.places, original.places)
+    if category is not None:
+        if pois.categories is None:
+            raise DataError("these POIs have no categories")
+        chosen = np.char.startswith(pois.categories, f"{category}/")
+        if not chosen.any():
+            known = sorted({str(one).partition("/")[0] for one in pois.categories})
+            raise DataError(f"there is no POI of category {category!r}; there are {', '.join(known[:10])}")
+        pois = Places(pois.latitude[chosen], pois.longitude[chosen])
+    rule = original.places.km_per_degree
+    points, centres = (
+        Places(some.latitude, some.longitude, km_per_degree=rule).points_km
+        for some in (pois, original.places)
+    )
     near = _find_within(centres, points, nearby_km)
     sent = _build_sent_rows(obfuscated, _find_within(centres, points, sent_km))
-    total = np.diff(near.indptr)
-    counted = total[original.place_index] > 0
+    counted = np.diff(near.indptr)[original.place_index] > 0
     if not counted.any():
         raise DataError(f"no event has a POI within {nearby_km:g} km")
     code = np.where(obfuscated.codes >= 0, obfuscated.codes, len(original.places) - 1 - obfuscated.codes)
     shares = _nearby_shares(near, sent, original.place_index[counted], code[counted])
     return PoiAccuracy(float(shares.mean()), int(counted.sum()), len(points))
-
-
-def _select_category(pois: Places, category: str | None) -> Places:
-    if category is None:
-        return pois
-    if pois.categories is None:
-        raise DataError("these POIs have no categories")
-    chosen = np.char.startswith(pois.categories, f"{category}/")
-    if not chosen.any():
-        known = sorted({str(one).partition("/")[0] for one in pois.categories})
-        raise DataError(f"there is no POI of category {category!r}; there are {', '.join(known[:10])}")
-    return Places(pois.latitude[chosen], pois.longitude[chosen])
-
-
-def _points_km(some: Places, rule: Places) -> NDArray[np.float64]:
-    """Return points whose straight-line distances follow the rule of other places."""
-    return Places(some.latitude, some.longitude, km_per_degree=rule.km_per_degree).points_km
 
 
 def _find_within(centres: NDArray[np.float64], points: NDArray[np.float64], radius_km: float) -> csr_array:
@@ -155,8 +148,7 @@ def _nearby_shares(
     return np.asarray(shares[event_pair])
 
 
-# What published fake traces keep of the real ones: where people are, and how they divide their
-# time.
+# What published fake traces keep of the real ones: where people are, and how they divide their time.
 
 
 def kullback_leibler(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
@@ -210,10 +202,14 @@ def visit_divergence(real: Traces, other: Traces | NDArray[np.float64], *, top: 
     >>> visit_divergence(traces, Traces.from_dense([[1, 1, 1, 0]], places, clock))
     0.0
     """
-    counts = [
-        _count_user_visits(one) if isinstance(one, Traces) else np.asarray(one, float)
-        for one in (real, other)
-    ]
+    counts = []
+    for one in (real, other):
+        if isinstance(one, Traces):
+            if not one.n_events:
+                raise DataError("there are no events to compare")
+            counts.append(np.bincount(one.place_index, minlength=len(one.places)).astype(np.float64))
+        else:
+            counts.append(np.asarray(one, float))
     # The added visit must weigh the same in both, whatever the number of traces.
     counts[1] = counts[1] * (counts[0].sum() / counts[1].sum())
     p, q = (spatial_allocation(one, top) for one in counts)
@@ -256,12 +252,5 @@ def time_divergence(real: Traces, other: Traces | NDArray[np.float64], rank: int
     if not len(mine) or not len(theirs):
         raise DataError("there are no users to compare")
     at = (np.arange(len(mine)) + 0.5) / len(mine)
-    floor = 1e-6
-    p, q = (np.quantile(shares, at) + floor for shares in (mine, theirs))
+    p, q = (np.quantile(shares, at) + 1e-6 for shares in (mine, theirs))
     return kullback_leibler(p / p.sum(), q / q.sum())
-
-
-def _count_user_visits(traces: Traces) -> NDArray[np.float64]:
-    if not traces.n_events:
-        raise DataError("there are no events to compare")
-    return np.bincount(traces.place_index, minlength=len(traces.places)).astype(np.float64)

@@ -1,4 +1,8 @@
-"""Geographic similarity: do two users visit the same places, and move between them alike?"""
+"""Similarity of two users' mobility, geographic and semantic ([sglt] sections 3.3 and 3.4).
+
+Geographic: do they visit the same places, and move between them alike? Semantic: the same, wherever
+their places are, under the best mapping of one user's places to the other's.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ def geographic_similarity(
     a, b
         Profiles of the first and of the second users.
     pairs
-        Pairs (index in a, index in b), one a row; by default user i of both.
+        Pairs (index in a, index in b), one per row; by default user i of both.
     order
         0 compares visits, 1 transitions.
     distance
@@ -129,7 +133,6 @@ def _profile_arrays(profiles: MobilityProfiles) -> Any:
 
 # Semantic similarity: do two users live alike, wherever their places are?
 
-
 SEARCHES_PER_BLOCK = 16
 
 
@@ -171,9 +174,16 @@ def semantic_similarity(
     """
     chosen = check_pairs(a, b, pairs, order)
     if order == 1:
-        return compare_pairs(
-            _build_search(a, b, seed_sequence(seed)), chosen, SEARCHES_PER_BLOCK, report=True
-        )
+        root = seed_sequence(seed)
+
+        def search(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
+            found = (
+                first_order_mapping(a, b, int(u), int(v), seed=stream(root, first + k))
+                for k, (u, v) in enumerate(some)
+            )
+            return np.array([one.similarity for one in found])
+
+        return compare_pairs(search, chosen, SEARCHES_PER_BLOCK, report=True)
     mine, theirs = _sort_descending(a), _sort_descending(b)
 
     def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -184,22 +194,6 @@ def semantic_similarity(
         return values
 
     return compare_pairs(work, chosen, PAIRS_PER_BLOCK)
-
-
-def _build_search(
-    a: MobilityProfiles, b: MobilityProfiles, root: np.random.SeedSequence
-) -> Callable[..., NDArray[np.float64]]:
-    """Return what searches the mappings of some pairs, each from a stream of its own."""
-
-    def work(block: int, first: int, stop: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
-
-        found = [
-            first_order_mapping(a, b, int(u), int(v), seed=stream(root, first + k))
-            for k, (u, v) in enumerate(some)
-        ]
-        return np.array([one.similarity for one in found])
-
-    return work
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +232,7 @@ def _sort_descending(profiles: MobilityProfiles) -> NDArray[np.float64]:
     return profiles.visit_probabilities[np.lexsort([-profiles.visit_probabilities, _rows(profiles)])]
 
 
-# Which places of two users mean the same to them, such as home or work.
-
+# Mappings: which places of two users mean the same to them, such as home or work.
 
 STEPS = 20_000
 TEMPERATURE = 0.02
@@ -322,11 +315,20 @@ def first_order_mapping(
     start = zeroth_order_mapping(a, b, u, v, seed=rng)
     mine, theirs = _places_of(a, u), _places_of(b, v)
     n = max(len(mine), len(theirs))
-    sigma = _build_permutations(start, mine, theirs, n)
+    # The start as one permutation of 0..n-1 per period, with the rest paired in order.
+    sigma = np.empty((len(start.pairs), n), np.int64)
+    for tau, known in enumerate(start.pairs):
+        x, y = np.searchsorted(mine, known[:, 0]), np.searchsorted(theirs, known[:, 1])
+        sigma[tau, x] = y
+        sigma[tau, np.setdiff1d(np.arange(n), x)] = np.setdiff1d(np.arange(n), y)
     pi, p = _build_tables(a, u, mine, n)
     shares, q = _build_tables(b, v, theirs, n)
     best = improve_mapping(rng, steps, temperature, a.periods.pair_shares, pi, p, q, sigma)
-    return PlaceMapping(float(best), _find_partners(pi, shares, mine, theirs, sigma))
+    pairs = []
+    for tau in range(len(sigma)):
+        visited = np.flatnonzero((pi[tau] > 0) & (shares[tau, sigma[tau]] > 0))
+        pairs.append(np.column_stack([mine[visited], theirs[sigma[tau, visited]]]))
+    return PlaceMapping(float(best), tuple(pairs))
 
 
 def _places_of(profiles: MobilityProfiles, user: int) -> NDArray[np.int32]:
@@ -334,18 +336,6 @@ def _places_of(profiles: MobilityProfiles, user: int) -> NDArray[np.int32]:
     t = len(profiles.periods)
     entries = slice(profiles.visit_offsets[user * t], profiles.visit_offsets[(user + 1) * t])
     return np.unique(profiles.visit_places[entries])
-
-
-def _build_permutations(
-    start: PlaceMapping, mine: NDArray[np.int32], theirs: NDArray[np.int32], n: int
-) -> NDArray[np.int64]:
-    """Return the start as one permutation of 0..n-1 a period, with the rest paired in order."""
-    sigma = np.empty((len(start.pairs), n), np.int64)
-    for tau, pairs in enumerate(start.pairs):
-        x, y = np.searchsorted(mine, pairs[:, 0]), np.searchsorted(theirs, pairs[:, 1])
-        sigma[tau, x] = y
-        sigma[tau, np.setdiff1d(np.arange(n), x)] = np.setdiff1d(np.arange(n), y)
-    return sigma
 
 
 def _build_tables(
@@ -364,17 +354,3 @@ def _build_tables(
                 to = np.searchsorted(places, profiles.move_places[own])
                 p[tau, then, r, to] = profiles.move_probabilities[own]
     return pi, p
-
-
-def _find_partners(
-    pi: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    mine: NDArray[np.int32],
-    theirs: NDArray[np.int32],
-    sigma: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], ...]:
-    pairs = []
-    for tau in range(len(sigma)):
-        visited = np.flatnonzero((pi[tau] > 0) & (shares[tau, sigma[tau]] > 0))
-        pairs.append(np.column_stack([mine[visited], theirs[sigma[tau, visited]]]))
-    return tuple(pairs)

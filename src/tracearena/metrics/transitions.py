@@ -43,16 +43,14 @@ def find_bins(
         The box of the bins; by default `Box.of` the places.
     """
     require_whole("bins", bins, at_least=1)
-    south, west, north, east = Box.of(places) if bounds is None else _check_box(bounds, places)
+    box = Box.of(places) if bounds is None else bounds
+    if bounds is not None:
+        if not (box.south < box.north and box.west < box.east):
+            raise ParameterError.of("bounds", str(box), "south < north and west < east")
+        if not box.contains(places.latitude, places.longitude).any():
+            raise ParameterError(f"the bounds {box} hold none of the {len(places):,} places")
+    south, west, north, east = box
     return _bin_values(places.latitude, south, north, bins), _bin_values(places.longitude, west, east, bins)
-
-
-def _check_box(box: Box, places: Places) -> Box:
-    if not (box.south < box.north and box.west < box.east):
-        raise ParameterError.of("bounds", str(box), "south < north and west < east")
-    if not box.contains(places.latitude, places.longitude).any():
-        raise ParameterError(f"the bounds {box} hold none of the {len(places):,} places")
-    return box
 
 
 def _bin_values(values: NDArray[np.float64], low: float, high: float, bins: int) -> NDArray[np.int64]:
@@ -226,14 +224,11 @@ def tm_emd_sliced(
     """
     slices = Slices.of(reference.places, bounds, bins, directions)
     truth = project_rows(transition_matrix(reference), slices.on_cells)
-    return float(
-        np.mean(
-            [
-                slices.distance(truth - project_rows(other, slices.on_cells))
-                for other in matrices_to_compare(reference, traces, by_day)
-            ]
-        )
-    )
+    distances = [
+        slices.distance(truth - project_rows(other, slices.on_cells))
+        for other in matrices_to_compare(reference, traces, by_day)
+    ]
+    return float(np.mean(distances))
 
 
 def tp_emd_sliced(
@@ -257,14 +252,11 @@ def tp_emd_sliced(
     """
     slices = Slices.of(reference.places, bounds, bins, directions)
     truth = population(reference)
-    return float(
-        np.mean(
-            [
-                slices.distance(np.asarray((truth - other) @ slices.on_cells))
-                for other in populations_to_compare(reference, traces, by_day)
-            ]
-        )
-    )
+    distances = [
+        slices.distance(np.asarray((truth - other) @ slices.on_cells))
+        for other in populations_to_compare(reference, traces, by_day)
+    ]
+    return float(np.mean(distances))
 
 
 class Slices(NamedTuple):

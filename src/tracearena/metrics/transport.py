@@ -119,7 +119,12 @@ class _CellDistances(NamedTuple):
 
     def distance(self, difference: NDArray[np.float64]) -> float:
         """Return the mean over rows of what it costs to move what is too much to where it is missing."""
-        solve = _load_emd_solver()
+        try:
+            import ot
+        except ImportError:
+            raise ParameterError(
+                "exact earth mover's distances need POT: install the extra, tracearena[emd]"
+            ) from None
         total = 0.0
         for row in difference:
             much, little = np.flatnonzero(row > _NOTHING), np.flatnonzero(row < -_NOTHING)
@@ -127,22 +132,12 @@ class _CellDistances(NamedTuple):
                 supply, demand = row[much], -row[little]
                 scale = float(supply.sum())
                 cost = np.ascontiguousarray(self.apart[np.ix_(much, little)])
-                total += scale * solve(supply / scale, demand / demand.sum(), cost)
+                distance = ot.emd2(supply / scale, demand / demand.sum(), cost, numItermax=_MOST_STEPS)
+                total += scale * float(distance)
         return total / max(len(difference), 1)
 
 
-def _load_emd_solver() -> Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], float]:
-    try:
-        import ot
-    except ImportError:
-        raise ParameterError(
-            "exact earth mover's distances need POT: install the extra, tracearena[emd]"
-        ) from None
-    return lambda a, b, cost: float(ot.emd2(a, b, cost, numItermax=_MOST_STEPS))
-
-
-# Geographic similarity under any distance between places: exact earth mover's distances.
-
+# Geographic similarity of users under any distance between places.
 
 TRANSPORTS_PER_BLOCK = 64
 Sparse = tuple[NDArray[np.int32], NDArray[np.float64]]

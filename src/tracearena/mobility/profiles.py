@@ -76,9 +76,20 @@ class MobilityProfiles:
         ([0, 1], [0.75, 0.25])
         """
         cut = Periods.of(traces.clock, periods)
-        keys, offsets, places, shares = _count_period_visits(traces, cut)
-        moves = _count_period_moves(traces, cut, keys, places)
-        return cls(traces.n_users, len(traces.places), cut, offsets, places, shares, *moves)
+        m, t = max(len(traces.places), 1), len(cut)
+        visit_rows = traces.user_index.astype(np.int64) * t + cut.of_instants(traces.clock, traces.instants)
+        cells, entry, counts = np.unique(
+            visit_rows * m + traces.place_index, return_inverse=True, return_counts=True
+        )
+        visits, visited = _split_rows(cells, counts, traces.n_users * t, m), cells % m
+        # Moves of a visit entry to each period; where none was seen, the user stays.
+        leaving = departures(traces)
+        rows = entry[leaving] * t + cut.of_instants(traces.clock, traces.instants[leaving + 1])
+        n_rows = len(visited) * t
+        staying = np.setdiff1d(np.arange(n_rows), rows)
+        steps = [rows * m + traces.place_index[leaving + 1], staying * m + visited[staying // t]]
+        moves = _split_rows(*np.unique(np.concatenate(steps), return_counts=True), n_rows, m)
+        return cls(traces.n_users, len(traces.places), cut, *visits, *moves)
 
     def of_user(self, user: int) -> MobilityProfiles:
         """Return the profile of one user alone."""
@@ -183,40 +194,17 @@ def parse_period_hours(text: str) -> list[int]:
     return hours
 
 
-def _count_period_visits(
-    traces: Traces, periods: Periods
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Count visits; the first result is the key of each event's visit entry."""
-    rows = traces.user_index.astype(np.int64) * len(periods)
-    rows += periods.of_instants(traces.clock, traces.instants)
-    cells, entry, counts = np.unique(
-        rows * max(len(traces.places), 1) + traces.place_index, return_inverse=True, return_counts=True
-    )
-    row, place = np.divmod(cells, max(len(traces.places), 1))
-    offsets = np.searchsorted(row, np.arange(traces.n_users * len(periods) + 1)).astype(np.int64)
-    totals = np.bincount(row, weights=counts, minlength=traces.n_users * len(periods))
-    return entry.astype(np.int64), offsets, place.astype(np.int32), counts / totals[row]
-
-
-def _count_period_moves(
-    traces: Traces, periods: Periods, entry: NDArray[np.int64], visited: NDArray[np.int32]
+def _split_rows(
+    cells: NDArray[np.int64], counts: NDArray[np.int64], n_rows: int, n_places: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    m, t = max(len(traces.places), 1), len(periods)
-    leaving = departures(traces)
-    next_period = periods.of_instants(traces.clock, traces.instants[leaving + 1])
-    rows = entry[leaving] * t + next_period
-    n_rows = len(visited) * t
-    staying = np.setdiff1d(np.arange(n_rows), rows, assume_unique=False)
-    cells = np.concatenate([rows * m + traces.place_index[leaving + 1], staying * m + visited[staying // t]])
-    distinct, counts = np.unique(cells, return_counts=True)
-    row, place = np.divmod(distinct, m)
+    """Return offsets of rows, places, and their share of a row, from counted cells row · places + place."""
+    row, place = np.divmod(cells, n_places)
     offsets = np.searchsorted(row, np.arange(n_rows + 1)).astype(np.int64)
     totals = np.bincount(row, weights=counts, minlength=n_rows)
     return offsets, place.astype(np.int32), counts / totals[row]
 
 
 # Aggregate mobility: how the whole population moves.
-
 
 EPSILON = 5e-4
 
@@ -276,12 +264,25 @@ class AggregateMobility:
             raise DataError("aggregate mobility needs at least one user with an event")
         used = profiles.periods.pair_shares > 0
         pairs = np.where(used, np.cumsum(used).reshape(used.shape) - 1, -1)
+        t, m = len(profiles.periods), profiles.n_places
+        rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
+        entries = np.repeat(np.arange(len(profiles.move_offsets) - 1), np.diff(profiles.move_offsets))
         nearness = epsilon / (1 + places.distance_table_km)
-        moves = np.stack(
-            [_mean_moves(profiles, tau, then) + nearness for tau, then in zip(*np.nonzero(used), strict=True)]
-        )
+        matrices = []
+        for tau, then in zip(*np.nonzero(used), strict=True):
+            step = (rows[entries // t] % t == tau) & (entries % t == then)
+            origins = profiles.visit_places[entries[step] // t].astype(np.int64)
+            weights = profiles.move_probabilities[step] / profiles.n_users
+            counts = np.bincount(origins * m + profiles.move_places[step], weights, m * m)
+            matrices.append(counts.reshape(m, m) + nearness)
+        moves = np.stack(matrices)
         moves /= moves.sum(axis=2, keepdims=True)
-        return cls(profiles.periods, _mean_visits(profiles), pairs, moves)
+        cells = rows % t * m + profiles.visit_places
+        total = np.bincount(cells, weights=profiles.visit_probabilities, minlength=t * m).reshape(t, m)
+        # In a period without events all places are equally likely.
+        sums = total.sum(axis=1, keepdims=True)
+        visits = np.where(sums > 0, total / np.where(sums > 0, sums, 1), 1 / m)
+        return cls(profiles.periods, visits, pairs, moves)
 
     @property
     def step_numbers(self) -> NDArray[np.int64]:
@@ -307,23 +308,3 @@ class AggregateMobility:
             overlap = np.minimum(self.moves[number], other.moves[number]).sum(axis=1)
             total += self.periods.pair_shares[tau, then] * float(np.dot(self.visits[tau], overlap))
         return total
-
-
-def _mean_visits(profiles: MobilityProfiles) -> NDArray[np.float64]:
-    t, m = len(profiles.periods), profiles.n_places
-    rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
-    cells = rows % t * m + profiles.visit_places
-    total = np.bincount(cells, weights=profiles.visit_probabilities, minlength=t * m).reshape(t, m)
-    # A period in which nobody was seen says nothing: all places are then alike.
-    sums = total.sum(axis=1, keepdims=True)
-    return np.where(sums > 0, total / np.where(sums > 0, sums, 1), 1 / m)
-
-
-def _mean_moves(profiles: MobilityProfiles, tau: int, then: int) -> NDArray[np.float64]:
-    t, m = len(profiles.periods), profiles.n_places
-    entry_rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
-    entries = np.repeat(np.arange(len(profiles.move_offsets) - 1), np.diff(profiles.move_offsets))
-    wanted = (entry_rows[entries // t] % t == tau) & (entries % t == then)
-    cells = profiles.visit_places[entries[wanted] // t].astype(np.int64) * m + profiles.move_places[wanted]
-    weights = profiles.move_probabilities[wanted] / profiles.n_users
-    return np.asarray(np.bincount(cells, weights=weights, minlength=m * m).reshape(m, m), np.float64)

@@ -1,4 +1,4 @@
-"""Laws of human mobility, measured on any traces.
+"""Statistics of human mobility, measured on any traces.
 
 Each function measures one regularity that studies of phone records found in people's movements;
 `measure` gathers the exponents.
@@ -95,7 +95,7 @@ class MobilityStatistics:
 
 
 def measure(traces: Traces) -> MobilityStatistics:
-    """Measure all laws; entropies on at most 500 people spread evenly over the list.
+    """Measure all statistics; entropies on at most 500 people spread evenly over the list.
 
     >>> from tracearena.cities import simulate
     >>> measure(simulate(users=20, days=7, seed=1)).zipf > 1
@@ -103,9 +103,11 @@ def measure(traces: Traces) -> MobilityStatistics:
     """
     few = traces.take_users(np.unique(np.linspace(0, traces.n_users - 1, 500).astype(int)))
     bits, trips = entropies(few), trip_length_law(trip_lengths_km(traces))
+    # Beyond the median number of places of a person, ranks mix few people.
+    last_rank = int(np.clip(np.median(np.diff(traces.visit_counts()[0])), 2, 30))
     return MobilityStatistics(
         gyration_km=float(np.median(radius_of_gyration_km(traces))),
-        zipf=zipf_exponent(visit_frequencies(traces), _usual_places(traces)),
+        zipf=zipf_exponent(visit_frequencies(traces), last_rank),
         exploration=exploration_exponent(distinct_places(traces)),
         trip_exponent=trips.exponent,
         trip_cutoff_km=trips.cutoff_km,
@@ -178,7 +180,12 @@ def return_times_h(traces: Traces) -> NDArray[np.float64]:
     """Return the hours from each arrival at a place to the next arrival at the same place."""
     arrival = _mark_arrivals(traces)
     user, place = traces.user_index[arrival], traces.place_index[arrival]
-    hour = _hours(traces)[arrival]
+    if traces.timestamps is not None:
+        hours = traces.timestamps / 3600
+    else:
+        clock = traces.clock
+        hours = (clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants)) / 3600
+    hour = hours[arrival]
     order = np.lexsort((hour, place, user))
     again = (np.diff(user[order]) == 0) & (np.diff(place[order]) == 0)
     return np.asarray(np.diff(hour[order])[again])
@@ -291,19 +298,6 @@ def _mark_arrivals(traces: Traces) -> NDArray[np.bool_]:
     arrival = np.ones(traces.n_events, bool)
     arrival[1:] = (user[1:] != user[:-1]) | (place[1:] != place[:-1])
     return arrival
-
-
-def _usual_places(traces: Traces) -> int:
-    """Return the median number of places of a person, from 2 to 30: beyond it, ranks mix few people."""
-    return int(np.clip(np.median(np.diff(traces.visit_counts()[0])), 2, 30))
-
-
-def _hours(traces: Traces) -> NDArray[np.float64]:
-    if traces.timestamps is not None:
-        return traces.timestamps / 3600
-    clock = traces.clock
-    seconds = clock.day_of(traces.instants) * DAY_S + clock.second_of_day(traces.instants)
-    return np.asarray(seconds / 3600)
 
 
 def _fit_slope(x: NDArray[Any], y: NDArray[np.float64]) -> float:

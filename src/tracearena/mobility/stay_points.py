@@ -14,6 +14,9 @@ from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.geodesy import earth_centred
 from tracearena.traces.gps import GpsTraces
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class StayPoints:
@@ -45,7 +48,7 @@ class StayPoints:
         return len(self.user)
 
     def as_gps(self) -> GpsTraces:
-        """Return one point a stay, at its arrival, ready to be gridded."""
+        """Return one point per stay, at its arrival, ready to be gridded."""
         return GpsTraces(
             user_ids=self.user_ids,
             offsets=np.searchsorted(self.user, np.arange(len(self.user_ids) + 1)),
@@ -83,42 +86,25 @@ def find_stay_points(
     first, stop = find_stay_ranges(
         xyz, traces.time_ms, traces.offsets, float(radius_m), min_duration_s * 1000.0
     )
-    count = stop - first
+    latitude, longitude = np.empty(len(first)), np.empty(len(first))
+    for at, (a, b) in enumerate(zip(first, stop, strict=True)):
+        # Relative to the first point, so that the date line does not matter.
+        base_lat, base_lon = traces.latitude[a], traces.longitude[a]
+        latitude[at] = base_lat + (traces.latitude[a:b] - base_lat).sum() / max(b - a, 1)
+        turn = (traces.longitude[a:b] - base_lon + 180) % 360 - 180
+        longitude[at] = (base_lon + turn.mean() + 180) % 360 - 180
     return StayPoints(
         user_ids=traces.user_ids,
         user=mark_readonly(traces.user_index[first]),
         arrival_ms=mark_readonly(traces.time_ms[first]),
         departure_ms=mark_readonly(traces.time_ms[stop - 1]),
-        latitude=mark_readonly(_means(traces.latitude, first, stop)),
-        longitude=mark_readonly(_mean_longitudes(traces.longitude, first, stop)),
-        points=mark_readonly(count),
+        latitude=mark_readonly(latitude),
+        longitude=mark_readonly(longitude),
+        points=mark_readonly(stop - first),
     )
 
 
-def _means(
-    values: NDArray[np.float64], first: NDArray[np.int64], stop: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    base = values[first]
-    sums = np.array([(values[a:b] - v).sum() for a, b, v in zip(first, stop, base, strict=True)])
-    return np.asarray(base + sums / np.maximum(stop - first, 1)) if len(first) else np.empty(0)
-
-
-def _mean_longitudes(
-    values: NDArray[np.float64], first: NDArray[np.int64], stop: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Mean relative to the first point, so that the date line does not matter."""
-    means = []
-    for a, b in zip(first, stop, strict=True):
-        turn = (values[a:b] - values[a] + 180) % 360 - 180
-        means.append((values[a] + turn.mean() + 180) % 360 - 180)
-    return np.array(means, np.float64)
-
-
-# Where people stop again and again: home, work, the gym.
-
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+# Frequent places: where people stop again and again, such as home, work or the gym.
 
 REACH_M = 200.0
 """How far apart the points of one stop, and the stops of one place, may be."""
@@ -149,7 +135,7 @@ class FrequentPlaces:
         return len(self.user)
 
     def most_frequent(self, places: int) -> FrequentPlaces:
-        """Return the places with the most stops, at most so many a user; of equals those with the longest."""
+        """Return the places of each user with the most stops; of equals those with the longest."""
         order = np.lexsort([-self.stops, self.user])
         begins = np.searchsorted(self.user, self.user)
         chosen = order[np.arange(len(order)) - begins < places]
@@ -163,10 +149,9 @@ def find_frequent_places(
     """Find where each user stopped, and how often.
 
     A stop is a stay, a run of points within `reach_m` of its first one that lasts `min_duration_s`
-    (as in `find_stay_points`); or an end, a point next to which the user's points say nothing for that
-    long, as
-    where somebody switches the receiver off at the door. Stops within `reach_m` of a longer one are at
-    its place; where that is, the median of its stops says.
+    (as in `find_stay_points`); or an end, a point before or after which the user has no points for that
+    long, as where somebody switches the receiver off at the door. Stops within `reach_m` of a longer one
+    belong to its place, which lies at the median of its stops.
 
     Examples
     --------
@@ -179,14 +164,25 @@ def find_frequent_places(
     require_number("reach_m", reach_m, above=0)
     require_number("min_duration_s", min_duration_s, at_least=0)
     first, stop = _find_stops(traces, reach_m, min_duration_s)
-    latitude, longitude = _median_positions(traces, first, stop)
+    latitude, longitude = np.empty(len(first)), np.empty(len(first))
+    for at, (a, b) in enumerate(zip(first, stop, strict=True)):
+        latitude[at] = np.median(traces.latitude[a:b])
+        longitude[at] = _median_longitude(traces.longitude[a:b])
     lasted = traces.time_ms[stop - 1] - traces.time_ms[first]
     user = traces.user_index[first].astype(np.int64)
     order = np.lexsort([first, -lasted, user])
     user, latitude, longitude = user[order], latitude[order], longitude[order]
     offsets = np.searchsorted(user, np.arange(traces.n_users + 1))
     place = _group_stops(earth_centred(latitude, longitude), offsets, reach_m)
-    return _summarise_places(user, latitude, longitude, place)
+    order = np.argsort(place, kind="stable")
+    begins = np.flatnonzero(np.diff(place[order], prepend=-1))
+    members = np.split(order, begins[1:]) if len(order) else []
+    return FrequentPlaces(
+        user=mark_readonly(user[order[begins]]),
+        latitude=mark_readonly(np.array([np.median(latitude[own]) for own in members], np.float64)),
+        longitude=mark_readonly(np.array([_median_longitude(longitude[own]) for own in members], np.float64)),
+        stops=mark_readonly(np.array([len(own) for own in members], np.int64)),
+    )
 
 
 def _find_stops(traces: GpsTraces, reach_m: float, min_duration_s: float) -> tuple[Ints, Ints]:
@@ -209,15 +205,6 @@ def _find_stops(traces: GpsTraces, reach_m: float, min_duration_s: float) -> tup
     return np.concatenate([first, ends]), np.concatenate([stop, ends + 1])
 
 
-def _median_positions(traces: GpsTraces, first: Ints, stop: Ints) -> tuple[Floats, Floats]:
-    """Return the median position of the points of each stop, also across the date line."""
-    latitude, longitude = np.empty(len(first)), np.empty(len(first))
-    for at, (a, b) in enumerate(zip(first, stop, strict=True)):
-        latitude[at] = np.median(traces.latitude[a:b])
-        longitude[at] = _median_longitude(traces.longitude[a:b])
-    return latitude, longitude
-
-
 def _median_longitude(longitude: Floats) -> float:
     turn = (longitude - longitude[0] + 180) % 360 - 180
     return float((longitude[0] + np.median(turn) + 180) % 360 - 180)
@@ -234,15 +221,3 @@ def _group_stops(xyz: Floats, offsets: Ints, reach_m: float) -> Ints:
             place[free[near]] = found
             free, found = free[~near], found + 1
     return place
-
-
-def _summarise_places(user: Ints, latitude: Floats, longitude: Floats, place: Ints) -> FrequentPlaces:
-    order = np.argsort(place, kind="stable")
-    begins = np.flatnonzero(np.diff(place[order], prepend=-1))
-    members = np.split(order, begins[1:]) if len(order) else []
-    return FrequentPlaces(
-        user=mark_readonly(user[order[begins]]),
-        latitude=mark_readonly(np.array([np.median(latitude[own]) for own in members], np.float64)),
-        longitude=mark_readonly(np.array([_median_longitude(longitude[own]) for own in members], np.float64)),
-        stops=mark_readonly(np.array([len(own) for own in members], np.int64)),
-    )

@@ -19,7 +19,6 @@ of a user                 False         True          the Markov attacks, of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError
 from tracearena.mobility.weighted import WeightedEvents, build_weighted_events
 from tracearena.traces import Clock, Traces
+from tracearena.traces._arrays import mark_readonly
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -160,11 +160,21 @@ class UserTransitions(NamedTuple):
         """Learn from all consecutive events of each user; users of later groups are numbered on."""
         m = max(len(groups[0].places), 1)
         n_users = sum(traces.n_users for traces in groups)
-        user, first, second = _list_steps(groups)
-        key, counts = np.unique((first * m + second) * n_users + user, return_counts=True)
+        keys, before = [], 0
+        for traces in groups:
+            if len(traces.places) != len(groups[0].places):
+                raise DataError(
+                    f"traces of {len(groups[0].places):,} and of {len(traces.places):,} places "
+                    "do not go together"
+                )
+            start = departures(traces, adjacent=False, midnight=True)
+            place = traces.place_index.astype(np.int64)
+            user = traces.user_index[start].astype(np.int64) + before
+            keys.append((place[start] * m + place[start + 1]) * n_users + user)
+            before += traces.n_users
+        key, counts = np.unique(np.concatenate(keys), return_counts=True)
         cell, owner = np.divmod(key, max(n_users, 1))
-        row = (cell // m) * n_users + owner
-        _, row_index = np.unique(row, return_inverse=True)
+        _, row_index = np.unique((cell // m) * n_users + owner, return_inverse=True)
         leaving = np.bincount(row_index, weights=counts)
         cells, starts = np.unique(cell, return_index=True)
         return cls(
@@ -192,25 +202,6 @@ class UserTransitions(NamedTuple):
     def user_counts(self) -> NDArray[np.int64]:
         """Return how many users made each transition."""
         return np.diff(self.offsets)
-
-
-def _list_steps(
-    groups: Sequence[Traces],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return user, place and next place of each transition of all groups."""
-    users, firsts, seconds = [], [], []
-    before = 0
-    for traces in groups:
-        if len(traces.places) != len(groups[0].places):
-            raise DataError(
-                f"traces of {len(groups[0].places):,} and of {len(traces.places):,} places do not go together"
-            )
-        start = departures(traces, adjacent=False, midnight=True)
-        users.append(traces.user_index[start].astype(np.int64) + before)
-        firsts.append(traces.place_index[start].astype(np.int64))
-        seconds.append(traces.place_index[start + 1].astype(np.int64))
-        before += traces.n_users
-    return np.concatenate(users), np.concatenate(firsts), np.concatenate(seconds)
 
 
 # Counts as sparse tensors: how often a user went from place to place, and where she was when.
@@ -277,13 +268,7 @@ class SparseTensor:
         total = np.bincount(index, weights=weight, minlength=len(cells))
         rest, at_j = np.divmod(cells, shape[2])
         user, at_i = np.divmod(rest, shape[1])
-        arrays = (array.astype(np.int32) for array in (user, at_i, at_j, total))
-        return cls(shape, *(_read_only(array) for array in arrays))
-
-
-def _read_only(array: NDArray[np.int32]) -> NDArray[np.int32]:
-    array.flags.writeable = False
-    return array
+        return cls(shape, *(mark_readonly(array.astype(np.int32)) for array in (user, at_i, at_j, total)))
 
 
 def transition_counts(traces: Traces) -> SparseTensor:

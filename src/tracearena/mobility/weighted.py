@@ -23,7 +23,7 @@ class WeightedEvents(NamedTuple):
     Attributes
     ----------
     user_index, instants, codes
-        One value an event.
+        One value per event.
     spread
         Codes × places; a row sums to 1. None where a code is a place.
     """
@@ -45,7 +45,7 @@ class WeightedEvents(NamedTuple):
         return by_code if self.spread is None else by_code @ self.spread
 
     def days(self) -> list[WeightedEvents]:
-        """Return the events of each day that has any, in order; of all days until slots begin anew."""
+        """Return the events of each cycle of slots (by default a day) that has any, in order."""
         day = self.clock.day_of(self.instants) // self.clock.days_per_cycle
         order = np.argsort(day, kind="stable")
         cuts = np.flatnonzero(np.diff(day[order])) + 1
@@ -63,27 +63,18 @@ def build_weighted_events(traces: AnyTraces) -> WeightedEvents:
         return WeightedEvents(
             traces.places, traces.clock, traces.user_index, traces.instants, codes, spread=None
         )
-    told = ~traces.is_deleted
-    single = traces.is_single
-    codes = np.where(single, traces.codes, len(traces.places) + traces.set_index).astype(np.int64)[told]
-    return WeightedEvents(
-        traces.places,
-        traces.clock,
-        traces.user_index[told],
-        traces.instants[told],
-        codes,
-        _build_spread(traces) if traces.is_set.any() else None,
-    )
+    m, sets, spread = len(traces.places), traces.sets, None
+    if traces.is_set.any():
+        from scipy.sparse import csr_array
 
-
-def _build_spread(traces: ObfuscatedTraces) -> csr_array:
-    from scipy.sparse import csr_array
-
-    m, sets = len(traces.places), traces.sets
-    rows = np.concatenate([np.arange(m), m + np.repeat(np.arange(len(sets)), sets.sizes)])
-    columns = np.concatenate([np.arange(m), sets.members])
-    weights = np.concatenate([np.ones(m), np.repeat(1 / sets.sizes, sets.sizes)])
-    return csr_array((weights, (rows, columns)), shape=(m + len(sets), m))
+        rows = np.concatenate([np.arange(m), m + np.repeat(np.arange(len(sets)), sets.sizes)])
+        columns = np.concatenate([np.arange(m), sets.members])
+        weights = np.concatenate([np.ones(m), np.repeat(1 / sets.sizes, sets.sizes)])
+        spread = csr_array((weights, (rows, columns)), shape=(m + len(sets), m))
+    kept = ~traces.is_deleted
+    codes = np.where(traces.is_single, traces.codes, m + traces.set_index).astype(np.int64)[kept]
+    user_index, instants = traces.user_index[kept], traces.instants[kept]
+    return WeightedEvents(traces.places, traces.clock, user_index, instants, codes, spread)
 
 
 class HasPlacesAndClock(Protocol):

@@ -1,4 +1,4 @@
-"""Inner loop of cluster averaging: the cheapest way to carry visits from some places to others."""
+"""Kernels of the defences: optimal transport of visits, what moves where, walks of fakes, trip ends."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Places = NDArray[np.int32]
+Array = NDArray[Any]
 
 
+# Transport. Minimise Σ_ij cost[i, j] flow[i, j] with Σ_j flow[i, j] = supply[i] and Σ_i flow[i, j] =
+# demand[j], all whole numbers, by successive shortest paths. `inflow` is the transpose of `flow`,
+# `suppliers[j]` the number of sources that serve sink j; u and v are the dual potentials.
 @njit(cache=True, nogil=True)
 def solve_transport(supply: Ints, demand: Ints, cost: Floats) -> Ints:
     """Return flow (sources × sinks), the cheapest that carries all supply to the demand.
@@ -71,19 +76,9 @@ def _add_flow(flow: Ints, inflow: Ints, suppliers: Ints, source: int, sink: int,
 
 @njit(cache=True, nogil=True)
 def _find_nearest_open_sink(
-    start: int,
-    cost: Floats,
-    flow: Ints,
-    inflow: Ints,
-    suppliers: Ints,
-    open_demand: Ints,
-    u: Floats,
-    v: Floats,
-    sink_distance: Floats,
-    source_distance: Floats,
-    came_from: Ints,
-    entered_by: Ints,
-) -> int:
+    start: int, cost: Floats, flow: Ints, inflow: Ints, suppliers: Ints, open_demand: Ints, u: Floats,
+    v: Floats, sink_distance: Floats, source_distance: Floats, came_from: Ints, entered_by: Ints,
+) -> int:  # fmt: skip
     """Find the nearest sink with open demand (Dijkstra on reduced costs) and raise the potentials.
 
     Most sinks lead nowhere: they are full, and all their sources are reached. They are not visited one
@@ -131,24 +126,16 @@ def _find_nearest_open_sink(
     return sink
 
 
-# Loops over users of cluster averaging: what each visits too often or too rarely, and which visits
-# move.
-
-
-Array = NDArray[Any]
+# Cluster averaging. Visits of user u are visit_offsets[u]:visit_offsets[u + 1] of `visited` and
+# `visit_counts`, places ascending; what she should visit is list list_of[u] of the wanted arrays. A place's
+# imbalance is visits - wanted; the surplus goes to the deficits by the transport above.
 
 
 @njit(cache=True, nogil=True)
 def list_imbalances(
-    users: Array,
-    visit_offsets: Array,
-    visited: Array,
-    visit_counts: Array,
-    list_of: Array,
-    wanted_offsets: Array,
-    wanted_places: Array,
-    wanted_counts: Array,
-) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array], tuple[Array, Array]]:
+    users: Array, visit_offsets: Array, visited: Array, visit_counts: Array, list_of: Array,
+    wanted_offsets: Array, wanted_places: Array, wanted_counts: Array,
+) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array], tuple[Array, Array]]:  # fmt: skip
     """Return the sources and the sinks of each user, and every pair of both, as places.
 
     A source is a place with more visits than wanted, a sink one with fewer; both are (offsets by user,
@@ -200,18 +187,9 @@ def list_imbalances(
 
 @njit(cache=True, nogil=True)
 def choose_visit_moves(
-    users: Array,
-    event_offsets: Array,
-    places: Array,
-    chance: Array,
-    source_offsets: Array,
-    sources: Array,
-    surplus: Array,
-    sink_offsets: Array,
-    sinks: Array,
-    lacking: Array,
-    cost: Array,
-) -> tuple[Array, Array]:
+    users: Array, event_offsets: Array, places: Array, chance: Array, source_offsets: Array,
+    sources: Array, surplus: Array, sink_offsets: Array, sinks: Array, lacking: Array, cost: Array,
+) -> tuple[Array, Array]:  # fmt: skip
     """Return which events move where at the least cost; of the visits to a place those of least chance."""
     events, targets = np.empty(surplus.sum(), np.int64), np.empty(surplus.sum(), np.int32)
     moved, pair = 0, 0
@@ -249,15 +227,14 @@ def _choose_leaving_events(
             free[source] += 1
 
 
-# Random walks of whole days.
-
-
-Places = NDArray[np.int32]
+# Random walks of whole days, `out` being fakes × instants and `draws` uniform numbers of the same shape:
+# on running sums of the aggregate mobility (`start`, `steps`), or on the flat arrays of a user's own
+# `MobilityProfiles`.
 
 
 @njit(cache=True, nogil=True)
 def walk_aggregate(start: Floats, steps: Floats, step_of: Ints, draws: Floats, out: Places) -> None:
-    """Walk on cumulative transition rows; `draws` are uniform, one an instant."""
+    """Walk on cumulative transition rows; `step_of` has the number of the matrix of each step of a day."""
     last = len(start) - 1
     for f in range(len(out)):
         at = min(np.searchsorted(start, draws[f, 0], side="right"), last)
@@ -279,18 +256,10 @@ def _draw_index(low: int, high: int, probabilities: Floats, draw: float) -> int:
 
 @njit(cache=True, nogil=True)
 def walk_own(
-    users: Ints,
-    period_of: Ints,
-    n_periods: int,
-    visit_offsets: Ints,
-    visit_places: Places,
-    visit_probabilities: Floats,
-    move_offsets: Ints,
-    move_places: Places,
-    move_probabilities: Floats,
-    draws: Floats,
-    out: Places,
-) -> None:
+    users: Ints, period_of: Ints, n_periods: int, visit_offsets: Ints, visit_places: Places,
+    visit_probabilities: Floats, move_offsets: Ints, move_places: Places, move_probabilities: Floats,
+    draws: Floats, out: Places,
+) -> None:  # fmt: skip
     """Walk on the profile of each row's user; -1 in a period in which she was never seen.
 
     Where a period begins with a place that she never visits in it, her visits of the period draw
@@ -317,22 +286,16 @@ def walk_own(
             out[f, t] = visit_places[at]
 
 
-# Inner loops of imitation: what each user has too much and too little of, and the moves that mend
-# it.
+# Imitation. A row is one user's part of the day; its visits, and those of its model, are ranges of
+# `places`. The model's counts c_k become whole shares of the row's n visits by largest remainders of
+# n c_k / Σ c; the row's surplus then goes to its deficits by the transport above.
 
 
 @njit(cache=True, nogil=True)
 def compare_rows(
-    begins: Array,
-    ends: Array,
-    model_begins: Array,
-    model_ends: Array,
-    places: Array,
-    source_offsets: Array,
-    sources: Array,
-    sink_offsets: Array,
-    sinks: Array,
-) -> None:
+    begins: Array, ends: Array, model_begins: Array, model_ends: Array, places: Array,
+    source_offsets: Array, sources: Array, sink_offsets: Array, sinks: Array,
+) -> None:  # fmt: skip
     """Write what each row has too much of, and too little.
 
     Row r visits ``places[begins[r]:ends[r]]``, in ascending order, and should visit places in proportion to
@@ -370,7 +333,7 @@ def compare_rows(
 
 @njit(cache=True, nogil=True)
 def _apportion_visits(visits: Array, total: int) -> tuple[Array, Array]:
-    """Share out a total in proportion to how often each place is visited (sorted), as `rounded` does."""
+    """Share out a total in proportion to how often each place is visited (sorted), as `apportion_total`."""
     visited = np.empty(visits.shape[0], np.int64)
     counts = np.zeros(visits.shape[0], np.int64)
     n = 0
@@ -395,15 +358,9 @@ def _apportion_visits(visits: Array, total: int) -> tuple[Array, Array]:
 
 @njit(cache=True, nogil=True)
 def carry_rows(
-    source_offsets: Array,
-    sources: Array,
-    sink_offsets: Array,
-    sinks: Array,
-    costs: Array,
-    begins: Array,
-    visits: Array,
-    places: Array,
-) -> None:
+    source_offsets: Array, sources: Array, sink_offsets: Array, sinks: Array, costs: Array, begins: Array,
+    visits: Array, places: Array,
+) -> None:  # fmt: skip
     """Write the visits that move, and where: the cheapest way from sources to sinks, row by row.
 
     `costs` holds sources × sinks of one row after the other.
@@ -425,7 +382,8 @@ def carry_rows(
                     done += 1
 
 
-# Loops along trips.
+# Trip ends. `xyz` are positions in metres, earth-centred, ordered by trajectory and time; `piece` numbers
+# the trips.
 
 
 @njit(cache=True, nogil=True)

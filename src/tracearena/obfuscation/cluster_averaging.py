@@ -26,9 +26,12 @@ from tracearena.engine import (
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 FEWEST_MEMBERS = 5
-"""Clusters have at least so many users on average, however few users there are."""
+"""Clusters have at least this many users on average, however few users there are."""
+FARTHEST_KM = 1e9
+"""No distance that a defence is given may be longer."""
 
 _ALIKE = 1e-7
+_ROUNDING = 1e-9
 _USERS_PER_BLOCK = 64
 
 
@@ -106,22 +109,8 @@ class ClusterAveraging(Obfuscator):
             original, find_sensitive_swaps(original, self.limit_km), chance, budget
         )
         codes[swaps.events] = swaps.places
-        moves = self._choose_averaging_moves(original, swaps, chance, budget - swaps.losses.sum(), root)
-        codes[moves.events] = moves.places
-        return ObfuscatedTraces.like(original, codes)
-
-    def _choose_averaging_moves(
-        self,
-        original: Traces,
-        swaps: VisitMoves,
-        chance: NDArray[np.float64],
-        budget: float,
-        root: np.random.SeedSequence,
-    ) -> VisitMoves:
-        """Return the moves towards the averages of as many clusters as use up the budget.
-
-        What the swaps lose is paid already.
-        """
+        budget -= swaps.losses.sum()
+        # Half as many clusters, until averaging uses up the budget.
         clusters = max(min(self.clusters, original.n_users // FEWEST_MEMBERS), 1)
         while True:
             cluster_of = cluster_users(original, clusters, self.blur_km, child_seed(root, 1))
@@ -129,10 +118,12 @@ class ClusterAveraging(Obfuscator):
             order = order_moves(original, moves, chance)
             moves = swap_after_moves(original, moves, swaps, self.limit_km)
             fits = np.flatnonzero(np.cumsum(moves.losses[order]) <= budget)
-            carried_out = order[: fits[-1] + 1] if len(fits) else order[:0]
-            if len(carried_out) < len(order) or clusters == 1:
-                return take_moves(moves, carried_out)
+            affordable = order[: fits[-1] + 1] if len(fits) else order[:0]
+            if len(affordable) < len(order) or clusters == 1:
+                break
             clusters //= 2
+        codes[moves.events[affordable]] = moves.places[affordable]
+        return ObfuscatedTraces.like(original, codes)
 
 
 def swap_after_moves(original: Traces, moves: VisitMoves, swaps: VisitMoves, limit_km: float) -> VisitMoves:
@@ -189,7 +180,7 @@ def moves_to_average(
     cluster_of
         Cluster of each user.
     chance
-        One random number an event: of a user's visits to a place those with the lowest move.
+        One random number per event: of a user's visits to a place those with the lowest move.
     """
     from tracearena.obfuscation._kernels import choose_visit_moves, list_imbalances
 
@@ -264,12 +255,6 @@ def apportion_total(weights: NDArray[Any], total: int) -> NDArray[np.int64]:
 # Moves within a budget: events released elsewhere, what each loses, and how many can be afforded.
 
 
-FARTHEST_KM = 1e9
-"""No distance that a defence is given may be longer."""
-
-_ROUNDING = 1e-9
-
-
 class VisitMoves(NamedTuple):
     """Events that may be released elsewhere: which, where, and the utility each loses (0 to 1)."""
 
@@ -303,7 +288,7 @@ def choose_affordable_moves(
     Parameters
     ----------
     chance
-        One random number an event: the order among equals of a user.
+        One random number per event: the order among equals of a user.
     gain
         What each move is worth; without, all the same. Among equals the users whose moves lose least
         come first, so that as many as possible are finished.

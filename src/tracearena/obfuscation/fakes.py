@@ -19,7 +19,6 @@ from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 from tracearena.traces._arrays import find_positions
 
 _EXPOSED, _FAKES = range(2)
-_MOST_FAKES = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,7 @@ class FakeTraces(Obfuscator):
         Where the fakes come from: ``sglt``, ``uniform``, ``aggregate``, ``walk`` or ``own-walk``
         (see `make_fake_days`).
     fakes
-        Fake traces beside the real one, from 1 to 100,000.
+        Fake traces next to the real one, from 1 to 100,000.
     exposure
         Probability that an event is sent at all, above 0 and at most 1.
     classes
@@ -63,7 +62,7 @@ class FakeTraces(Obfuscator):
 
     def __post_init__(self) -> None:
         require_choice("method", self.method, METHODS)
-        require_whole("fakes", self.fakes, at_least=1, at_most=_MOST_FAKES)
+        require_whole("fakes", self.fakes, at_least=1, at_most=100_000)
         require_number("exposure", self.exposure, above=0, at_most=1)
         if self.classes is not None:
             require_whole("classes", self.classes, at_least=1, at_most=LARGEST_COUNT)
@@ -78,48 +77,32 @@ class FakeTraces(Obfuscator):
         if not original.n_events:
             return ObfuscatedTraces.from_traces(original)
         sent = np.flatnonzero(uniforms(child_seed(root, _EXPOSED), original.n_events) < self.exposure)
-        beside = self._make_fakes_at(original, training, sent, child_seed(root, _FAKES))
-        codes, sets = _build_place_sets(original, sent, beside)
-        return ObfuscatedTraces.like(original, codes, sets)
-
-    def _make_fakes_at(
-        self, original: Traces, training: Traces, sent: NDArray[np.int64], root: np.random.SeedSequence
-    ) -> NDArray[np.int32]:
-        """Return the fakes' places at the events that are sent, events × fakes."""
-        clock = original.clock
+        # The places of the fakes at the events that are sent, events × fakes.
+        clock, place = original.clock, original.place_index[sent]
         day = clock.day_of(original.instants[sent])
         span = int(day.max(initial=0)) + 1
         keys, row = np.unique(original.user_index[sent].astype(np.int64) * span + day, return_inverse=True)
-        users = _find_training_users(training, original.user_ids[keys // span])
-        days = make_fake_days(self.method, training, users, self.fakes, root, classes=self.classes)
-        return days[row, :, clock.time_of_day(original.instants[sent])]
-
-
-def _find_training_users(training: Traces, user_ids: NDArray[np.generic]) -> NDArray[np.int64]:
-    at = find_positions(user_ids, training.user_ids)
-    if (at < 0).any():
-        raise DataError("fakes need training traces of every user of the original")
-    return at
-
-
-def _build_place_sets(
-    original: Traces, sent: NDArray[np.int64], beside: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], PlaceSets]:
-    together = np.sort(np.column_stack([original.place_index[sent], beside]), axis=1)
-    new = np.ones(together.shape, bool)
-    new[:, 1:] = together[:, 1:] != together[:, :-1]
-    new &= together >= 0
-    sizes = new.sum(axis=1)
-    several = sizes > 1
-    codes = np.full(original.n_events, DELETED, np.int32)
-    codes[sent] = original.place_index[sent]
-    codes[sent[several]] = -2 - np.arange(int(several.sum()), dtype=np.int32)
-    offsets = np.concatenate([[0], np.cumsum(sizes[several])])
-    return codes, PlaceSets(offsets, together[several][new[several]])
+        users = find_positions(original.user_ids[keys // span], training.user_ids)
+        if (users < 0).any():
+            raise DataError("fakes need training traces of every user of the original")
+        seed = child_seed(root, _FAKES)
+        days = make_fake_days(self.method, training, users, self.fakes, seed, classes=self.classes)
+        fakes = days[row, :, clock.time_of_day(original.instants[sent])]
+        # The different places of each event; a single one is released as itself.
+        together = np.sort(np.column_stack([place, fakes]), axis=1)
+        new = np.ones(together.shape, bool)
+        new[:, 1:] = together[:, 1:] != together[:, :-1]
+        new &= together >= 0
+        sizes = new.sum(axis=1)
+        several = sizes > 1
+        codes = np.full(original.n_events, DELETED, np.int32)
+        codes[sent] = place
+        codes[sent[several]] = -2 - np.arange(int(several.sum()), dtype=np.int32)
+        offsets = np.concatenate([[0], np.cumsum(sizes[several])])
+        return ObfuscatedTraces.like(original, codes, PlaceSets(offsets, together[several][new[several]]))
 
 
 # Five ways to make the fake days among which a person hides ([sglt] section 5.4).
-
 
 Method = Literal["sglt", "uniform", "aggregate", "walk", "own-walk"]
 DAYS_PER_BLOCK = 1024
@@ -147,7 +130,7 @@ def make_fake_days(
     training
         What is known of the population; its users are the seeds of ``sglt``.
     users
-        Index of the training user of each row; a user may stand in several rows, one a day.
+        Index of the training user of each row; a user may stand in several rows, one per day.
     classes
         Number of semantic classes of ``sglt``; None finds a good one.
 
@@ -162,8 +145,8 @@ def make_fake_days(
 def _make_sglt_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
-    # Deniability is about who was a seed, which a service is not told: only what says where the
-    # person herself was must not leave.
+    # Deniability is about who was a seed, which the service does not learn: only fakes that say where
+    # the person herself was are left out.
     tests = PrivacyTests(alternatives=0)
     model = SGLT(classes=classes).fit(training, seed=child_seed(root, 0), tests=tests)
     pool, rows, verdicts = model.pool(POOL * fakes, seed=child_seed(root, 1))
@@ -172,14 +155,18 @@ def _make_sglt_days(
         return np.full((len(users), fakes, pool.places.shape[1]), -1, np.int32)
     rng = stream(root, 2)
     chosen = np.full((len(users), fakes), -1, np.int64)
-    occurrence = _number_occurrences(users)
+    # Number the rows of each user from 0.
+    order = np.argsort(users, kind="stable")
+    ordered = users[order]
+    occurrence = np.empty(len(users), np.int64)
+    occurrence[order] = np.arange(len(users)) - np.searchsorted(ordered, ordered)
     for number in range(int(occurrence.max(initial=-1)) + 1):
         drawn = draw_by_likelihood(
             pool.log_likelihood[good], model.seeds_.users[rows[good]], training.n_users, fakes, rng
         )
         now = occurrence == number
         chosen[now] = np.where(drawn[users[now]] >= 0, good[drawn[users[now]]], -1)
-    # Fakes of one seed protect anybody: who has too few of her own borrows.
+    # Fakes of one seed protect anybody: a user with too few of her own borrows.
     short = chosen < 0
     chosen[short] = good[rng.integers(len(good), size=int(short.sum()))]
     return pool.places[chosen]
@@ -189,9 +176,11 @@ def _make_uniform_days(
     training: Traces, users: NDArray[np.int64], fakes: int, root: np.random.SeedSequence, classes: int | None
 ) -> NDArray[np.int32]:
     length, places = training.clock.instants_per_day, len(training.places)
-    return _draw_by_block(
-        len(users) * fakes, length, root, lambda draws, first: _pick_places(draws, places)
-    ).reshape(len(users), fakes, length)
+
+    def draw(draws: NDArray[np.float64], first: int) -> NDArray[np.int32]:
+        return np.minimum(draws * places, places - 1).astype(np.int32)
+
+    return _draw_by_block(len(users) * fakes, length, root, draw).reshape(len(users), fakes, length)
 
 
 def _make_aggregate_days(
@@ -253,11 +242,7 @@ def _make_own_walk_days(
     return _draw_by_block(len(owner), length, root, draw).reshape(len(users), fakes, length)
 
 
-_Maker = Callable[
-    [Traces, NDArray[np.int64], int, np.random.SeedSequence, int | None],
-    NDArray[np.int32],
-]
-_MAKERS: dict[str, _Maker] = {
+_MAKERS: dict[str, Callable[..., NDArray[np.int32]]] = {
     "sglt": _make_sglt_days,
     "uniform": _make_uniform_days,
     "aggregate": _make_aggregate_days,
@@ -283,20 +268,7 @@ def _draw_by_block(
     return table
 
 
-def _pick_places(draws: NDArray[np.float64], places: int) -> NDArray[np.int32]:
-    return np.minimum(draws * places, places - 1).astype(np.int32)
-
-
 def _learn_mobility(training: Traces) -> AggregateMobility:
     if not training.n_events:
         raise DataError("fakes need training traces with at least one event")
     return AggregateMobility.of(MobilityProfiles.of(training), training.places)
-
-
-def _number_occurrences(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the repetitions of each value: 0 for its first occurrence, and so on."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    rank = np.empty(len(values), np.int64)
-    rank[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered)
-    return rank

@@ -1,4 +1,4 @@
-"""Geo-indistinguishability: planar Laplace noise on GPS points [geo-ind]."""
+"""Defences of GPS points: planar Laplace noise [geo-ind], snapping to a grid, and thinning."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.geodesy import forward_rounded, metres_per_degree, round_degrees
 from tracearena.traces.time import LONGEST_S, find_piece_starts
 
-# Decimals of released degrees.
-
+Floats = NDArray[np.float64]
 
 DIGITS = 6
 """Decimals of released degrees: 0.1 m."""
 
-_MOST_DIGITS = 9
+_POINTS_PER_BLOCK = 1 << 16
+_LARGEST_NOISE_M = 1e6
+_LARGEST = {"expected_noise": _LARGEST_NOISE_M, "window": LONGEST_S, "epsilon": 1e6}
 
 
 def round_coordinates(traces: GpsTraces, digits: int = DIGITS) -> GpsTraces:
-    """Return the same points with latitudes and longitudes of so many decimals, 0 to 9.
+    """Return the same points with latitudes and longitudes of `digits` decimals, 0 to 9.
 
     A double has bits for a billionth of a metre. They are left over from the arithmetic that moved
     the point, and can tell apart ways to the same place; rounded, equal places are equal numbers.
@@ -42,14 +43,7 @@ def round_coordinates(traces: GpsTraces, digits: int = DIGITS) -> GpsTraces:
 
 def check_digits(digits: object) -> None:
     """Refuse what is not a number of decimals."""
-    require_whole("digits", digits, at_least=0, at_most=_MOST_DIGITS)
-
-
-Floats = NDArray[np.float64]
-
-_POINTS_PER_BLOCK = 1 << 16
-_LARGEST_NOISE_M = 1e6
-_LARGEST = {"expected_noise": _LARGEST_NOISE_M, "window": LONGEST_S, "epsilon": 1e6}
+    require_whole("digits", digits, at_least=0, at_most=9)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +112,10 @@ class GeoInd(GpsObfuscator):
 
     def __str__(self) -> str:
         noise, unit = ("expected_noise", "m") if self.epsilon is None else ("epsilon", "")
-        said = [f"{noise}={format_parameter(getattr(self, noise))}{unit}"]
+        parts = [f"{noise}={format_parameter(getattr(self, noise))}{unit}"]
         if self.window is not None:
-            said.append(f"window={format_parameter(self.window)}s")
-        return f"{self.name}({', '.join(said)})"
+            parts.append(f"window={format_parameter(self.window)}s")
+        return f"{self.name}({', '.join(parts)})"
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
         """Return the same points, moved."""
@@ -182,9 +176,6 @@ def draw_polar_noise(rng: np.random.Generator, count: int, expected_noise_m: flo
     return rng.gamma(2.0, expected_noise_m / 2, count), rng.uniform(0.0, 360.0, count)
 
 
-# Coarser positions: every point goes to the centre of its cell.
-
-
 @dataclass(frozen=True, kw_only=True)
 class Snapping(GpsObfuscator):
     """Move each point to the centre of its cell in a world-wide grid.
@@ -223,9 +214,6 @@ class Snapping(GpsObfuscator):
         width = 360 / columns
         column = np.minimum((original.longitude + 180) // width, columns - 1)
         return round_coordinates(original.with_positions(latitude, (column + 0.5) * width - 180), self.digits)
-
-
-# Fewer points: what is not recorded cannot be followed.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,13 +14,13 @@ from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, requi
 from tracearena.engine import SeedLike, block_ranges, run_blocks
 from tracearena.obfuscation.cluster_averaging import FARTHEST_KM
 from tracearena.obfuscation.samples_2019 import rank_within_instant
-from tracearena.traces import DELETED, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 
 Way = Literal["move", "generalise"]
 """What equal traces show: one place that lies well for all, or the places of all."""
 
 MOST_STRETCHES = 400
-"""Traces are compared by where people are in at most so many stretches of time."""
+"""Traces are compared by where people are in at most this many stretches of time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class KAnonymous(Obfuscator):
     """Give every user the same trace as at least k - 1 others: k-anonymity of whole traces.
 
     Users who are alike form groups of k to 2k - 1. At each instant all members of a group show the
-    same: the one of their places that is nearest to all of them, or the set of all their places. Whoever
+    same: the one of their places that is nearest to all of them, or the set of all their places. Anyone who
     knows everything about a user then finds k traces that fit her, and re-identifies one in k.
 
     The foil of [contest] sections 1 and 5.2: where the members of a group are alike, their common trace
@@ -60,7 +60,7 @@ class KAnonymous(Obfuscator):
 
     Examples
     --------
-    >>> from tracearena.traces import Clock, Grid
+    >>> from tracearena.traces import Clock, Grid, Places
     >>> places = Places.of_grid(Grid(rows=1, columns=9, south=0, west=0, north=0.01, east=0.09))
     >>> original = Traces.from_dense([[0, 1], [8, 8], [0, 2], [8, 7]], places, Clock(instants_per_day=2))
     >>> KAnonymous(k=2).transform(original).cells()
@@ -88,25 +88,36 @@ class KAnonymous(Obfuscator):
         if original.n_users < self.k:
             return ObfuscatedTraces.like(original, codes)
         group_of = group_by_mdav(original, self.k)
-        moment = _number_moments(original)
+        rank = rank_within_instant(original)
+        since = (original.instants - original.span[0]).astype(np.int64)
+        moment = since * (int(rank.max(initial=0)) + 1) + rank
         order = np.lexsort((moment, group_of[original.user_index]))
         members = np.bincount(group_of)
         limits = np.searchsorted(group_of[original.user_index[order]], np.arange(len(members) + 1))
-        told: list[NDArray[np.int32]] = []
+        sets: list[NDArray[np.int32]] = []
 
-        def one(block: int, first: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        def find_shared_events(block: int, first: int, stop: int) -> NDArray[np.int64]:
+            """Return moments × members, the events of a group at moments that all its members have."""
             events = order[limits[first] : limits[stop]]
-            return _find_shared_events(original, events, moment[events], int(members[first]))
+            _, starts, counts = np.unique(moment[events], return_index=True, return_counts=True)
+            size = int(members[first])
+            return np.asarray(events[starts[counts == size][:, None] + np.arange(size)])
 
-        for events, places in run_blocks(one, block_ranges(len(members), 1)):
+        for events in run_blocks(find_shared_events, block_ranges(len(members), 1)):
+            places = original.place_index[events]
             if self.way == "move":
-                codes[events] = _choose_medoids(original.places, places, self.limit_km)[:, None]
+                # The medoid: the one of the places from which all the others lose least.
+                loss = np.zeros(places.shape)
+                for member in places.T:
+                    distance = original.places.distance_km(places, member[:, None])
+                    loss += np.minimum(distance / self.limit_km, 1)
+                codes[events] = places[np.arange(len(places)), np.argmin(loss, axis=1)][:, None]
                 continue
             for row, together in zip(events, np.sort(places), strict=True):
                 shown = np.unique(together)
-                codes[row] = shown[0] if len(shown) == 1 else -2 - len(told)
-                told += [shown] if len(shown) > 1 else []
-        return ObfuscatedTraces.like(original, codes, PlaceSets.of(told))
+                codes[row] = shown[0] if len(shown) == 1 else -2 - len(sets)
+                sets += [shown] if len(shown) > 1 else []
+        return ObfuscatedTraces.like(original, codes, PlaceSets.of(sets))
 
 
 def group_by_mdav(original: Traces, k: int) -> NDArray[np.int64]:
@@ -151,26 +162,3 @@ def _measure_squared_distances(
 ) -> NDArray[np.float32]:
     difference = where - centre
     return np.asarray(np.einsum("ij,ij->i", difference, difference))
-
-
-def _number_moments(original: Traces) -> NDArray[np.int64]:
-    """Number when each event is: its instant, and the how manieth of its user there it is."""
-    rank = rank_within_instant(original)
-    return (original.instants - original.span[0]).astype(np.int64) * (int(rank.max(initial=0)) + 1) + rank
-
-
-def _find_shared_events(
-    original: Traces, events: NDArray[np.int64], moment: NDArray[np.int64], members: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return moments × members, the events of a group at moments that all have, and their places."""
-    _, starts, counts = np.unique(moment, return_index=True, return_counts=True)
-    common = starts[counts == members][:, None] + np.arange(members)
-    return events[common], original.place_index[events[common]]
-
-
-def _choose_medoids(places: Places, together: NDArray[np.int32], limit_km: float) -> NDArray[np.int32]:
-    """Return for each row of places the one of them from which all the others lose least."""
-    loss = np.zeros(together.shape)
-    for member in together.T:
-        loss += np.minimum(places.distance_km(together, member[:, None]) / limit_km, 1)
-    return np.asarray(together[np.arange(len(together)), np.argmin(loss, axis=1)])

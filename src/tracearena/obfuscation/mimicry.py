@@ -1,4 +1,4 @@
-"""Decoys: users who look like somebody else who exists, not like an average."""
+"""Decoy and Impostor: users who look like somebody else who exists, not like an average."""
 
 from __future__ import annotations
 
@@ -33,12 +33,10 @@ from tracearena.obfuscation.cluster_averaging import (
 )
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
-# Disguise: what defences share that make each user look like another one who lives much like her.
-
-
 MOST_SLOTS = 48
-"""A day is cut into at most so many parts."""
-MOST_NOISE = 1e6
+"""A day is cut into at most this many parts."""
+SENSITIVE_GAIN = 10.0
+"""A sensitive visit that is not found is worth ten others: the weight of the score s_T."""
 
 
 class PartnerObfuscator(Obfuscator):
@@ -56,7 +54,7 @@ class PartnerObfuscator(Obfuscator):
 
     def __post_init__(self) -> None:
         require_number("threshold", self.threshold, at_least=0, at_most=1)
-        require_number("noise", self.noise, at_least=0, at_most=MOST_NOISE)
+        require_number("noise", self.noise, at_least=0, at_most=1e6)
         require_number("blur_km", self.blur_km, at_least=0, at_most=FARTHEST_KM)
         require_number("limit_km", self.limit_km, above=0, at_most=FARTHEST_KM)
 
@@ -77,7 +75,7 @@ class PartnerObfuscator(Obfuscator):
     def _choose_moves(
         self, original: Traces, partner: NDArray[np.int64], chance: NDArray[np.float64], budget: float
     ) -> Iterable[VisitMoves]:
-        """Return the moves that are carried out; `chance` is one random number an event."""
+        """Return the moves that are carried out; `chance` is one random number per event."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,13 +135,6 @@ class Decoy(PartnerObfuscator):
         return swaps, choose_affordable_moves(original, moves, chance, budget - swaps.losses.sum())
 
 
-# Impostors: whole quarters of the day taken from somebody else's habits, sensitive visits first.
-
-
-SENSITIVE_GAIN = 10.0
-"""A sensitive visit that is not found is worth ten others: the weight of the score s_T."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Impostor(PartnerObfuscator):
     """Give each user the habits of another one, part of the day by part of the day.
@@ -152,9 +143,9 @@ class Impostor(PartnerObfuscator):
     total distance, until she visits every place as often as he does. Three things are different.
     Visits are matched within long `parts` of the day instead of at each time of it: there are more of
     them to choose from, so the same disguise costs less. Sensitive places are no exception: a visit
-    to a hospital becomes whatever the partner's habits have, since a hospital beside a hospital may
-    tell whoever knows the first that she was there. And the budget goes to the moves that gain most for
-    what they lose, where a sensitive visit gains ten times as much.
+    to a hospital becomes whatever the partner's habits have, since a hospital next to a hospital may
+    tell an attacker who knows the first that she was there. And the budget goes to the moves that gain
+    most for what they lose, where a sensitive visit gains ten times as much.
 
     Parameters
     ----------
@@ -212,7 +203,6 @@ class Impostor(PartnerObfuscator):
 
 # Imitation: the cheapest moves after which one user visits places as often as another one.
 
-
 _ROWS_PER_BLOCK = 200
 
 Bounds = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -242,7 +232,7 @@ def find_moves_to_partners(
     parts
         Number of parts of the day, whose visits are matched apart from each other.
     chance
-        One random number an event: of a user's visits to a place those with the lowest move.
+        One random number per event: of a user's visits to a place those with the lowest move.
     """
     free = np.flatnonzero(is_free)
     part = parts_of_day(original, parts)[free]
@@ -252,7 +242,7 @@ def find_moves_to_partners(
     limits = np.searchsorted(row[order], np.arange(original.n_users * parts + 1))
     free, place = free[order], place[order]
 
-    # A row is a user's part of a day. Whoever lacks a model for it takes that of the partner's whole day.
+    # A row is a user's part of a day. A row without a model takes that of the partner's whole day.
     rows = np.flatnonzero(np.diff(limits))
     other = partner[rows // parts] * parts
     same_part = other + rows % parts
@@ -315,9 +305,7 @@ def find_cheapest_moves(
     return visits, where
 
 
-# Partners: for every user another one who lives much like her, drawn so that nobody can compute
-# whom.
-
+# Partners: for every user another one who lives much like her, drawn so that nobody can compute whom.
 
 PARTS_OF_DAY = 4
 """People are alike if they are at the same places in the same quarter of the day."""
@@ -350,8 +338,8 @@ def assign_partners(
 
     Users are described by where they are in each quarter of the day, blurred. The assignment has the
     least total difference after `noise` × (the difference to a usual sixth-nearest user) × Exp(1)
-    was added to every pair: whoever knows the users as well as we do still cannot tell who was
-    given whom. One user alone is her own partner.
+    was added to every pair: an attacker who knows the users as well as we do still cannot tell who
+    was given whom. One user alone is her own partner.
 
     Parameters
     ----------

@@ -54,7 +54,8 @@ class Pipeline(Obfuscator, GpsObfuscator):
         stages: list[Any] = []
         for one in self.stages:
             if not isinstance(one, Defence):
-                raise ParameterError(f"a stage of a pipeline is a defence, not {_describe_stage(one)}")
+                got = str(one) if isinstance(one, Algorithm) else type(one).__name__
+                raise ParameterError(f"a stage of a pipeline is a defence, not {got}")
             stages += one.stages if isinstance(one, Pipeline) else [one]
         if len(stages) < 2:
             raise ParameterError(f"a pipeline has two stages or more, not {len(stages)}")
@@ -91,29 +92,30 @@ class Pipeline(Obfuscator, GpsObfuscator):
         root = seed_sequence(seed)
         if self.by_user:
             return self.transform_part(original, seed=root, first=0, total=len(original))
-        made = original
+        released = original
         for number, stage in enumerate(self.stages):
-            made = _run_stage(stage, _prepare_stage_input(stage, made), seed=child_seed(root, number))
-        return self._round_points(made)
+            given = _prepare_stage_input(stage, released)
+            released = _run_stage(stage, given, seed=child_seed(root, number))
+        return self._round_points(released)
 
     def transform_part(self, part: Any, *, seed: np.random.SeedSequence, first: int, total: int) -> Any:
         """Return what `transform` of all users would return of some who follow each other."""
         # Stages may leave out rows, and how many of other users' cannot be known here: at every stage the
         # draws of a user go by where the user's rows began among those of all.
         starts = first + part.offsets
-        made = part
+        released = part
         for number, stage in enumerate(self.stages):
-            own = child_seed(seed, number)
-            made = _run_stage_by_user(stage, _prepare_stage_input(stage, made), starts, seed=own, total=total)
-        return self._round_points(made)
+            given = _prepare_stage_input(stage, released)
+            released = _run_stage_by_user(stage, given, starts, seed=child_seed(seed, number), total=total)
+        return self._round_points(released)
 
     def draws(self, part: Any) -> int:
         """Return how many numbered draws some users take: one for each row."""
         return len(part)
 
-    def _round_points(self, made: Any) -> Any:
+    def _round_points(self, released: Any) -> Any:
         # Our own defences round already; a class from elsewhere need not know that it should.
-        return round_coordinates(made, self.digits) if isinstance(made, GpsTraces) else made
+        return round_coordinates(released, self.digits) if isinstance(released, GpsTraces) else released
 
 
 def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
@@ -129,33 +131,34 @@ def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
     return Pipeline(left) if len(left) > 1 else left[0] if left else None
 
 
-def _prepare_stage_input(stage: Defence[Any, Any], made: Any) -> Any:
+def _prepare_stage_input(stage: Defence[Any, Any], released: Any) -> Any:
     """Return what a stage is given: what the one before it released, as traces if it looks at places."""
-    if not isinstance(made, ObfuscatedTraces) or isinstance(stage, TimeDefence):
-        return made
-    if not made.is_single.all():
-        left = "deleted events" if made.is_deleted.any() else "released sets of places"
+    if not isinstance(released, ObfuscatedTraces) or isinstance(stage, TimeDefence):
+        return released
+    if not released.is_single.all():
+        left = "deleted events" if released.is_deleted.any() else "released sets of places"
         raise DataError(f"{stage} needs one place for every event; a stage before it {left}")
     return Traces(
-        made.places,
-        made.clock,
-        user_ids=made.user_ids,
-        offsets=made.offsets,
-        instants=made.instants,
-        place_index=made.codes,
-        timestamps=made.timestamps,
-        span=made.span,
+        released.places,
+        released.clock,
+        user_ids=released.user_ids,
+        offsets=released.offsets,
+        instants=released.instants,
+        place_index=released.codes,
+        timestamps=released.timestamps,
+        span=released.span,
     )
 
 
 def _run_stage(stage: Any, given: Any, **how: Any) -> Any:
-    """Let a stage do its work; `answers` refuses what is not asked of its kind."""
+    """Let a stage do its work; `validation` refuses results that do not fit its kind."""
     is_part = "first" in how
+    run: Any
     if isinstance(given, GpsTraces):
-        return (validation.run_gps_transform_part if is_part else validation.run_gps_transform)(
-            stage, given, **how
-        )
-    return (validation.run_transform_part if is_part else validation.run_transform)(stage, given, **how)
+        run = validation.run_gps_transform_part if is_part else validation.run_gps_transform
+    else:
+        run = validation.run_transform_part if is_part else validation.run_transform
+    return run(stage, given, **how)
 
 
 def _run_stage_by_user(
@@ -166,7 +169,7 @@ def _run_stage_by_user(
     seed: np.random.SeedSequence,
     total: int,
 ) -> Any:
-    """Let a stage work on some users, each drawing the same whoever else is there.
+    """Let a stage work on some users; what each draws does not depend on the others.
 
     Users who still have all their rows are numbered through and are taken together. Each other has a seed
     of its own, by the number of the user's first row.
@@ -229,7 +232,3 @@ def _join_users(parts: list[Any]) -> Any:
         timestamps=np.concatenate([part.timestamps for part in parts]) if stamped else None,
         span=(min(part.span[0] for part in parts), max(part.span[1] for part in parts)),
     )
-
-
-def _describe_stage(one: object) -> str:
-    return str(one) if isinstance(one, Algorithm) else type(one).__name__

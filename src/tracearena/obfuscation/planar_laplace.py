@@ -13,7 +13,7 @@ from tracearena.algorithms.base import Obfuscator, setting
 from tracearena.checks import LARGEST_KM, require_kind, require_number, require_switch
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.obfuscation.samples_2019 import draw_event_uniforms
-from tracearena.traces import Grid, ObfuscatedTraces, Places, Traces
+from tracearena.traces import ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE
 
 _EVENTS_PER_BLOCK = 2**16
@@ -69,7 +69,12 @@ class PlanarLaplace(Obfuscator):
 
     def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         if self.legacy_2019:
-            east, north = self._draw_legacy_noise(part.n_events, seed, first)
+            from scipy.special import lambertw
+
+            u = draw_event_uniforms(seed, part.n_events, 2, legacy_2019=True, first=first)
+            angle = 2 * np.pi * u[:, 0]
+            radius = -(lambertw((u[:, 1] - 1) / np.e, -1).real + 1) / self.epsilon
+            east, north = radius * np.cos(angle), radius * np.sin(angle)
         else:
             east, north = self._draw_noise(part.n_events, seed_sequence(seed), first, total)
         return ObfuscatedTraces.like(part, add_noise_to_places(part.places, part.place_index, east, north))
@@ -93,16 +98,6 @@ class PlanarLaplace(Obfuscator):
         run_blocks(fill, block_ranges(skipped + count, _EVENTS_PER_BLOCK))
         return offsets[0, skipped:], offsets[1, skipped:]
 
-    def _draw_legacy_noise(
-        self, count: int, seed: SeedLike, first: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        from scipy.special import lambertw
-
-        u = draw_event_uniforms(seed, count, 2, legacy_2019=True, first=first)
-        angle = 2 * np.pi * u[:, 0]
-        radius = -(lambertw((u[:, 1] - 1) / np.e, -1).real + 1) / self.epsilon
-        return radius * np.cos(angle), radius * np.sin(angle)
-
 
 def add_noise_to_places(
     places: Places, index: NDArray[np.int32], east_km: NDArray[np.float64], north_km: NDArray[np.float64]
@@ -117,21 +112,10 @@ def add_noise_to_places(
         latitude = latitude + north_km / KM_PER_DEGREE
         longitude = longitude + east_km / (KM_PER_DEGREE * shrink)
     if places.grid is not None:
-        return _find_nearest_cell(places.grid, latitude, longitude)
-    return _find_nearest_place(places, latitude, longitude)
-
-
-def _find_nearest_cell(
-    grid: Grid, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
-) -> NDArray[np.int32]:
-    row = np.clip((latitude - grid.south) / grid.cell_height, 0, grid.rows - 1).astype(np.int32)
-    column = np.clip((longitude - grid.west) / grid.cell_width, 0, grid.columns - 1).astype(np.int32)
-    return np.asarray(row * np.int32(grid.columns) + column)
-
-
-def _find_nearest_place(
-    places: Places, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
-) -> NDArray[np.int32]:
+        grid = places.grid
+        row = np.clip((latitude - grid.south) / grid.cell_height, 0, grid.rows - 1).astype(np.int32)
+        column = np.clip((longitude - grid.west) / grid.cell_width, 0, grid.columns - 1).astype(np.int32)
+        return np.asarray(row * np.int32(grid.columns) + column)
     from scipy.spatial import KDTree
 
     wrapped = (longitude + 180) % 360 - 180

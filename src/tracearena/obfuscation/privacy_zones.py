@@ -34,7 +34,7 @@ class Zones(GpsObfuscator):
     """Leave out all points within `radius` of a spot near each place where a user stops often.
 
     Places are learned from the user's own points (`find_frequent_places`): stays of 20 minutes, and ends of
-    recordings. The spot is not the place: it lies anywhere within `shift` of it, so whoever finds the
+    recordings. The spot is not the place: it lies anywhere within `shift` of it, so an attacker who finds the
     circle from the trips that end at it finds no home in its middle. It is the same for all trips, for
     all people of one address and, under one seed, for all releases.
 
@@ -55,7 +55,7 @@ class Zones(GpsObfuscator):
     Notes
     -----
     What strays from a zone by less than 100 m and comes back is left out as well: it would show where
-    people stand. Without a seed the middles of zones are drawn anew for each release, and several releases
+    people stand. Without a seed the middles of zones are drawn again for each release, and several releases
     of the same people show their homes between the several zones; give all of them one secret seed of
     128 bits then, and keep it.
 
@@ -103,11 +103,6 @@ class Zones(GpsObfuscator):
             latitude, longitude = shift_centres(latitude, longitude, self.shift_m, key)
         centres = earth_centred(latitude, longitude)
         of_user = np.searchsorted(places.user, np.arange(original.n_users + 1))
-        return round_coordinates(
-            original.keep(~self._is_inside_zone(original, centres, of_user)), self.digits
-        )
-
-    def _is_inside_zone(self, original: GpsTraces, centres: Floats, of_user: Ints) -> Bools:
         xyz = earth_centred(original.latitude, original.longitude)
         distance = np.full(len(original), np.inf)
 
@@ -119,7 +114,8 @@ class Zones(GpsObfuscator):
                     np.minimum(distance[own], apart, out=distance[own])
 
         run_blocks(work, block_ranges(original.n_users, _USERS_PER_BLOCK))
-        return _add_short_pieces(original, distance <= self.radius, distance <= self.radius + self.margin_m)
+        inside, near = distance <= self.radius, distance <= self.radius + self.margin_m
+        return round_coordinates(original.keep(~_add_short_pieces(original, inside, near)), self.digits)
 
 
 def _add_short_pieces(traces: GpsTraces, inside: Bools, near: Bools) -> Bools:
@@ -138,8 +134,7 @@ def _add_short_pieces(traces: GpsTraces, inside: Bools, near: Bools) -> Bools:
     return found
 
 
-# Where a zone's centre goes: anywhere near its place, and to the same spot for all who live there.
-
+# Centres of zones: anywhere near the place, and at the same spot for all who live there.
 
 KEY_BYTES = 32
 _STEPS = 8
@@ -151,9 +146,9 @@ def shift_centres(latitude: Floats, longitude: Floats, shift_m: float, key: byte
 
     A world-wide grid has a candidate every `shift_m` / 8, each with a rank that only the key tells; a
     place takes the candidate of the lowest rank in its disc. Every candidate is as likely as any other,
-    so the centre tells no more than that the place is within `shift_m`. And whoever comes to the same
-    place, or to nearly the same, nearly always takes the same centre: two people of one household, or
-    one person in a second release with the same key, do not show the place between two centres.
+    so the centre tells no more than that the place is within `shift_m`. Users of the same place, or of
+    nearly the same, nearly always get the same centre: two people of one household, or one person in a
+    second release with the same key, do not show the place between two centres.
     """
     centres = [_choose_centre(lat, lon, shift_m, key) for lat, lon in zip(latitude, longitude, strict=True)]
     lat, lon = np.array(centres, np.float64).reshape(-1, 2).T
@@ -166,12 +161,16 @@ def _choose_centre(latitude: float, longitude: float, shift_m: float, key: bytes
     near = np.flatnonzero((apart**2).sum(axis=1) <= shift_m**2)
     if not len(near):
         return float(latitude), float(longitude)
-    lowest = min(near, key=lambda at: _hash_grid_point(int(row[at]), int(column[at]), key))
+
+    def rank(at: np.signedinteger) -> bytes:
+        return blake2b(b"%d,%d" % (int(row[at]), int(column[at])), key=key, digest_size=16).digest()
+
+    lowest = min(near, key=rank)
     return float(lat[lowest]), float(lon[lowest])
 
 
 def _list_grid_points(latitude: float, longitude: float, shift_m: float) -> tuple[Ints, Ints, Floats, Floats]:
-    """Rows, columns and positions of the grid's points around a place."""
+    """Return rows, columns and positions of the grid's points around a place."""
     height = shift_m / _STEPS / MIDDLE_DEGREE_M
     middle = int((latitude + 90) // height)
     rows = np.arange(middle - _STEPS - 1, middle + _STEPS + 2)
@@ -193,11 +192,7 @@ def _list_grid_points(latitude: float, longitude: float, shift_m: float) -> tupl
     )
 
 
-def _hash_grid_point(row: int, column: int, key: bytes) -> bytes:
-    return blake2b(b"%d,%d" % (row, column), key=key, digest_size=16).digest()
-
-
-# Trips without their ends: where they begin and where they lead stays untold.
+# Trips without their ends: where they begin and where they lead is not released.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +242,7 @@ class TrimEnds(GpsObfuscator):
 
 
 def _is_trip_end(traces: GpsTraces, distance_m: float) -> NDArray[np.bool_]:
-    """Which points, ordered by trajectory and time, are in a stay or at an end of a trip."""
+    """Return which points, ordered by trajectory and time, are in a stay or at an end of a trip."""
     from tracearena.obfuscation._kernels import cut_from
     from tracearena.traces._kernels import find_stay_ranges
 

@@ -1,4 +1,8 @@
-"""No obfuscation: only pseudonyms protect the users."""
+"""The sample defences of the 2019 contest ([samples]).
+
+No obfuscation, merging regions and location hiding, k-ary randomised response, and cheating
+anonymization. Each can draw as the organisers' program did (``legacy_2019``).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from tracearena.algorithms.base import Obfuscator, setting
 from tracearena.checks import require_kind, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
 from tracearena.errors import DataError, ParameterError
-from tracearena.traces import DELETED, Grid, ObfuscatedTraces, PlaceSets, Traces
+from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +31,6 @@ class NoObfuscation(Obfuscator):
         """Return the original traces unchanged."""
         require_kind(self, original, Traces)
         return ObfuscatedTraces.from_traces(original)
-
-
-# Merging regions and location hiding.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,7 @@ class MRLH(Obfuscator):
         require_switch("legacy_2019", self.legacy_2019)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return blocks in the stead of regions; needs places on a grid."""
+        """Return blocks instead of regions; needs places on a grid."""
         require_kind(self, original, Traces)
         return self._transform_events(original, seed, 0)
 
@@ -86,19 +87,13 @@ class MRLH(Obfuscator):
         deleted = draws < self.deletion
         if self.mu_x == self.mu_y == 0:
             return ObfuscatedTraces.like(part, np.where(deleted, DELETED, part.place_index))
-        block_of, blocks = self._build_blocks(grid)
-        codes = np.where(deleted, DELETED, -2 - block_of[part.place_index])
-        return ObfuscatedTraces.like(part, codes, blocks)
-
-    def _build_blocks(self, grid: Grid) -> tuple[NDArray[np.int64], PlaceSets]:
         row, column = np.divmod(np.arange(len(grid)), grid.columns)
         per_row = ((grid.columns - 1) >> self.mu_x) + 1
         block_of = (row >> self.mu_y) * per_row + (column >> self.mu_x)
         members = np.argsort(block_of, kind="stable")
-        return block_of, PlaceSets(np.concatenate([[0], np.cumsum(np.bincount(block_of))]), members)
-
-
-# k-ary randomised response.
+        blocks = PlaceSets(np.concatenate([[0], np.cumsum(np.bincount(block_of))]), members)
+        codes = np.where(deleted, DELETED, -2 - block_of[part.place_index])
+        return ObfuscatedTraces.like(part, codes, blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,9 +147,6 @@ class RandomizedResponse(Obfuscator):
         return ObfuscatedTraces.like(part, codes)
 
 
-# Cheating anonymization: shuffle whole traces, so that nobody is where the ID table says.
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cheating(Obfuscator):
     """Shuffle the whole traces of the first users ([contest] sections 1 and 4.1, [samples] A5).
@@ -189,31 +181,22 @@ class Cheating(Obfuscator):
         require_kind(self, original, Traces)
         donor = np.arange(original.n_users)
         part = int(original.n_users * self.share)
-        donor[self._shuffle_order(part, seed)] = np.arange(part)
-        return ObfuscatedTraces.like(original, _find_donor_places(original, donor))
-
-    def _shuffle_order(self, count: int, seed: SeedLike) -> NDArray[np.int64]:
-        order = np.arange(count)
+        order = np.arange(part)
         if self.legacy_2019:
             legacy_generator(seed).shuffle(order)
         else:
             generator(seed).shuffle(order)
-        return order
-
-
-def _find_donor_places(original: Traces, donor: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return for each event the place of its user's donor at the same instant, deleted if none.
-
-    The k-th event of an instant takes the donor's k-th.
-    """
-    rank = rank_within_instant(original)
-    depth = int(rank.max(initial=0)) + 1
-    width = original.n_instants * depth
-    moment = (original.instants - original.span[0]).astype(np.int64) * depth + rank
-    own = original.user_index * np.int64(width) + moment
-    wanted = donor[original.user_index] * np.int64(width) + moment
-    at = np.minimum(np.searchsorted(own, wanted), max(len(own) - 1, 0))
-    return np.where(own[at] == wanted, original.place_index[at], DELETED).astype(np.int32)
+        donor[order] = np.arange(part)
+        # Each event takes the donor's place at the same instant; the k-th event of an instant the k-th.
+        rank = rank_within_instant(original)
+        depth = int(rank.max(initial=0)) + 1
+        width = np.int64(original.n_instants * depth)
+        moment = (original.instants - original.span[0]).astype(np.int64) * depth + rank
+        own = original.user_index * width + moment
+        wanted = donor[original.user_index] * width + moment
+        at = np.minimum(np.searchsorted(own, wanted), max(len(own) - 1, 0))
+        codes = np.where(own[at] == wanted, original.place_index[at], DELETED)
+        return ObfuscatedTraces.like(original, codes)
 
 
 def rank_within_instant(original: Traces) -> NDArray[np.int64]:
@@ -224,8 +207,7 @@ def rank_within_instant(original: Traces) -> NDArray[np.int64]:
     return np.asarray(events - np.maximum.accumulate(np.where(starts, events, 0)))
 
 
-# The very draws of the programs of 2019, for sample defences that are asked for them.
-
+# The draws of the organisers' programs of 2019.
 
 LEGACY_SEED = 1
 

@@ -214,7 +214,15 @@ class PointClock(WallClock[GpsTraces]):
     @classmethod
     def of(cls, traces: GpsTraces, timezone: str | None, digits: int) -> Self:
         """Take one zone for all, or look up that of each person, which does not depend on the others."""
-        zones = [timezone or _guess_zone(traces, user) for user in range(traces.n_users)]
+
+        def guess_zone(user: int) -> str:
+            points = slice(traces.offsets[user], traces.offsets[user + 1])
+            if points.start == points.stop:
+                return "UTC"
+            latitude, longitude = np.median(traces.latitude[points]), np.median(traces.longitude[points])
+            return guess_local_time(np.array([latitude]), np.array([longitude])).zone or "UTC"
+
+        zones = [timezone or guess_zone(user) for user in range(traces.n_users)]
         return cls(traces, np.array(zones, np.str_), digits)
 
     def _apply_by_zone(self, work: Callable[[Ints, str], Ints], times: Ints) -> Ints:
@@ -263,13 +271,3 @@ class PointClock(WallClock[GpsTraces]):
             trajectory=(np.cumsum(recorded) - 1)[self.user],
             trajectory_ids=np.zeros(int(recorded.sum()), np.int64),
         )
-
-
-def _guess_zone(traces: GpsTraces, user: int) -> str:
-    points = slice(traces.offsets[user], traces.offsets[user + 1])
-    if points.start == points.stop:
-        return "UTC"
-    latitude, longitude = (
-        np.array([np.median(degrees[points])]) for degrees in (traces.latitude, traces.longitude)
-    )
-    return guess_local_time(latitude, longitude).zone or "UTC"

@@ -1,4 +1,4 @@
-"""Loops of the simple synthesizers."""
+"""Kernels of the simple synthesizers: walks of SGD, and chains of short steps."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 
+# SGD. P(j | i, slot) is the share of j among the transitions counted from i to an instant of the slot,
+# kept as running counts of sparse rows; a place is drawn by inverting them at a uniform number.
 @njit(cache=True, nogil=True)
 def draw_chain_walks(  # type: ignore[no-untyped-def]
     rows, offsets, targets, cumulative, first_cumulative, slot_of, n_places, copied, uniforms, out
@@ -40,8 +42,13 @@ def draw_chain_walks(  # type: ignore[no-untyped-def]
                 out[u, d, t] = min(place, n_places - 1)
 
 
-# Loops over the chain of short steps between two instants.
-
+# Chains of short steps. From place i a step leads to targets[offsets[i]:offsets[i + 1]] with probabilities
+# `chances`: a sparse matrix P. Work is split by the place where a long step of `steps` short ones ends;
+# a block has the places first, ..., first + ends - 1.
+#   reach     R_m = P^m, columns of the block only, by R_m = P R_(m-1)
+#   E-step    expected count of (i, j): Σ over long steps (s, e) and m of
+#             count · P^m(s, i) P(i, j) P^(steps-1-m)(j, e) / P^steps(s, e)
+#   bridges   next place j with probability ∝ P(i, j) P^(steps-m)(j, e)
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.integer]

@@ -1,4 +1,4 @@
-"""The two ends of the scale: places at random, and the training traces themselves."""
+"""Baseline synthesizers: places at random, the training traces themselves, and SGD, one Markov chain."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Training(Synthesizer):
 
     Notes
     -----
-    Several traces a user are copies of the whole training trace one after another, whole days apart.
+    Several traces per user are copies of the whole training trace one after another, whole days apart.
     """
 
     name: ClassVar[str] = "Training"
@@ -88,7 +88,7 @@ class Training(Synthesizer):
         ).with_user_ids(known.user_ids)
 
 
-# Whole days in, whole days out: what every synthesizer is given and makes.
+# What every synthesizer checks before training and makes of its days.
 
 
 def check_trainable(synthesizer: Synthesizer, traces: Traces) -> Traces:
@@ -112,7 +112,6 @@ def build_day_traces(
 
 # SGD: one Markov chain for all users, and copied beginnings.
 
-
 _USERS_PER_BLOCK = 1024
 
 
@@ -123,7 +122,7 @@ class SGD(Synthesizer):
     Parameters
     ----------
     copied
-        So many first instants of each trace are copied from the training user (ξ), from 0 to the
+        This many first instants of each trace are copied from the training user (ξ), from 0 to the
         instants of a day. Where she has several events at the instant the last is copied, where
         she has none the place is drawn.
 
@@ -166,11 +165,18 @@ class SGD(Synthesizer):
         self.rows_, first = np.unique(row, return_index=True)
         self.offsets_ = np.append(first, len(cells)).astype(np.int64)
         self.targets_ = target.astype(np.int64)
-        self.cumulative_ = _sum_cumulatively(counts, self.offsets_)
-        opening = clock.time_of_day(traces.instants) == 0
+        # Running sums of the counts, from 0 at each offset.
+        total = np.concatenate([[0], np.cumsum(counts)])
+        before = np.repeat(total[self.offsets_[:-1]], np.diff(self.offsets_))
+        self.cumulative_ = np.asarray(total[1:] - before, np.float64)
+        time = clock.time_of_day(traces.instants)
+        opening = time == 0
         visits = np.bincount(place[opening] if opening.any() else place, minlength=n)
         self.first_cumulative_ = np.cumsum(visits).astype(np.float64)
-        self.beginnings_ = _find_start_places(traces, self.copied)
+        self.beginnings_ = np.full((traces.n_users, self.copied), -1, np.int32)
+        chosen = time < self.copied
+        # Later events overwrite earlier ones: NumPy assigns in order.
+        self.beginnings_[traces.user_index[chosen], time[chosen]] = place[chosen]
         self.user_ids_, self.places_, self.clock_ = traces.user_ids, traces.places, traces.clock
         return self
 
@@ -205,20 +211,3 @@ class SGD(Synthesizer):
 
         run_blocks(work, block_ranges(len(table), _USERS_PER_BLOCK))
         return build_day_traces(table, self.places_, self.clock_, self.user_ids_)
-
-
-def _sum_cumulatively(counts: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Running sums of the counts, starting anew at each offset."""
-    total = np.concatenate([[0], np.cumsum(counts)])
-    before = np.repeat(total[offsets[:-1]], np.diff(offsets))
-    return np.asarray(total[1:] - before, np.float64)
-
-
-def _find_start_places(traces: Traces, copied: int) -> NDArray[np.int32]:
-    """The place of each user at the first `copied` instants of a day, -1 where she has no event."""
-    table = np.full((traces.n_users, copied), -1, np.int32)
-    time = traces.clock.time_of_day(traces.instants)
-    chosen = time < copied
-    # Later events overwrite earlier ones: NumPy assigns in order.
-    table[traces.user_index[chosen], time[chosen]] = traces.place_index[chosen]
-    return table

@@ -22,7 +22,7 @@ from tracearena.traces import Traces
 
 ENDS_PER_BLOCK = 32
 SETTLED_BELOW = 1e-4
-"""The chain is settled when an iteration gains less log-likelihood than this a long step."""
+"""The chain has converged when an iteration gains less log-likelihood than this per long step."""
 MOST_ITERATIONS = 200
 MOST_STEPS = 288
 
@@ -39,7 +39,7 @@ class ShortSteps:
         From place ``i`` a short step leads to ``targets[offsets[i]:offsets[i + 1]]``, ascending, with
         these probabilities.
     log_likelihood
-        Of the observed long steps, a long step: one value an iteration, never falling.
+        Mean over the observed long steps: one value per iteration, never falling.
 
     Notes
     -----
@@ -83,7 +83,11 @@ class ShortSteps:
             report(len(history), MOST_ITERATIONS)
             if steps == 1 or (len(history) > 1 and history[-1] - history[-2] < SETTLED_BELOW):
                 break
-            chain = replace(chain, chances=_normalise_rows(expected, chain.offsets, chain.chances))
+            sums = np.add.reduceat(expected, chain.offsets[:-1])
+            each = np.repeat(sums, np.diff(chain.offsets))
+            # A place that nobody passes keeps the probabilities that it had.
+            chances = np.where(each > 0, expected / np.where(each > 0, each, 1), chain.chances)
+            chain = replace(chain, chances=chances)
         report(MOST_ITERATIONS, MOST_ITERATIONS)
         return replace(chain, log_likelihood=tuple(history))
 
@@ -216,12 +220,3 @@ def _estimate_initial_chain(pairs: _LongSteps, steps: int) -> ShortSteps:
         np.concatenate([going, stay])[order],
         (),
     )
-
-
-def _normalise_rows(
-    expected: NDArray[np.float64], offsets: NDArray[np.int64], before: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Turn expected counts into probabilities; a place that nobody passes keeps those it had."""
-    sums = np.add.reduceat(expected, offsets[:-1])
-    each = np.repeat(sums, np.diff(offsets))
-    return np.where(each > 0, expected / np.where(each > 0, each, 1), before)

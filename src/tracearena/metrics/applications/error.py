@@ -1,4 +1,4 @@
-"""How far released points are from the truth."""
+"""How far released points are from the truth, and how to estimate the truth from noisy counts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tracearena.metrics.applications.paired import ComparisonChunks, IdTable, Wh
 from tracearena.traces import GpsTraces
 from tracearena.traces.spread import ExactQuantiles
 
+Floats = NDArray[np.float64]
 _SHARES = (0.5, 0.9, 0.99)
 
 
@@ -57,8 +58,7 @@ def distance_error(
 
 def measure_error_in_chunks(walk: ComparisonChunks) -> DistanceError:
     """Return what `distance_error` does, of users who are walked through."""
-    spread = walk.fold(lambda part: ExactQuantiles.of(part.distances))
-    _require_some(spread)
+    spread = _summarise_distances(walk)
     keys = spread.keys_of(_SHARES)
     again = walk.visit(lambda part: part.distances_starting_with(keys))
     median, p90, p99 = spread.quantiles(_SHARES, again)
@@ -75,20 +75,17 @@ def measure_error_in_chunks(walk: ComparisonChunks) -> DistanceError:
 
 def mean_error_m(walk: ComparisonChunks) -> float:
     """Return the mean distance alone, for which all points need to pass but once."""
+    return _summarise_distances(walk).mean
+
+
+def _summarise_distances(walk: ComparisonChunks) -> ExactQuantiles:
     spread = walk.fold(lambda part: ExactQuantiles.of(part.distances))
-    _require_some(spread)
-    return spread.mean
-
-
-def _require_some(spread: ExactQuantiles) -> None:
     if not spread.count:
         raise DataError("no user of the original has released points")
+    return spread
 
 
 # Iterative Bayesian update: from noisy counts back to where people were [geo-ind].
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

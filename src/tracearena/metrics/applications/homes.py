@@ -122,7 +122,12 @@ def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float
     weekday = (local // DAY_S + 3) % 7 < 5
     night = (hour >= NIGHT[0]) | (hour < NIGHT[1])
     office = weekday & (hour >= OFFICE_HOURS[0]) & (hour < OFFICE_HOURS[1])
-    weight = _stay_seconds(traces)
+    # Seconds until the user's next point, within bounds.
+    weight = np.full(len(traces), _SHORTEST_STAY_S)
+    if len(traces) > 1:
+        until_next = np.diff(traces.time_ms) / 1000
+        until_next[np.diff(traces.user_index) != 0] = _SHORTEST_STAY_S
+        weight[:-1] = np.clip(until_next, _SHORTEST_STAY_S, _LONGEST_STAY_S)
     home = [_find_peak(traces, user, night, weight, reach_m) for user in range(traces.n_users)]
     work = [_find_peak(traces, user, office, weight, reach_m) for user in range(traces.n_users)]
     columns = (np.array(places, np.float64).reshape(-1, 2) for places in (home, work))
@@ -165,8 +170,14 @@ def compare_homes_in_chunks(
         raise DataError("the released traces have no points")
     noise_m = mean_error_m(walk) if (walk.is_released & (walk.points > 0)).any() else 0.0
     reach_m = max(REACH_M, noise_m)
+
+    def find_in_release(part: ComparisonChunk) -> KeyPlaces:
+        """Return what the release tells of the users of the original, in their order."""
+        places = key_places(part.released, timezone=timezone, reach_m=reach_m)
+        return KeyPlaces(*(np.append(column, np.nan)[part.same] for column in places.columns))
+
     before = _concat_key_places(walk.visit(lambda part: key_places(part.original, timezone=timezone)))
-    after = _concat_key_places(walk.visit(lambda part: _find_places_in_release(part, timezone, reach_m)))
+    after = _concat_key_places(walk.visit(find_in_release))
     home = _compare_places(before.home, after.home, within_m)
     work = _compare_places(before.work, after.work, within_m)
     return HomesComparison(
@@ -184,12 +195,6 @@ def compare_homes_in_chunks(
     )
 
 
-def _find_places_in_release(part: ComparisonChunk, timezone: str | None, reach_m: float) -> KeyPlaces:
-    """Return what the release tells of the users of the original, in their order."""
-    places = key_places(part.released, timezone=timezone, reach_m=reach_m)
-    return KeyPlaces(*(np.append(column, np.nan)[part.same] for column in places.columns))
-
-
 def _concat_key_places(parts: list[KeyPlaces]) -> KeyPlaces:
     return KeyPlaces(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
@@ -199,16 +204,6 @@ class _Comparison(NamedTuple):
     found: float | None
     chance: float | None
     error_m: float | None
-
-
-def _stay_seconds(traces: GpsTraces) -> NDArray[np.float64]:
-    """Seconds until a user's next point, at most 15 minutes; at least one."""
-    seconds = np.full(len(traces), _SHORTEST_STAY_S)
-    if len(traces) > 1:
-        until_next = np.diff(traces.time_ms) / 1000
-        until_next[np.diff(traces.user_index) != 0] = _SHORTEST_STAY_S
-        seconds[:-1] = np.clip(until_next, _SHORTEST_STAY_S, _LONGEST_STAY_S)
-    return seconds
 
 
 def _find_peak(
@@ -241,14 +236,14 @@ def _find_peak(
 
 def _compare_places(
     truth: tuple[NDArray[np.float64], NDArray[np.float64]],
-    told: tuple[NDArray[np.float64], NDArray[np.float64]],
+    inferred: tuple[NDArray[np.float64], NDArray[np.float64]],
     within_m: float,
 ) -> _Comparison:
     known = ~np.isnan(truth[0])
     if not known.any():
         return _Comparison(0, None, None, None)
-    both = known & ~np.isnan(told[0])
-    guesses = [degrees[both] for degrees in told]
+    both = known & ~np.isnan(inferred[0])
+    guesses = [degrees[both] for degrees in inferred]
     distances = distance_m(*(degrees[both] for degrees in truth), *guesses)
     found = int((distances <= within_m).sum())
     chance = _estimate_chance(
@@ -263,9 +258,9 @@ def _compare_places(
 
 
 def _estimate_chance(
-    truth: NDArray[np.float64], told: NDArray[np.float64], own: int, within_m: float
+    truth: NDArray[np.float64], inferred: NDArray[np.float64], own: int, within_m: float
 ) -> float | None:
-    """Share of pairs of a user and another user's released place that lie together.
+    """Return the share of pairs of a user and another user's released place that lie together.
 
     Where a release tells fewer places, some users have no guess, as for `found`.
     """
@@ -273,7 +268,7 @@ def _estimate_chance(
 
     if len(truth) < 2:
         return None
-    if not len(told):
+    if not len(inferred):
         return 0.0
-    together = int(KDTree(truth).query_ball_point(told, within_m, return_length=True).sum())
+    together = int(KDTree(truth).query_ball_point(inferred, within_m, return_length=True).sum())
     return (together - own) / (len(truth) * (len(truth) - 1))

@@ -1,4 +1,4 @@
-"""Where to put hotspots, decided from released data and judged on the original [geo-ind]."""
+"""Two applications of [geo-ind]: hotspots placed by released data, and messages between people who meet."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def hotspots(
     Parameters
     ----------
     area
-        The box to serve; by default see `default_area`.
+        The box to serve; by default see `find_default_area`.
     expected_noise_m
         Noise of the release, known to everybody ([geo-ind] assumes so); by default the mean
         distance between released and original points.
     rounds, threshold
         Of the Bayesian update.
     margin_km
-        Count and update so far around the area too, at most 100. Without a margin what noise carries
+        Count and update this far around the area too, at most 100. Without a margin what noise carries
         out is heaped up on the border, which the update takes for people.
     id_table
         Pseudonym → user, where the release has other ids than the original and its noise is to be measured.
@@ -146,11 +146,24 @@ def measure_hotspots_in_chunks(
     if area is None:
         area = find_default_area(lambda work: walk.visit(lambda part: work(part.original)), side_m)
     grid = tessellation(area, side_m)
-    true_counts = walk.fold(lambda part: _count_original_points(part, grid))
+
+    def count_original_points(part: ComparisonChunk) -> NDArray[np.int64]:
+        cell = grid.cell_of(part.original.latitude, part.original.longitude)
+        return np.bincount(cell[cell >= 0], minlength=len(grid))
+
+    true_counts = walk.fold(count_original_points)
     if not true_counts.any():
         raise DataError(f"no original point lies in the area {area}")
     margin = math.ceil(margin_km * 1000 / side_m)
-    wide = _with_margin(grid, margin)
+    north_south, east_west = margin * grid.cell_height, margin * grid.cell_width
+    wide = Grid(
+        rows=grid.rows + 2 * margin,
+        columns=grid.columns + 2 * margin,
+        south=grid.south - north_south,
+        west=grid.west - east_west,
+        north=grid.north + north_south,
+        east=grid.east + east_west,
+    )
     noisy_counts = walk.fold(lambda part: _count_noisy_points(part, grid, wide))
     noise = mean_error_m(walk) if expected_noise_m is None else expected_noise_m
     k = int((true_counts > 0).sum())
@@ -178,19 +191,6 @@ def measure_hotspots_in_chunks(
     )
 
 
-def _with_margin(grid: Grid, cells: int) -> Grid:
-    """Return the grid with so many more cells of the same size on every side."""
-    height, width = (grid.north - grid.south) / grid.rows, (grid.east - grid.west) / grid.columns
-    return Grid(
-        rows=grid.rows + 2 * cells,
-        columns=grid.columns + 2 * cells,
-        south=grid.south - cells * height,
-        west=grid.west - cells * width,
-        north=grid.north + cells * height,
-        east=grid.east + cells * width,
-    )
-
-
 def _without_margin(values: NDArray[Any], wide: Grid, cells: int) -> NDArray[Any]:
     table = values.reshape(wide.rows, wide.columns)
     return table[cells : wide.rows - cells, cells : wide.columns - cells].ravel()
@@ -212,11 +212,6 @@ def count_released_points(
     return _count_noisy_points(part, grid, grid if wide is None else wide)
 
 
-def _count_original_points(part: ComparisonChunk, grid: Grid) -> NDArray[np.int64]:
-    cell = grid.cell_of(part.original.latitude, part.original.longitude)
-    return np.bincount(cell[cell >= 0], minlength=len(grid))
-
-
 def _count_noisy_points(part: ComparisonChunk, grid: Grid, wide: Grid) -> NDArray[np.int64]:
     latitude, longitude = part.released.latitude, part.released.longitude
     judged = part.original if part.row_by_row else part.released
@@ -232,7 +227,7 @@ def share_served(
     popularity: NDArray[np.int64] | NDArray[np.float64],
     k: int,
 ) -> float:
-    """Share of the true counts in the k most popular cells; ties for the last places count in part."""
+    """Return the share of the true counts in the k most popular cells; ties for the last count in part."""
     k = min(k, int((popularity > 0).sum()))
     if k == 0:
         return 0.0
@@ -243,8 +238,7 @@ def share_served(
     return float(served / true_counts.sum())
 
 
-# A message that spreads among people who meet, from every source at once [geo-ind].
-
+# Gossip: a message that spreads among people who meet, from every source at once.
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 

@@ -1,4 +1,7 @@
-"""Who is who between an original and a release of it."""
+"""An original and a release of it, compared: who is who, and which point stands for which.
+
+The data may come whole or in chunks of users (`ComparisonChunks`).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from tracearena.traces._arrays import find_positions, to_id_array, unique_values
 from tracearena.traces.geodesy import distance_bounds_m, distance_m
 from tracearena.traces.spread import UniqueCounts, may_start_with, select_starting_with
 
+Ints = NDArray[np.int64]
 IdTable: TypeAlias = Mapping[Any, Any]
 """Pseudonym → user. Ids that are written alike are alike: 7, "7" and "007" unless both stand there."""
 
@@ -133,9 +137,6 @@ def _normalise_id(key: Any) -> str:
 # Which released point stands for which original one.
 
 
-Ints = NDArray[np.int64]
-
-
 def are_row_by_row(original: GpsTraces, released: GpsTraces) -> bool:
     """Whether a release has the users of the original, and each the same times: its points one by one."""
     return original.has_users_of(released) and original.has_rows_of(released)
@@ -175,8 +176,7 @@ def find_nearest_times(times: Ints, wanted: Ints) -> Ints:
     return np.where(np.abs(wanted - times[before]) <= np.abs(times[after] - wanted), before, after)
 
 
-# An original and a release of it, walked together: all users at once, or some after the others.
-
+# An original and its release together: all users at once, or chunk by chunk.
 
 T = TypeVar("T")
 _POINTS_PER_BLOCK = 1 << 16
@@ -292,20 +292,35 @@ class WholeComparison:
         return work(self._part)
 
 
-# Ids that are the same words for other people, found out by the times of their points.
-
+# Ids that name other people in the release than in the original, detected by the times of points.
 
 _MOST_USERS = 500
 _MOST_TIMES = 40
 
 
 def check_swapped_ids(walk: ComparisonChunks, *, has_table: bool) -> None:
-    """Refuse ids that are the same words for other people, seen by the times of the points.
+    """Refuse ids that name other people in the release, detected by the times of the points.
 
-    Noise moves places; most releases keep times. Who has more of a user's times than the user has, and at
-    least half, is that user under another name; by accident two users would often find the same one.
+    Noise moves places; most releases keep times. An id that has more of a user's times than her own id,
+    and at least half of them, is that user under another name; by accident two users would often find
+    the same one.
     """
-    others = _find_shared_times(walk)
+    users = np.flatnonzero(walk.points)
+    users = users[:: -(-len(users) // _MOST_USERS) or 1]
+
+    def sample_times(part: ComparisonChunk) -> list[Ints]:
+        """Return some times of each of the users who are in a chunk."""
+        here = users[(users >= part.first) & (users < part.first + part.original.n_users)] - part.first
+        offsets, found = part.original.offsets, []
+        for user in here.tolist():
+            own = unique_values(part.original.time_ms[offsets[user] : offsets[user + 1]])
+            found.append(own[:: -(-len(own) // _MOST_TIMES)])
+        return found
+
+    asked = [times for part in walk.visit(sample_times) for times in part]
+    matches = walk.fold(lambda part: _TimeMatches.of(part, users, asked))
+    enough = 2 * matches.most >= np.array([len(times) for times in asked], np.int64)
+    others = np.where(enough & (matches.most > matches.own), matches.who, -1)
     elsewhere = others[others >= 0]
     if 2 * len(elsewhere) <= len(others) or len(np.unique(elsewhere)) < 0.9 * len(elsewhere):
         return
@@ -318,26 +333,6 @@ def check_swapped_ids(walk: ComparisonChunks, *, has_table: bool) -> None:
         f"{problem}: if the ids are pseudonyms, name the table of who is who with --id-table "
         "(in Python id_table=)"
     )
-
-
-def _find_shared_times(walk: ComparisonChunks) -> Ints:
-    """Return, for some users, who else has most of their times in the release; -1 where nobody has more."""
-    users = np.flatnonzero(walk.points)
-    users = users[:: -(-len(users) // _MOST_USERS) or 1]
-    asked = [times for part in walk.visit(lambda part: _sample_times(part, users)) for times in part]
-    held = walk.fold(lambda part: _TimeMatches.of(part, users, asked))
-    enough = 2 * held.most >= np.array([len(times) for times in asked], np.int64)
-    return np.where(enough & (held.most > held.own), held.who, -1)
-
-
-def _sample_times(part: ComparisonChunk, users: Ints) -> list[Ints]:
-    """Return times of those of the users who are in a part."""
-    here = users[(users >= part.first) & (users < part.first + part.original.n_users)] - part.first
-    offsets, found = part.original.offsets, []
-    for user in here.tolist():
-        own = unique_values(part.original.time_ms[offsets[user] : offsets[user + 1]])
-        found.append(own[:: -(-len(own) // _MOST_TIMES)])
-    return found
 
 
 @dataclass(frozen=True)
@@ -357,7 +352,12 @@ class _TimeMatches:
         order = np.argsort(released.time_ms, kind="stable")
         times, owner = released.time_ms[order], released.user_index[order].astype(np.int64)
         for at, (user, wanted) in enumerate(zip(users.tolist(), asked, strict=True)):
-            counts = _count_times(wanted, times, owner, n)
+            first, stop = np.searchsorted(times, wanted), np.searchsorted(times, wanted, "right")
+            lengths = stop - first
+            begin = np.cumsum(lengths) - lengths
+            rows = np.repeat(first - begin, lengths) + np.arange(lengths.sum())
+            pairs = unique_values(np.repeat(np.arange(len(wanted)), lengths) * n + owner[rows])
+            counts = np.bincount(pairs % n, minlength=n)
             best = int(counts.argmax())
             most[at], who[at] = counts[best], part.first_released + best
             here = part.same[user - part.first] if 0 <= user - part.first < part.original.n_users else -1
@@ -371,13 +371,3 @@ class _TimeMatches:
             np.where(fewer, other.who, self.who),
             self.own + other.own,
         )
-
-
-def _count_times(wanted: Ints, times: Ints, owner: Ints, n_users: int) -> Ints:
-    """Count how many of the wanted times each user has."""
-    first, stop = np.searchsorted(times, wanted), np.searchsorted(times, wanted, "right")
-    lengths = stop - first
-    begin = np.cumsum(lengths) - lengths
-    rows = np.repeat(first - begin, lengths) + np.arange(lengths.sum())
-    pairs = unique_values(np.repeat(np.arange(len(wanted)), lengths) * n_users + owner[rows])
-    return np.bincount(pairs % n_users, minlength=n_users)

@@ -1,7 +1,8 @@
-"""The loop that bounds what a trace weighs under its own user, for the plausible-deniability test.
+"""Kernels of the plausible-deniability test: who could have made a trace?
 
-Row sums are made in float32 (`bound_row_sums`), which is what weighing a trace costs most; all else is
-float64.
+Arrays and probabilities are those of `_generation_kernels`; V is slots × places, max(visit counts, φ) of one
+user. Most pairs of a trace and a verifier are decided by bounds whose matrix products are in float32; every
+bound leaves room for what float32 rounds away. What bounds leave open is computed in float64.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tracearena.synthesis.ppmtf._gibbs_kernels import (
 _NOTHING = 1e-300
 
 
+# Bounds of a trace's log-likelihood under its own user. Row sums are made in float32, which costs most.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
 def _sum_moves(row: Floats, inverse_sum: float, visits: Floats, back: Floats, inverse_sums: Floats) -> float:
     """Return Σ_j min(row[j] / Σ, visits[j] · back[j] / Σ_j)."""
@@ -46,7 +48,7 @@ def bound_log_likelihoods(
 ) -> None:  # fmt: skip
     """Bound the log-likelihood of each trace (rows of places) as made for ``user``.
 
-    ``A`` and ``A2`` have a row a trace, and traces must be grouped by user, as for `log_likelihoods`, whose
+    ``A`` and ``A2`` have one row per trace, and traces are grouped by user, as for `log_likelihoods`, whose
     running log-likelihoods ``running`` is near to. The bounds leave more room than float64 needs.
     """
     n, n_slots = len(B), len(D)
@@ -90,9 +92,9 @@ def bound_log_likelihoods(
             running[r, s] = running[r, s - 1] + math.log(upper)
 
 
-# Loops of the plausible-deniability test that decide most pairs of a trace and a verifier by
-# bounds.
-
+# Bounds of moves, for all verifiers (lanes) of a block at a time. The moves of trace r are
+# offsets[r]:offsets[r + 1] of place, target, slot and scale. The likelihood of a trace is at most
+# π(first) Π scale · max(R̂, φ) / Σ, what its moves propose, and falls where a proposal may be refused.
 
 UNIT = 2.0**-24
 _ABOVE = 1.0 + 8 * UNIT
@@ -234,8 +236,8 @@ def weigh_moves(
     return upper, lower
 
 
-# Loops of the plausible-deniability test that bound the probability of staying where one is.
-
+# Bounds of stays: 1 - Σ_j min(Q*(i, j), π_j Q*(j, i) / π_i), from above or below (`side`). `wanted` and
+# `out` are slots × places; `beta` and `gamma` are the lengths of the rows of B and C, which bound products.
 
 UPPER, LOWER = 1.0, -1.0
 
@@ -321,8 +323,8 @@ def _bound_clamped_and_scale(
         out[j] = max(values[j] + off * others[j], raised) * scale[j]
 
 
-# The plausible-deniability test of a block of verifiers: by bounds, and what they leave open.
-
+# The test of a block of verifiers: a trace counts for a verifier if its likelihood under her is surely
+# within its bucket; pairs about which bounds say nothing are returned.
 
 _ROUNDED = 1e-12
 
@@ -449,7 +451,8 @@ def _keep_possible(
     return left
 
 
-# Loops of the plausible-deniability test.
+# The exact test: every distinct step (place left, slot, target) once per verifier, in float64; trace r is in
+# bucket floor(-log-likelihood / η).
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
@@ -509,7 +512,7 @@ def count_same_bucket(
 ) -> None:  # fmt: skip
     """Add to ``counts[r]`` the verifiers other than ``owner[r]`` for whom trace r is in ``bucket[r]``.
 
-    ``A`` and ``A2`` have a row a verifier.
+    ``A`` and ``A2`` have one row per verifier.
     """
     n, n_slots = len(B), len(D)
     V, sums, inverse_sums = np.empty((n_slots, n)), np.empty(n), np.empty(n)

@@ -1,6 +1,11 @@
-"""Loops that draw traces: one walk for all places, and one for people who do only what was seen.
+"""Kernels that draw traces and compute their likelihoods ([ppmtf] section 3.4).
 
-The second makes the same steps at the cost of the places that were seen after a place instead of all.
+A, B, C are the factors of transitions, A2, B2, D those of visits; names that end in T are transposed. With
+φ = `smallest`, a place j is proposed from Q*(i, j) = max(R̂_ij, φ) / Σ_j and accepted with probability
+min(1, π_j Q*(j, i) / (π_i Q*(i, j))), π ∝ max(visit counts of the slot, φ).
+
+There is one walk for all places, and one for people who do only what was seen: the same steps at the cost
+of the places that were seen after a place instead of all.
 """
 
 from __future__ import annotations
@@ -249,7 +254,7 @@ def draw_seen_walks(
                 out[u, d, instant_of[s]] = i
 
 
-# The loop that weighs traces.
+# Likelihoods. A move i → j has probability min(Q*(i, j), π_j Q*(j, i) / π_i), staying 1 - Σ of all moves.
 
 
 @njit(cache=True, nogil=True)
@@ -259,7 +264,7 @@ def log_likelihoods(
 ) -> None:  # fmt: skip
     """Set ``out`` to the running log-likelihood of each trace (rows of places) as made for ``user``.
 
-    ``A`` and ``A2`` have a row a trace. Traces must be grouped by user, so that the row sums of a user
+    ``A`` and ``A2`` have one row per trace. Traces must be grouped by user, so that the row sums of a user
     are computed once. Staying has probability 1 − Σ of the other moves, which needs the sums of all rows.
     """
     n = len(B)

@@ -1,4 +1,8 @@
-"""The arrays that the loops of PPMTF take."""
+"""Kernels of PPMTF's Gibbs sampling: cells, sums over cells, rows of factors, and reconstructed counts.
+
+A (users), B (places), C (next places) and D (slots) are matrices of rows × z factors. The expected count
+of a transition is R̂_nij = Σ_k a_nk b_ik c_jk, that of a visit Σ_k a_nk b_ik d_tk.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,8 @@ Small = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
 
-# Loops that arrange cells: zeros drawn, cells taken apart, pairs sorted.
+# Cells. A cell of a user is the number place · width + target; the positive ones of user u are
+# positive[positive_offsets[u]:positive_offsets[u + 1]], ascending.
 
 
 @njit(cache=True, nogil=True)
@@ -105,7 +110,8 @@ def sort_pairs(
         sorted_right[at] = right[c]
 
 
-# Loops of Gibbs sampling: sums over cells, and rows from their conditionals.
+# Gibbs sampling ([ppmtf] section 3.3). For each row of a matrix: G = Σ x xᵀ and h = Σ r x over its cells,
+# x the elementwise product of the two other rows and r the count; the row is drawn from its conditional.
 
 
 @njit(cache=True, nogil=True)
@@ -190,8 +196,8 @@ def draw_rows(
     return residual
 
 
-# Loops over rows of the reconstructed counts: made, raised to φ, summed, and drawn from.
-
+# Rows of reconstructed counts max(R̂, φ), φ being `smallest`. Names that end in T are transposed matrices.
+# Sums go by tiles of 32 values, so that drawing an index skips whole tiles.
 
 TILE = 32
 _AT_ONCE = 262_144  # elements of a product: below the size at which BLAS starts threads

@@ -66,30 +66,17 @@ def privacy_budget(model: PPMTF, kappa: float | None = None) -> PrivacyBudget:
         raise ParameterError("ε is known for zeros='sampled' only: with all zeros no proof holds")
     used = measure_kappa(model) if kappa is None else kappa
     require_number("kappa", used, at_least=0)
-    return PrivacyBudget(_epsilon_trace(model, used), _epsilon_location(model, used), used, model.alpha)
-
-
-def _epsilon_trace(model: PPMTF, kappa: float) -> float:
     total = 0.0
-    for kept, zeros, largest in _count_limits(model):
-        total += min(3 * kept, kept + zeros) * (largest + kappa) ** 2
-    return float(model.alpha * total)
-
-
-def _epsilon_location(model: PPMTF, kappa: float) -> float:
-    return float(model.alpha * (4 * model.largest_transition + 8 * model.largest_visit + 12 * kappa - 6))
-
-
-def _count_limits(model: PPMTF) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    return (
+    for kept, zeros, largest in (
         (model.kept_transitions, model.zero_transitions, model.largest_transition),
         (model.kept_visits, model.zero_visits, model.largest_visit),
-    )
+    ):
+        total += min(3 * kept, kept + zeros) * (largest + used) ** 2
+    location = 4 * model.largest_transition + 8 * model.largest_visit + 12 * used - 6
+    return PrivacyBudget(float(model.alpha * total), float(model.alpha * location), used, model.alpha)
 
 
-def measure_kappa(
-    model: PPMTF,
-) -> float:
+def measure_kappa(model: PPMTF) -> float:
     """Return the smallest κ with every reconstructed count in [−κ, r_max + κ].
 
     Every cell of both tensors is looked at: O(users · places² · factors).
@@ -130,7 +117,7 @@ def fit_bounded(
     kappa
         The bound, at least 0.
     attempts
-        After so many trainings the search is given up.
+        After this many trainings the search is given up.
     seed
         Attempt t has its own seed, which follows from this and t.
 

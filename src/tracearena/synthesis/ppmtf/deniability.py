@@ -136,7 +136,7 @@ def measure_deniability(
     synthetic
         Whole days of training users; every day is a trace.
     k
-        A trace passes if at least so many users could have made it, her own included.
+        A trace passes if at least this many users could have made it, its own included.
     eta
         Width of a bucket of log-likelihoods, above 0.
     verifiers
@@ -147,7 +147,7 @@ def measure_deniability(
     seed
         Seed of U*.
     tally
-        Keeps what finished verifiers have counted, and goes on with it.
+        Keeps what finished verifiers have counted, and resumes from it.
 
     References
     ----------
@@ -204,7 +204,6 @@ def _estimate_own_likelihoods(
 
 
 # Counting who could have made a trace: by bounds where they decide, by the whole sums where not.
-
 
 VERIFIERS_PER_BLOCK = 64
 """Verifiers whose tables are made at a time, and who look at a move together."""
@@ -269,7 +268,10 @@ class VerifierScan:
             at work.
         """
         counts = np.ones(self._n_traces, np.int32) if counts is None else counts.copy()
-        smallest, largest = rounds or (_FIRST_ROUND, _largest_round())
+        # A round has as many verifiers as keep all threads at work to its end.
+        cluster = current_cluster()
+        threads = thread_count() if cluster is None else cluster.n_threads
+        smallest, largest = rounds or (_FIRST_ROUND, _BLOCKS_A_THREAD * VERIFIERS_PER_BLOCK * threads)
         size = largest if k is None else min(smallest, largest)
         most = np.iinfo(np.int32).max if k is None else k
         while done < len(verifiers) and (open_ := np.flatnonzero(counts < most)).size:
@@ -289,21 +291,15 @@ class VerifierScan:
         ) -> NDArray[np.int32]:
             return verdicts.count(traces, mine, a, a2)
 
-        def all_reported(blocks_done: int, _: int) -> None:
-            told(done + min(blocks_done * VERIFIERS_PER_BLOCK, len(verifiers)), of)
+        progress = current_progress()
+
+        def report_verifiers(blocks_done: int, _: int) -> None:
+            progress(done + min(blocks_done * VERIFIERS_PER_BLOCK, len(verifiers)), of)
 
         ranges = block_ranges(len(verifiers), VERIFIERS_PER_BLOCK)
         rows = (verifiers, self.model.users[verifiers], self.model.visit_users[verifiers])
-        told = current_progress()
-        with use(progress=all_reported):
+        with use(progress=report_verifiers):
             return fold_blocks(work, ranges, rows=rows, given=[self._verdicts], anywhere=True, report=True)
-
-
-def _largest_round() -> int:
-    """Return how many verifiers a round has at most: all threads have something to do to its end."""
-    cluster = current_cluster()
-    threads = thread_count() if cluster is None else cluster.n_threads
-    return _BLOCKS_A_THREAD * VERIFIERS_PER_BLOCK * threads
 
 
 def is_bounded(model: TraceModel) -> bool:
@@ -387,7 +383,6 @@ class ExactVerifierCounter:
 
 # The steps of traces, taken apart for the deniability test, and the limits of their likelihoods.
 
-
 _MARGIN = 1e-9
 _UNIT = 2.0**-24
 _NEAR_0, _NEAR_INF = 1e-290, 1e290
@@ -439,7 +434,16 @@ class TraceSteps(NamedTuple):
         weights = scale[moves]
         offsets, stay_offsets = _offsets(moves), _offsets(~moves)
         summed = np.concatenate([[0.0], np.cumsum(np.log(weights, dtype=np.float64))])
-        edges = _bucket_edges(summed[offsets[1:]] - summed[offsets[:-1]], bucket, eta)
+        log_scale = summed[offsets[1:]] - summed[offsets[:-1]]
+        # The margin is far more than sums in float64 round away.
+        below, above = -(bucket + 1) * eta, -bucket * eta
+        margin = _MARGIN * (1 + np.abs(below) + np.abs(log_scale))
+        logs = (below - margin, below + margin, above - margin, above + margin)
+        with np.errstate(over="ignore", under="ignore"):
+            lowest, inside, outside, most = (np.exp(one + log_scale) for one in logs)
+        lowest[lowest < _NEAR_0] = 0
+        most[most > _NEAR_INF] = np.inf
+        edges = np.column_stack([lowest, np.maximum(inside, _NEAR_0), np.minimum(outside, _NEAR_INF), most])
         rounded = 1 - (4 * np.diff(offsets) + 32) * _UNIT
         least = np.nextafter((edges[:, 0] * rounded).astype(np.float32), np.float32(-np.inf))
         return cls(
@@ -458,20 +462,6 @@ class TraceSteps(NamedTuple):
 
 def _offsets(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(chosen.sum(axis=1))]).astype(np.int64)
-
-
-def _bucket_edges(
-    log_scale: NDArray[np.float64], bucket: NDArray[np.float64], eta: float
-) -> NDArray[np.float64]:
-    """Return the four limits of each trace; the margin is far more than sums in float64 round away."""
-    below, above = -(bucket + 1) * eta, -bucket * eta
-    margin = _MARGIN * (1 + np.abs(below) + np.abs(log_scale))
-    logs = (below - margin, below + margin, above - margin, above + margin)
-    with np.errstate(over="ignore", under="ignore"):
-        least, inside, outside, most = (np.exp(one + log_scale) for one in logs)
-    least[least < _NEAR_0] = 0
-    most[most > _NEAR_INF] = np.inf
-    return np.column_stack([least, np.maximum(inside, _NEAR_0), np.minimum(outside, _NEAR_INF), most])
 
 
 def distinct_steps(
@@ -499,8 +489,7 @@ def distinct_steps(
     )
 
 
-# What a deniability test has counted so far, on disk, so that a stopped one can go on.
-
+# The checkpoint: what a deniability test has counted so far, on disk.
 
 _FORMAT = "tracearena-deniability-1"
 
@@ -514,9 +503,9 @@ class DeniabilityCheckpoint:
     path
         The file; None keeps nothing.
     depends_on
-        A digest of what the counts depend on: a test goes on with the same alone.
+        A digest of what the counts depend on: a test resumes only where it is the same.
     seed
-        The seed, if it is a number: a test that was begun without one goes on with it.
+        The seed, if it is a number: a test that was begun without one resumes with it.
 
     Attributes
     ----------
@@ -531,7 +520,7 @@ class DeniabilityCheckpoint:
     _counts: dict[int, NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
 
     def begin(self, *, resume: bool) -> None:
-        """Go on with what a stopped test has left, or see that there is none."""
+        """Resume what an interrupted test has left, or check that there is none."""
         if self.path is None:
             return
         check_deniability_resume(self.path, resume=resume)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +48,11 @@ class ChainReport(Result):
     draws: NDArray[np.float64]
 
     def r_hat(self, iterations: int | None = None) -> NDArray[np.float64]:
-        """Return R̂ of all that was watched, over the later half of so many iterations."""
+        """Return R̂ of all that was watched, over the later half of the iterations."""
         return np.array([split_r_hat(one) for one in self._later_half(iterations)])
 
     def effective(self, iterations: int | None = None) -> NDArray[np.float64]:
-        """Return the effective draws of all that was watched, over the later half of so many iterations."""
+        """Return the effective draws of all that was watched, over the later half of the iterations."""
         return np.array([effective_draws(one) for one in self._later_half(iterations)])
 
     def mixing_share(self, iterations: int | None = None) -> float:
@@ -95,8 +95,8 @@ def run_chains(
     chains
         How many, at least 2.
     watched
-        So many seen cells of each tensor, chosen at random, are watched one by one; and so many
-        places in a slot, those visited most, in sum over the users.
+        This many positive cells of each tensor, chosen at random, are watched one by one; and this
+        many places in a slot, those visited most, in sum over the users.
     seed
         Of the cells kept and drawn, which all chains share, and of the chains.
 
@@ -152,16 +152,7 @@ def _run_chain(
     one._root, one.error_, one.iteration_ = root, [], 0
     one._set_factors(build_starting_factors(one))
     seen: list[NDArray[np.float64]] = []
-    with one_library_thread():
-        scales = default_zero_scales(frame.mostly_moves)
-        train(one, traces, scales, cells_root=cells_root, watch=_build_watcher(cells, seen))
-    return np.column_stack([one.error_, np.array(seen)])
-
-
-def _build_watcher(
-    cells: WatchedCells, seen: list[NDArray[np.float64]]
-) -> Callable[[Sequence[Factors]], None]:
-    (n, i, j), (m, k, t), (place, slot) = (one.T for one in cells)
+    (n, i, j), (m, k, t), (place, slot) = (chosen.T for chosen in cells)
 
     def watch(factors: Sequence[Factors]) -> None:
         moves, visits = factors[0], factors[-1]
@@ -170,11 +161,13 @@ def _build_watcher(
         population = (visits.places[place] * visits.slots[slot]) @ visits.users.sum(axis=0)
         seen.append(np.concatenate([reconstructed, visited, population]))
 
-    return watch
+    with one_library_thread():
+        scales = default_zero_scales(frame.mostly_moves)
+        train(one, traces, scales, cells_root=cells_root, watch=watch)
+    return np.column_stack([one.error_, np.array(seen)])
 
 
 # Whether Markov chains have mixed: R̂ and the effective number of draws.
-
 
 Draws = NDArray[np.float64]
 
@@ -222,7 +215,9 @@ def effective_draws(draws: Draws) -> float:
     total = float(chains * n)
     if np.ptp(halves) == 0:
         return total
-    within_chain = np.array([_autocovariance(one) for one in halves])
+    spectra = [np.abs(np.fft.rfft(one - one.mean(), 2 * n)) ** 2 for one in halves]
+    # Autocovariance of each half at every lag.
+    within_chain = np.array([np.fft.irfft(one, 2 * n)[:n] / n for one in spectra])
     within = float(within_chain[:, 0].mean()) * n / (n - 1)
     pooled = within * (n - 1) / n + float(halves.mean(axis=1).var(ddof=1))
     correlation = 1 - (within - within_chain.mean(axis=0)) / pooled
@@ -239,9 +234,3 @@ def _split_halves(draws: Draws) -> Draws:
         raise DataError("draws are chains × at least 4 iterations")
     half = values.shape[1] // 2
     return np.concatenate([values[:, :half], values[:, -half:]])
-
-
-def _autocovariance(values: Draws) -> Draws:
-    n = len(values)
-    spectrum = np.fft.rfft(values - values.mean(), 2 * n)
-    return np.asarray(np.fft.irfft(np.abs(spectrum) ** 2, 2 * n)[:n] / n)

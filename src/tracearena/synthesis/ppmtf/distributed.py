@@ -8,8 +8,8 @@ iterations that were lost with it are drawn again: Dask repeats the tasks that l
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -75,7 +75,11 @@ class RemoteUsers:
             pieces: list[tuple[int, Any]] = traces.split_files(len(self._homes))
             self.n_users = traces.frame.n_users
         else:
-            pieces = _split_traces(traces, size, len(self._homes))
+            ranges = split_evenly(-(-traces.n_users // size), len(self._homes))
+            bare = traces.without_timestamps()
+            pieces = [
+                (first * size, bare.take_users(slice(first * size, stop * size))) for first, stop in ranges
+            ]
             self.n_users = traces.n_users
         self._homes = self._homes[: len(pieces)]
         self._held = [
@@ -150,13 +154,6 @@ def _assign_workers(homes: list[str], alive: list[str]) -> list[str]:
     return [home for home in placed if home is not None]
 
 
-def _split_traces(traces: Traces, size: int, workers: int) -> list[tuple[int, Traces]]:
-    """Return, for each worker, the number of its first user, and the traces of its users."""
-    ranges = split_evenly(-(-traces.n_users // size), workers)
-    bare = traces.without_timestamps()
-    return [(first * size, bare.take_users(slice(first * size, stop * size))) for first, stop in ranges]
-
-
 def _arrange_cells(piece: Traces | Files, how: tuple[CellArrangement, bool], number: int) -> LocalUsers:
     with worker_context(worker_threads()):
         read = [(piece, None)] if isinstance(piece, Traces) else piece.read()
@@ -209,12 +206,12 @@ class Files:
 
     def read(self) -> list[tuple[Traces, io.Report]]:
         """Read one after the other."""
-        return [self._read(path) for path in self.paths]
-
-    def _read(self, path: str) -> tuple[Traces, io.Report]:
-        if not Path(path).exists():
-            raise FileError.whole(path, "is not where a worker looks for it", "missing")
-        return io.read(path, "table", places=self.places, choices=self.choices).as_events()
+        found: list[tuple[Traces, io.Report]] = []
+        for path in self.paths:
+            if not Path(path).exists():
+                raise FileError.whole(path, "is not where a worker looks for it", "missing")
+            found.append(io.read(path, "table", places=self.places, choices=self.choices).as_events())
+        return found
 
 
 class PartitionedTraces:
@@ -228,8 +225,8 @@ class PartitionedTraces:
     ----------
     folder
         A folder of Parquet files as ``tracearena convert --to partitions`` writes them: events with
-        dates, users in ascending order from file to file, and so many users in every file but the
-        last that blocks of users do not cross files.
+        dates, users in ascending order from file to file, and in every file but the last a number of
+        users such that blocks of users do not cross files.
     places
         The places; no file knows them all.
     cluster
@@ -258,31 +255,27 @@ class PartitionedTraces:
         paths = list_parquet_files(folder)
         if not paths:
             raise FileError.whole(folder, "holds no .parquet files", "empty")
-        self.files = Files(tuple(str(path.resolve()) for path in paths), places, choices or io.Choices())
-        found = cluster.run(_look(self.files), block_ranges(len(paths), 1), report=True)
+        files = Files(tuple(str(path.resolve()) for path in paths), places, choices or io.Choices())
+
+        def look(block: int, first: int, stop: int) -> tuple[TrainingFrame, io.Report]:
+            [(traces, report)] = replace(files, paths=files.paths[first:stop]).read()
+            return TrainingFrame.of(traces), report
+
+        found = cluster.run(look, block_ranges(len(paths), 1), report=True)
         parts = [part for part, _ in found]
         _check(paths, parts)
-        self.frame = TrainingFrame.join_parts(parts)
-        self.report = _summed(folder, [report for _, report in found])
+        self.files, self.frame = files, TrainingFrame.join_parts(parts)
+        self.report = io.Report(str(folder), "partitions", sum(report.rows for _, report in found))
+        for _, report in found:
+            self.report.add(report)
         self._first_users = np.cumsum([0, *(part.n_users for part in parts)]).tolist()
 
     def split_files(self, workers: int) -> list[tuple[int, Files]]:
         """Return, for each worker, the number of its first user, and its files."""
         return [
-            (self._first_users[first], self._some(first, stop))
+            (self._first_users[first], replace(self.files, paths=self.files.paths[first:stop]))
             for first, stop in split_evenly(len(self.files.paths), workers)
         ]
-
-    def _some(self, first: int, stop: int) -> Files:
-        return Files(self.files.paths[first:stop], self.files.places, self.files.choices)
-
-
-def _look(files: Files) -> Callable[..., tuple[TrainingFrame, io.Report]]:
-    def work(block: int, first: int, stop: int) -> tuple[TrainingFrame, io.Report]:
-        [(traces, report)] = Files(files.paths[first:stop], files.places, files.choices).read()
-        return TrainingFrame.of(traces), report
-
-    return work
 
 
 def _check(paths: list[Path], parts: list[TrainingFrame]) -> None:
@@ -298,11 +291,3 @@ def _check(paths: list[Path], parts: list[TrainingFrame]) -> None:
         if before.user_ids.dtype.kind != part.user_ids.dtype.kind or not last < first:
             problem = f"begins with user {first!s}, after user {last!s}"
             raise FileError.whole(path, f"{problem}: users must ascend from file to file", "users")
-
-
-def _summed(folder: str | PathLike[str], reports: list[io.Report]) -> io.Report:
-    """Add up what was read and dropped."""
-    total = io.Report(str(folder), "partitions", sum(report.rows for report in reports))
-    for report in reports:
-        total.add(report)
-    return total

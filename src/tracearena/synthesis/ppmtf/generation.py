@@ -89,7 +89,7 @@ class TraceModel:
     smallest
         Smaller expected counts are raised to this (φ).
     slots_of_days
-        Slots of each day until they begin anew, days × instants, if days differ.
+        Slots of each day of a cycle, days × instants, if days differ.
     """
 
     users: Matrix
@@ -120,7 +120,10 @@ class TraceModel:
         """
         kinds = self.split_by_day_kind(np.arange(days))
         if len(kinds) > 1:
-            return self._draw_kinds(kinds, days, root, habits)
+            table = np.empty((len(self.users), days, len(self.slot_of)), np.int32)
+            for number, (model, rows) in enumerate(kinds):
+                table[:, rows] = model.draw(len(rows), child_seed(root, number), habits=habits)
+            return table
         b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
         c_transposed, b2_transposed = np.ascontiguousarray(c.T), np.ascontiguousarray(b2.T)
         slot_of, smallest, length = self.slot_of, self.smallest, len(self.slot_of)
@@ -168,23 +171,7 @@ class TraceModel:
             for kind in np.unique(kinds)
         ]
 
-    def _draw_kinds(
-        self,
-        kinds: list[tuple[TraceModel, NDArray[np.int64]]],
-        days: int,
-        root: np.random.SeedSequence,
-        habits: VirtualUserHabits | None,
-    ) -> NDArray[np.int32]:
-        table = np.empty((len(self.users), days, len(self.slot_of)), np.int32)
-        for number, (model, rows) in enumerate(kinds):
-            table[:, rows] = model.draw(len(rows), child_seed(root, number), habits=habits)
-        return table
-
-    def log_likelihoods(
-        self,
-        traces: NDArray[np.int32],
-        users: NDArray[np.int64],
-    ) -> Matrix:
+    def log_likelihoods(self, traces: NDArray[np.int32], users: NDArray[np.int64]) -> Matrix:
         """Return the running log-likelihood of each trace as a trace of the given user.
 
         Parameters
@@ -219,7 +206,7 @@ class TraceModel:
     ) -> tuple[Matrix, Matrix, Matrix]:
         """Return about what `log_likelihoods` does, and bounds of its last column from below and above.
 
-        They take about half of the time, and hold where float32 products do (`verifying.is_bounded`).
+        They take about half of the time, and hold where float32 products do (`deniability.is_bounded`).
         """
         b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
         bt, ct, b2t = (np.ascontiguousarray(matrix.T) for matrix in (b, c, b2))
@@ -258,7 +245,10 @@ class TraceModel:
         return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
     def transition_probabilities(self, user: int, slot: int) -> Matrix:
-        """Return the whole matrix Q of a user and slot, places × places, for inspection."""
+        """Return the whole matrix Q of a user and slot, places × places.
+
+        Slow and direct: tests compare the kernels with it.
+        """
         expected = np.maximum((self.users[user] * self.places) @ self.next_places.T, self.smallest)
         proposal = expected / expected.sum(axis=1, keepdims=True)
         target = self.visit_probabilities(user)[slot]
@@ -270,11 +260,10 @@ class TraceModel:
 
 # PPMTF+: virtual users drawn from the distribution of feature vectors.
 
-
 HOME_WEIGHT = 20.0
 """Added to the home's visit probability at home time, which becomes at least 20/21."""
 HOME_SLOTS = 2
-"""So many slots at each end of the day are home time."""
+"""Number of slots at each end of the day that are home time."""
 STEP_S = 300
 """Seconds of a step at home time, the interval of the contest's generator."""
 USERS_PER_BLOCK_VIRTUAL = 256
@@ -310,13 +299,9 @@ class VirtualUsers:
         """Home of each user."""
         return None if self.habits is None else self.habits.homes
 
-    def draw(
-        self,
-        days: int,
-    ) -> NDArray[np.int32]:
+    def draw(self, days: int) -> NDArray[np.int32]:
         """Draw `days` days of every user; users × days × instants of a day."""
-        root = child_seed(self._root, _DAYS)
-        return self.model.draw(days, root, habits=self.habits)
+        return self.model.draw(days, child_seed(self._root, _DAYS), habits=self.habits)
 
 
 def sample_virtual_users(
@@ -349,7 +334,7 @@ def sample_virtual_users(
     seen
         What was seen in training, to rule out the rest.
     walk
-        Their day, step by step: a step an instant. None for the learned instants as they are.
+        Their day, step by step: one step per instant. None for the learned instants as they are.
 
     Notes
     -----
@@ -363,16 +348,17 @@ def sample_virtual_users(
     rows = sample_rows(moves, n, child_seed(root, _ROWS))
     others = rows if visits is moves else sample_rows(visits, n, child_seed(root, _VISIT_ROWS))
     model = replace(trained, users=rows, visit_users=others)
-    weight, steps = _build_home_weight(len(model.slots)), max(interval_s // STEP_S, 1)
+    slots = np.arange(len(model.slots))
+    weight = np.where(np.minimum(slots, slots[::-1]) < HOME_SLOTS, HOME_WEIGHT, 0.0)
+    steps = max(interval_s // STEP_S, 1)
     if walk is not None:
         model, seen, at_home = walk.stretch_model(model, seen)
         weight, steps = np.where(at_home, HOME_WEIGHT, 0.0), 1
-    pace = None if walk is None else walk.pace
-    habits = (
-        VirtualUserHabits(seen=seen, pace=pace) if homes or seen is not None or walk is not None else None
-    )
-    if habits is not None and homes:
-        chosen = _draw_homes(model, habits, child_seed(root, _HOMES))
+    if not homes and seen is None and walk is None:
+        return VirtualUsers(model, None, root)
+    habits = VirtualUserHabits(seen=seen, pace=None if walk is None else walk.pace)
+    if homes:
+        chosen = _draw_homes(model, seen, child_seed(root, _HOMES))
         habits = replace(habits, homes=chosen, home_weight=weight, home_steps=steps)
     return VirtualUsers(model, habits, root)
 
@@ -395,28 +381,21 @@ def sample_rows(prior: Gaussian, n: int, root: np.random.SeedSequence) -> NDArra
     return np.ascontiguousarray(prior.mean + np.linalg.solve(lower.T, np.vstack(noise).T).T)
 
 
-def _draw_homes(
-    model: TraceModel, habits: VirtualUserHabits, root: np.random.SeedSequence
-) -> NDArray[np.int32]:
+def _draw_homes(model: TraceModel, seen: SeenCells | None, root: np.random.SeedSequence) -> NDArray[np.int32]:
     """Draw everybody's home from her own visit probabilities at the first instant of the day."""
     homes = np.empty(len(model.users), np.int32)
     weights = model.visit_users * model.slots[model.slot_of[0]]
 
     def work(block: int, first: int, stop: int) -> None:
         expected = np.maximum(weights[first:stop] @ model.visit_places.T, model.smallest)
-        if habits.seen is not None:
-            expected[:, ~habits.seen.visit_table()[model.slot_of[0]]] = model.smallest
+        if seen is not None:
+            expected[:, ~seen.visit_table()[model.slot_of[0]]] = model.smallest
         running = np.cumsum(expected, axis=1)
         targets = stream(root, block).random(stop - first) * running[:, -1]
         homes[first:stop] = np.minimum((running <= targets[:, None]).sum(axis=1), running.shape[1] - 1)
 
     run_blocks(work, block_ranges(len(homes), USERS_PER_BLOCK_VIRTUAL))
     return homes
-
-
-def _build_home_weight(slots: int) -> NDArray[np.float64]:
-    from_an_end = np.minimum(np.arange(slots), np.arange(slots)[::-1])
-    return np.where(from_an_end < HOME_SLOTS, HOME_WEIGHT, 0.0)
 
 
 # How virtual users walk through a day: hours before the first learned, home time, and the pace.
@@ -431,7 +410,7 @@ class DayWalk:
     before
         Instants before the first one learned from; people live in them as in the first slot.
     home
-        So many instants at each end of the day, those before included, are home time.
+        Number of instants at each end of the day, those before included, that are home time.
     pace
         Probability that a step outside home time proposes a move at all, above 0 and at most 1. At home
         time every step does, so that who is out comes home.
@@ -463,7 +442,7 @@ class DayWalk:
         """Return model and seen cells in the walk's own slots, and which of these are home time.
 
         A slot of the walk is what is left of a learned one when home time and the rest of the day are
-        told apart.
+        separated.
         """
         learned, at_home = self.order(model.slot_of)
         slots, slot_of = np.unique(2 * learned + at_home, return_inverse=True)

@@ -4,13 +4,13 @@ An iteration begins with Ψ (`Iteration.begin`). Blocks of users then draw their
 what B needs to know, B is drawn, they sum up what C and D need to know, and these are drawn
 (`LocalUsers.run`). Rows of A depend on the user's own cells, B, C, D and Ψ, not on the rows before, so
 blocks of users can be held anywhere: by this process (here), or by the workers of a cluster
-(`distributed`). What is drawn from which distribution stands in `conditionals`, the sums over
-the cells in `cells`.
+(`distributed`). What is drawn from which distribution stands in the second half of this module, the
+sums over the cells in `tensors`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -156,7 +156,12 @@ class LocalUsers:
     def __init__(self, cells: Sequence[Cells], *, number: int = 0) -> None:
         self.cells = cells
         self.number = number
-        each = run_blocks(_size_and_weight(cells), block_ranges(len(cells), 1))
+
+        def work(block: int, *_: int) -> tuple[int, float]:
+            mine = cells[block]
+            return mine.n_users, mine.weight
+
+        each = run_blocks(work, block_ranges(len(cells), 1))
         self.weights = [weight for _, weight in each]
         ends = np.cumsum([size for size, _ in each]).tolist()
         self._ranges = list(zip([0, *ends[:-1]], ends, strict=True))
@@ -169,14 +174,14 @@ class LocalUsers:
         cls, parts: Sequence[Traces], arrangement: CellArrangement, *, number: int = 0, lean: bool = False
     ) -> LocalUsers:
         """Arrange the cells of some traces, whose first block has a number."""
-        anew = LeanCells(parts, arrangement, number)
-        cells: Sequence[Cells] = anew
+        blocks = LeanCells(parts, arrangement, number)
+        cells: Sequence[Cells] = blocks
         if not lean:
-            cells = run_blocks(lambda block, *_: anew[block], block_ranges(len(anew), 1))
+            cells = run_blocks(lambda block, *_: blocks[block], block_ranges(len(blocks), 1))
         return cls(cells, number=number)
 
     def __sizeof__(self) -> int:
-        """Tell a scheduler what moving this would cost."""
+        """Return the bytes that a scheduler would have to move."""
         if isinstance(self.cells, LeanCells):
             return sum(part.instants.nbytes + part.place_index.nbytes for part in self.cells.parts)
         return sum(block.nbytes for block in self.cells)
@@ -225,14 +230,6 @@ class LocalUsers:
         return rows
 
 
-def _size_and_weight(cells: Sequence[Cells]) -> Callable[..., tuple[int, float]]:
-    def work(block: int, *_: int) -> tuple[int, float]:
-        mine = cells[block]
-        return mine.n_users, mine.weight
-
-    return work
-
-
 @dataclass(frozen=True, eq=False)
 class ChainState:
     """Where a chain is after a whole iteration.
@@ -279,7 +276,11 @@ class GibbsChain:
         self.hyperprior = hyperprior
         self.root = root
         self.state = ChainState(factors, None)
-        self._user_moments = _sum_moments(factors.users, users.users_per_block)
+
+        def work(block: int, first: int, stop: int) -> Moments:
+            return Moments.of(factors.users[first:stop])
+
+        self._user_moments = fold_blocks(work, block_ranges(len(factors.users), users.users_per_block))
 
     @property
     def factors(self) -> Factors:
@@ -298,13 +299,9 @@ class GibbsChain:
         The error is that of the new A with the B, C and D it was drawn with.
         """
         old = self.state.factors
+        matrices = old.places, old.next_places, old.slots
         begun = Iteration.begin(
-            iteration,
-            self.root,
-            self.alpha,
-            self.hyperprior,
-            self._user_moments,
-            (old.places, old.next_places, old.slots),
+            iteration, self.root, self.alpha, self.hyperprior, self._user_moments, matrices
         )
         rows, drawn = self.users.run(begun)
         self._user_moments = drawn.users
@@ -314,15 +311,7 @@ class GibbsChain:
         return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
 
 
-def _sum_moments(users: Matrix, users_per_block: int) -> Moments:
-    def work(block: int, first: int, stop: int) -> Moments:
-        return Moments.of(users[first:stop])
-
-    return fold_blocks(work, block_ranges(len(users), users_per_block))
-
-
 # The factor matrices, and the conditional distributions that Gibbs sampling draws them from.
-
 
 Scatter = Literal["centred", "uncentred"]
 _INITIAL_STREAM = 1
@@ -386,7 +375,7 @@ class Factors:
 
 
 def initial_factors(rows: tuple[int, int, int, int], factors: int, root: np.random.SeedSequence) -> Factors:
-    """Start A, B, C, D of so many rows from independent uniform numbers in [0, 1]."""
+    """Start A, B, C and D from independent uniform numbers in [0, 1]; `rows` is the size of each."""
     users = np.empty((rows[0], factors))
     for block, (first, stop) in enumerate(block_ranges(rows[0], USERS_PER_BLOCK), start=1):
         stream(root, _INITIAL_STREAM, block).random(out=users[first:stop])

@@ -66,7 +66,7 @@ class PPMTF(Synthesizer):
     iterations
         Gibbs iterations, at most 1,000,000; the last state is the model.
     kept_transitions, kept_visits
-        At most so many positive cells of a user, chosen at random (λ).
+        Most positive cells of a user, chosen at random (λ).
     largest_transition, largest_visit
         Counts are cut to this (r_max).
     zero_transitions, zero_visits
@@ -180,14 +180,14 @@ class PPMTF(Synthesizer):
             cluster (`engine.use`) also a folder of files that its workers read (`PartitionedTraces`);
             the workers then keep the users and draw their rows, with the same result.
         seed
-            Seed of all draws. With a checkpoint to go on from, its own seed holds. None draws from
-            the system's source; no file has that, so training that goes on draws from it anew.
+            Seed of all draws. With a checkpoint to resume, its own seed holds. None draws from the
+            system's source; no file has that, so training that is resumed draws from it again.
         lean
-            Keep no cells, and arrange them anew from the traces whenever they are needed: the same
+            Keep no cells, and arrange them again from the traces whenever they are needed: the same
             result with less memory, in more time.
         checkpoint
             A model file, written every 10 iterations, at the end, and when training is interrupted.
-            If it is there already, training goes on from it, under a seed with the same result as
+            If it is there already, training resumes from it, under a seed with the same result as
             in one run.
         """
         frame = self._set_frame(traces)
@@ -248,8 +248,7 @@ class PPMTF(Synthesizer):
         Every trace covers all instants of a day.
         """
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
-        root = seed_sequence(seed)
-        table = self.trace_model_.draw(traces_per_user, root)
+        table = self.trace_model_.draw(traces_per_user, seed_sequence(seed))
         return build_day_traces(table, self.places_, self.clock_, self.user_ids_)
 
     def virtual_users(
@@ -309,10 +308,7 @@ class PPMTF(Synthesizer):
         table = users.draw(days)
         return build_day_traces(table, self.places_, self.clock_, np.arange(1, n + 1))
 
-    def log_likelihoods(
-        self,
-        traces: Traces,
-    ) -> NDArray[np.float64]:
+    def log_likelihoods(self, traces: Traces) -> NDArray[np.float64]:
         """Return the running log-likelihood of each event, from the start of its day.
 
         Parameters
@@ -324,7 +320,7 @@ class PPMTF(Synthesizer):
         Returns
         -------
         NDArray
-            One value an event; the last of a day is the log-likelihood of the trace.
+            One value per event; the last of a day is the log-likelihood of the trace.
         """
         table, users = self.days_of(traces)
         found = np.empty(table.shape)
@@ -475,12 +471,6 @@ def cluster_features(
     populations = cluster_populations(factors.users, training, synthetic, share=share)
     visits = np.bincount(training.place_index, minlength=len(training.places))
     sign = np.where(factors.slots.sum(axis=0) < 0, -1.0, 1.0)
-    columns = [
-        _normalise_columns(sign * matrix).T for matrix in (factors.places, factors.next_places, factors.slots)
-    ]
+    matrices = [sign * matrix for matrix in (factors.places, factors.next_places, factors.slots)]
+    columns = [(matrix / np.sqrt((matrix**2).sum(axis=0, keepdims=True))).T for matrix in matrices]
     return ClusterFeatures(populations, visits / max(visits.sum(), 1), *columns)
-
-
-def _normalise_columns(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale each column to a square sum of 1."""
-    return np.asarray(matrix / np.sqrt((matrix**2).sum(axis=0, keepdims=True)))

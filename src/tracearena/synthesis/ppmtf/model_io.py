@@ -43,6 +43,11 @@ def save(model: PPMTF, path: str | PathLike[str]) -> None:
 
     It is for its owner alone: the seed of all draws is in it.
     """
+    day = model.clock_.first_day
+    clock = {field.name: getattr(model.clock_, field.name) for field in fields(Clock) if field.compare}
+    clock["first_day"] = day.isoformat() if day else None
+    if model.clock_.slots is None:
+        del clock["slots"]
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -51,7 +56,7 @@ def save(model: PPMTF, path: str | PathLike[str]) -> None:
         "error": model.error_,
         "seed": _seed_to_json(model._root),
         "training_data": model._fingerprint,
-        "clock": _clock_to_json(model.clock_),
+        "clock": clock,
         "grid": None if model.places_.grid is None else asdict(model.places_.grid),
         "km_per_degree": model.places_.km_per_degree,
     }
@@ -84,15 +89,25 @@ def load(path: str | PathLike[str]) -> PPMTF:
         model.iteration_ = header["iteration"]
         require_whole("iterations done", model.iteration_, at_least=0, at_most=model.iterations)
     with _blame_field(path, "error"):
-        model.error_ = _parse_errors(header["error"])
+        if not isinstance(header["error"], list):
+            raise DataError("it must be a list of numbers")
+        for error in header["error"]:
+            require_number("one of them", error, at_least=0)
+        model.error_ = [float(error) for error in header["error"]]
     with _blame_field(path, "seed"):
-        model._root = _seed_from_json(header["seed"])
+        model._root = seed_sequence(None)
+        if (seed := header["seed"]) is not None:
+            model._root = np.random.SeedSequence(seed["entropy"], spawn_key=tuple(seed["spawn_key"]))
     with _blame_field(path, "training_data"):
         model._fingerprint = header["training_data"]
         if not isinstance(model._fingerprint, str):
             raise DataError("it must be a text")
     with _blame_field(path, "clock"):
-        model.clock_ = _clock_from_json(header["clock"])
+        values = header["clock"]
+        first_day = values["first_day"]
+        if values.get("slots") is not None:
+            values = values | {"slots": tuple(values["slots"])}
+        model.clock_ = Clock(**(values | {"first_day": date.fromisoformat(first_day) if first_day else None}))
     with _blame_field(path, "grid, km_per_degree or an array of the places"):
         model.places_ = _build_places(header, arrays)
     with _blame_field(path, "user_ids"):
@@ -119,16 +134,8 @@ def _blame_field(path: str | PathLike[str], name: str) -> Iterator[None]:
     except KeyError as error:
         raise FileError.whole(path, f"is not a whole model file: it lacks {error}", "bad-model") from None
     except (TracearenaError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-        said = " ".join(str(error).split())
-        raise FileError.whole(path, f"is not a whole model file: {name}: {said}", "bad-model") from None
-
-
-def _parse_errors(values: Any) -> list[float]:
-    if not isinstance(values, list):
-        raise DataError("it must be a list of numbers")
-    for value in values:
-        require_number("one of them", value, at_least=0)
-    return [float(value) for value in values]
+        problem = " ".join(str(error).split())
+        raise FileError.whole(path, f"is not a whole model file: {name}: {problem}", "bad-model") from None
 
 
 def resume(model: PPMTF, path: str | PathLike[str], fingerprint: str, seed: SeedLike) -> None:
@@ -183,8 +190,8 @@ def _read_arrays(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, N
         NotImplementedError,
         RuntimeError,
     ) as error:
-        said = "its header is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise FileError.whole(path, f"is not a model file: {said}", "bad-model") from None
+        problem = "its header is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FileError.whole(path, f"is not a model file: {problem}", "bad-model") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise FileError.whole(path, f"is not a {FORMAT} file", "bad-model")
     if header.get("version") != VERSION:
@@ -252,6 +259,12 @@ def _build_factors(arrays: dict[str, NDArray[Any]], number: int) -> Factors:
 def _build_places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Places:
     columns = {name: arrays.get(f"places_{name}") for name in _PLACE_COLUMNS}
     grid = None if header["grid"] is None else Grid(**header["grid"])
+    scale = header["km_per_degree"]
+    if scale is not None:
+        if not isinstance(scale, list) or len(scale) != 2:
+            raise DataError(f"km_per_degree = {scale!r} must be two numbers, or none")
+        for one in scale:
+            require_number("km_per_degree", one, above=0, at_most=1_000)
     return Places(
         columns["latitude"],
         columns["longitude"],
@@ -259,32 +272,8 @@ def _build_places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Pl
         sensitive=columns["sensitive"],
         categories=columns["categories"],
         grid=grid,
-        km_per_degree=_parse_km_per_degree(header["km_per_degree"]),
+        km_per_degree=None if scale is None else (float(scale[0]), float(scale[1])),
     )
-
-
-def _parse_km_per_degree(value: Any) -> tuple[float, float] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or len(value) != 2:
-        raise DataError(f"km_per_degree = {value!r} must be two numbers, or none")
-    for one in value:
-        require_number("km_per_degree", one, above=0, at_most=1_000)
-    return float(value[0]), float(value[1])
-
-
-def _clock_to_json(clock: Clock) -> dict[str, Any]:
-    values = {field.name: getattr(clock, field.name) for field in fields(clock) if field.compare}
-    if clock.slots is None:
-        del values["slots"]
-    return values | {"first_day": clock.first_day.isoformat() if clock.first_day else None}
-
-
-def _clock_from_json(values: dict[str, Any]) -> Clock:
-    first_day = values["first_day"]
-    if values.get("slots") is not None:
-        values = values | {"slots": tuple(values["slots"])}
-    return Clock(**(values | {"first_day": date.fromisoformat(first_day) if first_day else None}))
 
 
 def _seed_to_json(root: np.random.SeedSequence) -> dict[str, Any] | None:
@@ -294,12 +283,6 @@ def _seed_to_json(root: np.random.SeedSequence) -> dict[str, Any] | None:
     entropy = root.entropy
     words = int(entropy) if isinstance(entropy, (int, np.integer)) else [int(w) for w in entropy or ()]
     return {"entropy": words, "spawn_key": [int(word) for word in root.spawn_key]}
-
-
-def _seed_from_json(values: dict[str, Any] | None) -> np.random.SeedSequence:
-    if values is None:
-        return seed_sequence(None)
-    return np.random.SeedSequence(values["entropy"], spawn_key=tuple(values["spawn_key"]))
 
 
 def export_parameters(model: PPMTF, folder: str | PathLike[str]) -> None:

@@ -1,4 +1,8 @@
-"""How the cells of a block of users are made from their traces: counted, trimmed, truncated, sorted."""
+"""The cells of the two tensors that the sampler sees, by block of users, and the sums over them.
+
+A block's cells are made from the traces of its users: counted, trimmed, truncated, with zeros drawn or
+weighed, and sorted three ways.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,6 @@ from numpy.typing import NDArray
 from tracearena.engine import SeedLike, block_ranges, generator, stream
 from tracearena.mobility.transitions import SparseTensor, transition_counts, visit_counts
 from tracearena.traces import Traces
-
-# The cells of the two tensors that the sampler sees, by block of users, and the sums over them.
-
 
 Matrix = NDArray[np.float64]
 Index = NDArray[np.uint16] | NDArray[np.int32]
@@ -130,7 +131,7 @@ class WeightedCells(SortedCells):
     user, place, target, value
         The positive cells and their counts.
     zero_weight
-        Weight of a zero cell: two rows (transitions, visits), a column a user.
+        Weight of a zero cell: two rows (transitions, visits), one column per user.
     weight
         Sum of the weights of all cells, positive and zero.
     """
@@ -240,7 +241,7 @@ class CellArrangement:
 
 
 class LeanCells(Sequence[Cells]):
-    """Blocks that are arranged anew whenever they are looked at: the same cells, and no memory for them.
+    """Blocks that are arranged again whenever they are looked at: the same cells, and no memory for them.
 
     Parameters
     ----------
@@ -299,11 +300,11 @@ class CellRules:
     Parameters
     ----------
     positive
-        At most so many positive cells a user (λ).
+        Most positive cells per user (λ).
     largest
         Counts are cut to this (r_max).
     zeros
-        So many zero cells a user (ρ).
+        Zero cells per user (ρ).
     """
 
     positive: int = 100

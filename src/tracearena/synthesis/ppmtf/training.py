@@ -190,13 +190,10 @@ class Convergence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; null for what is not known yet."""
-        values = asdict(self)
-        return {key: None if value != value else value for key, value in values.items()}
+        return {key: None if value != value else value for key, value in asdict(self).items()}
 
 
-# What a model remembers of its training traces: all it needs to know that is not about single
-# users.
-
+# What a model remembers of its training traces: all it needs to know that is not about single users.
 
 USERS_PER_DIGEST = 1024
 _EPOCH = date(1970, 1, 1)
@@ -228,7 +225,15 @@ class TrainingFrame:
 
     @classmethod
     def of(cls, traces: Traces) -> TrainingFrame:
-        """Look at traces that are all here."""
+        """Summarise traces that are all here."""
+        clock, digests = traces.clock, []
+        shift = 0 if clock.first_day is None else (clock.first_day - _EPOCH).days * clock.instants_per_day
+        for first in range(0, traces.n_users, USERS_PER_DIGEST):
+            part = traces.take_users(slice(first, first + USERS_PER_DIGEST))
+            digest = hashlib.sha256()
+            for values in (part.offsets, part.instants + np.int64(shift), part.place_index):
+                digest.update(np.ascontiguousarray(values).tobytes())
+            digests.append(digest.digest())
         return cls(
             traces.user_ids,
             traces.places,
@@ -236,7 +241,7 @@ class TrainingFrame:
             traces.n_events,
             len(departures(traces)),
             SeenCells.of(traces),
-            tuple(_digest_block(traces, first) for first in range(0, traces.n_users, USERS_PER_DIGEST)),
+            tuple(digests),
         )
 
     @classmethod
@@ -275,16 +280,6 @@ class TrainingFrame:
         return digest.hexdigest()[:32]
 
 
-def _digest_block(traces: Traces, first: int) -> bytes:
-    part = traces.take_users(slice(first, first + USERS_PER_DIGEST))
-    day = traces.clock.first_day
-    shift = 0 if day is None else (day - _EPOCH).days * traces.clock.instants_per_day
-    digest = hashlib.sha256()
-    for values in (part.offsets, part.instants + np.int64(shift), part.place_index):
-        digest.update(np.ascontiguousarray(values).tobytes())
-    return digest.digest()
-
-
 @dataclass(frozen=True, eq=False)
 class SeenCells:
     """The pairs (place, next place) and (place, slot) with an event of any training user.
@@ -316,21 +311,15 @@ class SeenCells:
         n, slots = len(traces.places), traces.clock.slots_per_day
         start, place = departures(traces), traces.place_index.astype(np.int64)
         slot = traces.clock.slot_of(traces.instants)
-        return cls(
-            n, slots, unique_values(place[start] * n + place[start + 1]), unique_values(place * slots + slot)
-        )
+        moves = unique_values(place[start] * n + place[start + 1])
+        return cls(n, slots, moves, unique_values(place * slots + slot))
 
     @classmethod
     def join_parts(cls, parts: Sequence[SeenCells]) -> SeenCells:
         """Collect what any of several groups of users showed."""
-        moves, visits = ([getattr(part, name) for part in parts] for name in ("moves", "visits"))
-        first = parts[0]
-        return cls(
-            first.n_places,
-            first.n_slots,
-            unique_values(np.concatenate(moves)),
-            unique_values(np.concatenate(visits)),
-        )
+        moves = unique_values(np.concatenate([part.moves for part in parts]))
+        visits = unique_values(np.concatenate([part.visits for part in parts]))
+        return cls(parts[0].n_places, parts[0].n_slots, moves, visits)
 
     @classmethod
     def from_arrays(cls, n_places: int, n_slots: int, moves: NDArray[Any], visits: NDArray[Any]) -> SeenCells:

@@ -1,4 +1,4 @@
-"""Loops of SGLT: the semantic graph, fake traces, plausible deniability."""
+"""Kernels of SGLT: the semantic graph, fake traces, merged places, deniability, bisection."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+# The semantic graph, places × places: w(r, r') = Σ_(u<v) Σ_τ P(τ) · similarity(u, v) over the periods in
+# which r and r' have the same rank among the places of u and of v; similarity(u, v) =
+# Σ_τ P(τ) Σ_k min(π of u's k-th place, π of v's k-th place).
 @njit(cache=True, nogil=True)
 def add_pairs(
-    first: int,
-    stop: int,
-    shares: Floats,
-    own: tuple[Ints, Places, Floats],
-    by_rank: tuple[Ints, Places, Places, Floats],
-    weighted: bool,
-    similarity: Floats,
-    graph: Floats,
-) -> None:
+    first: int, stop: int, shares: Floats, own: tuple[Ints, Places, Floats],
+    by_rank: tuple[Ints, Places, Places, Floats], weighted: bool, similarity: Floats, graph: Floats,
+) -> None:  # fmt: skip
     """Add P(τ) · similarity(u, v) to ``graph[r, r']`` for u in first..stop and every later user v.
 
     If `weighted`, times the smaller of the two visit probabilities.
@@ -53,6 +50,10 @@ def add_pairs(
                     graph[row, rank_places[j]] += shares[tau] * similarity[rank_users[j]] * weight
 
 
+# Fake traces. Places of class c are members[class_offsets[c]:class_offsets[c + 1]]. A fake is the path
+# through the candidates of each instant that maximises the product of p(t - 1, t) · f, f a random factor
+# from 1 to par_v: Viterbi decoding. `arrivals` are transposed transition matrices, step_of[t] the number of
+# that of step t; `cuts`, `large_offsets` and `large` single out the most probable moves, tried first.
 @njit(cache=True, nogil=True)
 def _draw_uniform(state: NDArray[np.uint64], rng: np.random.Generator, secret: bool) -> float:
     """Return a number from [0, 1): of the generator if it is secret, else of a SplitMix64 state."""
@@ -68,20 +69,10 @@ def _draw_uniform(state: NDArray[np.uint64], rng: np.random.Generator, secret: b
 
 @njit(cache=True, nogil=True)
 def _list_candidates(
-    seed: Places,
-    t: int,
-    class_of: Places,
-    class_offsets: Ints,
-    members: Places,
-    par_c: float,
-    par_m: float,
-    par_l: float,
-    state: NDArray[np.uint64],
-    rng: np.random.Generator,
-    secret: bool,
-    chosen: NDArray[np.bool_],
-    out: Places,
-) -> int:
+    seed: Places, t: int, class_of: Places, class_offsets: Ints, members: Places, par_c: float,
+    par_m: float, par_l: float, state: NDArray[np.uint64], rng: np.random.Generator, secret: bool,
+    chosen: NDArray[np.bool_], out: Places,
+) -> int:  # fmt: skip
     """Write the places from which the fake may choose at instant t; return how many."""
     own, length, count = class_of[seed[t]], len(seed), 0
     for m in range(class_offsets[own], class_offsets[own + 1]):
@@ -115,20 +106,10 @@ def _list_candidates(
 
 @njit(cache=True, nogil=True)
 def _extend_paths(
-    before: Places,
-    after: Places,
-    arrivals: Floats,
-    cut: Floats,
-    large_offsets: Ints,
-    large: Places,
-    par_v: float,
-    state: NDArray[np.uint64],
-    rng: np.random.Generator,
-    secret: bool,
-    score: Floats,
-    fresh: Floats,
-    back: Places,
-) -> None:
+    before: Places, after: Places, arrivals: Floats, cut: Floats, large_offsets: Ints, large: Places,
+    par_v: float, state: NDArray[np.uint64], rng: np.random.Generator, secret: bool, score: Floats,
+    fresh: Floats, back: Places,
+) -> None:  # fmt: skip
     """Find the best predecessor of each place of `after`; `score` is indexed by place.
 
     ``arrivals[q, r]`` is the probability to go from r to q. Each is multiplied by its own random
@@ -165,27 +146,11 @@ def _extend_paths(
 
 @njit(cache=True, nogil=True)
 def make_fakes(
-    seeds: Places,
-    seed_rows: Ints,
-    random_seeds: NDArray[np.uint64],
-    rng: np.random.Generator,
-    secret: bool,
-    class_of: Places,
-    class_offsets: Ints,
-    members: Places,
-    start: Floats,
-    step_of: Ints,
-    arrivals: Floats,
-    cuts: Floats,
-    large_offsets: Ints,
-    large: Places,
-    par_c: float,
-    par_m: float,
-    par_l: float,
-    par_v: float,
-    out: Places,
-    log_likelihood: Floats,
-) -> None:
+    seeds: Places, seed_rows: Ints, random_seeds: NDArray[np.uint64], rng: np.random.Generator,
+    secret: bool, class_of: Places, class_offsets: Ints, members: Places, start: Floats, step_of: Ints,
+    arrivals: Floats, cuts: Floats, large_offsets: Ints, large: Places, par_c: float, par_m: float,
+    par_l: float, par_v: float, out: Places, log_likelihood: Floats,
+) -> None:  # fmt: skip
     """Make one fake of each seed row by randomised Viterbi decoding."""
     length, n = seeds.shape[1], len(class_of)
     sets, back = np.empty((length, n), np.int32), np.empty((length, n), np.int32)
@@ -312,16 +277,9 @@ def join_nearest(points: Floats, weight: Floats, wanted: int) -> Ints:
 
 @njit(cache=True, nogil=True)
 def count_alternatives(
-    shares: Floats,
-    offsets: Ints,
-    ranked: Floats,
-    to_seed: Floats,
-    alternative_offsets: Ints,
-    alternative_ranked: Floats,
-    tolerance: float,
-    wanted: int,
-    out: Ints,
-) -> None:
+    shares: Floats, offsets: Ints, ranked: Floats, to_seed: Floats, alternative_offsets: Ints,
+    alternative_ranked: Floats, tolerance: float, wanted: int, out: Ints,
+) -> None:  # fmt: skip
     """Count the alternatives that are as semantically similar to each fake as its seed is.
 
     Counting stops at `wanted`.
@@ -345,8 +303,7 @@ def count_alternatives(
                     break
 
 
-# Loops of repeated bisection: which of two sides each place goes to.
-
+# Repeated bisection. `weights` is places × places, `side` 0 or 1 for each place.
 
 ROUNDS = 40
 """Passes over the places in which a bisection may still move one; it ends long before."""
@@ -393,26 +350,20 @@ def improve_bisection(
     return float(np.sqrt(within[0]) + np.sqrt(within[1]))
 
 
-# Loops of the published SGLT program: thinned classes, merged classes, decoding that can fail.
-
+# The published SGLT program: thinned classes, merged classes, decoding that can fail. Arrays are those of
+# `make_fakes`, but for log-probabilities of the first place and of moves (matrices × places × places).
 
 Flags = NDArray[np.bool_]
 
 LEAST_KEPT = 3
-"""So many places of a class are kept, whatever par_c."""
+"""Places of a class that are kept at least, whatever par_c."""
 
 
 @njit(cache=True, nogil=True)
 def _thin_classes(
-    class_offsets: Ints,
-    members: Places,
-    par_c: float,
-    state: NDArray[np.uint64],
-    rng: np.random.Generator,
-    secret: bool,
-    draws: Floats,
-    kept: Flags,
-) -> None:
+    class_offsets: Ints, members: Places, par_c: float, state: NDArray[np.uint64],
+    rng: np.random.Generator, secret: bool, draws: Floats, kept: Flags,
+) -> None:  # fmt: skip
     """Drop each place with probability par_c, but not the last three of its class."""
     for c in range(len(class_offsets) - 1):
         first, stop = class_offsets[c], class_offsets[c + 1]
@@ -427,20 +378,10 @@ def _thin_classes(
 
 @njit(cache=True, nogil=True)
 def _list_allowed(
-    seed: Places,
-    t: int,
-    class_of: Places,
-    class_offsets: Ints,
-    members: Places,
-    kept: Flags,
-    par_m: float,
-    par_l: float,
-    state: NDArray[np.uint64],
-    rng: np.random.Generator,
-    secret: bool,
-    chosen: Flags,
-    out: Places,
-) -> int:
+    seed: Places, t: int, class_of: Places, class_offsets: Ints, members: Places, kept: Flags,
+    par_m: float, par_l: float, state: NDArray[np.uint64], rng: np.random.Generator, secret: bool,
+    chosen: Flags, out: Places,
+) -> int:  # fmt: skip
     """Write the places from which the fake may choose at instant t; return how many.
 
     Of the class visited k instants away the first par_m^(k²) of the kept places join, rounded down; one
@@ -481,25 +422,11 @@ def _list_allowed(
 
 @njit(cache=True, nogil=True)
 def make_legacy_fakes(
-    seeds: Places,
-    seed_rows: Ints,
-    random_seeds: NDArray[np.uint64],
-    rng: np.random.Generator,
-    secret: bool,
-    class_of: Places,
-    class_offsets: Ints,
-    members: Places,
-    log_start: Floats,
-    step_of: Ints,
-    log_moves: Floats,
-    par_c: float,
-    par_m: float,
-    par_l: float,
-    par_v: float,
-    fails: bool,
-    out: Places,
-    log_likelihood: Floats,
-) -> None:
+    seeds: Places, seed_rows: Ints, random_seeds: NDArray[np.uint64], rng: np.random.Generator,
+    secret: bool, class_of: Places, class_offsets: Ints, members: Places, log_start: Floats,
+    step_of: Ints, log_moves: Floats, par_c: float, par_m: float, par_l: float, par_v: float, fails: bool,
+    out: Places, log_likelihood: Floats,
+) -> None:  # fmt: skip
     """Make one fake of each seed row by randomised Viterbi decoding.
 
     Where no place is left at an instant, decoding ends if it `fails`: this and all later instants are

@@ -1,4 +1,7 @@
-"""Fake traces: a seed is lifted into its classes and decoded to another way through them."""
+"""Fake traces of SGLT and their privacy tests.
+
+A seed is replaced by the sequence of its places' classes, which is decoded to another way through them.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +133,7 @@ class FakeMaker:
         return Fakes(places, likelihood)
 
     def _select_kernel(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
-        """Return the kernel that makes fakes, and what it is told beside seeds, chance and classes."""
+        """Return the kernel that makes fakes, and its arguments after seeds, draws and classes."""
         from tracearena.synthesis.sglt._kernels import make_fakes
 
         mobility = self.mobility
@@ -196,7 +199,6 @@ def draw_by_likelihood(
 
 # Privacy tests: does a fake trace give its seed away?
 
-
 _ROUNDING = 1e-9
 
 
@@ -255,7 +257,7 @@ class PrivacyTests:
         A real trace could have been the seed if its semantic similarity to the fake differs from
         the seed's by at most this.
     alternatives
-        So many real traces that are no seeds must be able to have been the seed; at least 0.
+        This many real traces that are no seeds must be able to have been the seed; at least 0.
     """
 
     geographic: float = 0.1
@@ -289,26 +291,14 @@ class PrivacyTests:
         """
         near = geographic_similarity(fake_profiles, seed_profiles) <= self.geographic + _ROUNDING
         apart = (fakes == seeds).mean(axis=1) <= self.intersection + _ROUNDING
-        return Verdicts(near, apart, self._is_deniable(fake_profiles, seed_profiles, alternative_profiles))
+        counts = np.zeros(fake_profiles.n_users, np.int64)
+        if self.alternatives > 0:
+            from tracearena.synthesis.sglt._kernels import count_alternatives
 
-    def _is_deniable(
-        self, fakes: MobilityProfiles, seeds: MobilityProfiles, others: MobilityProfiles
-    ) -> NDArray[np.bool_]:
-        from tracearena.synthesis.sglt._kernels import count_alternatives
-
-        if self.alternatives == 0:
-            return np.ones(fakes.n_users, bool)
-        mine, theirs = RankedPlaces.of(fakes, seed=0), RankedPlaces.of(others, seed=0)
-        counts = np.zeros(fakes.n_users, np.int64)
-        count_alternatives(
-            fakes.periods.shares,
-            mine.offsets,
-            mine.shares,
-            semantic_similarity(fakes, seeds),
-            theirs.offsets,
-            theirs.shares,
-            self.difference,
-            self.alternatives,
-            counts,
-        )
-        return np.asarray(counts >= self.alternatives)
+            mine, theirs = (RankedPlaces.of(one, seed=0) for one in (fake_profiles, alternative_profiles))
+            similarity = semantic_similarity(fake_profiles, seed_profiles)
+            count_alternatives(
+                fake_profiles.periods.shares, mine.offsets, mine.shares, similarity, theirs.offsets,
+                theirs.shares, self.difference, self.alternatives, counts,
+            )  # fmt: skip
+        return Verdicts(near, apart, counts >= self.alternatives)

@@ -1,4 +1,4 @@
-"""Fake traces by the rules of the published program."""
+"""SGLT by the rules of the published program: how fakes, the semantic graph and mobility are made."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tracearena.traces import Places
 class LegacyFakeMaker(FakeMaker):
     """How the program behind the published SGLT files makes a fake; parameters as in `FakeMaker`.
 
-    It differs from the paper in four ways. Classes are thinned once a fake, not once an instant, and
-    keep at least three places. par_c drops the seed's own place as any other, beside par_l. Of a class
-    visited k instants away join par_m^(k²) of its places, rounded down, the lowest-numbered first; a class
-    visited before counts as an instant nearer, unless it is the last instant's. And decoding can fail.
+    It differs from the paper in four ways. Classes are thinned once per fake, not once per instant, and
+    keep at least three places. par_c drops the seed's own place as any other, in addition to par_l. Of a
+    class visited k instants away join par_m^(k²) of its places, rounded down, the lowest-numbered first; a
+    class visited before counts as an instant nearer, unless it is the last instant's. And decoding can fail.
 
     Parameters
     ----------
@@ -46,9 +46,6 @@ class LegacyFakeMaker(FakeMaker):
         mobility = self.mobility
         moves = np.log(mobility.starts()), mobility.step_numbers, np.log(mobility.moves)
         return make_legacy_fakes, (*moves, *self._parameters(), self.decoder_failure)
-
-
-# The location semantic graph as the published program builds it.
 
 
 def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.float64]:
@@ -75,9 +72,15 @@ def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.floa
     >>> legacy_graph(MobilityProfiles.of(traces), DaySeeds.of(traces))[0].tolist()
     [0.75, 0.0, 0.75, 0.0]
     """
-    ranked = _rank_by_first_visit(profiles, seeds)
-    rows = np.repeat(np.arange(len(ranked.offsets) - 1), np.diff(ranked.offsets))
+    m = max(profiles.n_places, 1)
+    visited, first = np.unique(seeds.users[:, None] * m + seeds.places, return_index=True)
+    rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
     user, period = np.divmod(rows, len(profiles.periods))
+    first_visit = first[np.searchsorted(visited, user * m + profiles.visit_places)]
+    order = np.lexsort([first_visit, -profiles.visit_probabilities, rows])
+    ranked = RankedPlaces(
+        profiles.visit_offsets, profiles.visit_places[order], profiles.visit_probabilities[order]
+    )
     shares = profiles.periods.shares
     # A user is wholly like herself in the periods in which she is seen.
     own = ((profiles.place_counts > 0) * shares).sum(axis=1)
@@ -85,20 +88,6 @@ def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.floa
         ranked.places, weights=shares[period] * own[user] * ranked.shares, minlength=profiles.n_places
     )
     return sum_pairs(profiles, ranked, weighted=True) + np.diag(loops)
-
-
-def _rank_by_first_visit(profiles: MobilityProfiles, seeds: DaySeeds) -> RankedPlaces:
-    m = max(profiles.n_places, 1)
-    visited, first = np.unique(seeds.users[:, None] * m + seeds.places, return_index=True)
-    rows = np.repeat(np.arange(len(profiles.visit_offsets) - 1), np.diff(profiles.visit_offsets))
-    here = rows // len(profiles.periods) * m + profiles.visit_places
-    order = np.lexsort([first[np.searchsorted(visited, here)], -profiles.visit_probabilities, rows])
-    return RankedPlaces(
-        profiles.visit_offsets, profiles.visit_places[order], profiles.visit_probabilities[order]
-    )
-
-
-# Aggregate mobility as the published program computes it.
 
 
 def legacy_mobility(seeds: DaySeeds, profiles: MobilityProfiles, places: Places) -> AggregateMobility:
@@ -129,15 +118,11 @@ def legacy_mobility(seeds: DaySeeds, profiles: MobilityProfiles, places: Places)
     step = np.broadcast_to(number, here.shape)[known]
     np.add.at(counted, (step, here[known], there[known]), 1.0)
     counted /= counted.sum(axis=2, keepdims=True)
-    near = _weigh_by_distance(places)
-    moves = (counted + near) / (1 + (near.sum(axis=1) > 0))[:, None]
-    return AggregateMobility(usual.periods, usual.visits, usual.pairs, moves)
-
-
-def _weigh_by_distance(places: Places) -> NDArray[np.float64]:
-    """Return rows that fall with the square of the distance and sum to 1; all 0 for a lone place."""
+    # Rows that fall with the square of the distance and sum to 1; all 0 for a lone place.
     distance = places.distance_table_km
     apart = distance > 0
     near = np.where(apart, 1 / np.where(apart, distance, 1) ** 2, 0.0)
     total = near.sum(axis=1, keepdims=True)
-    return np.asarray(near / np.where(total > 0, total, 1))
+    near = near / np.where(total > 0, total, 1)
+    moves = (counted + near) / (1 + (near.sum(axis=1) > 0))[:, None]
+    return AggregateMobility(usual.periods, usual.visits, usual.pairs, moves)

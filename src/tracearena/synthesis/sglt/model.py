@@ -147,17 +147,6 @@ class SGLT(Synthesizer):
         self.places_: Places = traces.places
         self.clock_: Clock = traces.clock
         profiles = MobilityProfiles.of(self.seeds_.as_traces(traces), self.periods)
-        self._learn(profiles, root)
-        self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
-        self.alternatives_ = self._draw_excluded_users(stream(root, _ALTERNATIVES))
-        self._alternative_profiles = self._build_profiles(
-            self.seeds_.places[np.isin(self.seeds_.users, self.alternatives_)]
-        )
-        self.pass_rates_: PassRates | None = None
-        return self
-
-    def _learn(self, profiles: MobilityProfiles, root: np.random.SeedSequence) -> None:
-        """Learn the graph, the classes and the aggregate mobility."""
         cluster_seed = child_seed(root, _CLASSES)
         self.classes_: LocationClasses
         if self.legacy_sglt:
@@ -168,6 +157,18 @@ class SGLT(Synthesizer):
             self.mobility_ = AggregateMobility.of(profiles, self.places_)
             self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH))
             self.classes_ = find_classes(self.graph_, self.classes, seed=cluster_seed)
+        self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
+        # Some users are no seeds, so that seeds can deny to have been one; at least one user remains a seed.
+        self.alternatives_ = np.zeros(0, np.int64)
+        if self.tests_ is not None and self.tests_.alternatives > 0:
+            users = stream(root, _ALTERNATIVES).permutation(np.unique(self.seeds_.users))
+            wanted = max(round(ALTERNATIVES_SHARE * len(users)), self.tests_.alternatives)
+            self.alternatives_ = np.sort(users[: min(wanted, len(users) - 1)])
+        self._alternative_profiles = self._build_profiles(
+            self.seeds_.places[np.isin(self.seeds_.users, self.alternatives_)]
+        )
+        self.pass_rates_: PassRates | None = None
+        return self
 
     @property
     def maker_(self) -> FakeMaker:
@@ -229,14 +230,6 @@ class SGLT(Synthesizer):
     def _build_profiles(self, days: NDArray[np.int32]) -> MobilityProfiles:
         clock = replace(self.clock_, first_day=None)
         return MobilityProfiles.of(Traces.from_dense(days, self.places_, clock), self.periods)
-
-    def _draw_excluded_users(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw the users who are no seeds; at least one user remains one."""
-        users = np.unique(self.seeds_.users)
-        if self.tests_ is None or self.tests_.alternatives == 0:
-            return np.zeros(0, np.int64)
-        wanted = max(round(ALTERNATIVES_SHARE * len(users)), self.tests_.alternatives)
-        return np.sort(rng.permutation(users)[: min(wanted, len(users) - 1)])
 
     def _number_fakes(self, count: int) -> NDArray[np.int64]:
         """Number the fakes (user · count + number) of the users who are seeds."""

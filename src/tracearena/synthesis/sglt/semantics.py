@@ -1,4 +1,4 @@
-"""The location semantic graph: which places mean the same to different people."""
+"""What places mean to people: the location semantic graph, its classes, and the seed traces of SGLT."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def semantic_graph(profiles: MobilityProfiles, *, seed: SeedLike = None) -> NDAr
 
     Notes
     -----
-    All pairs of users are compared, yet no table of pairs is held: beside the graph a block of
-    users needs one number a user. The order of tied places is drawn once a user, not once a pair.
+    All pairs of users are compared, yet no table of pairs is held: in addition to the graph a block of
+    users needs one number per user. The order of tied places is drawn once per user, not once per pair.
 
     Examples
     --------
@@ -219,7 +219,6 @@ def _run_k_means(rows: NDArray[np.float64], count: int, rng: np.random.Generator
 
 # Classes by repeated bisection of the semantic graph, as in the published program.
 
-
 STARTS = 6
 """Random starts of a bisection, of which the best is kept."""
 
@@ -274,7 +273,10 @@ def bisect_graph(
             part = parts[best]
             parts[best] = _GraphPart.of(weights, part.places[part.side == 0], rng)
             parts.append(_GraphPart.of(weights, part.places[part.side == 1], rng))
-        found.append(_label_classes(parts, m))
+        labels = np.empty(m, np.int64)
+        for number, part in enumerate(parts):
+            labels[part.places] = number
+        found.append(LocationClasses.of(labels))
     return max(found, key=lambda one: separation(graph, one))
 
 
@@ -307,19 +309,12 @@ class _GraphPart:
         return cls(places, side, value - whole)
 
 
-def _label_classes(parts: list[_GraphPart], places: int) -> LocationClasses:
-    labels = np.empty(places, np.int64)
-    for number, part in enumerate(parts):
-        labels[part.places] = number
-    return LocationClasses.of(labels)
-
-
-# What seed traces need first: no gaps, and not too many places.
+# Seed traces: days without gaps, and not too many places.
 
 
 @dataclass(frozen=True, eq=False)
 class DaySeeds:
-    """Days without gaps, one a row.
+    """Days without gaps, one per row.
 
     Attributes
     ----------
@@ -369,6 +364,7 @@ class DaySeeds:
     def as_traces(self, like: Traces) -> Traces:
         """Return the filled days under the users of the traces that they were made from."""
         length = self.places.shape[1]
+        whole_days = like.span[0] // length * length, -(-like.span[1] // length) * length
         return Traces.from_events(
             like.user_ids[np.repeat(self.users, length)],
             (self.days[:, None] * length + np.arange(length)).ravel(),
@@ -376,7 +372,7 @@ class DaySeeds:
             like.places,
             like.clock,
             user_ids=like.user_ids,
-            span=like.span if len(self.days) == 0 else _whole_day_span(like),
+            span=like.span if len(self.days) == 0 else whole_days,
         )
 
 
@@ -390,11 +386,6 @@ def fill_gaps(traces: Traces) -> Traces:
     [[0, 1, 2, 2]]
     """
     return DaySeeds.of(traces).as_traces(traces)
-
-
-def _whole_day_span(traces: Traces) -> tuple[int, int]:
-    length = traces.clock.instants_per_day
-    return traces.span[0] // length * length, -(-traces.span[1] // length) * length
 
 
 def _fill_table(table: NDArray[np.int32], places: Places) -> NDArray[np.int32]:
@@ -412,19 +403,14 @@ def _fill_table(table: NDArray[np.int32], places: Places) -> NDArray[np.int32]:
     row, column = np.nonzero(filled < 0)
     between = after[row, column] - before[row, column]
     share = (column - before[row, column]) / between
-    filled[row, column] = _find_nearest_place(places, start[row, column], end[row, column], share)
-    return filled
-
-
-def _find_nearest_place(
-    places: Places, start: NDArray[np.int32], end: NDArray[np.int32], share: NDArray[np.float64]
-) -> NDArray[np.int32]:
-    """Return the place nearest to the point that lies `share` of the way from start to end."""
+    # The place nearest to the point that lies `share` of the way from start to end.
     from scipy.spatial import cKDTree
 
     points = places.points_km
-    wanted = points[start] + share[:, None] * (points[end] - points[start])
-    return np.asarray(cKDTree(points).query(wanted)[1], np.int32)
+    origin, destination = points[start[row, column]], points[end[row, column]]
+    wanted = origin + share[:, None] * (destination - origin)
+    filled[row, column] = cKDTree(points).query(wanted)[1]
+    return filled
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,7 +430,7 @@ class MergedPlaces:
 
 
 def merge_places(traces: Traces, places: int) -> MergedPlaces:
-    """Join nearby, rarely visited places until so many are left ([sglt] section 5.1).
+    """Join nearby, rarely visited places until only `places` are left ([sglt] section 5.1).
 
     Agglomerative: the two places with the smallest distance times the product of their visits are
     joined, again and again. A joined place lies at the mean of its members, weighted by visits, and
@@ -472,20 +458,13 @@ def merge_places(traces: Traces, places: int) -> MergedPlaces:
     from tracearena.synthesis.sglt._kernels import join_nearest
 
     old = traces.places
-    visits = np.bincount(traces.place_index, minlength=len(old)).astype(np.float64)
-    label = join_nearest(np.array(old.points_km), visits + 1, int(places))
-    _, first, kept = np.unique(label, return_index=True, return_inverse=True)
-    order = np.empty(len(first), np.int64)
-    order[np.argsort(first)] = np.arange(len(first))
-    merged_into: NDArray[np.int32] = order[kept].astype(np.int32)
-    joined = _build_merged_places(old, visits + 1, merged_into)
-    return MergedPlaces(traces.onto(joined, merged_into), merged_into)
-
-
-def _build_merged_places(old: Places, weight: NDArray[np.float64], into: NDArray[np.int32]) -> Places:
+    weight = np.bincount(traces.place_index, minlength=len(old)).astype(np.float64) + 1
+    # The kernel writes into both of its arrays.
+    label = join_nearest(np.array(old.points_km), weight.copy(), int(places))
+    into = LocationClasses.of(label).class_of
     total = np.bincount(into, weights=weight)
     leading = np.lexsort((-weight, into))[np.searchsorted(np.sort(into), np.arange(len(total)))]
-    return Places(
+    joined = Places(
         np.bincount(into, weights=weight * old.latitude) / total,
         np.bincount(into, weights=weight * old.longitude) / total,
         ids=old.ids[leading],
@@ -493,3 +472,4 @@ def _build_merged_places(old: Places, weight: NDArray[np.float64], into: NDArray
         categories=None if old.categories is None else old.categories[leading],
         km_per_degree=old.km_per_degree,
     )
+    return MergedPlaces(traces.onto(joined, into), into)
