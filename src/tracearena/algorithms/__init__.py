@@ -1,4 +1,4 @@
-"""What an algorithm is: the six kinds, the catalogue of names, the grammar of parameters.
+"""Base classes of the six kinds of algorithms, the catalogue of names, the syntax of parameters.
 
 `create` makes the algorithm that a name such as ``PL(4,1)`` means; `overview` lists all that are known,
 and `describe` says what one of them takes.

@@ -161,7 +161,7 @@ class GpsObfuscator(Defence["GpsTraces", "GpsTraces"]):
 
 
 class ReidentificationAttack(Algorithm, ABC):
-    """Says which user stands behind each pseudonym."""
+    """Says which user each pseudonym belongs to."""
 
     kind: ClassVar[Kind] = "reidentification"
 

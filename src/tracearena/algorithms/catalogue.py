@@ -1,7 +1,7 @@
 """The one list of algorithms, by the names the papers give them.
 
 ``create("MRLH(1,1,0.5)", "obfuscator")`` makes the object; ``str`` of the object gives the name
-back. The command line, sweeps and contests all go through here. A class from elsewhere joins by
+back. The command line, sweeps and contests all go through here. A class from outside joins by
 its import path (``"my_package.my_module:MyAttack(3)"``) or by an entry point in the group
 ``tracearena.algorithms`` whose name is the algorithm's name.
 

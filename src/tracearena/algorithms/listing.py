@@ -199,7 +199,7 @@ def _build_example(algorithm: type[Algorithm], name: str) -> str:
     """Return the bare name if it is enough, else one with values, or with the parameters to fill in."""
     try:
         algorithm()
-    except Exception:  # a class from elsewhere may raise anything
+    except Exception:  # a user's class may raise anything
         entry = catalogue.entries().get(name)
         if entry is not None and entry.example != name:
             return entry.example

@@ -96,7 +96,7 @@ def run_infer(attack: Any, anonymized: ObfuscatedTraces, known: Traces, *, seed:
 
 
 def try_attack(attack: Any, reference: Traces) -> None:
-    """Refuse an attack from elsewhere whose answer on a few users is not what its kind gives."""
+    """Refuse a user's attack whose answer on a few users is not what its kind gives."""
     if not is_foreign(attack) or not reference.n_users:
         return
     few = _take_few_users(reference)
@@ -121,7 +121,7 @@ def run_synthesize(synthesizer: Any, training: Traces, days: int, *, seed: SeedL
 
 
 def try_synthesizer(synthesizer: Any, training: Traces) -> None:
-    """Refuse a synthesizer from elsewhere whose traces of a few users are not what is asked for."""
+    """Refuse a user's synthesizer whose traces of a few users are not what is asked for."""
     if not is_foreign(synthesizer) or not training.n_users:
         return
     few = _take_few_users(training)
@@ -257,7 +257,7 @@ def is_foreign(algorithm: Any) -> bool:
 
 
 def _try_on_few(algorithm: T, ask: Callable[[T], Any], check: Callable[[Any], object]) -> None:
-    """Check the answer on a few users; one that refuses so few may still take them all."""
+    """Check the answer on a few users; an algorithm that refuses them may still take all."""
     answers = []
     with suppress(Exception):
         answers.append(ask(copy.deepcopy(algorithm)))
@@ -272,7 +272,7 @@ def _call_method(algorithm: Any, method: str, *arguments: Any, **options: Any) -
 
 @contextmanager
 def attribute_errors(algorithm: Any, method: str) -> Iterator[None]:
-    """Turn what a class from elsewhere raises into a sentence; what ours raise is our own fault."""
+    """Turn what a user's class raises into an `AlgorithmError`; what ours raise is a bug."""
     try:
         yield
     except (TracearenaError, MemoryError):

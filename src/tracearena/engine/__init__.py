@@ -1,4 +1,4 @@
-"""Where work runs: fixed blocks on threads or in a cluster, each block with its own random stream.
+"""Parallel work: fixed blocks on threads or in a cluster, each block with its own random stream.
 
 The size of a block never depends on the number of threads or workers, results are collected in
 block order, and sums are added in a fixed tree, so the same seed gives the same bytes everywhere.

@@ -1,4 +1,4 @@
-"""How files and folders come in and go out: whole, within limits, and never half written.
+"""Files and folders: read within limits, written completely or not at all.
 
 `replacing` writes a file that takes its place only when it is complete, `replacing_all` lets several
 appear together, `replacing_folder` does it for folders; `read_bytes` reads what is within the limits,

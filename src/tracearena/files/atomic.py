@@ -241,7 +241,7 @@ def name_in_errors(path: str | PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Give a folder for temporary files, which is removed at the end; a full disk is told of as theirs."""
+    """Give a folder for temporary files, which is removed at the end; the error of a full disk names it."""
     with tempfile.TemporaryDirectory(prefix=OURS) as name:
         try:
             yield Path(name)

@@ -256,7 +256,7 @@ class LocalTime:
     Attributes
     ----------
     zone
-        Its zone by name, ``UTC`` where none can be told; None where the file has local times.
+        Its zone by name, ``UTC`` where none is known; None where the file has local times.
     sentence
         The same for people, with the reason.
     was_asked_for
