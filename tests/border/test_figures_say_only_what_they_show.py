@@ -468,7 +468,7 @@ def test_every_figure_that_states_something_is_tried_and_tells_it() -> None:
     for name in CASES:
         module, _, function = FIGURES[name][0].rpartition(".")
         draw = getattr(importlib.import_module(f"tracearena.papers.{module}"), function)
-        assert "announce(" in inspect.getsource(draw), name
+        assert "report_findings(" in inspect.getsource(draw), name
 
 
 def test_what_is_said_of_ones_own_walk_and_of_a_knowing_attacker_follows_the_numbers() -> None:

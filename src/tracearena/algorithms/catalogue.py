@@ -109,7 +109,7 @@ _BUILT_IN = (
     CatalogueEntry("PPMTF", "synthesizer", "tracearena.synthesis.ppmtf.model:PPMTF",
         "PPMTF(2,20,iterations=4)"),
     CatalogueEntry("SGD", "synthesizer", "tracearena.synthesis.baselines:SGD"),
-    CatalogueEntry("SGLT", "synthesizer", "tracearena.synthesis.sglt.model:SGLT", "SGLT(4)"),
+    CatalogueEntry("SGLT", "synthesizer", "tracearena.synthesis.sglt.synthesizer:SGLT", "SGLT(4)"),
     CatalogueEntry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform"),
     CatalogueEntry("Training", "synthesizer", "tracearena.synthesis.baselines:Training"),
     CatalogueEntry("GeoInd", "gps-obfuscator", "tracearena.obfuscation.gps:GeoInd", "GeoInd(100m,5min)"),

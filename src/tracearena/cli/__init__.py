@@ -33,7 +33,7 @@ COMMANDS = {
     "pseudonymise": "pseudonymise",
     "attack": "attack",
     "score": "score",
-    "check": "check",
+    "check": "score",
     "sweep": "sweep",
     "bounds": "sweep",
     "contest": "contest",

@@ -185,7 +185,7 @@ def draw_arena_defences(
     if source.data is None and days > FEW_DAYS and set(compared) <= set(defences):
         short = run_team_sweep(replace(source, size=Size(users, FEW_DAYS)), compared, ("all",))
         table += [{"days": FEW_DAYS} | row.to_dict() | {"on_front": False} for row in short]
-        found += check_disguise_claims(rows, short, days)
+        found += compare_disguises(rows, short, days)
     write_records(out / "arena-defences.csv", table)
     report_findings(found, tell)
     with open_canvas(9, 6.4) as (figure, axes):
@@ -256,9 +256,7 @@ def check_arena_defence_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
     return [ClaimResult(statement, by_name is by_place, told, by_place.scores.minima[1])]
 
 
-def check_disguise_claims(
-    long: Sequence[SweepRow], short: Sequence[SweepRow], days: int
-) -> list[ClaimResult]:
+def compare_disguises(long: Sequence[SweepRow], short: Sequence[SweepRow], days: int) -> list[ClaimResult]:
     """Say whether disguises hide more of the whereabouts than cluster averaging, on long and short traces."""
     return [
         _compare_disguises(long, f"of {days} known and {days} released days a disguise hides more", True),

@@ -127,7 +127,7 @@ def draw_geo_figure_3(
                 both[wide, :, at, run] = [getattr(one, name) for name in _COLUMNS]
             report(at * runs + run + 1, len(NOISE_M) * runs)
     found = both[:, :2]
-    gains = [*check_geo_3_claims(found[0]), *check_margin_claims(found)]
+    gains = [*check_geo_3_claims(found[0]), *compare_grid_margins(found)]
     report_findings(gains, tell)
     with open_canvas(7, 4.6) as (figure, axes):
         names = ("chosen by the noisy counts", "after the Bayesian update")
@@ -188,7 +188,7 @@ def check_geo_3_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
     ]
 
 
-def check_margin_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
+def compare_grid_margins(found: NDArray[np.float64]) -> list[ClaimResult]:
     """Compare the update on a grid that ends with the area and on one that goes on around it.
 
     Parameters

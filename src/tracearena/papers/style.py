@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from tracearena.arena.claims import ClaimResult, format_title
 from tracearena.arena.sweep import SweepRow
 from tracearena.errors import ParameterError
 from tracearena.files import replacing
 from tracearena.pages.html import COLOURS, GREY, MARKERS, choose_scale_length
-from tracearena.papers.data import HALVES, TITLES
 from tracearena.traces.geodesy import metres_per_degree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from tracearena.traces.box import Box
 
@@ -46,6 +43,8 @@ _SETTINGS: dict[Any, Any] = {
 def open_canvas(width: float = 7.0, height: float = 5.0, **layout: Any) -> Iterator[tuple[Figure, Any]]:
     """Open a matplotlib figure (inches) in the house style, and close it again."""
     import matplotlib
+
+    from tracearena.papers.standalone_figure import StandaloneFigure
 
     with matplotlib.rc_context(_SETTINGS):
         figure = StandaloneFigure(figsize=(width, height))
@@ -374,6 +373,9 @@ def draw_bars(
     Rows may name a `city`; those of one city stand together, below its name. `spread` is that of the
     halves by city ("" where none is named), whose mean is a line through the bars of the city.
     """
+    # Loads readers of files, which those who only draw do not need.
+    from tracearena.papers.data import HALVES, TITLES
+
     methods = list(dict.fromkeys(row["method"] for row in rows))
     cities = [str(row.get("city", "")) for row in rows]
     # Each further city has room for its name above its bars.
@@ -414,23 +416,3 @@ def draw_bars(
         figure.subplots_adjust(wspace=0.12, top=1 - 0.3 / height, bottom=0.5 / height)
         write_head(figure, title, findings, width=36 * len(names), top=1.0)
         return save_figure(figure, path)
-
-
-# A figure of Matplotlib that a notebook shows by itself.
-
-
-_DPI = 110
-
-
-class StandaloneFigure(Figure):
-    """A figure on a canvas of its own: no window, no global state, nothing to close."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        FigureCanvasAgg(self)
-
-    def _repr_png_(self) -> bytes:
-        """Return the picture as notebooks ask for it."""
-        out = io.BytesIO()
-        self.savefig(out, format="png", dpi=_DPI, bbox_inches="tight")
-        return out.getvalue()

@@ -10,7 +10,7 @@ from tracearena.pages.contest_data import assign_team_styles
 from tracearena.pages.html import MARKERS
 from tracearena.pages.svg import privacy_picture, usefulness_picture
 from tracearena.pages.svg.canvas import SHAPES, draw_marker
-from tracearena.pages.svg.contest import _AREA
+from tracearena.pages.svg.contest_pictures import _AREA
 
 MANY = tuple(f"team {number}" for number in range(50))
 

@@ -1,5 +1,5 @@
 from .canvas import Picture, read_stylesheet
-from .contest import (
+from .contest_pictures import (
     gauge_picture,
     margins_picture,
     matrix_picture,

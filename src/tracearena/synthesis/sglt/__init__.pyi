@@ -1,6 +1,5 @@
 from .fakes import FakeMaker, Fakes, PassRates, PrivacyTests, Verdicts, draw_by_likelihood
 from .legacy import LegacyFakeMaker, legacy_graph, legacy_mobility
-from .model import SGLT
 from .semantics import (
     DaySeeds,
     LocationClasses,
@@ -12,6 +11,7 @@ from .semantics import (
     semantic_graph,
     separation,
 )
+from .synthesizer import SGLT
 
 __all__ = [
     "SGLT",
