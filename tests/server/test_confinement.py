@@ -207,7 +207,7 @@ def test_a_child_has_threads(guarded_server: ForkServer) -> None:
 )
 def test_a_process_that_hides_its_memory_is_closed_to_its_own_user() -> None:
     """Judge, web and parent call `hide_process_memory`; another process of their user is refused then."""
-    said = "import sys, time; from tracearena.server.sandbox import process_control as m; "
+    said = "import sys, time; from tracearena.server.sandbox import confinement as m; "
     after = "import os; os.setresuid(64003, 64003, 64003); "
     looking = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", "cat"]
     for hides in (False, True):
