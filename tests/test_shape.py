@@ -88,12 +88,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "audit --quick": ("audit", "reference.csv", *PLACES, "--out", "audit", *SEED, "--quick"),
 }
 MOST = {
-    "obfuscate PL(4,1)": Entered(43, 265),
-    "obfuscate GeoInd(100m)": Entered(44, 295),
-    "attack VisitProb-R": Entered(48, 294),
-    "attack Bayes-R": Entered(56, 403),
-    "synthesize PPMTF(4,200)": Entered(48, 368),
-    "audit --quick": Entered(86, 792),
+    "obfuscate PL(4,1)": Entered(43, 247),
+    "obfuscate GeoInd(100m)": Entered(44, 275),
+    "attack VisitProb-R": Entered(48, 280),
+    "attack Bayes-R": Entered(56, 382),
+    "synthesize PPMTF(4,200)": Entered(48, 345),
+    "audit --quick": Entered(86, 705),
 }
 
 WALK = """

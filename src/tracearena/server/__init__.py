@@ -4,9 +4,9 @@
 shows pages; the judge, a process of its own and the only one with the key, checks, scores and publishes.
 Rules, phases, checks and scores are those of `tracearena.contest`: nothing of the domain is here.
 
-Rooms, each importing from those before it: `store` (folder, database, keys, jobs), `sandbox` (processes
-that read uploads), `people`, `uploads`, `results`, `operations` (making, watching and backing up a contest),
-`judging`, `api`, `site`.
+Packages and modules, each importing from those before it: `models`, `store` (folder, database, keys, queue),
+`sandbox` (processes that read uploads), `accounts` and `teams`, `uploads` and `submissions`, `results`,
+`operations` (create, watch and back up a contest), `judge`, `api`, `web`, `processes`.
 
 Needs the extra ``server``.
 """
