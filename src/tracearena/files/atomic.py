@@ -166,7 +166,7 @@ def clear_leftovers(target: Path) -> None:
     for name in names:
         if JOURNAL.fullmatch(name):
             in_use |= recover_journal(target.parent / name, target)
-    mine = temporary_name_pattern(target)
+    mine = re.compile(re.escape(_prefix(target)) + r"[a-z0-9_]{8}" + re.escape(PART))
     for name in names:
         path = target.parent / name
         if mine.fullmatch(name) and str(path) not in in_use and path not in live:
@@ -318,11 +318,6 @@ def new_folder(target: Path) -> PendingOutput:
 def new_temporary_name(target: Path) -> Path:
     """Return a new temporary name for what `target` holds now; nobody locks it."""
     return target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}{PART}")
-
-
-def temporary_name_pattern(target: Path) -> re.Pattern[str]:
-    """Return what the temporary names of an output look like."""
-    return re.compile(re.escape(_prefix(target)) + r"[a-z0-9_]{8}" + re.escape(PART))
 
 
 def is_inside_live(target: Path) -> bool:

@@ -309,7 +309,7 @@ def _read_events(path: Path, format: str, request: Request) -> Reading[Traces]:
     if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
         return _read_prepared(path, format, places, choices, times)
     if format == "peopleflow":
-        return checkins.read(path, choices=choices)
+        return checkins.read_people_flow(path, choices=choices)
     if format == "foursquare":
         if places is not None and not isinstance(places, (str, PathLike)):
             raise ParameterError("the places of a foursquare file are read from its file of venues")
@@ -355,7 +355,7 @@ def _read_prepared(
     elif not choices.times_are_as_in_file:
         raise ParameterError(f"a {format} file has instants and no times: no interval, slot or time zone")
     elif format == "peopleflow":
-        traces = checkins.read(path, places=known).traces
+        traces = checkins.read_people_flow(path, places=known).traces
     else:
         named = times or pwscup.find_times_file(path, places)
         traces = pwscup.read_traces(path, known, None if named is None else pwscup.read_times(named))

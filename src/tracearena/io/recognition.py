@@ -192,7 +192,10 @@ def guess_format(
     if b"\0" in start:
         return FormatGuess((), "a binary file or UTF-16 text")
     lines = [line.rstrip("\r") for line in decode_start(start).split("\n")]
-    if look := guess_text_format(lines, layout):
+    if not {"header", "delimiter"} & set(layout.option_names) and (
+        look := guess_json_format(lines, layout)
+        or guess_trips_format(split_header_fields(lines[0])[0], layout)
+    ):
         return look
     if not {"columns", "header", "delimiter"} & set(layout.option_names) and (
         look := guess_by_first_lines(lines, path)
@@ -358,18 +361,11 @@ def _has_point_columns(names: Sequence[str], layout: Layout) -> bool:
     return "venue" not in found and simplify_name(found.get("time", "")) != INSTANTS
 
 
-def guess_text_format(lines: list[str], layout: Layout) -> FormatGuess | None:
-    """Look at the first lines of a text file, unless they are said to be those of a table."""
-    if {"header", "delimiter"} & set(layout.option_names):
-        return None
-    return guess_json_format(lines, layout) or guess_trips_format(split_header_fields(lines[0])[0], layout)
-
-
 def guess_trips_format(names: Sequence[str], layout: Layout) -> FormatGuess | None:
     """Look at the columns of a table, unless it is said where a point of its rows is."""
     if not set(layout.columns) <= {"user", "trajectory"}:
         return None
-    if trips.has_porto_columns(names):
+    if set(trips.COLUMNS) <= set(names):
         return FormatGuess(("porto",), "trips of Porto's taxis")
     if trips.has_trip_columns(names):
         return FormatGuess(("trips",), "a table of trips with their starts and ends")

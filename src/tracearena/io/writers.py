@@ -27,7 +27,7 @@ _CHECK_INS: Mapping[str, Callable[[Traces, _File], None]] = {
     "partitions": checkins.write_partitions,
     "gowalla": checkins.write_gowalla,
     "tsmc": checkins.write_tsmc,
-    "peopleflow": checkins.write,
+    "peopleflow": checkins.write_people_flow,
 }
 _GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
 _GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
@@ -165,7 +165,7 @@ def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
     from tracearena.io.formats import geo_tables, json_files
 
     if to == "geojson":
-        json_files.write(traces, path)
+        json_files.write_geojson(traces, path)
     elif to == "gpkg":
         geo_tables.write_geopackage(traces, path)
     else:

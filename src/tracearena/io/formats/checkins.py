@@ -40,6 +40,7 @@ from tracearena.traces.time import offset_minutes, utc_text
 if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
 
+
 FOURSQUARE_COLUMNS = ("user", "venue", "time", "offset_min")
 FOURSQUARE_POI_COLUMNS = ("venue", "lat", "lon", "category", "country")
 FOURSQUARE_POI_NAME = "raw_POIs.txt"
@@ -292,7 +293,7 @@ _POIS = ("poi_id", "y", "x", "category", "y_id", "x_id", "2D_id", "count")
 _RAW = ("user_id", "y", "x", "y_id", "x_id", "2D_id", "unixtime", *_DATE_AND_TIME)
 
 
-def read(
+def read_people_flow(
     path: str | PathLike[str], *, choices: Choices | None = None, places: Places | None = None
 ) -> Reading[Traces]:
     """Read a prepared file, or clean one of raw points.
@@ -409,7 +410,7 @@ def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) ->
     return Traces.from_dense(dense, places, CLEANED_CLOCK, user_ids=np.asarray(users.to_list()))
 
 
-def write(traces: Traces, path: str | PathLike[str]) -> None:
+def write_people_flow(traces: Traces, path: str | PathLike[str]) -> None:
     """Write a prepared file: 35 instants at most, whose hours the format does not tell."""
     if len(traces) and int(traces.instants.max()) >= CLOCK.instants_per_day:
         raise DataError(

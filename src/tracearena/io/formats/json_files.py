@@ -203,7 +203,7 @@ def _find_line_times(feature: dict[str, Any], properties: dict[str, Any]) -> Any
     return None
 
 
-def write(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
+def write_geojson(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
     """Write a collection of points, one feature a line, with the columns of a table as properties."""
     frame = traces.to_frame()
     latitude, longitude = (frame[find_roles(frame.columns)[role]] for role in ("lat", "lon"))

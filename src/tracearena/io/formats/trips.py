@@ -155,11 +155,6 @@ _PAIR = rf"\[\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\]"
 _POLYLINE = rf"^\s*\[\s*({_PAIR}\s*(,\s*{_PAIR}\s*)*)?\]\s*$"
 
 
-def has_porto_columns(names: Sequence[str]) -> bool:
-    """Whether a header is that of Porto's taxis."""
-    return set(COLUMNS) <= set(names)
-
-
 def read_porto_trips(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     """Return one row a point, numbered by its trip."""
     frame = read_named_columns(path, report, lambda _: list(COLUMNS)).rename({ROW: "row"})
