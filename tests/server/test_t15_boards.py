@@ -11,7 +11,7 @@ from tests.server import hands
 from tests.server.conftest import Held
 
 from tracearena.server import clock, results
-from tracearena.server.judge import scoring
+from tracearena.server.judge import publish, scoring
 from tracearena.server.models import Contest, RescoringState, Score, Snapshot
 from tracearena.server.sandbox.messages import UploadArrays
 
@@ -30,6 +30,8 @@ class Chance:
             (scoring, "score_sealed_answer"),
         ]:
             monkeypatch.setattr(module, name, self.draw)
+        # What is published is still read from the upload.
+        monkeypatch.setattr(publish, "check_in_sandbox", scoring.check_in_sandbox)
         monkeypatch.setattr(scoring, "check_in_sandbox", lambda *given: UploadArrays("obfuscated", b""))
 
     def draw(self, *given: Any, **named: Any) -> float:
