@@ -9,7 +9,7 @@ import pytest
 from tests.threads import on_threads
 
 from tracearena.errors import DataError, ParameterError
-from tracearena.synthesis.interpolate_steps import ShortSteps
+from tracearena.synthesis.short_steps import ShortSteps
 from tracearena.traces import Clock, Places, Traces
 
 CLOCK = Clock(instants_per_day=6, start_s=8 * 3600, interval_s=1800)
@@ -53,7 +53,7 @@ def slow_expected(matrix: np.ndarray, counts: np.ndarray, steps: int) -> np.ndar
 def test_an_iteration_is_that_over_all_paths(steps: int) -> None:
     traces = walks(places=4)
     counts = pairs(traces)
-    from tracearena.synthesis.interpolate_steps import _estimate_initial_chain, _LongSteps
+    from tracearena.synthesis.short_steps import _estimate_initial_chain, _LongSteps
 
     long_steps = _LongSteps.of(traces)
     guess = _estimate_initial_chain(long_steps, steps)
@@ -78,7 +78,7 @@ def test_the_likelihood_never_falls_and_the_power_comes_near_the_long_steps() ->
 
 
 def _guess(traces: Traces) -> ShortSteps:
-    from tracearena.synthesis.interpolate_steps import _estimate_initial_chain, _LongSteps
+    from tracearena.synthesis.short_steps import _estimate_initial_chain, _LongSteps
 
     return _estimate_initial_chain(_LongSteps.of(traces), 6)
 

@@ -1,6 +1,7 @@
 """Claims of papers, tested on the data at hand.
 
 A `ClaimResult` says whether a statement holds here and the number behind it; figures print it as their title.
+The table of all claims of the papers is in `tracearena.papers.claims`.
 """
 
 from __future__ import annotations

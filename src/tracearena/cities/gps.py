@@ -171,8 +171,8 @@ def _record_person(
     building = (user * 7_919 + region.astype(np.int64) * 104_729) % 10_007 % BUILDINGS
     corners = buildings[region, building].copy()
     corners[region == np.bincount(region).argmax(), 0] += (user * 37 % 160) - 80.0
-    second, trajectory = _draw_sample_times(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
-    x, y = interpolate_streets(corners, second)
+    second, trajectory = _draw_recorded_points(rng, running, interval_s * rng.choice([0.4, 0.6, 1.0]))
+    x, y = interpolate_along_streets(corners, second)
     x, y = x + draw_position_errors(rng, len(x)), y + draw_position_errors(rng, len(y))
     north, east = degree_m()
     midnight = (FIRST_DAY - EPOCH).days * DAY_S - UTC_OFFSET_S
@@ -181,10 +181,10 @@ def _record_person(
     return Recordings(time_ms, GRID.south + y / north, GRID.west + x / east, trajectory)
 
 
-def _draw_sample_times(
+def _draw_recorded_points(
     rng: np.random.Generator, running: NDArray[np.bool_], interval_s: float
 ) -> tuple[Floats, NDArray[np.int32]]:
-    """Return seconds since the first midnight at which the receiver records, and the recordings."""
+    """Return the time of each recorded point in seconds since the first midnight, and its trajectory."""
     edges = np.diff(np.concatenate([[0], running.view(np.int8), [0]]))
     starts, stops = np.flatnonzero(edges == 1) * _STEP_S, np.flatnonzero(edges == -1) * _STEP_S
     counts = ((stops - starts) // interval_s).astype(np.int64)
@@ -196,7 +196,9 @@ def _draw_sample_times(
     return second[kept], np.unique(recording, return_inverse=True)[1].astype(np.int32)
 
 
-def interpolate_streets(stations: Floats, second: Floats, step_s: int = _STEP_S) -> tuple[Floats, Floats]:
+def interpolate_along_streets(
+    stations: Floats, second: Floats, step_s: int = _STEP_S
+) -> tuple[Floats, Floats]:
     """Return x and y at each second: along the street, up a cross street, along the next street.
 
     Parameters
@@ -366,7 +368,7 @@ def _record_vehicle(
     drive_vehicle(rng, town, duty, BUILDINGS, minutes, region, door)
 
     second, shift = _report_times(rng, vehicle, 60 * starts, 60 * np.minimum(stops, days * _DAY_MIN))
-    x, y = interpolate_streets(buildings[region, door], second, _FLEET_STEP_S)
+    x, y = interpolate_along_streets(buildings[region, door], second, _FLEET_STEP_S)
     x, y = x + draw_position_errors(rng, len(x)), y + draw_position_errors(rng, len(y))
     north, east = degree_m()
     midnight = (FIRST_DAY - EPOCH).days * DAY_S - UTC_OFFSET_S

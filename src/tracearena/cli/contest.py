@@ -62,11 +62,12 @@ SERVER_COMMANDS = {
     "rehearse": "demo",
     "client": "contest_client",
 }
-"""Commands with a server and the modules that have them, in the order of ``tracearena contest --help``."""
+"""Names of functions (or of ``register_NAME`` for groups) and the modules that have them, in the order of
+``tracearena contest --help``."""
 
 
 def register_contest(app: typer.Typer) -> None:
-    """Add the group of commands."""
+    """Add the group of commands; `cli.build` finds this function by its name."""
     group = typer.Typer(
         help="Hold a contest: data, releases, board and awards.",
         no_args_is_help=True,

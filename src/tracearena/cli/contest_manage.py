@@ -177,7 +177,7 @@ def register_job(group: typer.Typer) -> None:
     )
     failed.command("list")(list_failed_jobs)
     failed.command("again")(retry_failed_job)
-    failed.command("set-aside")(skip_failed_job)
+    failed.command("set-aside")(set_failed_job_aside)
     group.add_typer(failed, name="job")
 
 
@@ -206,7 +206,7 @@ def retry_failed_job(folder: ContestArgument, job: KeyArgument, reason: ReasonOp
     typer.echo(f"{job}: the judges try it again")
 
 
-def skip_failed_job(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
+def set_failed_job_aside(folder: ContestArgument, job: KeyArgument, reason: ReasonOption) -> None:
     """Let the contest go on without what a failed job should have found."""
     open_contest(folder)
     from tracearena.server.judge import worker

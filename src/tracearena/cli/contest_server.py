@@ -117,7 +117,7 @@ def serve(
     from django.db import Error, connections
 
     from tracearena.server import accounts
-    from tracearena.server.processes.supervisor import ServerOptions, open_log_file, serve
+    from tracearena.server.processes.supervisor import ServerOptions, open_log_file, run_processes
     from tracearena.server.settings import Address, is_loopback
     from tracearena.server.store.database import require_intact
 
@@ -141,7 +141,7 @@ def serve(
         connections.close_all()
 
     with delay_stop(), nullcontext() if log is None else open_log_file(log) as pipe:
-        serve(contest, key, serving, ready=announce, log=pipe)
+        run_processes(contest, key, serving, ready=announce, log=pipe)
     note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
 
 

@@ -182,7 +182,7 @@ class ShortWalk:
 
     def training(self) -> Traces:
         """Return the traces to train on: filled in step by step, in slots of an hour or longer ones."""
-        from tracearena.synthesis.interpolate_steps import ShortSteps
+        from tracearena.synthesis.short_steps import ShortSteps
 
         clock = self.learned.clock
         slot = max(clock.instants_per_slot, SLOT_S // clock.interval_s)

@@ -1,4 +1,8 @@
-"""Files of places, whichever format they go with."""
+"""Files of places and of pseudonyms, in every format they come in.
+
+`read_places` and `write_places` go by the file's columns; `read_pseudonyms` reads tables that pair pseudonyms
+with users.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A statement of a paper, and how it is tried."""
+"""The table of the papers' claims: one `ClaimRow` per figure, table or statement, and how it is tried.
+
+`tracearena.arena.claims` states and tests a single claim on data; this module runs the commands that print
+such claims, keeps what they printed (``measured/``), and compares it with what is published.
+"""
 
 from __future__ import annotations
 

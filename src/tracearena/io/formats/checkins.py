@@ -1,4 +1,9 @@
-"""Foursquare's global check-ins (WWW 2019), the data of both PPMTF papers.
+"""Events at places: Foursquare, Gowalla and TSMC check-ins, CSV and Parquet tables, people flow.
+
+`read_event_table` reads any table with columns for user, time and position or place; it is the default
+reader for CSV and Parquet. The other readers are for one published layout each.
+
+Foursquare's global check-ins (WWW 2019), the data of both PPMTF papers.
 
 Two files, tab separated, no header. ``raw_Checkins_anonymized.txt``: user, venue, UTC time
 ``Tue Apr 03 18:00:06 +0000 2012``, offset in minutes. ``raw_POIs.txt``: venue, latitude, longitude,
@@ -65,7 +70,7 @@ def read_foursquare(
     chosen = choices or Choices()
     report = Report(str(path), "foursquare", header_lines=0)
     # Venues with good coordinates, once each; the faults of their file are counted with the others.
-    place = find_foursquare_pois(path) if pois is None else Path(pois)
+    place = find_venue_file(path) if pois is None else Path(pois)
     own = Report(str(place), "foursquare", header_lines=0)
     venues = read_headless(place, FOURSQUARE_POI_COLUMNS, FOURSQUARE_POI_COLUMNS[:3], own)
     venues = venues.unique("venue", keep="first", maintain_order=True)
@@ -109,7 +114,7 @@ def write_foursquare(
     return target
 
 
-def find_foursquare_pois(path: str | PathLike[str]) -> Path:
+def find_venue_file(path: str | PathLike[str]) -> Path:
     """Return the file of venues in the folder of the check-ins."""
     folder = Path(path).parent
     for name in (FOURSQUARE_POI_NAME, f"{FOURSQUARE_POI_NAME}.gz"):
@@ -321,7 +326,7 @@ def read_people_flow(
             raise FileError.whole(
                 path, f"{needed}; {', '.join(sorted(missing))} cannot be read", "columns", header
             )
-    return Reading(clean(checkins, report, choices), report)
+    return Reading(clean_people_flow(checkins, report, choices), report)
 
 
 def tokyo_regions() -> Places:
@@ -368,7 +373,7 @@ def read_pois(path: str | PathLike[str]) -> Places:
     return Places(number["y"].to_numpy(), number["x"].to_numpy(), ids=ids, categories=categories)
 
 
-def clean(checkins: CheckIns, report: Report, choices: Choices | None = None) -> Traces:
+def clean_people_flow(checkins: CheckIns, report: Report, choices: Choices | None = None) -> Traces:
     """Keep the people who are seen every 20 minutes from 9:00 to 18:40, on a grid ([ppmtf] data PF).
 
     Of a user the events from 9:00 to 18:59 at minutes 0, 20 and 40 inside the box are taken in

@@ -1,4 +1,6 @@
-"""GeoJSON: points with properties, and lines with a time for each of their positions.
+"""GeoJSON, JSON lines, and the JSON parser with limits that both share.
+
+GeoJSON: points with properties, and lines with a time for each of their positions.
 
 - A feature with a *point* is a row; its properties are the columns, under the names that tables have
   (`fields.columns`): a user, a time, perhaps a place or a trajectory.

@@ -1,4 +1,6 @@
-"""Google's location history as Takeout gives it: ``Records.json``, every position of one person.
+"""What phones record: Google's location history (old and new export) and OwnTracks.
+
+Google's location history as Takeout gives it: ``Records.json``, every position of one person.
 
 ``{"locations": [{"latitudeE7": 481371079, "longitudeE7": 115753822, "timestamp":
 "2013-12-16T05:42:25.711Z", "deviceTag": 1184882232, …}, …]}``; before 2022 with ``"timestampMs":

@@ -216,7 +216,7 @@ def request_export(actor: str, *, for_everybody: bool) -> str:
     with transaction.atomic():
         contest = Contest.objects.select_for_update().get(pk=1)
         require_exportable(contest)
-        if is_export_running():
+        if is_export_pending():
             raise DataError(_("the judge is making an archive already; wait until it is there"))
         folder: Folder = settings.CONTEST_FOLDER
         # A name of plain letters and digits that no archive has and no job will make.
@@ -234,7 +234,7 @@ def request_export(actor: str, *, for_everybody: bool) -> str:
     return name
 
 
-def is_export_running() -> bool:
+def is_export_pending() -> bool:
     """Whether the judge has an archive to make."""
     return queue.find_open_jobs(EXPORT_KIND).exists()
 

@@ -22,6 +22,7 @@ from tracearena.contest import Phase, Role, Schedule, phase_at
 from tracearena.contest.phases import ENDS
 from tracearena.errors import DataError, ParameterError
 from tracearena.server import clock, results, submissions, teams
+from tracearena.server.errors import translate_point
 from tracearena.server.models import (
     Contest,
     DataSet,
@@ -126,6 +127,20 @@ def give_extra_time(team: str, point: str, to: datetime, *, reason: str, actor: 
         moved = {"from": before.isoformat(), "to": getattr(after, point).isoformat()}
         log_act(actor, "extra time given", team=team, point=point, reason=reason.strip(), **moved)
     return after
+
+
+def label_points() -> list[tuple[str, Any]]:
+    """Return begin and end of each phase, by name, and what comes later for one team."""
+    contest = Contest.get_current()
+    points = [(translate_point(name), getattr(contest.schedule, name)) for name in contest.schedule.to_dict()]
+    for team, ends in sorted(contest.extra_time.items()):
+        own = contest.schedule_of(team)
+        about = _("%(point)s of team %(team)s, which has extra time")
+        points += [
+            (about % {"point": translate_point(name), "team": team}, getattr(own, name))
+            for name in sorted(ends)
+        ]
+    return points
 
 
 def list_movable_points(contest: Contest) -> list[str]:
@@ -369,11 +384,14 @@ def _simulate_anonymization(contest: Contest) -> Iterable[DryRunOutcome]:
     for data_set in own:
         about = _("data set %(number)s") % {"number": data_set.number}
         yield DryRunOutcome(
-            teams.label_party(data_set.team), about, *_rate_data_set(contest, data_set, unseen)
+            teams.label_party(data_set.team), about, *_predict_data_set_outcome(contest, data_set, unseen)
         )
 
 
-def _rate_data_set(contest: Contest, data_set: DataSet, unseen: set[int]) -> tuple[OutcomeLevel, str]:
+def _predict_data_set_outcome(
+    contest: Contest, data_set: DataSet, unseen: set[int]
+) -> tuple[OutcomeLevel, str]:
+    """Say what becomes of a data set when the phase ends: published, invalid, missing or not yet known."""
     receipt = {"receipt": data_set.counts_id}
     if data_set.released_at is not None:
         return OutcomeLevel.GOOD, _("is published, by receipt %(receipt)s") % receipt

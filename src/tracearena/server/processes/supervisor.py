@@ -81,7 +81,7 @@ class ServerOptions:
         return f"http://{name}:{self.port}/"
 
 
-def serve(
+def run_processes(
     folder: Folder,
     key: bytes | None,
     serving: ServerOptions,

@@ -39,7 +39,6 @@ from tracearena.server.operations import schedule
 from tracearena.server.store import downloads, queue
 from tracearena.server.store.audit_log import find_broken_entry, log_act
 from tracearena.server.web.middleware import for_organiser
-from tracearena.server.web.views_public import list_schedule_points
 
 _ROWS_PER_PAGE = 200
 _HOURS = 48
@@ -201,7 +200,7 @@ def _render_phases(request: Any, refused: RequestRefused | None = None) -> Any:
     contest, now = Contest.get_current(), clock.now()
     about = {
         "timeline": timeline_picture(contest.schedule, now),
-        "points": list_schedule_points(),
+        "points": schedule.label_points(),
         "movable": [
             (errors.translate_point(name), name, getattr(contest.schedule, name))
             for name in schedule.list_movable_points(contest)
@@ -333,7 +332,7 @@ def _render_exports(request: Any, refused: RequestRefused | None = None) -> Any:
         not_yet = str(error)
     about = {
         "made": [downloads.describe_file(path) for path in export.list_exports(settings.CONTEST_FOLDER)],
-        "is_being_made": export.is_export_running(),
+        "is_being_made": export.is_export_pending(),
         "failed": Job.objects.filter(kind=export.EXPORT_KIND, state=JobState.FAILED).exists(),
         "not_yet": not_yet,
         "is_real": contest.people == "real",

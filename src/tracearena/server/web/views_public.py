@@ -12,18 +12,18 @@ from django.db import Error
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import content_disposition_header, url_has_allowed_host_and_scheme
-from django.utils.translation import gettext, override
+from django.utils.translation import override
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tracearena.contest import Role
 from tracearena.pages.svg import read_stylesheet, timeline_picture
-from tracearena.server import accounts, clock, errors, past_contests, results, teams
+from tracearena.server import accounts, clock, past_contests, results, teams
 from tracearena.server.api import api
 from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.models import Contest, Team
-from tracearena.server.operations.schedule import CONTENT_TYPE, collect_status, format_metrics
+from tracearena.server.operations import schedule
 from tracearena.server.settings import ENGLISH
 from tracearena.server.store import downloads
 from tracearena.server.web.middleware import for_members, set_language_cookie
@@ -51,7 +51,7 @@ def show_rules(request: Any) -> Any:
     contest = Contest.get_current()
     about = {
         "chapters": _number_sentences(contest.rules.chapters()),
-        "points": list_schedule_points(),
+        "points": schedule.label_points(),
         "signing_key": contest.signing_key,
     }
     return render(request, "rules.html", about)
@@ -117,22 +117,6 @@ def send_picture_styles(request: Any) -> Any:
     tag = hashlib.sha256(styles.encode()).hexdigest()
     headers = {"Cache-Control": f"max-age={_STYLE_CACHE_S}, public", "ETag": f'"{tag}"'}
     return HttpResponse(styles, content_type="text/css; charset=utf-8", headers=headers)
-
-
-def list_schedule_points() -> list[tuple[str, Any]]:
-    """Return begin and end of each phase, by name, and what comes later for one team."""
-    contest = Contest.get_current()
-    points = [
-        (errors.translate_point(name), getattr(contest.schedule, name)) for name in contest.schedule.to_dict()
-    ]
-    for team, ends in sorted(contest.extra_time.items()):
-        own = contest.schedule_of(team)
-        about = gettext("%(point)s of team %(team)s, which has extra time")
-        points += [
-            (about % {"point": errors.translate_point(name), "team": team}, getattr(own, name))
-            for name in sorted(ends)
-        ]
-    return points
 
 
 def _number_sentences(chapters: list[tuple[str, list[str]]]) -> list[tuple[str, int, list[str]]]:
@@ -311,4 +295,6 @@ def report_metrics(request: Any) -> Any:
     """How the contest stands, for Prometheus on this machine and for organisers; others find nothing."""
     if not request.is_from_this_machine and not getattr(request.user, "is_organiser", False):
         raise not_found()
-    return HttpResponse(format_metrics(collect_status(settings.CONTEST_FOLDER)), CONTENT_TYPE)
+    return HttpResponse(
+        schedule.format_metrics(schedule.collect_status(settings.CONTEST_FOLDER)), schedule.CONTENT_TYPE
+    )
