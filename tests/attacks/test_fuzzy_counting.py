@@ -195,7 +195,7 @@ def test_tuning_finds_the_setting_that_identifies_most(make_walks: Callable[...,
     assert len(found.s_R) == (2 + 1 + 2 + 2) * 3  # bare counts once: the order does not matter to them
     assert found.s_R[str(found.reidentification)] == min(found.s_R.values())
     assert found.s_T[str(found.trace_inference)] == min(found.s_T.values())
-    assert found.trace_inference.matcher() == found.reidentification.matcher()
+    assert found.trace_inference.make_matcher() == found.reidentification.make_matcher()
     assert found.to_dict()["reidentification"] == str(found.reidentification)
 
 

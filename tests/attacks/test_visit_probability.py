@@ -138,14 +138,14 @@ def test_the_thinning_of_2019_uses_a_tenth_of_the_events_and_ten_places(
     make_walks: Callable[..., Traces],
 ) -> None:
     original = make_walks(users=300)
-    matcher = VisitProbabilityR(legacy_2019=True).matcher()
+    matcher = VisitProbabilityR(legacy_2019=True).make_matcher()
     blocks = MRLH(mu_x=2, mu_y=2, deletion=0).transform(original)
     thinned = matcher._sample_events(blocks, 5)
     assert thinned.n_events == pytest.approx(blocks.n_events / 10, rel=0.15)
     assert thinned.sets.sizes[thinned.set_index].tolist() == [10] * thinned.n_events
     for event in range(20):
         assert len(set(thinned.cell(event))) == 10
-    assert HomeProbabilityT(legacy_2019=True).matcher().sampling == 1
+    assert HomeProbabilityT(legacy_2019=True).make_matcher().sampling == 1
 
 
 def test_inferred_places_come_from_what_was_released(make_walks: Callable[..., Traces]) -> None:

@@ -149,7 +149,7 @@ class Ensemble:
         for attack in self.attacks:
             if isinstance(attack, (MatchingIdentification, MatchingInference)):
                 with validation.attribute_errors(attack, "fit"):
-                    wanted = attack.matcher()
+                    wanted = attack.make_matcher()
                     shared = next((known for known in self.matchers_ if known == wanted), None)
                     if shared is None:
                         self.matchers_.append(wanted.fit(reference))

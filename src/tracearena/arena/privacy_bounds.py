@@ -242,7 +242,7 @@ class InformedAttacker:
 
     def fit(self, reference: Traces, original: Traces) -> Self:
         """Learn the profile of every user; the original traces score the answers."""
-        matcher = self.attacks[0].matcher().fit(reference)
+        matcher = self.attacks[0].make_matcher().fit(reference)
         for attack in self.attacks:
             attack.use(matcher)
         self.original_ = original

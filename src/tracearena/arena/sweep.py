@@ -461,7 +461,9 @@ _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
 
 
 class Journal:
-    """The checkpoint of a sweep: a file with one line per finished row, each on disk before the next begins.
+    """A checkpoint: a file with one line per finished row, each on disk before the next begins.
+
+    A sweep keeps its rows here until it is done; the judge of a contest by files keeps its scores.
 
     The first line says what the rows depend on. A file that depends on anything else (other traces,
     another seed, another attack, changed code of a user's own class) is started again.
@@ -469,7 +471,7 @@ class Journal:
     Parameters
     ----------
     path
-        The file; gone when the sweep is done.
+        The file; a sweep removes it when it is done.
     depends_on
         A digest of what every row depends on (see `digest`).
     seed
@@ -484,10 +486,11 @@ class Journal:
         if kept and kept[0] == self._header:
             self.rows = {line["key"]: line["row"] for line in kept[1:] if {"key", "row"} <= set(line)}
         # Rewritten as far as it is intact: the end of a killed run may be half a line.
-        self._write()
+        self._rewrite()
 
     def add(self, key: str, row: dict[str, Any]) -> None:
-        """Put a finished row on disk."""
+        """Keep a finished row, on disk too."""
+        self.rows[key] = row
         with name_in_errors(self.path), open(self.path, "ab") as file:
             file.write(_encode_line({"key": key, "row": row}))
             file.flush()
@@ -498,9 +501,9 @@ class Journal:
         ordered = dict(sorted(self.rows.items()))
         if list(ordered) != list(self.rows):
             self.rows = ordered
-            self._write()
+            self._rewrite()
 
-    def _write(self) -> None:
+    def _rewrite(self) -> None:
         with replacing(self.path) as file:
             file.write(_encode_line(self._header))
             for key, row in self.rows.items():

@@ -185,7 +185,7 @@ def tune_weights(
     attack, root = BayesIdentification(mechanism=mechanism), seed_sequence(seed)
     found: list[dict[str, float]] = []
     for number, team in enumerate(samples):
-        matcher = attack.matcher().fit(team.reference)
+        matcher = attack.make_matcher().fit(team.reference)
         match = matcher.match(team.anonymized, seed=child_seed(root, number))
         truth = find_positions(team.id_table.user_ids, matcher.user_ids_)
         found.append(match.learn_kind_weights(match.evidence, truth))

@@ -102,13 +102,13 @@ class MatchingAttack(ABC):
     matcher_: Matcher
 
     @abstractmethod
-    def matcher(self) -> Matcher:
+    def make_matcher(self) -> Matcher:
         """Return the matcher, not yet fitted."""
 
     def fit(self, reference: Traces) -> Self:
         """Fit the matcher to the reference traces of all users."""
         require_kind(self, reference, Traces)
-        return self.use(self.matcher().fit(reference))
+        return self.use(self.make_matcher().fit(reference))
 
     def use(self, matcher: Matcher) -> Self:
         """Take a matcher that is already fitted, perhaps by another attack."""

@@ -219,6 +219,6 @@ class AlignedIdentification(MatchingIdentification):
     def __post_init__(self) -> None:
         require_number("limit_km", self.limit_km, above=0, at_most=1e9)
 
-    def matcher(self) -> AlignedMatcher:
+    def make_matcher(self) -> AlignedMatcher:
         """Return the matcher by alignment."""
         return AlignedMatcher(limit_km=self.limit_km)

@@ -179,7 +179,7 @@ class FuzzyAttack(MatchingAttack):
         require_number("eta", self.eta, above=0, at_most=1e6)
         require_number("decay", self.decay, at_least=0, at_most=1e6)
 
-    def matcher(self) -> FuzzyMatcher:
+    def make_matcher(self) -> FuzzyMatcher:
         """Return the matcher by fuzzy counts."""
         return FuzzyMatcher(weighting=self.weighting, eta=self.eta, decay=self.decay, spread=self.spread)
 

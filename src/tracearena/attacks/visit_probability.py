@@ -154,7 +154,7 @@ class VisitAttack(MatchingAttack):
     def __post_init__(self) -> None:
         require_switch("legacy_2019", self.legacy_2019)
 
-    def matcher(self) -> VisitMatcher:
+    def make_matcher(self) -> VisitMatcher:
         """Return the matcher over the hours that the attack looks at."""
         if not self.legacy_2019:
             return VisitMatcher(hours=self.hours)

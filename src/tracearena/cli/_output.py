@@ -318,7 +318,7 @@ def parse_proportion(name: str, text: str) -> float:
     return value
 
 
-def count_sensitive_places(places: Places, weight: float) -> dict[str, int]:
+def report_sensitive_places(places: Places, weight: float) -> dict[str, int]:
     """Return their number for the result; say where there are none, and a weight does nothing."""
     count = int(places.sensitive.sum())
     if not count and weight != 1:

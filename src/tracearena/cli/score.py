@@ -145,7 +145,7 @@ def trace_inference(
 ) -> None:
     """Score privacy against trace inference (s_T, 1 is no place found)."""
     from tracearena.cli._compare import align_files
-    from tracearena.cli._output import count_sensitive_places
+    from tracearena.cli._output import report_sensitive_places
     from tracearena.io import pwscup
     from tracearena.io.id_mapping import check_same_numbers
     from tracearena.io.released import OBFUSCATED, read_contest_header
@@ -170,7 +170,7 @@ def trace_inference(
             )
             traces = traces.take_users(there)
     score = trace_inference_score(traces, guess, sensitive_weight=sensitive_weight)
-    result |= count_sensitive_places(traces.places, sensitive_weight)
+    result |= report_sensitive_places(traces.places, sensitive_weight)
     print_result(score.to_dict() | result, as_json)
 
 

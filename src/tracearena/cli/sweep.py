@@ -104,7 +104,7 @@ def sweep(
     """
     from tracearena.arena.sweep import Scoring
     from tracearena.cli._compare import read_halves
-    from tracearena.cli._output import count_sensitive_places
+    from tracearena.cli._output import report_sensitive_places
     from tracearena.files.atomic import replacing_all
     from tracearena.papers import style
     from tracearena.papers.data import read_published_teams
@@ -180,7 +180,7 @@ def sweep(
         "s_T_ceiling": next((row.band.ceiling for row in rows if row.band is not None), None),
     }
     if any(row.scores.s_T_min is not None for row in rows):
-        result |= count_sensitive_places(halves[1].places, scoring.sensitive_weight)
+        result |= report_sensitive_places(halves[1].places, scoring.sensitive_weight)
     if not as_json:
         result = {name: value for name, value in result.items() if value is not None}
     print_result(result, as_json)
@@ -237,7 +237,7 @@ def bounds(
     outside of the two are named, with 95 % intervals over the users.
     """
     from tracearena.cli._compare import read_halves
-    from tracearena.cli._output import count_sensitive_places
+    from tracearena.cli._output import report_sensitive_places
 
     check_outputs(out, inputs=(reference, original, *reading.files))
     halves = read_halves(reading, reference, original)
@@ -269,7 +269,7 @@ def bounds(
         "above_ceiling": len(found.artefacts),
         "below_estimate": sum(bool(row.below) for row in found.defences),
     }
-    result |= count_sensitive_places(halves[1].places, 10.0)
+    result |= report_sensitive_places(halves[1].places, 10.0)
     print_result(result, as_json)
 
 

@@ -278,7 +278,6 @@ class ScoreCache:
             return known
         row = {"what": what, "found": find()}
         key = self._key(what, files, settings)
-        self._journal.rows[key] = row
         self._journal.add(key, row)
         return row["found"]
 

@@ -101,7 +101,7 @@ class LikelihoodAttack(InformedAttack):
         check_weights(self.weights)
         super().__post_init__()
 
-    def matcher(self) -> BayesMatcher:
+    def make_matcher(self) -> BayesMatcher:
         """Return the matcher, not yet fitted."""
         mechanism = None if self.is_adaptive else parse_mechanism(self.mechanism)
         return BayesMatcher(mechanism=mechanism, weights=self.weights)

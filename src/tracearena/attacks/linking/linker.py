@@ -380,7 +380,7 @@ class Linker(InformedAttack, MatchingIdentification):
         found: Algorithm = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
         return found
 
-    def matcher(self) -> LinkMatcher:
+    def make_matcher(self) -> LinkMatcher:
         """Return the matcher, not yet fitted."""
         mechanism = None if self.mechanism in (ADAPTIVE, UNKNOWN) else self.defence(self.mechanism)
         return LinkMatcher(
@@ -391,7 +391,7 @@ class Linker(InformedAttack, MatchingIdentification):
         """Keep what is known of every user."""
         if not isinstance(reference, GpsTraces):
             require_kind(self, reference, Traces)
-        return self.use(self.matcher().fit(reference))
+        return self.use(self.make_matcher().fit(reference))
 
     def identify(self, anonymized: Released, *, seed: SeedLike = None) -> IdTable:
         """Return the inferred ID table."""

@@ -183,7 +183,7 @@ def _restore_rows(folder: Folder, rows: Path, name: str) -> None:
         load_rows(source)
     # Those who worked on the contest that was backed up do not work on this one.
     Worker.objects.all().delete()
-    queue.requeue_all()
+    queue.requeue_running()
     rows.unlink()
     _log_act("contest restored", file=name)
     connections.close_all()

@@ -182,7 +182,7 @@ def requeue_of_worker(worker: str, aftermath: FailureCallback) -> int:
     return _requeue(Job.objects.filter(state=JobState.RUNNING, worker=worker), aftermath)
 
 
-def requeue_all() -> None:
+def requeue_running() -> None:
     """Return every job to the queue, without blame, where nobody works: in a contest that was restored."""
     held = Job.objects.filter(state=JobState.RUNNING)
     held.update(state=JobState.WAITING, lease_until=None, worker="")
