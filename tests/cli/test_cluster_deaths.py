@@ -58,10 +58,12 @@ def deadly(work: Callable[..., Any], flag: Path) -> Callable[..., Any]:
     """Return work that ends the first worker that does it, in a way that travels there."""
 
     def done(*arguments: Any) -> Any:
-        if not flag.exists():
-            flag.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return work(*arguments)
+        try:
+            # Created by one worker alone, though both may come here at once.
+            flag.touch(exist_ok=False)
+        except FileExistsError:
+            return work(*arguments)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     return done
 
