@@ -63,6 +63,8 @@ def test_a_file_is_handed_in_by_keyboard_and_its_state_watched(
     path = tmp_path / "mine.csv"
     path.write_bytes(hands.obfuscated(held, "001", tmp_path))
     page = page_of(site.url, joined(held, "001"))
+    # Choosers are caught from the start: just before the key is pressed may be too late for the browser.
+    page.on("filechooser", lambda chooser: None)
     page.goto("/team")
     _tab_to(page, "Hand in obfuscated traces")
     page.keyboard.press("Enter")
