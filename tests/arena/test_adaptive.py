@@ -51,6 +51,7 @@ def test_an_adaptive_attack_is_the_attack_told_that_defence(make_walks: Walks) -
     assert list(adaptive.trace_inference.values()) == list(named.trace_inference.values())
 
 
+@pytest.mark.slow
 def test_adaptive_attacks_of_one_defence_share_one_match(
     make_walks: Walks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +205,7 @@ def test_being_told_who_is_who_is_worth_something(make_walks: Walks) -> None:
     assert told.losses(swapped, Cheating(share=1.0), seed=1).score == pytest.approx(0, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_bounds_name_what_stands_outside(make_walks: Walks, tmp_path: Path) -> None:
     halves = make_walks(users=25, days=4).split_days(2)
     names = ["No", "PL(0.1,1)"]

@@ -46,6 +46,7 @@ def test_the_forest_knows_neighbours_apart_even_under_noise() -> None:
     assert result.most_frequent < 0.5
 
 
+@pytest.mark.slow
 def test_nobody_is_told_apart_where_all_walk_the_same_streets() -> None:
     result = deanonymise(neighbours(apart_km=0), WindowForest(trees=50), targets=4, length=20, seed=1)
     assert result.accuracy < 0.6

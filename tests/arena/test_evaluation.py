@@ -83,6 +83,7 @@ def test_published_sliced_distances_of_testing_against_training(people: tuple[Tr
     assert tm_tv(training, testing) == pytest.approx(0.299513, abs=SIX_DIGITS)
 
 
+@pytest.mark.slow
 def test_chaining_the_days_changes_membership_only(people: tuple[Traces, Traces], tokyo: Path) -> None:
     training, testing = people
     path = tokyo / "syntraces_ppmtf_Itr100.csv.gz"

@@ -116,6 +116,7 @@ def test_a_visit_is_learned_where_the_trace_is_found_and_shows_the_place(
     assert found.learned.people == len(learned)
 
 
+@pytest.mark.slow
 def test_whereabouts_cost_the_distance_up_to_two_kilometres(attacked: Attacked, people: Traces) -> None:
     material, cut, ranked, released = attacked
     there = infer(material, material.release(released)[1], cut, ranked, FEW, ROOT).whereabouts

@@ -84,6 +84,7 @@ def test_places_at_random_are_green(city: Traces) -> None:
     assert audit.verdict == "green"
 
 
+@pytest.mark.slow
 def test_twins_are_found_half_of_the_time(people_at: Make) -> None:
     rng = np.random.default_rng(1)
     one = rng.integers(0, 40, (20, 24 * DAYS))
@@ -105,6 +106,7 @@ def test_a_duplicated_person_is_never_unique(people_at: Make) -> None:
     assert singled.found[6].value == pytest.approx(11 / 12)
 
 
+@pytest.mark.slow
 def test_a_tourist_in_a_crowd_stands_out_alone(people_at: Make) -> None:
     table = np.zeros((30, 24 * DAYS), int)
     table[7] = np.arange(24 * DAYS) % 37 + 3

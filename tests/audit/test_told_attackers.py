@@ -46,6 +46,7 @@ def test_virtual_people_are_nobody(city: Traces) -> None:
     assert "--virtual-users 20" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["polars", "pandas", "arrow", "geopandas"])
 def test_frames_of_any_library_give_the_same_audit(city: Traces, library: str) -> None:
     pytest.importorskip("pyarrow" if library == "arrow" else library)

@@ -158,6 +158,7 @@ def test_the_exit_status_is_1_if_all_of_them_fail(team: Path) -> None:
     assert len(table(team / "table.csv")) == 1
 
 
+@pytest.mark.slow
 def test_data_that_a_defence_refuses_is_its_own_row(
     make_check_ins: Callable[..., Traces], tmp_path: Path
 ) -> None:

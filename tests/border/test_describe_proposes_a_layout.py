@@ -23,6 +23,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "table.csv"
 
 
+@pytest.mark.slow
 def test_what_is_proposed_can_be_read(table: Path) -> None:
     done = tracearena("describe", table, "--json")
     assert (done.status, done.json["readable"]) == (2, False)
@@ -38,6 +39,7 @@ def test_what_is_proposed_can_be_read(table: Path) -> None:
     assert (described.status, described.json["users"], described.json["events"]) == (0, 2, 4)
 
 
+@pytest.mark.slow
 def test_people_see_the_options_and_the_rows(table: Path) -> None:
     done = tracearena("describe", table)
     assert (done.status, done.out) == (2, "")

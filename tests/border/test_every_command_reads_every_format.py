@@ -140,6 +140,7 @@ def test_halves_of_one_file_are_what_two_files_give(tmp_path: Path) -> None:
     assert one["defence"].to_list() == two["defence"].to_list()
 
 
+@pytest.mark.slow
 def test_halves_become_the_contests_files(tmp_path: Path) -> None:
     source = check_ins(tmp_path / "checkins.csv")
     grid = ("--grid", "8x8", "--to", "pwscup")

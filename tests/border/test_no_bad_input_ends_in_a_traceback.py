@@ -146,6 +146,7 @@ def attempt(number: int, folder: Path) -> None:
     shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 8))])
 def test_a_bad_file_or_option_gets_a_sentence(part: int, tmp_path: Path) -> None:
     for number in range(part, QUICK, 8):

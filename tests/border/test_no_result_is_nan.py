@@ -63,6 +63,7 @@ def result(tiny: Path):
     return both
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

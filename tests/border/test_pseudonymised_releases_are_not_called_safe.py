@@ -126,6 +126,7 @@ def test_ids_that_are_the_same_words_for_other_people_are_refused(original: GpsT
             judge(original, noisy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["GeoInd(2km, 30min)", "Thin(1h)", "Snap(5km)"])
 def test_honest_ids_are_not_taken_for_pseudonyms(original: GpsTraces, mechanism: str) -> None:
     released = ta.algorithms.catalogue.create(mechanism, "gps-obfuscator").transform(original, seed=1)

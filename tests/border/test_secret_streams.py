@@ -184,6 +184,7 @@ def test_fakes_are_drawn_from_the_stream_itself(make_walks: Callable[..., Traces
     assert (drawn[0] != drawn[2]).any()
 
 
+@pytest.mark.slow
 def test_numba_draws_what_numpy_draws(make_walks: Callable[..., Traces], root: SecretRoot) -> None:
     profiles = MobilityProfiles.of(make_walks(users=4, days=2))
     alike = [semantic_similarity(profiles, profiles, order=1, seed=source) for source in (root, root, None)]

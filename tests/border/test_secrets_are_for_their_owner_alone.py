@@ -52,6 +52,7 @@ def test_an_id_table_and_its_release(team, umask):
     assert mode(team / "pub.csv") == oct(0o666 & ~umask)
 
 
+@pytest.mark.slow
 def test_the_secrets_of_a_contest_and_its_model(team, umask):
     run(
         "contest", "data", team / "org.csv", team / "contest", "--places", team / "places.csv",

@@ -83,6 +83,7 @@ def test_the_same_seed_gives_the_same_check_ins_for_any_number_of_threads() -> N
     assert one != cities.simulate(users=600, days=30, mode="checkins", seed=8)
 
 
+@pytest.mark.slow
 def test_all_pois_or_a_single_one_will_do() -> None:
     every = cities.simulate(users=50, days=10, mode="checkins", top=None, seed=1)
     single = cities.simulate(users=50, days=10, mode="checkins", top=1, seed=1)

@@ -30,6 +30,7 @@ def gaps(fleet: GpsTraces, vehicle: int) -> np.ndarray:
     return np.diff(fleet.time_ms[rows])[same] / 1000
 
 
+@pytest.mark.slow
 def test_the_seed_decides_everything_for_any_number_of_threads(fleet: GpsTraces) -> None:
     with use(threads=1):
         assert simulate_fleet(vehicles=60, days=14, seed=1) == fleet

@@ -17,6 +17,7 @@ from tracearena.io import write
 Run = Callable[..., Done]
 
 
+@pytest.mark.slow
 def test_a_file_becomes_a_page_and_numbers(run: Run, team: Path) -> None:
     out = team / "audit"
     done = run(
@@ -35,6 +36,7 @@ def test_a_file_becomes_a_page_and_numbers(run: Run, team: Path) -> None:
     assert proposed in html.unescape((out / "audit.html").read_text())
 
 
+@pytest.mark.slow
 def test_a_release_is_audited_beside_the_original(run: Run, team: Path) -> None:
     places = ("--places", team / "places.csv")
     assert run("obfuscate", "PL(1,1)", team / "org.csv", team / "ano.csv", *places, "--seed", 1).status == 0
@@ -74,6 +76,7 @@ def test_without_the_mechanism_a_release_is_not_proven(tmp_path: Path) -> None:
     assert said in shown
 
 
+@pytest.mark.slow
 def test_days_of_the_span_and_days_with_data_have_names_of_their_own(run: Run, tmp_path: Path) -> None:
     rows = [
         f"u{user},2012-04-{day:02} {9 + hour}:00:00,p{(user + hour) % 7},40.7{(user + hour) % 7},-74.0"

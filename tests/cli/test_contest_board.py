@@ -68,6 +68,7 @@ def test_the_final_of_2019_comes_out_of_one_command(run: Run, shared_data: Path,
     assert "re-identification challenge and trace-inference challenge" in page
 
 
+@pytest.mark.slow
 def test_ranking_rules_are_options_and_rules_alike(run: Run, shared_data: Path, tmp_path: Path) -> None:
     data, rules = shared_data / "pwscup2019-results", tmp_path / "contest.toml"
     first = run("contest", "board", *tables(data), "--overall", "--out", tmp_path / "one", "--json").json
@@ -93,6 +94,7 @@ def test_ranking_rules_are_options_and_rules_alike(run: Run, shared_data: Path, 
         assert run("contest", "board", *tables(data), *bad).status == 2
 
 
+@pytest.mark.slow
 def test_the_board_of_a_folder_names_what_does_not_count(run: Run, folder: Path) -> None:
     bad = folder / "submissions" / "etable_team001-002_data01_IDP.csv"
     bad.write_text(bad.read_text().replace("\n", "\n+", 1))
@@ -149,6 +151,7 @@ def test_names_from_the_contests_file_are_harmless_on_the_page(run: Run, folder:
         assert "HYPERLINK" not in path.read_text()
 
 
+@pytest.mark.slow
 def test_release_says_what_came_of_every_team(run: Run, tmp_path: Path) -> None:
     folder = make_contest(tmp_path / "friday")
     for team, defence in DEFENCES.items():

@@ -116,6 +116,7 @@ def test_the_walk_of_earlier_versions_has_a_name(run, team: Path) -> None:
     assert np.array_equal(written.place_index, reference.place_index)
 
 
+@pytest.mark.slow
 def test_what_the_walk_invents_is_said(run, team: Path) -> None:
     done = made(run, team, "new")
     assert "06:00 to 08:00 is invented" in done.err

@@ -46,6 +46,7 @@ def test_it_says_what_was_checked(run: Run, archive: Path) -> None:
     assert told["findings"] == told["not_made_again"] == []
 
 
+@pytest.mark.slow
 def test_it_names_what_is_wrong_and_ends_with_status_1(run: Run, archive: Path, tmp_path: Path) -> None:
     bad = changed(archive, tmp_path / "bad.zip", other_table)
     done = run("contest", "verify", bad)

@@ -44,6 +44,7 @@ def test_fakes_come_out_as_the_sglt_tools_file(run, tokyo):
     assert not (table["poi_index"].to_numpy().reshape(30, 3, 30) == training).any()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file(run, tokyo):
     made(run, tokyo)
     first = (tokyo / "syntraces.csv").read_bytes()

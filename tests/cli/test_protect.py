@@ -258,6 +258,7 @@ def test_a_full_disk_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatc
     assert {path.name for path in owner.iterdir()} == {"in.csv"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["attack_candidate", "assess_in_stages"])
 def test_a_stopped_search_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     from tracearena.audit import protection

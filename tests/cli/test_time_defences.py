@@ -67,6 +67,7 @@ def test_who_needs_everybody_is_not_cut(defence: str, files: Path, tmp_path: Pat
     assert f"{defence} needs all users at once" in done.err
 
 
+@pytest.mark.slow
 def test_the_contests_files_hold_no_times(files: Path, tmp_path: Path) -> None:
     done = tracearena("obfuscate", "RoundTime(3h)", files / "org.csv", tmp_path / "x.csv", "--to", "pwscup")
     assert done.status == 2

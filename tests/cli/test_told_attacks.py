@@ -57,6 +57,7 @@ def test_a_mechanism_that_means_nothing_is_refused(
     assert not (team / "etable.csv").exists()
 
 
+@pytest.mark.slow
 def test_bounds_are_printed_and_written(run: Callable[..., Done], team: Path) -> None:
     files = ("--places", team / "places.csv", "--reference", team / "ref.csv", "--original", team / "org.csv")
     chosen = ("--defences", "No", "--defences", "PL(0.1,1)", "--attacks", "samples", "--seed", 1)

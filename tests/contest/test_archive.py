@@ -28,6 +28,7 @@ def archive(folder: Path, tmp_path: Path) -> Path:
     return tmp_path / "friday.zip"
 
 
+@pytest.mark.slow
 def test_the_same_folder_gives_the_same_bytes(folder: Path, archive: Path, tmp_path: Path) -> None:
     again = Path(shutil.copytree(folder, tmp_path / "copy"))
     for path in again.rglob("*.csv"):

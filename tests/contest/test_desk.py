@@ -462,6 +462,7 @@ def test_limits_of_the_rules_hold_at_the_desk(folder: Path) -> None:
     assert {one.code for one in found if "anotraces" in one.file} == {"too-many-ids"}
 
 
+@pytest.mark.slow
 def test_two_data_sets_are_judged_apart(tmp_path: Path) -> None:
     folder = make_contest(tmp_path / "friday", 2, data_sets=2)
     for team, number in (("001", 1), ("001", 2), ("002", 2)):
@@ -478,6 +479,7 @@ def test_two_data_sets_are_judged_apart(tmp_path: Path) -> None:
     assert make_awards(board)[1].winners == ("001",)
 
 
+@pytest.mark.slow
 def test_t12_one_folder_of_official_files_has_the_scores_of_2019(osaka: Path, tmp_path: Path) -> None:
     folder = tmp_path / "osaka"
     folder.mkdir()

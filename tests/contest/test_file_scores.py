@@ -35,6 +35,7 @@ def traces(n: int, rng: np.random.Generator, user_ids: Any = None) -> Traces:
     return Traces.from_dense(rng.integers(0, len(PLACES), (n, 4)), PLACES, CLOCK, user_ids=user_ids)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_reidentification_over_some_users_is_the_share_of_their_pseudonyms_missed(
     data: st.DataObject,

@@ -34,6 +34,7 @@ def test_no_two_teams_share_anybody(held: SimulatedContest) -> None:
     assert len(days) == len(held.entrants)
 
 
+@pytest.mark.slow
 def test_everybody_attacks_everybody_but_themselves(held: SimulatedContest) -> None:
     teams, targets = held.board.roster.teams, [target for target, _ in held.board.targets()]
     assert PSEUDONYMISED in targets

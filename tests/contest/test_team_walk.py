@@ -71,6 +71,7 @@ def test_learned_is_every_five_minutes_in_hours() -> None:
     assert (whole_days.clock.start_s, whole_days.clock.slots_per_day) == (6 * 3600, 12)
 
 
+@pytest.mark.slow
 def test_virtual_users_stay_as_often_as_people(walking: ShortStepModel) -> None:
     assert 0 < walking.walk.pace < 1
     made = walking.sample_users(1_500, 4, homes=True, only_seen=True, seed=9)

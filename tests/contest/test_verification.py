@@ -99,6 +99,7 @@ def found(archive: Path, tmp_path: Path, change: Change, *, mend: bool = True) -
     return verify_archive(changed(archive, tmp_path / "changed.zip", change, mend=mend))
 
 
+@pytest.mark.slow
 def test_an_archive_is_right(archive: Path) -> None:
     result = verify_archive(archive)
     assert result.findings == ()
@@ -110,6 +111,7 @@ def test_an_archive_is_right(archive: Path) -> None:
     assert result.checked["files"] > 40
 
 
+@pytest.mark.slow
 def test_an_archive_of_a_contest_with_a_live_board_is_right(live: Path) -> None:
     assert verify_archive(live).findings == ()
 

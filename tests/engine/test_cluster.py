@@ -144,6 +144,7 @@ def test_what_is_no_address_is_refused(address):
         Cluster(address)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_named():
     with pytest.raises(ClusterError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9", timeout_s=0.2)

@@ -57,6 +57,7 @@ def test_untouched_traces_have_all_their_utility(make_walks: Callable[..., Trace
     assert utility_score(walks, deleted).utility == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bits", "paper", "official"),
     [

@@ -86,6 +86,7 @@ def test_of_equally_cheap_ways_the_same_is_taken(seed: int, sources: int, sinks:
     assert np.array_equal(solve_transport(supply, demand, cost), carried(supply, demand, cost))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 @pytest.mark.parametrize("clusters", [1, 4, 30])
 def test_the_same_visits_move_to_the_same_places(

@@ -141,6 +141,7 @@ def test_times_are_swapped_within_their_period_alone() -> None:
             assert {frozenset(seen) for seen in met.values()} == set(map(frozenset, expected))
 
 
+@pytest.mark.slow
 def test_every_permutation_of_a_cell_is_equally_likely() -> None:
     places = Places([35.0, 35.5], [139.0, 139.0])
     traces = Traces.from_events([1, 2, 3, 4], [3, 9, 17, 20], [0, 0, 0, 1], places, HOURS)

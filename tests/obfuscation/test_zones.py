@@ -84,6 +84,7 @@ def test_centres_are_uniform_in_the_disc() -> None:
     assert (found[1] > longitude).mean() == pytest.approx(0.5, abs=0.04)
 
 
+@pytest.mark.slow
 def test_neighbours_share_a_centre_and_another_key_gives_another() -> None:
     rng = np.random.default_rng(2)
     latitude, longitude = rng.uniform(34.6, 34.9, 300), rng.uniform(135.3, 135.6, 300)

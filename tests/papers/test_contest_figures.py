@@ -124,6 +124,7 @@ def test_transitions_of_releases_are_compared_region_by_region() -> None:
     assert ours.tm_emd > tm_emd_sliced(team.original, released, bins=20)
 
 
+@pytest.mark.slow
 def test_contest_7_is_two_lines_that_meet_the_floor_and_the_ceiling_at_2_km(tmp_path: Path) -> None:
     picture, numbers = figure("contest-7")(tmp_path)
     rows = table(numbers)

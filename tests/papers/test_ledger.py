@@ -117,6 +117,7 @@ def test_a_row_has_a_command_or_says_what_is_missing() -> None:
     assert ClaimRow("Figure 8", "else", "figure contest-8", (PictureCheck("contest"),)).verdict(RUN) == HOLDS
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_with_its_command_version_and_seed(tmp_path: Path) -> None:
     run = run_command("algorithms synthesizer")
     assert (run.command, run.seed) == ("algorithms synthesizer", 1)

@@ -56,6 +56,7 @@ def test_every_kind_of_traces_draws_itself(traces: Any, options: dict[str, Any])
     assert "var(--" not in moving.to_json()
 
 
+@pytest.mark.slow
 def test_a_map_says_how_much_it_shows() -> None:
     assert "648 events of 3 users at 12 of 12 places" in words(CITY.plot())
     said = words(RELEASED.plot())
@@ -76,6 +77,7 @@ def test_places_that_are_no_grid_are_dots() -> None:
     assert dots.get_offsets().tolist() == [[139.0, 35.0], [139.1, 35.1]]
 
 
+@pytest.mark.slow
 def test_hours_are_by_weekday_where_there_is_a_week_of_dates() -> None:
     assert "Monday" in words(CITY.plot("hours"))
     days = words(CITY.take_days(0, 3).plot("hours"))

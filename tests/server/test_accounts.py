@@ -27,6 +27,7 @@ from tests.server.visitors import (
 from tracearena.server.store import crypto
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("password_kib", [None])
 def test_passwords_are_hashed_by_argon2_with_19_mib(held: Held) -> None:
     """As the stored hash says itself."""
@@ -246,6 +247,7 @@ def test_after_the_login_one_goes_to_pages_of_ours_only(held: Held) -> None:
         assert browser().post("/login", {**form, "next": wanted})["Location"] == got
 
 
+@pytest.mark.slow
 def test_t20_other_teams_objects_are_404(held: Held) -> None:
     """Uploads and tokens of others, pages of other roles: nothing says that they are there."""
     from tracearena.server.models import Token

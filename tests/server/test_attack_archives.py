@@ -66,6 +66,7 @@ def _taken() -> list[tuple[str, str, str]]:
     return [(one.team.number, one.data_set.team.number, one.kind) for one in rows]
 
 
+@pytest.mark.slow
 def test_each_file_becomes_a_submission_of_its_own(held: Held, attacking: Any, tmp_path: Path) -> None:
     """With its own receipt and job; what it is comes from its name, and the judge takes it."""
     from tracearena.server.models import State, Submission
@@ -90,6 +91,7 @@ def test_each_file_becomes_a_submission_of_its_own(held: Held, attacking: Any, t
     }
 
 
+@pytest.mark.slow
 def test_thirty_megabytes_are_taken_and_never_lie_on_the_disk_in_clear(
     held: Held, attacking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +119,7 @@ def test_thirty_megabytes_are_taken_and_never_lie_on_the_disk_in_clear(
     assert Submission.objects.get(kind="inferred-traces").sha256 == hashlib.sha256(content).hexdigest()
 
 
+@pytest.mark.slow
 def test_the_same_archive_twice_gives_the_same_receipts(attacking: Any) -> None:
     """A double click, or a page that is loaded again, hands in once."""
     content = _zip({TABLE.format("002"): b"user_id\n1\n", TABLE.format("003"): b"user_id\n2\n"})
@@ -127,6 +130,7 @@ def test_the_same_archive_twice_gives_the_same_receipts(attacking: Any) -> None:
     assert len(_taken()) == 4
 
 
+@pytest.mark.slow
 def test_the_attacker_comes_from_the_login_alone(attacking: Any) -> None:
     """Another number in a name is refused with a sentence, and the others are taken all the same."""
     names = [
@@ -202,6 +206,7 @@ def test_an_archive_that_is_made_to_do_harm_is_refused(attacking: Any, held: Hel
         assert list(held.folder.incoming.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_broken_file_keeps_no_other_from_being_taken(attacking: Any) -> None:
     """Its checksum is wrong, it has a row of its own; the next one is read."""
     content = bytearray(_zip({TABLE.format("002"): b"user_id\n" * 50, TABLE.format("003"): b"user_id\n"}))
@@ -213,6 +218,7 @@ def test_a_broken_file_keeps_no_other_from_being_taken(attacking: Any) -> None:
     assert _taken() == [("001", "003", "inferred-table")]
 
 
+@pytest.mark.slow
 def test_sizes_are_capped(attacking: Any, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """The archive as a whole by 413; a file in it, unpacked, by a row of its own."""
     from tracearena.server.models import Contest
@@ -229,6 +235,7 @@ def test_sizes_are_capped(attacking: Any, held: Held, monkeypatch: pytest.Monkey
     assert list(held.folder.incoming.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_limit_of_uploads_holds_for_archives(attacking: Any) -> None:
     """Twenty a target, whichever way they come; both kinds together."""
     for number in range(10):
@@ -240,6 +247,7 @@ def test_the_limit_of_uploads_holds_for_archives(attacking: Any) -> None:
     assert said[1].startswith("Receipt")
 
 
+@pytest.mark.slow
 def test_nothing_of_an_archive_lies_on_the_disk_in_clear(attacking: Any, held: Held) -> None:
     """Neither the archive nor a file of it: what is kept is sealed to the judge."""
     secret = b"user_id\n" + b"a text that nobody else has written\n" * 40
@@ -252,6 +260,7 @@ def test_nothing_of_an_archive_lies_on_the_disk_in_clear(attacking: Any, held: H
         assert not path.is_file() or secret[:40] not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_a_form_that_broke_off_or_is_early_is_not_taken(attacking: Any, held: Held) -> None:
     """The field behind the file is missing; the phase has not begun; there is no file; the key is none."""
     content = _zip({TABLE.format("002"): b"user_id\n"})
@@ -264,6 +273,7 @@ def test_a_form_that_broke_off_or_is_early_is_not_taken(attacking: Any, held: He
     assert _taken() == []
 
 
+@pytest.mark.slow
 def test_late_files_are_kept_and_marked(attacking: Any, held: Held) -> None:
     """As by every other way."""
     held.at(SCHEDULE.attack_end)
@@ -271,6 +281,7 @@ def test_late_files_are_kept_and_marked(attacking: Any, held: Held) -> None:
     assert "does not count" in _rows(answer)[0][1]
 
 
+@pytest.mark.slow
 def test_t34_the_archive_wants_the_token_of_its_form(attacking: Any) -> None:
     """Though the way in which it is read is set by the page itself."""
     content = _zip({TABLE.format("002"): b"user_id\n"})
@@ -289,6 +300,7 @@ def test_t34_the_archive_wants_the_token_of_its_form(attacking: Any) -> None:
     assert len(_taken()) == 1
 
 
+@pytest.mark.slow
 def test_who_has_no_team_gets_nothing_into_memory(attacking: Any) -> None:
     """A visitor's archive is passed over, and the login asked for."""
     answer = _send(browser(), _zip({TABLE.format("002"): b"user_id\n"}))

@@ -55,6 +55,7 @@ def test_nobody_works_on_a_restored_contest_yet(held: Held, tmp_path: Path) -> N
     assert collect_status(restore_backup(tmp_path / "friday.tar", tmp_path / "again"))["judges"] == []
 
 
+@pytest.mark.slow
 def test_a_restored_contest_is_the_same_and_goes_on(played: Held, tmp_path: Path) -> None:
     """Rows, files and keys are as they were; the judge works on where it was."""
     before = contents.hash_tables()

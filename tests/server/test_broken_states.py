@@ -61,6 +61,7 @@ def test_a_database_that_is_away(held: Held, monkeypatch: pytest.MonkeyPatch) ->
     assert (shaped.status_code, shaped.json()["error"]["code"]) == (503, "database-away")
 
 
+@pytest.mark.slow
 def test_too_many_logins(held: Held) -> None:
     """429 stands above the form, with how long to wait."""
     client = browser()

@@ -101,6 +101,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 def test_a_child_has_an_environment_of_its_own(report: dict[str, Any]) -> None:
     # Python itself sets LC_CTYPE where nothing says how text is written.
     allowed = {
@@ -153,16 +154,19 @@ def test_t11_a_child_that_takes_too_much_memory_is_stopped() -> None:
     assert died(b"hoard", Limits(memory_mb=100)).reason == "memory"
 
 
+@pytest.mark.slow
 def test_t11_a_child_that_computes_too_long_is_stopped() -> None:
     assert died(b"loop", Limits(memory_mb=400, cpu_s=1)).reason == "cpu"
 
 
+@pytest.mark.slow
 def test_t11_a_child_that_does_nothing_is_stopped() -> None:
     started = time.monotonic()
     assert died(b"sleep", Limits(memory_mb=400, wall_s=2)).reason == "wall-clock"
     assert time.monotonic() - started < 100
 
 
+@pytest.mark.slow
 def test_a_child_that_starts_thousands_of_threads_is_stopped() -> None:
     """Asleep they use no processor time, and fill the machine's table of processes."""
     assert died(b"many threads").reason == "threads"
@@ -233,6 +237,7 @@ def test_work_that_is_not_there_is_a_death() -> None:
     assert caught.value.reason == "exit"
 
 
+@pytest.mark.slow
 def test_t11_a_poison_file_hurts_itself_alone() -> None:
     tight = Limits(memory_mb=200, cpu_s=20)
     poison = b"reg_id\n" + b"1 2 3 4 5 6\n" * 5_500_000

@@ -157,6 +157,7 @@ def _strict(client: Client) -> Client:
     return strict
 
 
+@pytest.mark.slow
 def test_every_error_of_the_api_has_one_shape(held: Held) -> None:
     """404, 405, 401, 422, 411, 413: code, message, details."""
     caller = Program(token(joined(held, "001")))

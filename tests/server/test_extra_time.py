@@ -25,6 +25,7 @@ WHY = {"reason": "their network was down", "actor": "organiser"}
 LATER = SCHEDULE.attack_end + DAY / 2
 
 
+@pytest.mark.slow
 def test_the_end_of_a_team_with_extra_time_is_its_own(held: Held) -> None:
     """One millisecond before it is in and the end is late, by form and API; others are late by their own."""
     client, other = joined(held, "003"), Program(token(joined(held, "001")))

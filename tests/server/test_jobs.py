@@ -175,6 +175,7 @@ def test_what_was_given_back_or_withdrawn(held: Held) -> None:
     assert not AuditEntry.objects.filter(act="job failed").exists()
 
 
+@pytest.mark.slow
 def test_many_workers_at_once_take_every_job_once(held: Held) -> None:
     """No job is lost, none is taken twice, and no database is locked."""
     for number in range(40):

@@ -135,6 +135,7 @@ def test_publication_does_not_wait_for_a_judge_error(
     assert DataSet.objects.get(team__number="000").released_at is not None
 
 
+@pytest.mark.slow
 def test_a_rerun_draws_no_id_table_again(held: Held, tmp_path: Path) -> None:
     """The database forgets the release; the table on the disk, its commitment and the public file stay."""
     _released(held, tmp_path)
@@ -173,6 +174,7 @@ def test_what_was_released_counts(held: Held, tmp_path: Path, monkeypatch: pytes
     assert Submission.objects.get(pk=released.pk).state == State.PUBLISHED
 
 
+@pytest.mark.slow
 def test_a_table_is_never_used_for_another_upload(held: Held, tmp_path: Path) -> None:
     """Where another upload counts now than the one that it was drawn for, the judge stops."""
     _released(held, tmp_path)
@@ -192,6 +194,7 @@ def test_a_table_is_never_used_for_another_upload(held: Held, tmp_path: Path) ->
     assert DataSet.objects.get(team__number="001").released_at is None
 
 
+@pytest.mark.slow
 def test_every_score_is_that_of_its_own_file(held: Held, tmp_path: Path) -> None:
     """A file under the name of another is not scored in its place: the hash is looked at first."""
     _released(held, tmp_path)
@@ -208,6 +211,7 @@ def test_every_score_is_that_of_its_own_file(held: Held, tmp_path: Path) -> None
     assert Submission.objects.get(pk=right.pk).state == State.SCORED
 
 
+@pytest.mark.slow
 def test_no_result_while_a_score_is_missing(held: Held, tmp_path: Path) -> None:
     """A failed score holds the result up until it is tried again or set aside, by somebody with a name."""
     _released(held, tmp_path)
@@ -227,6 +231,7 @@ def test_no_result_while_a_score_is_missing(held: Held, tmp_path: Path) -> None:
     assert Score.objects.get(submission=attack).value == 0.0
 
 
+@pytest.mark.slow
 def test_n_a_never_ranks(held: Held, tmp_path: Path) -> None:
     """Who hands in nothing, or something invalid, has no privacy, and who attacks nobody has no place."""
     _released(held, tmp_path)

@@ -168,6 +168,7 @@ def test_a_job_that_takes_too_long_is_given_back_at_the_signal(held: Held) -> No
     assert (job.state, job.tries, job.worker) == (JobState.WAITING, 0, "")
 
 
+@pytest.mark.slow
 def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
     held: Held, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -42,6 +42,7 @@ def _shown() -> dict:
     return found
 
 
+@pytest.mark.slow
 def test_the_board_and_the_result_see_different_users(live: Held, tmp_path: Path) -> None:
     """An answer that is right about the users of the board alone is worth nothing in the result."""
     bench = JudgeFiles(live.folder, live.judge_private_key)
@@ -64,6 +65,7 @@ def test_the_board_and_the_result_see_different_users(live: Held, tmp_path: Path
     assert Score.objects.get(key=f"final/{attack.pk}").value == pytest.approx(1 - right / len(others))
 
 
+@pytest.mark.slow
 def test_the_board_changes_at_its_hours_and_is_rounded(live: Held, tmp_path: Path) -> None:
     """What is scored between two refreshes waits for the next; a frozen board does not change."""
     first = _shown()
@@ -89,6 +91,7 @@ def test_the_board_changes_at_its_hours_and_is_rounded(live: Held, tmp_path: Pat
     assert [bytes(one.content) for one in Snapshot.objects.filter(name__startswith="live ")] == frozen
 
 
+@pytest.mark.slow
 def test_a_receipt_says_that_the_live_board_scores(live: Held, tmp_path: Path) -> None:
     """What is said of a sealed contest, that nothing is scored before the end, would be wrong here."""
     Link.objects.update(expires_at=NOON + DAY)
@@ -101,6 +104,7 @@ def test_a_receipt_says_that_the_live_board_scores(live: Held, tmp_path: Path) -
     assert "Attacks are scored after the attack phase" not in page
 
 
+@pytest.mark.slow
 def test_t23_three_answers_a_day_and_target_are_scored(live: Held, tmp_path: Path) -> None:
     """More are taken and count at the end; the next day has a budget of its own."""
     made = [hands.attack_table(live, "002", "001", tmp_path, right=n) for n in range(5)]
@@ -117,6 +121,7 @@ def test_t23_three_answers_a_day_and_target_are_scored(live: Held, tmp_path: Pat
     assert Submission.objects.filter(state=State.CHECKED).count() == 7
 
 
+@pytest.mark.slow
 def test_a_failed_live_score_gives_its_budget_back(
     live: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +141,7 @@ def test_a_failed_live_score_gives_its_budget_back(
     assert Score.objects.filter(key=f"final/{attack.pk}").exists()
 
 
+@pytest.mark.slow
 def test_a_failed_live_score_comes_again_only_within_the_budget(
     live: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +179,7 @@ def test_the_users_of_the_board_are_fixed_and_opened(live: Held) -> None:
     assert not verify(data_set.commitment, table, salts[name])
 
 
+@pytest.mark.slow
 def test_a_missed_refresh_is_made_up_for(live: Held, tmp_path: Path) -> None:
     """From the scores made until then: the board is that of the hour, whenever the judge comes to it."""
     hands.attack_table(live, "002", "001", tmp_path, right=3)

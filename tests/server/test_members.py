@@ -49,6 +49,7 @@ def test_names_that_look_the_same_are_one_person(held: Held, other: str) -> None
     assert logged_in(other).get("/team").status_code == 200
 
 
+@pytest.mark.slow
 def test_other_letters_give_no_further_tries(held: Held) -> None:
     """Ten failed logins of a name are ten, in whatever case."""
     names = ["annabel", "ANNABEL", "Annabel", "aNNABEL"]

@@ -94,6 +94,7 @@ def test_official_files_that_are_ready_are_taken(tmp_path: Path, prepared: Calla
     assert not (tmp_path / "other-key").exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     """Folder, key, database, options, charter: each by a sentence."""
     (tmp_path / "key").write_text("an older one")
@@ -127,6 +128,7 @@ def test_a_failure_in_the_middle_takes_the_key_away_again(
     assert "the disk is gone" in refused(tmp_path, "--files", prepared())
 
 
+@pytest.mark.slow
 def test_the_key_may_be_locked_by_a_passphrase(tmp_path: Path, prepared: Callable[..., Path]) -> None:
     """It comes through a file descriptor where there is no terminal."""
     (tmp_path / "words").write_text("correct horse battery staple\n")
@@ -139,6 +141,7 @@ def test_the_key_may_be_locked_by_a_passphrase(tmp_path: Path, prepared: Callabl
     assert (silent.status, "--passphrase-fd" in silent.err) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("extra", "words"), [("server", ("status", "friday")), ("client", ("client", "status"))]
 )

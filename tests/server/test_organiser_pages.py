@@ -178,6 +178,7 @@ def test_a_phase_is_moved_with_a_reason_and_written_down(held: Held) -> None:
     assert Contest.get_current().schedule.anonymization_end.isoformat() == "2026-05-09T12:30:00+00:00"
 
 
+@pytest.mark.slow
 def test_only_what_can_be_moved_is_offered(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

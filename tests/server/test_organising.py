@@ -141,6 +141,7 @@ def test_the_key_of_another_contest_is_refused(held: Held, tmp_path: Path) -> No
     assert (done.status, "another contest" in done.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_t17_an_export_is_refused_while_a_job_is_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

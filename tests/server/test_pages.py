@@ -107,6 +107,7 @@ def test_the_bundle_comes_in_parts_too(held: Held) -> None:
     assert (part.status_code, _text(part)) == (206, whole[100:])
 
 
+@pytest.mark.slow
 def test_targets_appear_for_all_at_the_same_moment(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

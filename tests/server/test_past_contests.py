@@ -62,6 +62,7 @@ def test_without_an_archive_the_page_says_so(held: Held) -> None:
     assert "<code>archive</code>" in page("/archive", organiser(held))
 
 
+@pytest.mark.slow
 def test_a_past_contest_is_shown_with_its_awards_board_and_archive(boss: Any, over: Held) -> None:
     """Everybody sees it; its bytes are those of the archive, and prove the judge right."""
     path = _archived(boss, over)
@@ -147,6 +148,7 @@ def test_what_does_not_fit_is_no_past_contest(boss: Any, member: Any, over: Held
     )
 
 
+@pytest.mark.slow
 def test_files_that_are_no_archives_are_left_alone(boss: Any, over: Held) -> None:
     """No zip, a link, another name, a manifest that lies, a list of files that takes too much."""
     path = _archived(boss, over)
@@ -177,6 +179,7 @@ def test_an_archive_comes_after_the_results(boss: Any) -> None:
     assert not Job.objects.filter(kind="export").exists()
 
 
+@pytest.mark.slow
 def test_the_judge_makes_it_and_the_organiser_alone_fetches_it(boss: Any, member: Any, over: Held) -> None:
     """The web puts in a job and writes that down; members and visitors find nothing."""
     assert boss.post("/organiser/export", {"for": "organisers"}).status_code == 302
@@ -199,6 +202,7 @@ def test_the_judge_makes_it_and_the_organiser_alone_fetches_it(boss: Any, member
     assert (over.folder.archive / "test-contest-2.zip").is_file()
 
 
+@pytest.mark.slow
 def test_originals_of_real_people_stay_where_they_are(boss: Any, over: Held) -> None:
     """The page says so, and there is no way to ask for them in the browser."""
     Contest.objects.update(people="real")

@@ -99,6 +99,7 @@ def test_the_strip_tells_the_phase_and_what_is_left(held: Held, at: Any, said: s
     assert bool(ends) == (at < SCHEDULE.results_begin)
 
 
+@pytest.mark.slow
 def test_home_tells_everybody_what_to_do(held: Held) -> None:
     """A visitor, a member and an organiser, in every phase, with links to pages that are there."""
     clients = {"visitor": browser(), "member": joined(held, "001"), "organiser": organiser(held)}

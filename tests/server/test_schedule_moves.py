@@ -45,6 +45,7 @@ def test_what_has_begun_or_is_past_is_not_changed(held: Held) -> None:
     assert AuditEntry.objects.count() == acts
 
 
+@pytest.mark.slow
 def test_an_end_is_not_put_off_once_something_hangs_on_it(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def test_t13_scored_twice_is_scored_the_same(scored: Held) -> None:
     assert set(Score.objects.values_list("scorer", flat=True)) == {wanted}
 
 
+@pytest.mark.slow
 def test_t16_nothing_changes_until_it_is_applied(scored: Held) -> None:
     """The differences are listed; then the board is the new one, and the old scores are kept."""
     attack = Score.objects.get(key__startswith="final/", kind="reidentification")
@@ -109,6 +110,7 @@ def test_t16_nothing_changes_until_it_is_applied(scored: Held) -> None:
     assert list(acts) == [("re-scoring started", "organiser"), ("re-scoring applied", "organiser")]
 
 
+@pytest.mark.slow
 def test_t16_what_changes_in_board_and_awards_is_shown_before_it_is_applied(scored: Held) -> None:
     """Exactly what the frozen results say before and after, though no single score differs."""
     attack = Score.objects.get(key__startswith="final/", kind="reidentification")
@@ -135,6 +137,7 @@ def test_t16_what_changes_in_board_and_awards_is_shown_before_it_is_applied(scor
             assert (key in {one.key for one in said}) == (old[column] != new[column])
 
 
+@pytest.mark.slow
 def test_t16_cancelled_is_as_if_it_had_not_been(scored: Held) -> None:
     """Whether it has come to its end or not; a cancelled one is not applied any more."""
     attack = Score.objects.get(key__startswith="final/", kind="reidentification")
@@ -158,6 +161,7 @@ def test_t16_cancelled_is_as_if_it_had_not_been(scored: Held) -> None:
     assert shown == f"re-scoring {other.pk}: cancelled\nall scores are as they were\n"
 
 
+@pytest.mark.slow
 def test_t16_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second one is refused while the first waits; one in which a score failed is never applied."""
     made = rescore.start_rescoring("organiser", "first")
@@ -177,6 +181,7 @@ def test_t16_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: 
     rescore.cancel_rescoring(made, "organiser")
 
 
+@pytest.mark.slow
 def test_t17_there_is_no_result_while_a_job_is_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

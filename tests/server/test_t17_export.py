@@ -42,6 +42,7 @@ def over(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
     return held
 
 
+@pytest.mark.slow
 def test_t17_an_export_refuses_while_a_job_is_open(over: Held, tmp_path: Path) -> None:
     """And makes nothing; when all is done it goes."""
     bench, path = JudgeFiles(over.folder, over.judge_private_key), tmp_path / "friday.zip"
@@ -54,6 +55,7 @@ def test_t17_an_export_refuses_while_a_job_is_open(over: Held, tmp_path: Path) -
     assert verify_archive(path).is_right
 
 
+@pytest.mark.slow
 def test_originals_of_real_people_are_exported_only_if_that_is_said(over: Held, tmp_path: Path) -> None:
     """What is left can still be verified, and names the scores that are believed."""
     bench = JudgeFiles(over.folder, over.judge_private_key)
@@ -81,6 +83,7 @@ def _changed(over: Held, tmp_path: Path, change: Callable[[Path], object], **nam
     return {f"{one.what}: {one.where}" for one in findings}
 
 
+@pytest.mark.slow
 def test_an_archive_is_signed_and_every_receipt_is_accounted_for(over: Held, tmp_path: Path) -> None:
     """By the key that the rules page shows; another key is a finding."""
     export_contest(JudgeFiles(over.folder, over.judge_private_key), tmp_path / "friday.zip")
@@ -182,6 +185,7 @@ def test_every_edit_of_an_archive_is_a_finding(over: Held, tmp_path: Path) -> No
         assert "signature: manifest.json" in found, "the signature says that something was changed"
 
 
+@pytest.mark.slow
 def test_what_is_nobody_elses_business_is_not_in_the_exported_log(over: Held, tmp_path: Path) -> None:
     """Accounts and backups are left out, and the chain of hashes is still closed."""
     log_act("member of 002", "account made", of="002")

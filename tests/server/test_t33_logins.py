@@ -102,6 +102,7 @@ def test_t33_a_login_that_succeeds_costs_nothing(held: Held) -> None:
         assert tried("ann", PASSWORD).status_code == 302
 
 
+@pytest.mark.slow
 def test_t33_every_failure_is_as_much_work_and_the_same_answer(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:

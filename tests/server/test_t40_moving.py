@@ -59,6 +59,7 @@ def test_t40_there_and_back_everything_is_equal(played: Held, request: pytest.Fi
     assert audit_log.find_broken_entry() is None
 
 
+@pytest.mark.slow
 def test_new_rows_get_new_numbers_after_a_move(
     played: Held, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_new_rows_get_new_numbers_after_a_move(
     assert defend(played, "003", tmp_path).pk > last
 
 
+@pytest.mark.slow
 def test_a_contest_that_is_served_stays_where_it_is(played: Held, request: pytest.FixtureRequest) -> None:
     """What would come in meanwhile would be lost."""
     with lock_for_serving(played.folder), pytest.raises(DataError, match="being served"):
@@ -78,6 +80,7 @@ def test_a_contest_that_is_served_stays_where_it_is(played: Held, request: pytes
     assert played.folder.read_secrets().database == played.database
 
 
+@pytest.mark.slow
 def test_a_copy_that_differs_changes_nothing(
     played: Held, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,6 +100,7 @@ def test_a_copy_that_differs_changes_nothing(
     assert backup.hash_tables()["contest_team"][0] == 5
 
 
+@pytest.mark.slow
 def test_a_move_that_is_stopped_leaves_the_contest_in_one_database(
     played: Held, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

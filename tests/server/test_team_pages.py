@@ -99,6 +99,7 @@ def test_the_results_are_out(held: Held, tmp_path: Path) -> None:
     assert 'href="/board"' in _page(client, "/team").partition("<main")[2]
 
 
+@pytest.mark.slow
 def test_a_refused_attack_leaves_its_target_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_refused_attack_leaves_its_target_open(
     assert "Attack the 1 target that" in _step(client)
 
 
+@pytest.mark.slow
 def test_an_upload_goes_through_its_steps(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +201,7 @@ def test_all_files_come_as_one_archive(held: Held, tmp_path: Path, monkeypatch: 
         assert name in _page(client, "/team/data")
 
 
+@pytest.mark.slow
 def test_the_archive_of_all_files_is_a_file_that_the_judge_wrote(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,6 +381,7 @@ def test_visitors_are_asked_to_log_in(held: Held, address: str) -> None:
     assert (answer.status_code, answer["Location"]) == (302, f"/login?next=/team{address}")
 
 
+@pytest.mark.slow
 def test_two_data_sets_have_a_gauge_each(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -389,6 +389,7 @@ def test_t30_nasty_names_in_the_form(held: Held) -> None:
     assert names == ["x.csv", "ab.csv", 120 * "n", "<b>.csv"]
 
 
+@pytest.mark.slow
 def test_a_form_that_broke_off_is_not_taken(held: Held) -> None:
     """Django takes what has come of a file for the whole; the field behind the file is missing then."""
     from tracearena.server.models import Quota

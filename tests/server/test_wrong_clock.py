@@ -96,6 +96,7 @@ def test_attacks_are_late_once_the_phase_is_closed_whatever_the_clock_says(
     assert (receipt["late"], receipt["received_at"]) == (True, SCHEDULE.attack_end.isoformat())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["anonymization", "attack"])
 def test_what_is_written_down_too_late_says_so_on_its_receipt(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str
@@ -121,6 +122,7 @@ def test_what_is_written_down_too_late_says_so_on_its_receipt(
     assert receipt["received_at"] == (end + timedelta(minutes=2)).isoformat()
 
 
+@pytest.mark.slow
 def test_the_judge_waits_for_an_upload_that_is_being_written_down(held: Held, tmp_path: Path) -> None:
     """A phase is closed after the commit, so what is in by then counts."""
     _attacked(held, tmp_path)
@@ -208,6 +210,7 @@ def test_a_judge_that_has_just_read_the_time_does_not_undo_its_being_set_back(he
     assert clock.now() == right
 
 
+@pytest.mark.slow
 def test_what_was_closed_by_a_wrong_clock_is_not_set_back(held: Held, tmp_path: Path) -> None:
     """Everybody has seen it; the sentence says what is left to do."""
     _attacked(held, tmp_path)

@@ -52,6 +52,7 @@ def stays(table: NDArray[np.float64]) -> float:
     return float(np.mean([row[10 * k] for k, row in enumerate(table)]))
 
 
+@pytest.mark.slow
 def test_what_is_released_as_it_is_stays(people: tuple[Traces, Traces]) -> None:
     assert stays(believed(people, "No")) > 0.9
 
@@ -71,6 +72,7 @@ def test_what_is_answered_at_random_is_noticed(people: tuple[Traces, Traces]) ->
     assert stays(believed(people, "RR(8)")) == pytest.approx(kept, abs=0.1)
 
 
+@pytest.mark.slow
 def test_the_rehearsal_deletes_as_much_as_the_release(people: tuple[Traces, Traces]) -> None:
     made = found(people, released(people[1], "MRLH(0,0,0.4)"))
     assert (made.rehearsed[0] == DELETED).mean() == pytest.approx(0.4, abs=0.02)

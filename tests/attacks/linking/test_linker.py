@@ -39,6 +39,7 @@ def small_city(city: tuple[Traces, Traces]) -> tuple[Traces, Traces]:
     return known.take_users(np.arange(40)), later.take_users(np.arange(40))
 
 
+@pytest.mark.slow
 def test_pseudonyms_in_another_order_get_the_same_users(small_city: tuple[Traces, Traces]) -> None:
     case = released(*small_city)
     attack = Linker(mechanism="No").fit(case.known)
@@ -105,6 +106,7 @@ def test_an_unknown_defence_is_estimated(small_city: tuple[Traces, Traces]) -> N
     assert found(Linker(), released(*small_city)) > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defence", ["RR(2)", pytest.param("PL(4,1)", marks=pytest.mark.long)])
 def test_the_answer_depends_on_the_seed_alone(small_city: tuple[Traces, Traces], defence: str) -> None:
     case = released(*small_city, catalogue.create(defence, "obfuscator"))
@@ -115,6 +117,7 @@ def test_the_answer_depends_on_the_seed_alone(small_city: tuple[Traces, Traces],
     assert answers[0] == answers[1]
 
 
+@pytest.mark.slow
 def test_nobody_is_named_twice(small_city: tuple[Traces, Traces]) -> None:
     case = released(*small_city)
     assert Linker().fit(case.known).identify(case.seen, seed=1).is_one_to_one

@@ -47,6 +47,7 @@ def floored_log(p: float) -> float:
     return math.log(p if p > 0 else UNSEEN)
 
 
+@pytest.mark.slow
 @examples(60)
 @given(seeds, days)
 def test_the_answer_is_the_first_of_the_most_likely_users(seed: int, n_days: int) -> None:

@@ -66,6 +66,7 @@ def test_categories_of_sets_come_back(tmp_path: Path, name: str) -> None:
     )
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(st.lists(st.integers(0, 4), max_size=5, unique=True), min_size=1, max_size=20),
     names=st.lists(

@@ -43,6 +43,7 @@ def test_a_large_file_is_described_as_a_small_one(
         assert streamed == json.loads(run("describe", path, "--json"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("seed", [("--seed", "3"), ()])
 def test_a_stopped_run_goes_on_where_it_was(
@@ -134,6 +135,7 @@ def test_workers_write_the_parts_that_threads_write(
     assert described[0] == described[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize(
     "layout", [*(pytest.param(one, marks=pytest.mark.long) for one in ("parts", "no trajectories")), "csv"]

@@ -20,6 +20,7 @@ def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
         return run(*arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize(
     ("layout", "name"),

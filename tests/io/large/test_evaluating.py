@@ -90,6 +90,7 @@ def test_complete_traces_have_no_visit_fractions(tmp_path: Path, run: Callable[.
     assert found == at_once(run, *UTILITY, *words)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize("slots", ["", "weekday 0-12,12-24; weekend 0-24"])
 def test_days_of_synthetic_traces_may_be_numbers(slots: str, tmp_path: Path, run: Callable[..., str]) -> None:

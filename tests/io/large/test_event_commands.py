@@ -83,6 +83,7 @@ def test_a_large_table_is_pseudonymised_as_a_small_one(
     assert (tmp_path / "streamed" / "ids.csv").read_bytes() == (tmp_path / "whole" / "ids.csv").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize(
     ("defence", "layout", "name"),
@@ -124,6 +125,7 @@ def test_events_without_coordinates_go_to_the_places_of_a_file(
     assert "has places without coordinates; give their file with --places" in said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize("seed", [("--seed", "3"), ()])
 def test_a_stopped_run_goes_on_where_it_was(
@@ -169,6 +171,7 @@ def test_text_that_is_refused_near_its_end_leaves_nothing_behind(
     assert [one.name for one in tmp_path.iterdir()] == ["events.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 def test_a_wrong_row_of_text_is_named_and_left_out(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(tmp_path, "csv")

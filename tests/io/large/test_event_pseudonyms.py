@@ -34,6 +34,7 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "seed"),
     [
@@ -72,6 +73,7 @@ def test_parts_are_the_whole_in_pieces_and_a_stopped_run_goes_on(
         assert ids.read_bytes() == (tmp_path / "other.csv").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["events", "release"], indirect=True)
 def test_neither_names_nor_times_nor_sizes_of_parts_tell_how_users_stood_before(
     table: Path, tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
@@ -99,6 +101,7 @@ def test_parts_of_events_can_be_trained_on(table: Path, tmp_path: Path, run: Cal
     assert read(tmp_path / "out").traces.n_events == len(crowd())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["events", "release"], indirect=True)
 def test_a_run_that_was_killed_at_its_very_end_goes_on_with_its_id_table(
     table: Path, tmp_path: Path, run: Callable[..., str], kill_at_the_end: Callable[..., None]

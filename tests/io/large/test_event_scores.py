@@ -36,6 +36,7 @@ def released(run: Callable[..., str], defence: str, path: Path, out: Path, *opti
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_portions")
 @pytest.mark.parametrize(
     ("defence", "layout"),

@@ -65,6 +65,7 @@ def test_each_file_has_its_own_columns_and_bad_rows_are_named_with_theirs(tmp_pa
     assert told["noticed"] == {"empty file": 1}
 
 
+@pytest.mark.slow
 def test_folders_may_say_whose_points_they_hold(tmp_path: Path) -> None:
     for (user,), rows in city().to_frame().group_by("user_id"):
         folder = tmp_path / "points" / f"uid={user}"

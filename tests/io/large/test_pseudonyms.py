@@ -71,6 +71,7 @@ def test_a_run_that_is_stopped_leaves_no_release_and_no_secret(
     assert [one.name for one in tmp_path.iterdir()] == ["points.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("seed", [("--seed", "5"), ()])
 def test_parts_are_the_file_in_pieces_and_a_stopped_run_goes_on(

@@ -93,6 +93,7 @@ def test_a_file_of_windows_and_one_with_a_few_broken_letters(tmp_path: Path) -> 
     assert not any("Windows-1252" in reason for reason in report["noticed"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "header", "layout"),
     [

@@ -58,6 +58,7 @@ def test_user_indices(tokyo: Path, tmp_path: Path, name: str) -> None:
     assert content(tmp_path / name) == content(tokyo / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "slot_name"),
     [

@@ -58,6 +58,7 @@ def html(held: SimulatedContest) -> str:
     return contest_report(held.to_report_data("tracearena demo --teams 7 --seed 5")).html()
 
 
+@pytest.mark.slow
 def test_every_section_is_there(html: str) -> None:
     headings = re.findall(r"<h2 [^>]*>(.*?)</h2>", html)
     assert headings == [escape(section) for section in SECTIONS]
@@ -119,6 +120,7 @@ def test_teams_within_the_margin_are_named(held: SimulatedContest) -> None:
     assert find_tied_teams(award, 0.0) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("teams", [2, 21])
 def test_any_number_of_teams_has_a_page(teams: int) -> None:
     page = contest_report(hold(teams).to_report_data("tracearena demo")).html()
