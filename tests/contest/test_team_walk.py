@@ -78,8 +78,8 @@ def test_virtual_users_stay_as_often_as_people(walking: ShortStepModel) -> None:
     assert made.clock == PWS_CLOCK
     table = made.dense().reshape(1_500, 4, 20)
     stays = (table[:, :, 1:] == table[:, :, :-1]).mean()
-    assert stays == pytest.approx(walking.course.stays(), abs=0.02)
-    assert walking.stays == pytest.approx(walking.course.stays(), abs=0.002)
+    assert stays == pytest.approx(walking.course.compute_stay_share(), abs=0.02)
+    assert walking.stays == pytest.approx(walking.course.compute_stay_share(), abs=0.002)
 
 
 def test_what_is_handed_out_is_a_part_of_the_walk(walking: ShortStepModel) -> None:

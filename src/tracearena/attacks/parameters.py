@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 Released = Literal["BCD", "ABCD"]
 Matrix = NDArray[np.float64]
 _FALSE_ALARMS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""Shares of non-members above the thresholds that are tried."""
 _UNSURE = 0.05
+"""Probability that a bound does not hold."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,10 @@ def _compute_errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
 
 
 def _bound_epsilon(members: Matrix, others: Matrix) -> float:
-    """Return the largest ln(hits / false alarms) at a few thresholds, each with a cautious interval."""
+    """Return a lower bound of ε (0 if nothing is shown): ln(hits / false alarms) at the best threshold.
+
+    Larger scores speak for members. The bound holds with probability 1 - `_UNSURE`.
+    """
     from scipy.stats import beta
 
     unsure = _UNSURE / (2 * len(_FALSE_ALARMS))

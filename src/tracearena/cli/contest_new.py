@@ -527,7 +527,7 @@ def train_team_maker(
         filled = course.training()
     trained = train_ppmtf(filled, parameters, model, seed)
     people = course.build_model(trained, homes=plan.homes, only_seen=plan.only_seen)
-    stays = {"training": course.stays(), "virtual": people.stays}
+    stays = {"training": course.compute_stay_share(), "virtual": people.stays}
     if abs(stays["virtual"] - stays["training"]) > 0.02:
         note(
             f"from one instant to the next {stays['virtual']:.0%} of the virtual users stay in place, but "

@@ -128,7 +128,7 @@ class FileJudge:
 
     @cached_property
     def times(self) -> pwscup.ContestTimes | None:
-        """What the times mean, if a table says so."""
+        """What the times mean; None for the contest's default times."""
         own = self.intake.judge / TIMES
         return pwscup.read_times(own) if own.is_file() else None
 

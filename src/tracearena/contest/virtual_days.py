@@ -208,7 +208,7 @@ class ShortWalk:
         """
         from tracearena.synthesis.ppmtf.generation import DayWalk
 
-        walk, wanted = DayWalk(before=self.before, home=HOME_S // self.step_s), self.stays()
+        walk, wanted = DayWalk(before=self.before, home=HOME_S // self.step_s), self.compute_stay_share()
 
         def same_after(pace: float) -> list[float]:
             users, days = PACED_BY
@@ -233,8 +233,8 @@ class ShortWalk:
             pace = solve_pace(shares, aim)
         return ShortStepModel(model, self, replace(walk, pace=pace), reached)
 
-    def stays(self) -> float:
-        """Return the share of transitions, in the hours handed out, that lead nowhere."""
+    def compute_stay_share(self) -> float:
+        """Return the share of transitions in the hours handed out that stay in place; 0 without any."""
         learned = self.learned
         start = departures(learned)
         start = start[learned.clock.second_of_day(learned.instants[start]) >= self.handed.start_s]

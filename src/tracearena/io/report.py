@@ -44,7 +44,7 @@ class Example:
         """Return it as part of a sentence, which names the file unless it is about the file `of`."""
         fault = self.fault
         where = "" if self.path == of else f"{self.path}: "
-        if fault.problem.startswith(self.reason):
+        if fault.problem.startswith(self.reason):  # the reason is printed before it already
             return f"{where}row {fault.row}, {fault.column} {shorten(fault.value or '')}"
         return f"{where}{fault}"
 

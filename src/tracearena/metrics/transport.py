@@ -209,6 +209,7 @@ def _slice_visits(profiles: MobilityProfiles, row: int) -> Sparse:
 
 
 def _slice_moves(profiles: MobilityProfiles, entry: int, then: int) -> Sparse:
+    """Return where visit `entry` leads if the next instant is in period `then`."""
     row = entry * len(profiles.periods) + then
     own = slice(profiles.move_offsets[row], profiles.move_offsets[row + 1])
     return profiles.move_places[own], profiles.move_probabilities[own]

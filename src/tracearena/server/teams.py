@@ -142,7 +142,10 @@ def build_roster(names: Sequence[dict[str, Any]], rules: Rules) -> Roster:
 
 
 def build_party_styles() -> dict[str, TeamStyle]:
-    """Return colour and marker of every team and of the pseudonymised one, by their labels."""
+    """Return colour and marker of every team and of the pseudonymised one, by their labels.
+
+    Teams come in the order of their numbers, so that each keeps its colour.
+    """
     called = {role: [label_party(team) for team in Team.objects.filter(role=role)] for role in Role}
     extra = called[Role.PSEUDONYMISED]
     return assign_team_styles(Roster(teams=called[Role.TEAM], pseudonymised=extra[0] if extra else None))

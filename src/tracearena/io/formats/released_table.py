@@ -121,7 +121,7 @@ def format_released_csv(released: ObfuscatedTraces, has_header: bool = True) -> 
 def read_released_table(
     path: str | PathLike[str], *, places: Places | None = None, clock: Clock | None = None
 ) -> Reading[ObfuscatedTraces]:
-    """Read a file of this format, or a folder of parts; a row that breaks it is refused.
+    """Read a file of this format, or a folder of parts; a row that breaks it is a `FileError`.
 
     Parameters
     ----------

@@ -276,6 +276,7 @@ class WholeComparison:
     @property
     def is_released(self) -> NDArray[np.bool_]:
         """Which users of the original have released points."""
+        # Users who are not released have number -1: the False at the end.
         return np.append(np.diff(self.released.offsets) > 0, False)[self._part.same]
 
     @property

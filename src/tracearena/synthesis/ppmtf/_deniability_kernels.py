@@ -101,7 +101,6 @@ _ABOVE = 1.0 + 8 * UNIT
 _BELOW = 1.0 - 8 * UNIT
 SUMMED_AT_ONCE = 128
 SUMMED = (SUMMED_AT_ONCE + 16) * UNIT
-_TINY = 1e-300
 _LOST = 1e-9
 MOVES_AT_ONCE = 128
 
@@ -231,7 +230,7 @@ def weigh_moves(
             proposed *= step / proposal * _ABOVE
             if proposed < least:
                 return proposed, 0.0
-        upper = max(upper * (min(proposal, step) * scale[s]), _TINY)
+        upper = max(upper * (min(proposal, step) * scale[s]), _NOTHING)
         lower = min(lower * (min(there * fewest[i], back * fewest[j]) * scale[s]), 1e300)
     return upper, lower
 
@@ -444,7 +443,7 @@ def _keep_possible(
     for c in range(len(traces)):
         r, up = traces[c], upper[c]
         for s in range(offsets[r], offsets[r + 1]):
-            up = max(up * stay[stays[s]], 1e-300)
+            up = max(up * stay[stays[s]], _NOTHING)
         if not up < edges[r, 0]:
             traces[left], upper[left], lower[left] = r, up, lower[c]
             left += 1
@@ -473,7 +472,8 @@ def _compute_step_logs(
 ) -> None:  # fmt: skip
     """Set ``out[s]`` to the log-probability of each step; steps are grouped by the place they leave.
 
-    ``inverse_sums`` are one over the row sums.
+    ``inverse_sums`` are one over the row sums; ``offsets``, ``slot`` and ``target`` come from
+    `distinct_steps`. The probabilities are those of `_generation_kernels.log_likelihoods`.
     """
     n = len(B)
     room = rows_per_product(len(a), n)
@@ -499,7 +499,7 @@ def _compute_step_logs(
                         ready = True
                     own = min(row[i] * inverse_sum, V[t, i] * scaled[i] * here)
                     step = max(
-                        1.0 - (_sum_moves_and_stay(row, inverse_sum, V[t], scaled, here) - own), 1e-300
+                        1.0 - (_sum_moves_and_stay(row, inverse_sum, V[t], scaled, here) - own), _NOTHING
                     )
                 out[s] = math.log(step)
 

@@ -166,6 +166,7 @@ def _read_weights(held: LocalUsers) -> list[float]:
 
 
 def _draw_users(held: LocalUsers, state: State) -> list[Node[UserStep]]:
+    # `held` keeps the rows of A, so that `_sum_targets` need not draw them again.
     with worker_context(worker_threads()):
         _, sums = held.draw_users(state[1])
         return sums.nodes
@@ -263,7 +264,7 @@ class PartitionedTraces:
 
         found = cluster.run(look, block_ranges(len(paths), 1), report=True)
         parts = [part for part, _ in found]
-        _check(paths, parts)
+        _check_partitions(paths, parts)
         self.files, self.frame = files, TrainingFrame.join_parts(parts)
         self.report = io.Report(str(folder), "partitions", sum(report.rows for _, report in found))
         for _, report in found:
@@ -278,8 +279,8 @@ class PartitionedTraces:
         ]
 
 
-def _check(paths: list[Path], parts: list[TrainingFrame]) -> None:
-    """Refuse files whose users, put one after the other, would not be in order or cut into whole blocks."""
+def _check_partitions(paths: list[Path], parts: list[TrainingFrame]) -> None:
+    """Refuse files without dates, or whose users, file after file, are not in order or in whole blocks."""
     for path, part in zip(paths, parts, strict=True):
         if part.clock.first_day is None:
             raise FileError.whole(path, "has numbers for times; a cluster reads dates only", "no-dates")

@@ -326,7 +326,7 @@ class Gaussian:
 
     @property
     def shift(self) -> NDArray[np.float64]:
-        """Precision times mean, the prior's part in the mean of a row."""
+        """Precision times mean: the prior's part in the system whose solution is the mean of a row."""
         return self.precision @ self.mean
 
 

@@ -196,6 +196,8 @@ class Convergence:
 # What a model remembers of its training traces: all it needs to know that is not about single users.
 
 USERS_PER_DIGEST = 1024
+"""A multiple of the users of every kind of block, so that neither digests nor blocks cross files."""
+
 _EPOCH = date(1970, 1, 1)
 
 
