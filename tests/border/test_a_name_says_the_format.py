@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.border.command_line import tracearena
 
-from tracearena.io import read, recognise
+from tracearena.io import Input, read
 
 EVENTS = "user,time,place,lat,lng\n" + "".join(
     f"{user},2012-04-0{day}T1{hour}:00:00,{place},{lat},-74.0\n"
@@ -40,14 +40,14 @@ def folder(tmp_path: Path) -> Path:
 def test_pseudonymise_writes_what_the_name_says(folder: Path, source: str, out: str, format: str) -> None:
     done = tracearena("pseudonymise", source, out, "--id-table", "t.csv", folder=folder)
     assert done.status == 0, done.err
-    assert recognise(folder / out) == format
+    assert Input(folder / out).format == format
     assert read(folder / out).traces.n_users == 2
 
 
 def test_synthesize_writes_what_the_name_says(folder: Path) -> None:
     done = tracearena("synthesize", "Uniform", "e.csv", "x.geojson", "--seed", 1, folder=folder)
     assert done.status == 0, done.err
-    assert recognise(folder / "x.geojson") == "geojson"
+    assert Input(folder / "x.geojson").format == "geojson"
 
 
 def test_convert_says_what_it_wrote(folder: Path) -> None:
@@ -78,4 +78,4 @@ def test_gps_traces_are_obfuscated_to_a_table_if_one_is_asked_for(folder: Path) 
     defence = "GeoInd(expected_noise=100m)"
     done = tracearena("obfuscate", defence, "g.csv", "x.csv", "--to", "table", "--seed", 1, folder=folder)
     assert done.status == 0, done.err
-    assert recognise(folder / "x.csv") == "points"
+    assert Input(folder / "x.csv").format == "points"

@@ -70,7 +70,7 @@ def test_every_command_counts_the_same_users_and_points(points: Path, tmp_path: 
     released = answer("obfuscate", "GeoInd(100m)", points, tmp_path / "r.parquet", "--seed", 1)
     error = answer("applications", "error", "--original", points, "--released", tmp_path / "r.parquet")
     traces = read(points).traces
-    assert io.recognise(points) == "points"
+    assert io.Input(points).format == "points"
     everything = (USERS, USERS * POINTS)
     assert (described["format"], described["places"]) == ("gps", None)
     assert (described["users"], described["events"]) == everything

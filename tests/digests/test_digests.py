@@ -23,7 +23,7 @@ from tracearena.arena import pseudonymise
 from tracearena.cities import simulate, simulate_fleet, simulate_gps
 from tracearena.contest import simulate_contest
 from tracearena.io import FORMATS, write
-from tracearena.io.recognition import EITHER
+from tracearena.io.formats.recognition import EITHER
 from tracearena.obfuscation import PlanarLaplace
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 

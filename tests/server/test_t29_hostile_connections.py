@@ -9,9 +9,11 @@ import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
+import gevent
 import httpx
 import numpy as np
 import pytest
@@ -29,7 +31,7 @@ from tests.server.visitors import (
 )
 
 from tracearena.server.operations.demo import wait_for
-from tracearena.server.processes.wsgi import HEADER_S, MOST_FROM_ONE_ADDRESS
+from tracearena.server.processes.wsgi import HEADER_S, MOST_FROM_ONE_ADDRESS, LimitingGeventWorker
 
 MB = 2**20
 TIMES = pytest.mark.parametrize("times", [5, pytest.param(1, marks=pytest.mark.long)])
@@ -150,6 +152,18 @@ def test_an_end_does_not_wait_for_idle_connections(held: Held) -> None:
         begin = time.monotonic()
         assert site.process.wait(60) == 0
         assert time.monotonic() - begin < HEADER_S
+
+
+def test_an_end_during_an_answer_does_not_wait_for_the_next_request() -> None:
+    """The connection was not idle when the end came, and becomes idle after it."""
+    worker = object.__new__(LimitingGeventWorker)
+    worker.cfg, worker.alive = SimpleNamespace(keepalive=HEADER_S), False
+    near, far = socket.socketpair()
+    with near, far:
+        near.settimeout(5)
+        worker._clients, worker._waiting = {gevent.getcurrent(): ("127.0.0.1", near)}, {}
+        with worker.timeout_ctx():
+            assert near.recv(1) == b""
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from tracearena.files.atomic import scratch_folder
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster
-    from tracearena.io import Reading
+    from tracearena.io import Input, Reading
     from tracearena.io.large import EventFirstPass, UserChunkTable
     from tracearena.io.large.first_pass import FirstPass
     from tracearena.jobs.comparison import TablePair
@@ -131,8 +131,8 @@ class ReleasePair:
 
     def read(self, reading: ReadingOptions) -> tuple[GpsTraces, GpsTraces]:
         """Read both files whole."""
-        another = reading.for_second_file(self.released)
-        return read_gps_traces(reading, self.original), read_gps_traces(another, self.released)
+        released = reading.open_second(self.released)
+        return read_gps_traces(reading, self.original), read_gps_traces(reading, released)
 
 
 @contextmanager
@@ -153,26 +153,26 @@ def open_release_pair(
         Refuse released ids that are not those of the original.
     """
     who = files.read_user_mapping()
-    pairs = ((reading, files.original), (reading.for_second_file(files.released), files.released))
-    asked = [_large.is_processed_in_chunks(how, path, cluster=cluster) for how, path in pairs]
+    pair = reading.open(files.original), reading.open_second(files.released)
+    asked = [_large.is_processed_in_chunks(reading, one, cluster=cluster) for one in pair]
     # Both go in chunks if one of them is large and both can.
-    if any(asked) and all(_large.can_process_points_in_chunks(*pair, None, None) for pair in pairs):
+    if any(asked) and all(_large.can_process_points_in_chunks(reading, one, None, None) for one in pair):
         workers = join_cluster(context, cluster)
         with scratch_folder() as folder:
-            walk = _pair_release_tables(reading, files, who, folder, workers, by_id)
+            walk = _pair_release_tables(reading, pair, who, folder, workers, by_id)
             with show_unsaved_progress(what, workers):
                 yield walk
         return
     from tracearena.metrics.applications.paired import WholeComparison, with_true_ids
 
-    before, after = files.read(reading)
+    before, after = (read_gps_traces(reading, one) for one in pair)
     with show_unsaved_progress(what):
         yield WholeComparison(before, with_true_ids(before, after, who) if by_id else after)
 
 
 def _pair_release_tables(
     reading: ReadingOptions,
-    files: ReleasePair,
+    pair: tuple[Input, Input],
     who: dict[str, str] | None,
     scratch: Path,
     cluster: Cluster | None,
@@ -182,9 +182,8 @@ def _pair_release_tables(
     from tracearena.jobs.comparison import pair_tables
 
     is_shared = cluster is None or cluster.can_reach(scratch)
-    before = _open_and_report(reading, files.original, scratch / "original", cluster)
-    another = reading.for_second_file(files.released)
-    after = _open_and_report(another, files.released, scratch / "released", cluster)
+    before = _open_and_report(reading, pair[0], scratch / "original", cluster)
+    after = _open_and_report(reading, pair[1], scratch / "released", cluster)
     with show_unsaved_progress("users", cluster):
         walk = pair_tables(before, after, scratch, id_table=who, by_id=by_id, is_shared=is_shared)
     if not walk.can_travel:
@@ -196,57 +195,54 @@ def _pair_release_tables(
 
 
 def _open_and_report(
-    reading: ReadingOptions, path: Path, scratch: Path, cluster: Cluster | None
+    reading: ReadingOptions, source: Input, scratch: Path, cluster: Cluster | None
 ) -> tuple[UserChunkTable[GpsTraces], FirstPass]:
     """Look at all rows of a table, and say what was wrong with them."""
     scratch.mkdir()
-    with show_unsaved_progress(f"reading {path.name}", cluster):
-        found_by = path if cluster is None else path.resolve()
+    with show_unsaved_progress(f"reading {source.path.name}", cluster):
+        found_by = source if cluster is None else source.resolve()
         table, found = _large.open_point_table(reading, found_by, scratch, sort=False)
     note_problems(found)
     return table, found
 
 
 def are_tables_counted_in_chunks(
-    reading: ReadingOptions, paths: Sequence[Path], *, cluster: str | None = None
+    reading: ReadingOptions, sources: Sequence[Input], *, cluster: str | None = None
 ) -> bool:
     """Whether tables are counted a few users at a time: all can be, and one is large or a cluster is named.
 
     With a cluster, a table that cannot be is refused.
     """
-    each = [(reading, paths[0]), *((reading.for_second_file(path), path) for path in paths[1:])]
-    if cluster is None and not all(_large.is_event_table(*one) for one in each):
+    if cluster is None and not all(_large.is_event_table(reading, one) for one in sources):
         return False
-    through = [_large.are_events_processed_in_chunks(*one, cluster=cluster) for one in each]
+    through = [_large.are_events_processed_in_chunks(reading, one, cluster=cluster) for one in sources]
     return any(through)
 
 
 @contextmanager
 def open_table_counters(
     reading: ReadingOptions,
-    train: Path,
-    test: Path,
-    synthetic: Sequence[Path],
+    sources: Sequence[Input],
     slots: str | None,
     cluster: Cluster | None,
 ) -> Iterator[tuple[TableCounter, TableCounter, list[TableCounter]]]:
-    """Look at all rows of the tables, and hand out what can be counted as long as the block runs."""
+    """Look at all rows of training, testing and synthetic tables, to count them in the block."""
     from tracearena.jobs.description import align_counted_tables
 
-    paths, options = (train, test, *synthetic), reading
+    options = reading
     known: list[tuple[UserChunkTable[Traces], EventFirstPass]] = []
     with scratch_folder() as scratch:
-        for path in paths:
+        for source in sources:
             if known:
                 first = known[0][1]
-                options = reading.for_second_file(path).like(first.places, first.clock, first.report)
+                options = reading.like(first.places, first.clock, first.report)
             below = scratch / str(len(known))
             below.mkdir()
-            with show_progress(f"reading {path.name}", cluster):
-                found_by = path if cluster is None else path.resolve()  # workers may be elsewhere
+            with show_progress(f"reading {source.path.name}", cluster):
+                found_by = source if cluster is None else source.resolve()  # workers may be elsewhere
                 known.append(_large.open_event_table(options, found_by, below, is_shared=False))
             note_problems(known[-1][1])
-        with prefix_file_names(*paths):
+        with prefix_file_names(*(source.path for source in sources)):
             counters = align_counted_tables(known[0], known[1], known[2:], slots)
         yield counters
 

@@ -28,7 +28,7 @@ from tracearena.cli._output import (
     show_progress,
     show_unsaved_progress,
 )
-from tracearena.cli._reading import ReadingOptions, note_problems
+from tracearena.cli._reading import ReadingOptions, note_problems, note_unread_columns
 from tracearena.errors import ParameterError
 from tracearena.files.atomic import scratch_folder
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tracearena.algorithms import GpsObfuscator, Obfuscator
     from tracearena.cli.pseudonymise import Pseudonyms
     from tracearena.engine import Cluster
+    from tracearena.io import Input
     from tracearena.io.large import EventFirstPass, PartsCheckpoint, UserChunkTable
     from tracearena.io.large.first_pass import FirstPass
     from tracearena.io.report import Report
@@ -62,20 +63,20 @@ ResumeOption = Annotated[
 Arrange = Callable[["UserChunkTable[Any]", Any, Path, Any], "UserChunkTable[Any]"]
 """Reorders the users of a table, given what was found in it, a folder and the root of all draws."""
 
-Problem = Callable[[ReadingOptions, Path], str | None]
+Problem = Callable[[ReadingOptions, "Input"], str | None]
 """Says what keeps a table from being worked on a few users at a time."""
 
 
-def find_points_problem(reading: ReadingOptions, path: Path) -> str | None:
+def find_points_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
     from tracearena.io.large import find_points_obstacle
 
     if reading.format not in (None, "points"):
         return f"is read as {reading.format}"
-    return _find_cut_problem(reading) or find_points_obstacle(path, reading.parse_layout())
+    return _find_cut_problem(reading) or find_points_obstacle(source)
 
 
-def find_events_problem(reading: ReadingOptions, path: Path) -> str | None:
+def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of events from being worked on a few users at a time."""
     from tracearena.io.large import find_events_obstacle
 
@@ -90,9 +91,7 @@ def find_events_problem(reading: ReadingOptions, path: Path) -> str | None:
     if reading.resample is not None:
         return "is resampled (--resample), which only GPS points are"
     needs_places = reading.grid is None and reading.places is None
-    return _find_cut_problem(reading) or find_events_obstacle(
-        path, reading.parse_layout(), needs_places=needs_places
-    )
+    return _find_cut_problem(reading) or find_events_obstacle(source, needs_places=needs_places)
 
 
 def _find_cut_problem(reading: ReadingOptions) -> str | None:
@@ -103,7 +102,7 @@ def _find_cut_problem(reading: ReadingOptions) -> str | None:
 
 def is_processed_in_chunks(
     reading: ReadingOptions,
-    path: Path,
+    source: Input,
     out: Path | None = None,
     to: str | None = None,
     *,
@@ -130,34 +129,34 @@ def is_processed_in_chunks(
     ]
     if (resume and to != PARTS) or (cluster is not None and out is not None and to != PARTS):
         raise ParameterError(f"{asked[0]} needs --to partitions: parts that are written one by one")
-    if asked and not path.exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    if not path.exists() or not _is_table_output(out, to):
+    if asked and not source.path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(source))
+    if not source.path.exists() or not _is_table_output(out, to):
         return False
-    problem = problem_of(reading, path)
+    problem = problem_of(reading, source)
     if problem is not None:
         if asked:
             raise ParameterError(
-                f"{path}: {problem}; {', '.join(asked)} needs {wanted}, or a folder of nothing else, whose "
+                f"{source}: {problem}; {', '.join(asked)} needs {wanted}, or a folder of nothing else, whose "
                 "rows can be read some after the others"
             )
         return False
-    return bool(asked) or is_large(path)
+    return bool(asked) or is_large(source)
 
 
-def is_large(path: Path) -> bool:
+def is_large(source: Input) -> bool:
     """Whether a table has too many rows to be read whole, or folders that name a column."""
     from tracearena.engine import current_chunk_rows
     from tracearena.io.large import has_many_rows, has_partition_columns
 
-    return has_partition_columns(path) or has_many_rows(path, current_chunk_rows(_MIN_CHUNKED_ROWS))
+    return has_partition_columns(source) or has_many_rows(source, current_chunk_rows(_MIN_CHUNKED_ROWS))
 
 
 def can_process_points_in_chunks(
-    reading: ReadingOptions, path: Path, out: Path | None, to: str | None
+    reading: ReadingOptions, source: Input, out: Path | None, to: str | None
 ) -> bool:
     """Whether a table of points can be worked on a few users at a time, however large it is."""
-    return path.exists() and _is_table_output(out, to) and find_points_problem(reading, path) is None
+    return source.path.exists() and _is_table_output(out, to) and find_points_problem(reading, source) is None
 
 
 def _is_table_output(out: Path | None, to: str | None) -> bool:
@@ -166,24 +165,17 @@ def _is_table_output(out: Path | None, to: str | None) -> bool:
     return to == PARTS or out is None or (to in (None, "points", "table") and str(out).endswith(TABLE_NAMES))
 
 
-def is_point_table(reading: ReadingOptions, path: Path) -> bool:
-    """Whether a table that goes through has coordinates and no places."""
-    from tracearena.io import large
-
-    return large.is_point_table_path(path, reading.parse_layout())
-
-
 def open_point_table(
-    reading: ReadingOptions, path: Path, scratch: Path, *, sort: bool = True, is_shared: bool = True
+    reading: ReadingOptions, source: Input, scratch: Path, *, sort: bool = True, is_shared: bool = True
 ) -> tuple[UserChunkTable[GpsTraces], FirstPass]:
     """Look at all rows of a table of points; sort them by user and time, if that is wanted."""
     from tracearena.io.large import open_point_chunks
 
     reading.refuse_for(is_gps=True)
     return open_point_chunks(
-        path,
+        source,
         scratch,
-        layout=reading.parse_layout(),
+        layout=source.layout,
         timezone=reading.timezone,
         box=reading.choices().bounds,
         sort=sort,
@@ -191,22 +183,22 @@ def open_point_table(
     )
 
 
-def describe_point_table(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Summary:
+def describe_point_table(reading: ReadingOptions, source: Input, cluster: Cluster | None) -> Summary:
     """Describe a table of points."""
     from tracearena import jobs
 
     with scratch_folder() as scratch:
-        with show_progress(f"reading {path.name}", cluster):
-            found_by = path if cluster is None else path.resolve()
+        with show_progress(f"reading {source.path.name}", cluster):
+            found_by = source if cluster is None else source.resolve()
             table, found = open_point_table(reading, found_by, scratch, is_shared=False)
-        found.report.path = str(path)
+        found.report.path = str(source)
         with show_progress("counting", None if table.is_in_scratch else cluster):
             return jobs.describe_points(table, found)
 
 
 def transform_point_table(
     reading: ReadingOptions,
-    path: Path,
+    source: Input,
     out: Path,
     making: Callable[[UserChunkTable[Any], Any], Change[Any]],
     *,
@@ -242,9 +234,9 @@ def transform_point_table(
         return jobs.write_changed_points(table, found, out, change, unfinished=parts)
 
     return transform_table(
-        path,
+        source,
         out,
-        lambda path, scratch: open_point_table(reading, path, scratch, sort=arrange is None),
+        lambda source, scratch: open_point_table(reading, source, scratch, sort=arrange is None),
         making,
         writing,
         to=to,
@@ -259,9 +251,9 @@ def transform_point_table(
 
 
 def transform_table(
-    path: Path,
+    source: Input,
     out: Path,
-    opening: Callable[[Path, Path], tuple[UserChunkTable[Any], S]],
+    opening: Callable[[Input, Path], tuple[UserChunkTable[Any], S]],
     making: Callable[[UserChunkTable[Any], Any], Change[Any]],
     writing: Callable[[UserChunkTable[Any], S, Change[Any], PartsCheckpoint | None], W],
     *,
@@ -280,7 +272,7 @@ def transform_table(
     Parameters
     ----------
     opening
-        Looks at all rows of a path, with a folder for temporary files.
+        Looks at all rows of an input, with a folder for temporary files.
     writing
         Writes what becomes of all chunks.
     rows
@@ -296,12 +288,12 @@ def transform_table(
 
     in_parts = to == PARTS
     if cluster is not None:  # workers may have been started elsewhere
-        path, out = path.resolve(), out.resolve()
+        source, out = source.resolve(), out.resolve()
     if in_parts:
         check_parts_checkpoint(out, resume=resume)
     with make_scratch_folder(out) as scratch:
-        with show_progress(f"reading {path.name}", cluster):
-            table, found = opening(path, scratch)
+        with show_progress(f"reading {source.path.name}", cluster):
+            table, found = opening(source, scratch)
         if check is not None:
             check(found)
         note_problems(found)
@@ -346,14 +338,14 @@ USERS_PER_PART = 1024
 """Parts of events have a multiple of this many users, and at least as many: training reads whole blocks."""
 
 
-def is_event_table(reading: ReadingOptions, path: Path) -> bool:
+def is_event_table(reading: ReadingOptions, source: Input) -> bool:
     """Whether a table is one of events that can be worked on a few users at a time, however large it is."""
-    return path.exists() and find_events_problem(reading, path) is None
+    return source.path.exists() and find_events_problem(reading, source) is None
 
 
 def are_events_processed_in_chunks(
     reading: ReadingOptions,
-    path: Path,
+    source: Input,
     out: Path | None = None,
     to: str | None = None,
     *,
@@ -363,7 +355,7 @@ def are_events_processed_in_chunks(
     """Whether a table of events is worked on a few users at a time: see `is_processed_in_chunks`."""
     return is_processed_in_chunks(
         reading,
-        path,
+        source,
         out,
         to,
         cluster=cluster,
@@ -374,30 +366,31 @@ def are_events_processed_in_chunks(
 
 
 def open_event_table(
-    reading: ReadingOptions, path: Path, scratch: Path, **how: Any
+    reading: ReadingOptions, source: Input, scratch: Path, **how: Any
 ) -> tuple[UserChunkTable[Traces], EventFirstPass]:
     """Look at all rows of a table of events."""
     from tracearena.io.large import open_event_chunks
     from tracearena.io.places import read_places
 
     return open_event_chunks(
-        path,
+        source,
         scratch,
-        layout=reading.parse_layout(),
+        layout=source.layout,
         choices=reading.choices(),
         places=None if reading.places is None else read_places(reading.places),
         **how,
     )
 
 
-def describe_event_table(reading: ReadingOptions, path: Path, cluster: Cluster | None) -> Summary:
+def describe_event_table(reading: ReadingOptions, source: Input, cluster: Cluster | None) -> Summary:
     """Describe a table of events."""
     from tracearena import jobs
 
     with scratch_folder() as scratch:
-        with show_progress(f"reading {path.name}", cluster):
-            found_by = path if cluster is None else path.resolve()
+        with show_progress(f"reading {source.path.name}", cluster):
+            found_by = source if cluster is None else source.resolve()
             table, found = open_event_table(reading, found_by, scratch, is_shared=False)
+        found.report.path = str(source)
         with show_progress("counting", None if table.is_in_scratch else cluster):
             return jobs.describe_events(table, found)
 
@@ -405,7 +398,7 @@ def describe_event_table(reading: ReadingOptions, path: Path, cluster: Cluster |
 def obfuscate_event_table(
     reading: ReadingOptions,
     obfuscator: Obfuscator,
-    original: Path,
+    original: Input,
     out: Path,
     *,
     to: str | None,
@@ -417,7 +410,7 @@ def obfuscate_event_table(
     from tracearena import jobs
     from tracearena.engine import seed_sequence
 
-    reading.note_unread_columns(original, "table")
+    note_unread_columns(original, "table")
     found, counts = _write_changed_events(
         reading,
         original,
@@ -440,7 +433,7 @@ def obfuscate_event_table(
 
 def convert_event_table(
     reading: ReadingOptions,
-    file: Path,
+    file: Input,
     out: Path,
     *,
     to: str | None,
@@ -485,12 +478,12 @@ def convert_event_table(
 
 
 def write_pseudonymised_events(
-    reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
+    reading: ReadingOptions, file: Input, out: Path, pseudonyms: Pseudonyms, **how: Any
 ) -> None:
     """Write a table of events under pseudonyms."""
     from tracearena import jobs
 
-    reading.note_unread_columns(file, "table")
+    note_unread_columns(file, "table")
     _write_changed_events(
         reading,
         file,
@@ -502,20 +495,18 @@ def write_pseudonymised_events(
 
 
 def is_release_processed_in_chunks(
-    reading: ReadingOptions, path: Path, out: Path, to: str | None, **how: Any
+    reading: ReadingOptions, source: Input, out: Path, to: str | None, **how: Any
 ) -> bool:
     """Whether a table of released traces is worked on a few users at a time: see `is_processed_in_chunks`."""
 
-    def find_problem(reading: ReadingOptions, path: Path) -> str | None:
-        from tracearena.jobs.comparison import is_release_in_parquet
-
+    def find_problem(reading: ReadingOptions, source: Input) -> str | None:
         if reading.times is not None:
             return "is read with a table of times (--times)"
-        return None if is_release_in_parquet(path) else "is no table of released traces in Parquet"
+        return None if source.is_chunked_release else "is no table of released traces in Parquet"
 
     return is_processed_in_chunks(
         reading,
-        path,
+        source,
         out,
         to,
         problem_of=find_problem,
@@ -525,7 +516,7 @@ def is_release_processed_in_chunks(
 
 
 def write_pseudonymised_release(
-    reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
+    reading: ReadingOptions, file: Input, out: Path, pseudonyms: Pseudonyms, **how: Any
 ) -> None:
     """Write a table of released traces under pseudonyms."""
     from tracearena import jobs
@@ -544,7 +535,7 @@ def write_pseudonymised_release(
     transform_table(
         file,
         out,
-        lambda path, scratch: jobs.open_release_chunks(path, places=places),
+        lambda source, scratch: jobs.open_release_chunks(source.path, places=places),
         lambda table, root: jobs.build_pseudonym_change(pseudonyms()),
         writing,
         rows="events",
@@ -553,7 +544,7 @@ def write_pseudonymised_release(
 
 
 def score_event_utility(
-    reading: ReadingOptions, original: Path, obfuscated: Path, cluster: Cluster | None
+    reading: ReadingOptions, original: Input, obfuscated: Path, cluster: Cluster | None
 ) -> UtilityScore:
     """Score the utility of a released table against the table it was made from."""
     from tracearena import jobs
@@ -562,7 +553,7 @@ def score_event_utility(
     if cluster is not None:  # workers may have been started elsewhere
         original, obfuscated = original.resolve(), obfuscated.resolve()
     with scratch_folder() as scratch:
-        with show_progress(f"reading {original.name}", cluster):
+        with show_progress(f"reading {original.path.name}", cluster):
             table, found = open_event_table(reading, original, scratch, is_shared=False)
         note_problems(found)
         below = scratch / "released"
@@ -575,7 +566,7 @@ def score_event_utility(
 
 def _write_changed_events(
     reading: ReadingOptions,
-    path: Path,
+    source: Input,
     out: Path,
     making: Callable[[UserChunkTable[Traces], Any], Change[Traces]],
     write: Callable[..., dict[str, int]],
@@ -594,10 +585,10 @@ def _write_changed_events(
     ) -> tuple[EventFirstPass, dict[str, int]]:
         return found, write(table, out, change, unfinished=parts)
 
-    def opening(path: Path, scratch: Path) -> tuple[UserChunkTable[Traces], EventFirstPass]:
-        return open_event_table(reading, path, scratch, sort=how.get("arrange") is None, users=users)
+    def opening(source: Input, scratch: Path) -> tuple[UserChunkTable[Traces], EventFirstPass]:
+        return open_event_table(reading, source, scratch, sort=how.get("arrange") is None, users=users)
 
-    found, counts = transform_table(path, out, opening, making, writing, rows="events", **how)
+    found, counts = transform_table(source, out, opening, making, writing, rows="events", **how)
     for reason in ODDITIES:
         if counts.get(reason):
             found.report.notice(reason, counts[reason])
@@ -609,11 +600,12 @@ EVENTS_ONLY = ("grid", "places", "times", "top", "interval", "slot", "resample",
 """Options of reading that make events of points, which no application wants."""
 
 
-def read_gps_traces(reading: ReadingOptions, path: Path, what: str = "GPS points") -> GpsTraces:
+def read_gps_traces(reading: ReadingOptions, path: Path | Input, what: str = "GPS points") -> GpsTraces:
     """Read GPS traces, and the coordinates of events too; refuse to put them at places."""
     refuse_places(reading, what)
-    with show_unsaved_progress(f"reading {path.name}"):
-        return reading.read_points(path).traces
+    source = reading.open(path)
+    with show_unsaved_progress(f"reading {source.path.name}"):
+        return reading.read_points(source).traces
 
 
 def refuse_places(reading: ReadingOptions, what: str) -> None:
@@ -651,7 +643,7 @@ def obfuscate_points(
     context: typer.Context,
     reading: ReadingOptions,
     defence: str,
-    original: Path,
+    original: Input,
     asked: ObfuscationOutput,
     as_json: bool,
 ) -> None:
@@ -663,7 +655,7 @@ def obfuscate_points(
     from tracearena.obfuscation.gps import DIGITS, round_coordinates
 
     out, digits = asked.out, asked.digits
-    check_outputs(out, inputs=(original,), folders=True)
+    check_outputs(out, inputs=(original.path,), folders=True)
     options: dict[str, Any] = {} if digits is None else {"digits": digits}
     if reading.timezone is not None:
         options["timezone"] = reading.timezone
@@ -679,7 +671,7 @@ def obfuscate_points(
         reading, original, out, asked.to, cluster=asked.cluster, resume=asked.resume
     ):
         root = seed_sequence(choose_release_seed(asked.seed))
-        reading.note_unread_columns(original, "points")
+        note_unread_columns(original, "points")
         written = transform_point_table(
             reading,
             original,
@@ -699,7 +691,7 @@ def obfuscate_points(
                 f"{defence} needs all users at once: --to partitions, --cluster and --resume do not apply"
             )
         traces = read_gps_traces(reading, original, obfuscator.name)
-        reading.note_unread_columns(original, "points")
+        note_unread_columns(original, "points")
         with show_unsaved_progress("users"):
             moved = validation.run_gps_transform(obfuscator, traces, seed=choose_release_seed(asked.seed))
         # Our own defences round already; a class from elsewhere need not know that it should.
@@ -712,31 +704,33 @@ def obfuscate_points(
 
 
 def write_pseudonymised_points(
-    reading: ReadingOptions, file: Path, out: Path, pseudonyms: Pseudonyms, **how: Any
+    reading: ReadingOptions, file: Input, out: Path, pseudonyms: Pseudonyms, **how: Any
 ) -> None:
     """Write a table of points under pseudonyms, a few users at a time."""
     from tracearena.jobs.transformation import build_renaming
 
-    reading.note_unread_columns(file, "points")
+    note_unread_columns(file, "points")
     written = transform_point_table(
         reading, file, out, lambda table, root: build_renaming(table, pseudonyms()), **how
     )
     note_users_without_rows(written, out)
 
 
-def can_convert_in_chunks(reading: ReadingOptions, file: Path, out: Path, to: str | None) -> bool:
+def can_convert_in_chunks(reading: ReadingOptions, file: Input, out: Path, to: str | None) -> bool:
     """Whether a table of points can be converted to another a few users at a time."""
+    from tracearena.io.large import is_point_table
+
     return (
         not any(getattr(reading, name) for name in EVENTS_ONLY)
         and to in (None, "points", PARTS)
         and can_process_points_in_chunks(reading, file, out, to)
-        and (reading.format is not None or is_point_table(reading, file))
+        and (reading.format is not None or is_point_table(file))
     )
 
 
 def convert_points_in_chunks(
     reading: ReadingOptions,
-    file: Path,
+    file: Input,
     out: Path,
     to: str | None,
     cluster: Cluster | None,

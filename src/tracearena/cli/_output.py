@@ -294,12 +294,10 @@ def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
 
 def is_id_table_file(path: Path) -> bool:
     """Whether a table names pseudonyms next to users, which the contest's guesses do not."""
-    from tracearena.io.recognition import read_first_line
-    from tracearena.io.tables import is_parquet, list_parquet_columns
+    from tracearena.io import Input
 
-    if is_parquet(path):
-        return list_parquet_columns(path) != ["user_id"]
-    return "," in read_first_line(path)
+    source = Input(path)
+    return source.columns != ["user_id"] if source.is_parquet else "," in source.lines[0]
 
 
 def parse_proportion(name: str, text: str) -> float:

@@ -19,7 +19,7 @@ from tracearena.cli._output import note, refuse_options
 from tracearena.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tracearena.io import Choices, Reading, Report
+    from tracearena.io import Choices, Input, Reading, Report
     from tracearena.io.id_mapping import UserKey
     from tracearena.io.options import Layout
     from tracearena.io.suggestions import Sample
@@ -130,81 +130,56 @@ class ReadingOptions:
         limits = {"max_bytes": self.max_bytes, "max_listed_ids": self.max_listed_ids}
         refuse_options("other files than the contest's submissions", **limits)
 
-    def find_format(self, path: Path) -> str:
-        """Return the format of a file, as it is said or as it looks."""
-        from tracearena.io import recognise
+    def open(self, path: Path | Input) -> Input:
+        """Return a path as these options say that it is to be read, looked at once."""
+        from tracearena.io import Input
 
-        return self.format or recognise(path, self.parse_layout())
+        if isinstance(path, Input):
+            return path
+        return Input(path, self.parse_layout(), self.format)
 
-    def is_gps(self, path: Path) -> bool:
-        """Whether a file holds GPS points: coordinates without places."""
-        from tracearena.io import recognition
+    def open_second(self, path: Path | Input) -> Input:
+        """Return a further file of a command: one that we wrote has our own columns."""
+        from tracearena.io.options import AS_NAMED
 
-        return recognition.is_gps(path, self.format, self.parse_layout())
+        source = self.open(path)
+        is_own = bool(source.layout.option_names) and source.is_own_table
+        return source.read_as(source.asked_format, AS_NAMED) if is_own else source
 
-    def note_unread_columns(self, path: Path, format: str) -> None:
-        """Say which columns of a table of events or points are left out."""
-        from tracearena.io.recognition import list_unread_columns
-
-        others = list_unread_columns(path, format, self.parse_layout())
-        if others:
-            note(f"{path}: columns left out: {', '.join(others)}")
-
-    def read_other_columns(self, path: Path, format: str, sample: Sample | None = None) -> dict[str, Any]:
-        """Return who has which value when in the columns of a table that are left out."""
-        from tracearena.io.recognition import list_unread_columns
-        from tracearena.io.tables import read_column_values
-
-        layout = self.parse_layout()
-        return read_column_values(path, list_unread_columns(path, format, layout), layout, sample)
-
-    def for_second_file(self, path: Path) -> ReadingOptions:
-        """Return the options for a further file: one that we wrote has our own columns."""
-        from tracearena.io import recognition
-
-        if not self.layout() or path.is_dir() or not recognition.is_own_table(path):
-            return self
-        without: dict[str, Any] = {**dict.fromkeys(_OF_TABLES), "no_header": False}
-        return replace(self, **without)
-
-    def read(self, path: Path, sample: Sample | None = None) -> Reading[Traces | GpsTraces]:
+    def read(self, path: Path | Input, sample: Sample | None = None) -> Reading[Traces | GpsTraces]:
         """Read a file of any format, or a sample of it: events at places, or GPS points without a grid."""
         from tracearena.io import read
         from tracearena.io.alignment import keep_dates, keep_hours, parse_hours
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
-        self.refuse_for(is_gps=self.is_gps(path))
+        source = self.open(path)
+        self.refuse_for(is_gps=source.holds_points)
         reading = read(
-            path,
-            self.format,
+            source,
             places=self.places,
             times=self.times,
             choices=choices,
             resample=self.resample,
             sample=sample,
-            **self.layout(),
         )
         if self.from_date is not None or self.to_date is not None:
             reading = keep_dates(reading, self.from_date, self.to_date)
         return reading if hours is None else keep_hours(reading, hours)
 
-    def read_events(self, path: Path, *, quietly: bool = False) -> Reading[Traces]:
+    def read_events(self, path: Path | Input, *, quietly: bool = False) -> Reading[Traces]:
         """Read events at places, and say on stderr what was wrong with them."""
         reading = self.read(path).as_events()
         if not quietly:
             note_problems(reading)
         return reading
 
-    def read_points(self, path: Path) -> Reading[GpsTraces]:
+    def read_points(self, path: Path | Input) -> Reading[GpsTraces]:
         """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
-        from tracearena.io import recognition
-
-        options = self
-        formats = recognition.guess_format(path, self.parse_layout()).formats
-        if self.format is None and "points" in formats:
-            options = replace(self, format="points")
-        reading = options.read(path).as_points()
+        source = self.open(path)
+        if source.asked_format is None and "points" in source.guess.formats:
+            source = source.read_as("points")
+        reading = self.read(source).as_points()
         note_problems(reading)
         return reading
 
@@ -219,24 +194,19 @@ class ReadingOptions:
             timezone=self.timezone or (None if self.utc_hours else zone),
         )
 
-    def read_alike(self, path: Path, first: Reading[Traces]) -> Reading[Traces]:
+    def read_alike(self, path: Path | Input, first: Reading[Traces]) -> Reading[Traces]:
         """Read another file of the data set of `first`."""
-        from tracearena.io import recognition
+        from tracearena.io import GPS_FORMATS
 
-        options = self.for_second_file(path)
-        name = options.find_format(path)
+        source, options = self.open_second(path), self
         # The instants of a file are chosen here where it has none of its own, and may get some.
-        if name in recognition.GPS_FORMATS:
-            makes_instants = options.grid is not None
-        else:
-            is_prepared = name == "peopleflow" and recognition.is_prepared(path)
-            makes_instants = name not in ("pwscup", "ppmtf") and not is_prepared
-        if makes_instants:
+        are_points = source.format in GPS_FORMATS
+        if self.grid is not None if are_points else not source.has_instants:
             traces, report = first
-            return options.like(traces.places, traces.clock, report).read_events(path)
-        if name == "pwscup":
-            options = replace(options, times=options._find_times_file(path, first))
-        return note_new_problems(options.read_events(path, quietly=True), first)
+            return self.like(traces.places, traces.clock, report).read_events(source)
+        if source.format == "pwscup":
+            options = replace(self, times=self._find_times_file(source.path, first))
+        return note_new_problems(options.read_events(source, quietly=True), first)
 
     def _find_times_file(self, path: Path, first: Reading[Traces]) -> Path | None:
         """Return the table of times of a further file of the contest: that of the first, if it has none."""
@@ -248,7 +218,7 @@ class ReadingOptions:
 
     def read_obfuscated(
         self,
-        path: Path,
+        path: Path | Input,
         original: Reading[Traces],
         *,
         allow_repetition: bool = False,
@@ -262,14 +232,14 @@ class ReadingOptions:
         from tracearena.errors import FileError
         from tracearena.io import Reading, read_released
         from tracearena.io.alignment import align_tables
-        from tracearena.io.formats.released_table import is_released_table
-        from tracearena.io.released import is_released, match_original_events
+        from tracearena.io.released import match_original_events
         from tracearena.traces import ObfuscatedTraces
         from tracearena.traces._arrays import find_positions
 
+        source = self.open(path)
         if id_table is not None:
             self.refuse_limits()
-            released, report = self.read_anonymized(path, original)
+            released, report = self.read_anonymized(source, original)
             at = find_positions(released.user_ids, id_table.pseudonyms)
             if (at < 0).any():
                 problem = f"has a user {released.user_ids[at < 0][0].item()!r} whom the id table has not"
@@ -277,10 +247,10 @@ class ReadingOptions:
             _, named = align_tables(original.traces, released.with_user_ids(id_table.user_ids[at]))
             return Reading(match_original_events(named, original.traces, path), report)
         # Next to the contest's traces are its files, and their mistakes are named as the contest does.
-        of_contest = original.report.format == "pwscup" and not is_released_table(path)
-        if of_contest or is_released(path):
+        of_contest = original.report.format == "pwscup" and not source.is_released_table
+        if of_contest or source.is_release:
             return read_released(
-                path,
+                source,
                 original.traces,
                 format="pwscup" if of_contest else None,
                 allow_repetition=allow_repetition,
@@ -288,30 +258,29 @@ class ReadingOptions:
                 max_listed_ids=self.max_listed_ids,
             )
         self.refuse_limits()
-        plain = self.read_alike(path, original)
+        plain = self.read_alike(source, original)
         _, moved = align_tables(original.traces, plain.traces)
         return Reading(
             match_original_events(ObfuscatedTraces.from_traces(moved), original.traces, path), plain.report
         )
 
-    def read_anonymized(self, path: Path, known: Reading[Traces]) -> Reading[ObfuscatedTraces]:
+    def read_anonymized(self, path: Path | Input, known: Reading[Traces]) -> Reading[ObfuscatedTraces]:
         """Read what is released under pseudonyms of the data set of `known`.
 
         It is a file of anonymized traces, or traces of any format as they are.
         """
         from tracearena.io import Reading, read_released
-        from tracearena.io.released import is_released, read_contest_header
         from tracearena.traces import ObfuscatedTraces
 
-        traces = known.traces
-        if read_contest_header(path) is not None:
-            times = self._find_times_file(path, known)
+        source, traces = self.open(path), known.traces
+        if source.contest_header is not None:
+            times = self._find_times_file(source.path, known)
             return note_new_problems(
-                read_released(path, places=self.places or traces.places, times=times), known
+                read_released(source, places=self.places or traces.places, times=times), known
             )
-        if is_released(path):
-            return read_released(path, places=self.places, clock=traces.clock)
-        plain = self.read_alike(path, known)
+        if source.is_release:
+            return read_released(source, places=self.places, clock=traces.clock)
+        plain = self.read_alike(source, known)
         return Reading(ObfuscatedTraces.from_traces(plain.traces), plain.report)
 
     def halves(
@@ -341,6 +310,13 @@ class ReadingOptions:
                 slot=self.slot,
                 resample=self.resample,
             )
+
+
+def note_unread_columns(source: Input, format: str) -> None:
+    """Say which columns are left out of a table of events or points that is read as a format."""
+    others = source.list_unread_columns(format)
+    if others:
+        note(f"{source}: columns left out: {', '.join(others)}")
 
 
 def note_problems(reading: _HasReport) -> None:

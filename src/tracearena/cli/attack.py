@@ -88,19 +88,20 @@ def attack(
     check_outputs(out, inputs=(reference, anonymized, *reading.files))
     check_no_stale_key(reference, out)
     attacker = _make_attack(name, mechanism, legacy_2019)
-    if getattr(attacker, "takes_points", False) and reading.grid is None and reading.is_gps(reference):
+    learned = reading.open(reference)
+    if getattr(attacker, "takes_points", False) and reading.grid is None and learned.holds_points:
         refuse_options(f"{name} on GPS points", cluster=cluster)
         used = choose_seed(seed)
         form = choose_output_form(out, to, contest=False)
-        reference_points = reading.read_points(reference).traces
-        points = reading.for_second_file(anonymized).read_points(anonymized).traces
+        reference_points = reading.read_points(learned).traces
+        points = reading.read_points(reading.open_second(anonymized)).traces
         with show_progress("blocks of the attack"):
             table = attacker.fit(reference_points).identify(points, seed=used)
         write_inferred_table(table, out, form)
         counts = {"pseudonyms": points.n_users, "kind": "inferred ID table"}
         print_result({"attack": str(attacker), "file": str(out), **counts}, as_json)
         return
-    before = reading.read_events(reference)
+    before = reading.read_events(learned)
     after = reading.read_anonymized(anonymized, before)
     form = choose_output_form(out, to, contest=after.report.format == "pwscup")
     known, target = align_files((reference, before.traces), (anonymized, after.traces))

@@ -32,7 +32,7 @@ from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.audit import Audit, Protection, Settings
-    from tracearena.io import Reading
+    from tracearena.io import Input, Reading
     from tracearena.io.suggestions import Sample, SampleSize
     from tracearena.traces import IdTable
 
@@ -279,43 +279,48 @@ def _read_inputs(
         refuse_options("a file without --released", id_table=id_table, synthetic=synthetic, others=others)
     if not synthetic:
         refuse_options("a release of real people; --synthetic says that it is none", others=others)
-    original: Reading[Any] = reading.read(file, sample)
+    source = reading.open(file)
+    original: Reading[Any] = reading.read(source, sample)
     note_problems(original)
     given: dict[str, Any] = {"traces": original.traces, "source": file, "synthetic": synthetic}
     if isinstance(original.traces, GpsTraces):
         from tracearena.io.fields.coordinates import find_local_time
 
         given["timezone"] = find_local_time(original.traces, original.report)
-    columns = reading.read_other_columns(file, original.report.format, sample)
+    columns = read_unread_columns(source, original.report.format, sample)
     given["columns"] = (columns, {})
     if released is not None:
+        after = reading.open_second(released)
         if synthetic or not isinstance(original.traces, Traces):
-            release: Reading[Any] = _read_alike(reading, released, original)
+            release: Reading[Any] = _read_alike(reading, after, original)
         elif original.report.format == "pwscup" and id_table is None:
-            release = reading.read_obfuscated(released, original)
+            release = reading.read_obfuscated(after, original)
         else:
-            release = reading.read_anonymized(released, original)
+            release = reading.read_anonymized(after, original)
         given |= {
             "released": release.traces,
             "release_source": released,
             "orders": tuple(find_user_order(one) for one in (original, release)),
-            "columns": (
-                columns,
-                reading.for_second_file(released).read_other_columns(released, release.report.format),
-            ),
+            "columns": (columns, read_unread_columns(after, release.report.format)),
         }
     if others is not None:
-        given["others"] = _read_alike(reading, others, original).traces
+        given["others"] = _read_alike(reading, reading.open_second(others), original).traces
     given["id_table"] = None if id_table is None else read_id_pairs(id_table)
     return given, original.report.sampled
 
 
-def _read_alike(reading: ReadingOptions, path: Path, original: Reading[Any]) -> Reading[Any]:
+def read_unread_columns(source: Input, format: str, sample: Sample | None = None) -> dict[str, Any]:
+    """Return who has which value when in the columns of a table that are left out."""
+    from tracearena.io.tables import read_column_values
+
+    return read_column_values(source, source.list_unread_columns(format), source.layout, sample)
+
+
+def _read_alike(reading: ReadingOptions, source: Input, original: Reading[Any]) -> Reading[Any]:
     from tracearena.traces import Traces
 
-    if isinstance(original.traces, Traces):
-        return reading.read_alike(path, original)
-    return reading.for_second_file(path).read_points(path)
+    is_events = isinstance(original.traces, Traces)
+    return reading.read_alike(source, original) if is_events else reading.read_points(source)
 
 
 NOTHING_HOLDS = 3
@@ -450,7 +455,7 @@ class _ReleaseDraft:
         self._folder.mkdir(exist_ok=True)
         if isinstance(released, GpsTraces):
             _large.write_gps_traces(released, self.draft)
-            given: Reading[Any] = self._reading.for_second_file(self.draft).read_points(self.draft)
+            given: Reading[Any] = self._reading.read_points(self._reading.open_second(self.draft))
             return given.traces, find_user_order(given)
         contest = self._original.report.format == "pwscup"
         write_anonymized(released, self.draft, choose_output_form(self.draft, None, contest=contest))

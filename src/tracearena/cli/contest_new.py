@@ -452,7 +452,7 @@ def mark_sensitive_regions(
         try:
             if pois is not None:
                 places = read_places(pois)
-            elif reading.is_gps(file):
+            elif reading.open(file).holds_points:
                 raise DataError("GPS points have no categories; --pois names a file of places that have")
             else:
                 own = replace(reading, grid=None, bounds=None, top=None)

@@ -100,42 +100,43 @@ def convert(
     )
     asked.check(reading)
     others = (places_out, reference, test, user_key, fill_gaps, merge_places)
+    source = reading.open(file)
     if (
         not any(others)
-        and _large.can_convert_in_chunks(reading, file, out, to)
-        and _large.is_processed_in_chunks(reading, file, out, to, cluster=cluster, resume=resume)
+        and _large.can_convert_in_chunks(reading, source, out, to)
+        and _large.is_processed_in_chunks(reading, source, out, to, cluster=cluster, resume=resume)
     ):
         _large.convert_points_in_chunks(
-            reading, file, out, to, join_cluster(context, cluster), resume, as_json
+            reading, source, out, to, join_cluster(context, cluster), resume, as_json
         )
         return
     in_chunks = (
-        not any(others[1:]) and to in (None, "table", _large.PARTS) and _large.is_event_table(reading, file)
+        not any(others[1:]) and to in (None, "table", _large.PARTS) and _large.is_event_table(reading, source)
     )
     if in_chunks and to == _large.PARTS and not (cluster or resume):
         # A small table, which the whole reader knows, is read whole on its way into parts too.
-        in_chunks = _large.is_large(file)
+        in_chunks = _large.is_large(source)
     elif in_chunks:
         in_chunks = _large.are_events_processed_in_chunks(
-            reading, file, out, to, cluster=cluster, resume=resume
+            reading, source, out, to, cluster=cluster, resume=resume
         )
     if in_chunks:
         workers = join_cluster(context, cluster)
         result = _large.convert_event_table(
-            reading, file, out, to=to, places_out=places_out, cluster=workers, resume=resume
+            reading, source, out, to=to, places_out=places_out, cluster=workers, resume=resume
         )
         print_result(result if as_json else _format_for_people(result), as_json)
         return
-    are_points = reading.grid is None and reading.is_gps(file)
+    are_points = reading.grid is None and source.holds_points
     if are_points and not any(others) and (to == _large.PARTS or cluster or resume):
         # Says what is wrong.
-        _large.is_processed_in_chunks(reading, file, out, to, cluster=cluster, resume=resume)
+        _large.is_processed_in_chunks(reading, source, out, to, cluster=cluster, resume=resume)
     refuse_options("what is converted as a whole", cluster=cluster, resume=resume)
     if are_points:
         choose_points_format(out, to)
     key = read_user_key(user_key, to)
     with show_unsaved_progress(f"reading {file.name}"):
-        whole = reading.read(file)
+        whole = reading.read(source)
     if isinstance(whole.traces, GpsTraces):
         refuse_options(
             "GPS points without --grid", places_out=places_out, fill_gaps=fill_gaps, merge_places=merge_places

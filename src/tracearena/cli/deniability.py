@@ -88,11 +88,10 @@ def deniability(
     check_outputs(k_prime, inputs=(model, synthetic))
     workers = join_cluster(context, cluster)
     trained = PPMTF.load(model)
-    if trained.places_.grid is None and reading.is_gps(synthetic):
+    source = reading.open(synthetic)
+    if trained.places_.grid is None and source.holds_points:
         raise ParameterError(f"{synthetic}: holds GPS points, not events at the model's places")
-    made = read(
-        synthetic, reading.format, places=trained.places_, times=reading.times, **reading.layout()
-    ).as_events()
+    made = read(source, places=trained.places_, times=reading.times).as_events()
     # Nothing is assumed of the times: they are the model's.
     made.report.assumed = ""
     note_problems(made)

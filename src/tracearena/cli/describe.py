@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ from tracearena.cli._output import (
 )
 from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
 from tracearena.errors import FileError
+
+if TYPE_CHECKING:
+    from tracearena.io import Input
 
 
 @reads_traces()
@@ -44,19 +47,19 @@ def describe(
     Of obfuscated or anonymized traces it says how many events are kept, moved, generalised to sets
     and deleted, at every time of day. For a table of unknown columns it proposes which may be which.
     """
-    from tracearena.io.released import is_released
     from tracearena.pages.describe import build_description_page, summarise
 
     check_outputs(html, inputs=(file, original, *reading.files))
-    if html is None and original is None and _describe_in_chunks(context, reading, file, cluster, as_json):
+    source = reading.open(file)
+    if html is None and original is None and _describe_in_chunks(context, reading, source, cluster, as_json):
         return
     refuse_options("what is read whole", cluster=cluster)
-    if original is not None or (reading.format is None and is_released(file)):
-        _describe_release(reading, file, original, html, as_json)
+    if original is not None or (reading.format is None and source.is_release):
+        _describe_release(reading, source, original, html, as_json)
         return
     try:
         with show_unsaved_progress(f"reading {file.name}"):
-            traces, report = reading.read(file)
+            traces, report = reading.read(source)
     except FileError as error:
         _print_proposal(reading, file, error, as_json)
         raise
@@ -72,9 +75,11 @@ def describe(
 
 
 def _describe_in_chunks(
-    context: typer.Context, reading: ReadingOptions, file: Path, cluster: str | None, as_json: bool
+    context: typer.Context, reading: ReadingOptions, file: Input, cluster: str | None, as_json: bool
 ) -> bool:
     """Describe a large table a few users at a time; say whether it was one."""
+    from tracearena.io.large import is_point_table
+
     if _large.is_event_table(reading, file):
         if not _large.are_events_processed_in_chunks(reading, file, cluster=cluster):
             return False
@@ -84,7 +89,7 @@ def _describe_in_chunks(
             return False
         if not _large.is_processed_in_chunks(reading, file, cluster=cluster):
             return False
-        if reading.format is None and not _large.is_point_table(reading, file):
+        if reading.format is None and not is_point_table(file):
             return False
         summary = _large.describe_point_table(reading, file, join_cluster(context, cluster))
     result = summary.to_dict()
@@ -142,14 +147,14 @@ def _format_span(result: dict[str, Any]) -> str:
 
 
 def _describe_release(
-    reading: ReadingOptions, file: Path, original: Path | None, html: Path | None, as_json: bool
+    reading: ReadingOptions, file: Input, original: Path | None, html: Path | None, as_json: bool
 ) -> None:
     """Describe obfuscated or anonymized traces."""
     from tracearena.io import read_released
     from tracearena.pages.describe import build_release_page, summarise_release
 
     truth = None
-    with show_unsaved_progress(f"reading {file.name}"):
+    with show_unsaved_progress(f"reading {file.path.name}"):
         if original is None:
             refuse_options("released traces", hours=reading.hours, resample=reading.resample)
             refuse_options("released traces", from_date=reading.from_date, to_date=reading.to_date)
@@ -158,7 +163,6 @@ def _describe_release(
                 places=reading.places,
                 times=reading.times,
                 choices=reading.choices(),
-                **reading.layout(),
             )
             note_problems(alone)
             released, report = alone

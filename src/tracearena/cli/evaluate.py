@@ -22,6 +22,7 @@ from tracearena.cli._output import (
 from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
 
 if TYPE_CHECKING:
+    from tracearena.io import Input
     from tracearena.metrics.counts import Countable, TraceCounts
     from tracearena.traces import Box, Traces
 
@@ -96,19 +97,20 @@ def evaluate(
     if utility_only:
         refuse_options("utility alone", legacy_ppmtf=legacy_ppmtf)
     measure = _Measure(None if bounds is None else Box.parse(bounds), against.value, exact_emd)
+    sources = [reading.open(train), *(reading.open_second(path) for path in (test, *synthetic))]
     are_many = _compare.are_tables_counted_in_chunks(
-        reading, (train, test, *synthetic), cluster=cluster if utility_only else None
+        reading, sources, cluster=cluster if utility_only else None
     )
     workers = join_cluster(context, cluster)
     if are_many and utility_only:
-        with _compare.open_table_counters(reading, train, test, synthetic, slots, workers) as people:
+        with _compare.open_table_counters(reading, sources, slots, workers) as people:
             with show_progress("counting", workers):
                 found, base = measure.utility(*people)
             sizes = people[0].n_users, people[1].n_users
     else:
         if are_many:
             note(_READ_WHOLE)
-        training, testing, made = _read_inputs(reading, train, test, synthetic, slots)
+        training, testing, made = _read_inputs(reading, sources, slots)
         found, base = measure.utility(
             WholeTraces(training), WholeTraces(testing), [WholeTraces(one) for one in made]
         )
@@ -128,20 +130,21 @@ def evaluate(
 
 
 def _read_inputs(
-    reading: ReadingOptions, train: Path, test: Path, synthetic: list[Path], slots: str | None
+    reading: ReadingOptions, sources: Sequence[Input], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
-    from tracearena.io import ppmtf, recognise
+    from tracearena.io import ppmtf
 
-    if (reading.format or recognise(train)) == "ppmtf":
+    train, test, *synthetic = sources
+    if train.format == "ppmtf":
         # Synthetic traces of the PPMTF tools go by the clock of the training traces.
-        training, testing = (reading.read_events(path, quietly=True).traces for path in (train, test))
+        training, testing = (reading.read_events(one, quietly=True).traces for one in (train, test))
         if slots is not None:
             training, testing = (traces.with_slots(slots) for traces in (training, testing))
         made = [ppmtf.read_synthetic(path, training.places, training.clock).traces for path in synthetic]
         return training, testing, made
     first = reading.read_events(train)
-    others = [(path, reading.read_alike(path, first)) for path in (test, *synthetic)]
-    training, testing, *made = _compare.use_common_places([(train, first), *others])
+    others = [(one.path, reading.read_alike(one, first)) for one in (test, *synthetic)]
+    training, testing, *made = _compare.use_common_places([(train.path, first), *others])
     if slots is not None:
         training, testing = (traces.with_slots(slots) for traces in (training, testing))
         # Days of synthetic traces are numbers: the first is of the kind of the first day of training.

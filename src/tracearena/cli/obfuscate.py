@@ -23,7 +23,7 @@ from tracearena.cli._output import (
     show_unsaved_progress,
     write_obfuscated,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._reading import ReadingOptions, note_unread_columns, reads_traces
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Obfuscator
@@ -83,14 +83,15 @@ def obfuscate(
     from tracearena.errors import ParameterError
     from tracearena.jobs.transformation import count_fates
 
+    source = reading.open(original)
     # What a defence serves decides whether it works on GPS points, or else what the file holds.
     if catalogue.is_kind(defence, "gps-obfuscator") and (
         not catalogue.is_kind(defence, "obfuscator")
-        or (original.exists() and reading.grid is None and reading.is_gps(original))
+        or (original.exists() and reading.grid is None and source.holds_points)
     ):
         refuse_options(defence, legacy_2019=legacy_2019)
         asked = _large.ObfuscationOutput(out, to, seed, digits, cluster, resume)
-        _large.obfuscate_points(context, reading, defence, original, asked, as_json)
+        _large.obfuscate_points(context, reading, defence, source, asked, as_json)
         return
     if digits is not None:
         raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
@@ -105,16 +106,16 @@ def obfuscate(
             f"{defence}{drawn} needs all users at once: --to partitions, --cluster and --resume do not apply"
         )
     if not needs_all_users and _large.are_events_processed_in_chunks(
-        reading, original, out, to, cluster=cluster, resume=resume
+        reading, source, out, to, cluster=cluster, resume=resume
     ):
         form, workers = "table", join_cluster(context, cluster)
         counts = _large.obfuscate_event_table(
-            reading, obfuscator, original, out, to=to, seed=seed, cluster=workers, resume=resume
+            reading, obfuscator, source, out, to=to, seed=seed, cluster=workers, resume=resume
         )
     else:
         with show_unsaved_progress(f"reading {original.name}"):
-            traces, report = reading.read_events(original)
-        reading.note_unread_columns(original, report.format)
+            traces, report = reading.read_events(source)
+        note_unread_columns(source, report.format)
         form = choose_output_form(out, to, contest=report.format == "pwscup" and obfuscator.keeps_times)
         if form == "pwscup" and not obfuscator.keeps_times:
             raise ParameterError(

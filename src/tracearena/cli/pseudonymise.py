@@ -26,12 +26,13 @@ from tracearena.cli._output import (
     refuse_options,
     write_anonymized,
 )
-from tracearena.cli._reading import LIMITS, ReadingOptions, note_problems, reads_traces
+from tracearena.cli._reading import LIMITS, ReadingOptions, note_problems, note_unread_columns, reads_traces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tracearena.contest import Commitment
+    from tracearena.io import Input
     from tracearena.io.large import UserChunkTable
     from tracearena.io.large.first_pass import FirstPass
     from tracearena.traces import IdTable
@@ -93,13 +94,15 @@ def pseudonymise(
     (NAME.salt), as secret as that; publish both afterwards, so that nobody can doubt the judge.
     """
     from tracearena.errors import ParameterError
-    from tracearena.io.released import is_released
+    from tracearena.io import Input
 
-    # With an original, --from is its format.
-    if (reading.format is None or original is not None) and is_released(file):
+    source = Input(file)
+    # With an original, --from and the layout are its own.
+    if (reading.format is None or original is not None) and source.is_release:
         kind = _OBFUSCATED
     else:
-        kind = _GPS if reading.is_gps(file) else _EVENTS
+        source = source.read_as(reading.format, reading.parse_layout())
+        kind = _GPS if source.holds_points else _EVENTS
     options = {"original": original} | {
         name: getattr(reading, name) for name in ("places", "times", "timezone", *LIMITS)
     }
@@ -116,11 +119,11 @@ def pseudonymise(
     if not (again or resume):  # a run that goes on knows its own ID table
         check_no_secrets(id_table)
     if kind == _OBFUSCATED:
-        result = _pseudonymise_obfuscated(context, reading, file, asked, original)
+        result = _pseudonymise_obfuscated(context, reading, source, asked, original)
     elif kind == _GPS:
-        result = _pseudonymise_points(context, reading, file, asked)
+        result = _pseudonymise_points(context, reading, source, asked)
     else:
-        result = _pseudonymise_events(context, reading, file, asked)
+        result = _pseudonymise_events(context, reading, source, asked)
     if again and there:
         note(
             f"warning: {' and '.join(map(str, there))} replaced: the commitment that was published for it "
@@ -130,16 +133,19 @@ def pseudonymise(
 
 
 def _pseudonymise_obfuscated(
-    context: typer.Context, reading: ReadingOptions, file: Path, asked: PseudonymOutput, original: Path | None
+    context: typer.Context,
+    reading: ReadingOptions,
+    file: Input,
+    asked: PseudonymOutput,
+    original: Path | None,
 ) -> dict[str, Any]:
     from tracearena.contest import Rules
     from tracearena.files.atomic import replacing_all
     from tracearena.io import pwscup, read_released
     from tracearena.io.id_mapping import check_no_stale_key, copy_key_beside
-    from tracearena.io.released import read_contest_header
     from tracearena.metrics import utility_score
 
-    out, id_table, contest = asked.out, asked.id_table, read_contest_header(file) is not None
+    out, id_table, contest = asked.out, asked.id_table, file.contest_header is not None
     result: dict[str, Any] = {}
     rules = Rules()
     if original is None:
@@ -178,7 +184,7 @@ def _pseudonymise_obfuscated(
 
 
 def _pseudonymise_points(
-    context: typer.Context, reading: ReadingOptions, file: Path, asked: PseudonymOutput
+    context: typer.Context, reading: ReadingOptions, file: Input, asked: PseudonymOutput
 ) -> dict[str, Any]:
     from tracearena.files.atomic import replacing_all
 
@@ -188,7 +194,7 @@ def _pseudonymise_points(
     ):
         return pseudonymise_in_chunks(context, reading, file, asked, _large.write_pseudonymised_points)
     traces = _large.read_gps_traces(reading, file)
-    reading.note_unread_columns(file, "points")
+    note_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
         kept = write_secrets(stack, table, asked.id_table)
@@ -197,7 +203,7 @@ def _pseudonymise_points(
 
 
 def _pseudonymise_events(
-    context: typer.Context, reading: ReadingOptions, file: Path, asked: PseudonymOutput
+    context: typer.Context, reading: ReadingOptions, file: Input, asked: PseudonymOutput
 ) -> dict[str, Any]:
     from tracearena.errors import ParameterError
     from tracearena.files.atomic import replacing_all
@@ -215,7 +221,7 @@ def _pseudonymise_events(
             context, reading, file, asked, _large.write_pseudonymised_events, users=users
         )
     traces, report = reading.read_events(file)
-    reading.note_unread_columns(file, report.format)
+    note_unread_columns(file, report.format)
     to = guess_format_by_name(out, like=report.format)
     venues = out.parent / checkins.FOURSQUARE_POI_NAME
     if to == "foursquare" and venues.exists():
@@ -343,7 +349,7 @@ class PseudonymOutput:
 def pseudonymise_in_chunks(
     context: typer.Context,
     reading: ReadingOptions,
-    file: Path,
+    file: Input,
     asked: PseudonymOutput,
     write: Callable[..., None],
     *,

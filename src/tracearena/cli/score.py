@@ -74,26 +74,26 @@ def utility(
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
     from tracearena.io.places import read_id_pairs
-    from tracearena.jobs.comparison import is_release_in_parquet
     from tracearena.metrics import utility_score
 
+    before, after = reading.open(original), reading.open(obfuscated)
     # Original and release are read together, a few users at a time, where both are tables.
     if (
         rule is GeneralisationRule.paper
         and id_table is None
-        and is_release_in_parquet(obfuscated)
-        and _large.is_event_table(reading, original)
-        and _large.are_events_processed_in_chunks(reading, original, cluster=cluster)
+        and after.is_chunked_release
+        and _large.is_event_table(reading, before)
+        and _large.are_events_processed_in_chunks(reading, before, cluster=cluster)
     ):
         reading.refuse_limits()
-        score = _large.score_event_utility(reading, original, obfuscated, join_cluster(context, cluster))
+        score = _large.score_event_utility(reading, before, obfuscated, join_cluster(context, cluster))
     else:
         refuse_options(
             "what is read whole: the rule of 2019, pseudonyms, and all but tables in Parquet", cluster=cluster
         )
-        truth = reading.read_events(original)
+        truth = reading.read_events(before)
         released, _ = reading.read_obfuscated(
-            obfuscated,
+            after,
             truth,
             allow_repetition=rule is GeneralisationRule.official_2019,
             id_table=None if id_table is None else read_id_pairs(id_table),
@@ -148,17 +148,18 @@ def trace_inference(
     from tracearena.cli._output import report_sensitive_places
     from tracearena.io import pwscup
     from tracearena.io.id_mapping import check_same_numbers
-    from tracearena.io.released import OBFUSCATED, read_contest_header
+    from tracearena.io.inputs import OBFUSCATED
     from tracearena.metrics import trace_inference_score
 
     check_same_numbers(original, inferred, same_users=True)
     truth = reading.read_events(original)
     traces, result = truth.traces, dict[str, Any]()
-    if read_contest_header(inferred) == OBFUSCATED:
+    source = reading.open(inferred)
+    if source.contest_header == OBFUSCATED:
         guess = pwscup.read_inferred_traces(inferred, traces, max_bytes=reading.max_bytes)
     else:
         reading.refuse_limits()
-        made = reading.read_alike(inferred, truth)
+        made = reading.read_alike(source, truth)
         traces, guess = align_files((original, traces), (inferred, made.traces))
         known = {str(user) for user in guess.user_ids.tolist()}
         there = [str(user) in known for user in traces.user_ids.tolist()]
@@ -275,15 +276,16 @@ def check_inferred_traces(
         import numpy as np
 
         from tracearena.cli._compare import align_files
+        from tracearena.io.inputs import OBFUSCATED
         from tracearena.io.pwscup import read_inferred_traces
-        from tracearena.io.released import OBFUSCATED, read_contest_header
         from tracearena.metrics.contest_scores import places_at
 
-        if reading.format == "pwscup" or read_contest_header(file) == OBFUSCATED:
+        source = reading.open(file)
+        if reading.format == "pwscup" or source.contest_header == OBFUSCATED:
             inferred = read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
         else:
             reading.refuse_limits()
-            answer = reading.read_alike(file, known.reading).traces
+            answer = reading.read_alike(source, known.reading).traces
             truth, inferred = align_files((known.path, known.frame), (file, answer))
             try:
                 places_at(inferred, truth)

@@ -63,17 +63,17 @@ def similarity(
     from tracearena.files import write_csv
     from tracearena.io import Reading, Report, ppmtf
     from tracearena.io.id_mapping import check_same_numbers
-    from tracearena.io.recognition import is_synthetic
     from tracearena.metrics import similarity as metrics
 
     check_same_numbers(first, second)
     one = reading.read_events(first)
-    if not second.is_dir() and is_synthetic(second):
+    source = reading.open(second)
+    if source.is_synthetic:
         # Synthetic traces of the PPMTF tools go by the clock of the first file.
         made = ppmtf.read_synthetic(second, one.traces.places, one.traces.clock).traces
         other = Reading(made, Report(str(second), "ppmtf", made.n_events))
     else:
-        other = reading.read_alike(second, one)
+        other = reading.read_alike(source, one)
     a, b = use_common_places([(first, one), (second, other)])
     ids, in_a, in_b = np.intersect1d(a.user_ids, b.user_ids, return_indices=True)
     if not len(ids):

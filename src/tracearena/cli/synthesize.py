@@ -137,7 +137,8 @@ def synthesize(
         refuse_options("virtual users", deniable=deniable, log_likelihoods=log_likelihoods)
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
     wanted = _parse_k_and_eta(deniable)
-    known = reading.find_format(file)
+    source = reading.open(file)
+    known = source.format
     to = guess_format_by_name(out, like=known if known in _OF_SYNTHETIC else "table")
     if log_likelihoods and to != "ppmtf":
         raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
@@ -159,7 +160,7 @@ def synthesize(
             training = PartitionedTraces(file, places, workers, choices=reading.choices())
         note_problems(training)
     else:
-        training, _ = reading.read_events(file)
+        training, _ = reading.read_events(source)
         training = training if slots is None else training.with_slots(slots)
     root = seed_sequence(choose_release_seed(seed))
     synthesizer: Any

@@ -25,6 +25,9 @@ TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 NAMES = (*TAR_NAMES, ".zip")
 """How the names of archives end."""
 
+ZIP_STARTS = (b"PK\3\4", b"PK\5\6")
+"""The first bytes of a ZIP archive."""
+
 MAX_ARCHIVE_BYTES = 64 * 2**30
 """Bytes of all files of an archive that is read as a stream."""
 
@@ -86,7 +89,7 @@ def is_archive(path: str | PathLike[str]) -> bool:
     if place.name.endswith(NAMES):
         return True
     with open(place, "rb") as file:
-        return file.read(4) in (b"PK\3\4", b"PK\5\6")
+        return file.read(4) in ZIP_STARTS
 
 
 def iter_members(path: str | PathLike[str], *, most_files: int = MOST_FILES) -> Iterator[ArchiveMember]:

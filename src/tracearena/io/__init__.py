@@ -1,6 +1,6 @@
 """Everything between a file and traces: recognise, read, convert, write.
 
-`read` and `write` take events and GPS points alike and go by the name of the format; `recognise` finds it
+`read` and `write` take events and GPS points alike and go by the name of the format; an `Input` finds it
 from the first lines. What was wrong with a file is in the `Report` that comes with the traces.
 
 >>> import tracearena as ta

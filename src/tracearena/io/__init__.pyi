@@ -1,8 +1,9 @@
 from . import large, places, points, ppmtf, pwscup
+from .formats.recognition import FORMATS, GPS_FORMATS
+from .inputs import Input
 from .options import Choices
 from .places import read_places, write_places
 from .readers import read
-from .recognition import FORMATS, GPS_FORMATS, recognise
 from .released import read_released
 from .report import Example, Reading, Report
 from .writers import fit_to_format, write
@@ -12,6 +13,7 @@ __all__ = [
     "GPS_FORMATS",
     "Choices",
     "Example",
+    "Input",
     "Reading",
     "Report",
     "fit_to_format",
@@ -23,7 +25,6 @@ __all__ = [
     "read",
     "read_places",
     "read_released",
-    "recognise",
     "write",
     "write_places",
 ]

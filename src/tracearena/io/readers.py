@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from tracearena.errors import FileError, ParameterError
 from tracearena.files import archives
-from tracearena.files.io import refuse_pipe
 from tracearena.io import places as place_table
-from tracearena.io import points, pwscup, recognition
+from tracearena.io import points, pwscup
 from tracearena.io.dataframes import FRAME, select_event_rows
 from tracearena.io.discretisation import regrid_traces, report_oddities
 from tracearena.io.formats import archives as bundles
-from tracearena.io.formats import checkins, geo_tables, geolife, gpx, released_table, trips
+from tracearena.io.formats import checkins, geo_tables, geolife, gpx, recognition, released_table, trips
+from tracearena.io.formats.recognition import EITHER, GPS_FORMATS, FormatGuess, check_known_format
+from tracearena.io.inputs import Input
 from tracearena.io.options import Choices, Layout
 from tracearena.io.places import read_places, read_places_beside
 from tracearena.io.points import build_gps_traces, convert_points_to_events
-from tracearena.io.recognition import EITHER, GPS_FORMATS, READABLE, FormatGuess
 from tracearena.io.report import Reading, Report
 from tracearena.io.tables import find_file_owners, read_role_rows, select_by_role
 from tracearena.traces import GpsTraces, Places, Traces
@@ -63,7 +63,8 @@ def read(
     Parameters
     ----------
     path_or_frame
-        A file or folder, or a pandas, Polars or Arrow table.
+        A file or folder, an `Input`, or a pandas, Polars or Arrow table. An `Input` keeps its format
+        and its layout unless others are given here.
     format
         One of `FORMATS` for events, of `GPS_FORMATS` for points, or ``released``: what was released of
         events, if each has one place (`read_released` reads the others too). Recognised if omitted.
@@ -122,17 +123,19 @@ def read(
     )
     request = Request(places, times, chosen, resample, strict, layout, sample=sample)
     if isinstance(path_or_frame, (str, PathLike)):
-        reading = _read_path(Path(path_or_frame), format, request)
+        source = path_or_frame if isinstance(path_or_frame, Input) else Input(path_or_frame, layout, format)
+        if source is path_or_frame and (format is not None or layout.option_names):
+            source = source.read_as(format, layout)
+        reading = _read_path(source, replace(request, layout=source.layout))
         if sample is None:
             return reading
         from tracearena.io.suggestions import sample_users
 
         return sample_users(reading, sample)
     frame = select_event_rows(path_or_frame, layout)
-    if format is not None:
-        _check_known_format(format)
-        if format not in ("table", "points"):
-            raise ParameterError.of("format", format, "table or points for a data frame")
+    if format not in (None, "table", "points"):
+        check_known_format(format)
+        raise ParameterError.of("format", format, "table or points for a data frame")
     name = format or recognition.guess_frame_format(frame, layout)
     check_no_times(Path(FRAME), name, times)
     report = Report(FRAME, name, header_lines=None, strict=strict, timezone=chosen.timezone)
@@ -143,44 +146,29 @@ def read(
     return read_rows(frame, name, report, request)
 
 
-def _read_path(path: Path, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
+def _read_path(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, a folder or an archive."""
-    if format is not None:
-        _check_known_format(format)
-    refuse_pipe(path)
-    name = format or recognition.recognise(path, request.layout)
-    if format is not None:
-        recognition.check_format(path, format, request.layout)
-    if name != "geolife" and archives.is_archive(path):
+    path = source.path
+    if source.format != "geolife" and source.is_archive:
         with bundles.open_archive(path) as (folder, inside):
-            reading = _read_path(inside, format, request)
+            reading = _read_path(Input(inside, source.layout, source.asked_format), request)
             bundles.rename_report_paths(reading.report, inside, path)
             if inside != folder:
-                _notice_hidden(folder, reading.report, request.layout)
+                _notice_hidden(Input(folder, source.layout), reading.report)
         return reading
-    if not path.is_dir():
-        return read_file(path, name, request)
+    if not source.is_folder:
+        return read_file(source, request)
     with bundles.explain_skipping(path):
-        if recognition.is_read_whole(path, name, request.layout):
-            reading = read_whole_folder(path, name, request)
-        else:
-            reading = read_folder(path, name, format, request)
-    _notice_hidden(path, reading.report, request.layout)
+        reading = read_whole_folder(source, request) if source.is_read_whole else read_folder(source, request)
+    _notice_hidden(source, reading.report)
     return reading
 
 
-def _notice_hidden(folder: Path, report: Report, layout: Layout) -> None:
+def _notice_hidden(source: Input, report: Report) -> None:
     """Report files that hold traces and are passed over for their names."""
-    for file in bundles.find_hidden_traces(
-        folder, lambda file: recognition.guess_file_format(file, layout)[0]
-    ):
-        path = f"{report.path}: {file}" if archives.is_archive(report.path) else str(folder / file)
+    for file in bundles.find_hidden_traces(source):
+        path = f"{report.path}: {file}" if archives.is_archive(report.path) else str(source.path / file)
         report.notice_fault(bundles.HIDDEN, path=path)
-
-
-def _check_known_format(format: str) -> None:
-    if format not in READABLE:
-        raise ParameterError.of("format", format, f"one of {', '.join(READABLE)}")
 
 
 # Files whose format is known, and rows of a table.
@@ -219,8 +207,9 @@ class Request:
     """How many people are read of more, if not all."""
 
 
-def read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
-    """Read a file, or a folder of a format that has folders, whose format is known."""
+def read_file(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read a file, or a folder of a format that has folders."""
+    path, name = source.path, source.format
     layout, strict, timezone = request.layout, request.strict, request.choices.timezone
     layout.refuse_all_but(LAYOUTS.get(name, ()), path, f"files of format {name}")
     check_no_times(path, name, request.times)
@@ -239,7 +228,7 @@ def read_file(path: Path, name: str, request: Request) -> Reading[Traces | GpsTr
         made.report.timezone = timezone
         return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
     _check_no_resample(path, request.resample)
-    reading = _read_events(path, name, request)
+    reading = _read_events(source, request)
     if request.strict:
         reading.report.refuse_losses()
     return reading
@@ -304,10 +293,11 @@ def _keep_within_bounds(
     return Reading(inside, reading.report)
 
 
-def _read_events(path: Path, format: str, request: Request) -> Reading[Traces]:
-    places, choices, times = request.places, request.choices, request.times
-    if format in ("pwscup", "ppmtf") or (format == "peopleflow" and recognition.is_prepared(path)):
-        return _read_prepared(path, format, places, choices, times)
+def _read_events(source: Input, request: Request) -> Reading[Traces]:
+    path, format = source.path, source.format
+    places, choices = request.places, request.choices
+    if source.has_instants:
+        return _read_prepared(source, places, choices, request.times)
     if format == "peopleflow":
         return checkins.read_people_flow(path, choices=choices)
     if format == "foursquare":
@@ -337,18 +327,17 @@ def _read_events(path: Path, format: str, request: Request) -> Reading[Traces]:
     return reading
 
 
-def _read_prepared(
-    path: Path, format: str, places: Any, choices: Choices, times: File | None
-) -> Reading[Traces]:
+def _read_prepared(source: Input, places: Any, choices: Choices, times: File | None) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
-    known = read_places_beside(path, format) if places is None else _read_if_file(places)
+    path, format = source.path, source.format
+    known = read_places_beside(path, format) if places is None else _convert_places(places)
     assumed = ""
     if format == "ppmtf":
         from tracearena.io import ppmtf
 
         if choices.timezone is not None or choices.utc_hours:
             raise ParameterError("a ppmtf file has local hours already: no time zone")
-        if recognition.is_synthetic(path):
+        if source.is_synthetic:
             traces = ppmtf.read_synthetic(path, known).traces
         else:
             traces = ppmtf.read_traces(path, known, interval_s=choices.interval_s, slot_s=choices.slot_s)
@@ -378,10 +367,12 @@ def _check_no_resample(path: Path, resample: str | None) -> None:
 
 
 def read_known_places(places: Any) -> Places | None:
-    return None if places is None else _read_if_file(places)
+    """Return places as `_convert_places` does; None stays None."""
+    return None if places is None else _convert_places(places)
 
 
-def _read_if_file(places: Any) -> Places:
+def _convert_places(places: Any) -> Places:
+    """Return places: as they are, read from their file, or built from a data frame."""
     if isinstance(places, Places):
         return places
     return read_places(places) if isinstance(places, (str, PathLike)) else place_table.build_places(places)
@@ -390,28 +381,26 @@ def _read_if_file(places: Any) -> Places:
 # Folders: of a format that has folders, or of files that are read one by one.
 
 
-def read_folder(folder: Path, name: str, format: str | None, request: Request) -> Reading[Traces | GpsTraces]:
+def read_folder(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     """Read the files of a folder: those of the format if one is named, or else all that hold GPS points."""
-    are_points = recognition.is_gps(folder, format, request.layout)
+    folder, name, are_points = source.path, source.format, source.holds_points
 
     def fits(look: FormatGuess) -> bool:
-        return recognition.is_guess_of_points(look) if are_points and format is None else name in look.formats
+        return look.holds_points if are_points and source.asked_format is None else name in look.formats
 
-    files, others = bundles.sort_folder_files(
-        folder, fits, lambda file: recognition.guess_file_format(file, request.layout)
-    )
+    files, others = bundles.sort_folder_files(source, fits)
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])
     owners = find_file_owners(list(files))
 
     def laid_out(file: Path) -> Layout:
-        layout = files[file][1]
+        layout = files[file].layout
         is_named = layout.one_user == request.layout.one_user
         return layout if is_named else replace(layout, one_user=owners[file])
 
     def read_one(file: Path, wanted: Request) -> Reading[Traces | GpsTraces]:
-        known = replace(wanted, layout=laid_out(file), owner=owners[file])
-        return read_file(file, format or files[file][0].formats[0], known)
+        one = files[file].read_as(source.asked_format)
+        return read_file(one, replace(wanted, layout=laid_out(file), owner=owners[file]))
 
     if len(files) == 1:
         reading = read_one(next(iter(files)), request)
@@ -447,15 +436,12 @@ def read_folder(folder: Path, name: str, format: str | None, request: Request) -
     return reading
 
 
-def read_whole_folder(folder: Path, name: str, request: Request) -> Reading[Traces | GpsTraces]:
+def read_whole_folder(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a folder of a format that has folders; traces beside it are left out by name."""
-    others = [
-        (file, bundles.build_skip_fault(look))
-        for file, look in recognition.find_unread_traces(folder, name, request.layout)
-    ]
+    others = [(file, bundles.build_skip_fault(look)) for file, look in source.find_unread(source.format)]
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])
-    reading = read_file(folder, name, request)
+    reading = read_file(source, request)
     for path, fault in others:
         reading.report.notice_fault(fault, path=str(path))
     return reading

@@ -1,4 +1,4 @@
-"""One door to what is released of traces: the contest's files, tables, and plain traces of any format."""
+"""Read what is released of traces: the contest's files, tables, and plain traces of any format."""
 
 from __future__ import annotations
 
@@ -11,37 +11,18 @@ import numpy as np
 
 from tracearena.errors import FileError, ParameterError
 from tracearena.files.io import refuse_pipe
-from tracearena.io import pwscup, recognition
+from tracearena.io import pwscup
 from tracearena.io.formats import released_table
+from tracearena.io.inputs import OBFUSCATED, Input
 from tracearena.io.options import Choices
 from tracearena.io.places import read_places, read_places_beside
 from tracearena.io.readers import read
 from tracearena.io.report import Reading, Report
-from tracearena.io.tables import is_parquet, list_parquet_columns
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 from tracearena.traces.time import exact_local_seconds
 
-OBFUSCATED = "reg_id"
-ANONYMIZED = "pse_id,time_id,reg_id"
-"""The headers of the contest's files: obfuscated traces without users, and those of pseudonyms."""
-
 BY_EVENT = "a release of a defence of time, such as SwapTimes, cannot be compared event by event"
 _File = str | PathLike[str]
-
-
-def read_contest_header(path: _File) -> str | None:
-    """Return the first line of a file if it is one of the contest's of released traces."""
-    if not Path(path).is_file():
-        return None
-    if is_parquet(path):
-        return OBFUSCATED if list_parquet_columns(path) == [OBFUSCATED] else None
-    first = recognition.read_first_line(path)
-    return first if first in (OBFUSCATED, ANONYMIZED) else None
-
-
-def is_released(path: _File) -> bool:
-    """Whether a file holds obfuscated or anonymized traces: by its columns, not by its name."""
-    return read_contest_header(path) is not None or released_table.is_released_table(path)
 
 
 def read_released(
@@ -96,18 +77,17 @@ def read_released(
     [[1], []]
     """
     refuse_pipe(path)
-    if not Path(path).exists():
+    source = path if isinstance(path, Input) else Input(path, asked_format=format)
+    if not source.path.exists():
         raise FileError.whole(path, "No such file or directory", "missing-file")
     known = read_places(places) if isinstance(places, (str, PathLike)) else places
-    header = read_contest_header(path) if format in (None, "pwscup") else None
+    header = source.contest_header if format in (None, "pwscup") else None
     if header is None and format == "pwscup" and original is not None:
         header = OBFUSCATED
     caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
     if header != OBFUSCATED:
         _refuse_options(path, "other files than the contest's obfuscated traces", None, caps)
-    if header is None and (
-        format == released_table.FORMAT or (format is None and released_table.is_released_table(path))
-    ):
+    if header is None and (format == released_table.FORMAT or (format is None and source.is_released_table)):
         _refuse_options(path, "released traces in a table", choices, options | {"times": times})
         if original is not None:
             known, clock = known or original.places, clock or original.clock
@@ -120,7 +100,9 @@ def read_released(
                 choices = replace(choices, bounds=choices.bounds or grid.box)
             elif known is None:
                 known = original.places
-        traces, report = read(path, format, places=known, times=times, choices=choices, **options).as_events()
+        traces, report = read(
+            source, format, places=known, times=times, choices=choices, **options
+        ).as_events()
         reading = Reading(ObfuscatedTraces.from_traces(traces), report)
     else:
         _refuse_options(path, "the contest's files", choices, options)

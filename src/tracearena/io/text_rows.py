@@ -24,7 +24,6 @@ from tracearena.io.tables import (
     require_text,
 )
 
-_LOOKED_AT = 1 << 20
 _QUOTE = b'"'
 _PACKED_TO = 4
 """How many times smaller text is when it is packed, at least: a guess that only tells large from small."""
@@ -53,16 +52,6 @@ def read_text_pieces(path: Path, size: int) -> Iterator[bytes]:
                 yield piece
     if rest:
         yield rest
-
-
-def estimate_lines(path: Path) -> float:
-    """Return about how many lines a file has, by its size and its first lines."""
-    with open_unpacked(path) as source:
-        begin = source.read(_LOOKED_AT)
-    found = begin.count(b"\n")
-    if len(begin) < _LOOKED_AT:
-        return found
-    return found * estimate_bytes(path) / len(begin)
 
 
 def estimate_bytes(path: Path) -> int:

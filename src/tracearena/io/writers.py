@@ -14,9 +14,9 @@ from tracearena.errors import ParameterError
 from tracearena.files.atomic import replacing_all
 from tracearena.io import points, pwscup
 from tracearena.io.formats import checkins, geolife, gpx, released_table
+from tracearena.io.formats.recognition import EITHER, FORMATS
 from tracearena.io.id_mapping import UserKey
 from tracearena.io.places import write_places
-from tracearena.io.recognition import EITHER, FORMATS
 from tracearena.io.report import Report
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 

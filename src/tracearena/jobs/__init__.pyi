@@ -1,7 +1,6 @@
 from .comparison import (
     TablePair,
     TableWithRelease,
-    is_release_in_parquet,
     open_release_beside,
     open_release_chunks,
     pair_tables,
@@ -38,7 +37,6 @@ __all__ = [
     "describe_events",
     "describe_points",
     "digest_inputs",
-    "is_release_in_parquet",
     "keep_unchanged",
     "open_release_beside",
     "open_release_chunks",

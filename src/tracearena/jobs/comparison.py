@@ -43,7 +43,7 @@ from tracearena.io.large.user_chunks import (
 from tracearena.io.options import AS_NAMED
 from tracearena.io.released import BY_EVENT, match_original_events
 from tracearena.io.report import Report
-from tracearena.io.tables import ROW, is_parquet
+from tracearena.io.tables import ROW
 from tracearena.metrics.applications.paired import (
     ComparisonChunk,
     IdTable,
@@ -358,11 +358,6 @@ def _build_release_table(
         files, chunks, found, portions, kinds=kinds, made=files.traces, order=("user",)
     )
     return table
-
-
-def is_release_in_parquet(path: Path) -> bool:
-    """Whether a path holds released traces in Parquet, which can be read a chunk at a time."""
-    return released_table.is_released_table(path) and (path.is_dir() or is_parquet(path))
 
 
 def _open_release_files(path: Path) -> TableFiles:

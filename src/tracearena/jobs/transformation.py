@@ -328,7 +328,7 @@ Text = Callable[[Any, bool], str]
 """Makes CSV of some users, with a header or without."""
 
 
-def write_part(traces: RowTable, path: str | PathLike[str]) -> None:
+def write_part(traces: Traces | GpsTraces | ObfuscatedTraces, path: str | PathLike[str]) -> None:
     """Write a part of a folder of Parquet files; it gets its name when it is complete."""
     with replacing(path) as out:
         traces.to_frame().write_parquet(out, compression=COMPRESSION)

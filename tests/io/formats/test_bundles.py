@@ -17,7 +17,7 @@ from tests.io.formats import json_layouts as layouts
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
 from tracearena.files import archives
-from tracearena.io import recognise
+from tracearena.io import Input
 
 RECORDS = json.dumps(layouts.RECORDS)
 POINTS = "user,time,lat,lng\n{},2020-01-01T00:00:00Z,48.1,11.5\n{},2020-01-02T00:00:00Z,48.2,11.6\n"
@@ -52,7 +52,7 @@ def packed(tmp_path: Path, kind: str, files: Mapping[str, str]) -> Path:
 class TestEveryKind:
     def test_a_file_that_names_nobody_is_a_person(self, tmp_path: Path, kind: str) -> None:
         path = packed(tmp_path, kind, {"people/ann.json": RECORDS, "people/bob.json": RECORDS})
-        assert recognise(path) == "google-records"
+        assert Input(path).format == "google-records"
         traces, report = ta.read(path)
         assert (traces.user_ids.tolist(), traces.n_points, report.rows) == (["ann", "bob"], 4, 4)
         assert report.path == str(path)

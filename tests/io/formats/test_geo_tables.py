@@ -15,7 +15,7 @@ from tests.border.command_line import tracearena
 
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
-from tracearena.io import recognise
+from tracearena.io import Input
 from tracearena.traces import GpsTraces
 
 geopandas = pytest.importorskip("geopandas")
@@ -48,7 +48,7 @@ def frame(**columns: object) -> geopandas.GeoDataFrame:
 def test_gps_traces_written_are_read_again(tmp_path: Path, name: str, whole: bool) -> None:
     traces = points(whole=whole)
     assert ta.write(traces, tmp_path / name) == [tmp_path / name]
-    assert recognise(tmp_path / name) == FORMATS[name]
+    assert Input(tmp_path / name).format == FORMATS[name]
     assert ta.read(tmp_path / name).traces == traces
 
 
@@ -90,7 +90,7 @@ def test_other_coordinate_systems_are_changed_and_it_is_said(tmp_path: Path, nam
 
 def test_a_parquet_file_with_a_geometry_is_geoparquet_whatever_its_name(tmp_path: Path) -> None:
     frame().to_parquet(tmp_path / "p.parquet")
-    assert recognise(tmp_path / "p.parquet") == "geoparquet"
+    assert Input(tmp_path / "p.parquet").format == "geoparquet"
     assert ta.read(tmp_path / "p.parquet").traces.user_ids.tolist() == ["ann", "bob"]
 
 

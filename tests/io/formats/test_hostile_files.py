@@ -14,7 +14,7 @@ from tracearena.errors import FileError, TracearenaError
 from tracearena.io import FORMATS as ALL_FORMATS
 from tracearena.io import pwscup, read, write_places
 from tracearena.io.formats import checkins
-from tracearena.io.recognition import EITHER
+from tracearena.io.formats.recognition import EITHER
 
 TEXT_OF_ROWS = {layout.format: layout.content for layout in LAYOUTS if layout.users and not layout.options}
 FORMATS = [

@@ -15,7 +15,7 @@ from tests.io.formats.json_layouts import LAYOUTS, Layout
 
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
-from tracearena.io import recognise
+from tracearena.io import Input
 from tracearena.io.formats.json_files import TWICE, parse_json_line
 
 
@@ -33,7 +33,7 @@ def test_a_file_of_the_exact_layout_is_read_or_refused(tmp_path: Path, layout: L
             ta.read(path)
     if not layout.users:
         return
-    assert recognise(path) == layout.format
+    assert Input(path).format == layout.format
     traces, report = ta.read(path, **layout.options)
     assert (tuple(traces.user_ids.tolist()), len(traces)) == (layout.users, layout.points)
     assert len(traces) + report.dropped_rows == report.rows

@@ -7,7 +7,7 @@ import pytest
 
 from tracearena import io
 from tracearena.errors import FileError
-from tracearena.io import recognise
+from tracearena.io import Input
 from tracearena.io.formats import checkins
 from tracearena.io.tables import list_parquet_files
 
@@ -29,7 +29,7 @@ def test_a_folder_of_tables_is_recognised_and_what_is_hidden_is_left_out(make_ch
     (tmp_path / "_metadata.parquet").write_bytes(b"not for us")
     (tmp_path / ".part.parquet").write_bytes(b"not for us")
     (tmp_path / "README").write_text("nor this")
-    assert recognise(tmp_path) == "partitions"
+    assert Input(tmp_path).format == "partitions"
     assert io.read(tmp_path)[0].n_users == 5
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import FileError, ParameterError
-from tracearena.io import fit_to_format, read, read_places, recognise, write
+from tracearena.io import Input, fit_to_format, read, read_places, write
 from tracearena.io.formats import checkins
 from tracearena.traces import Traces
 
@@ -33,7 +33,7 @@ def tokyo(shared_data: Path) -> Path:
     ],
 )
 def test_every_file_of_traces_is_recognised(shared_data: Path, path: str, format: str) -> None:
-    assert recognise(shared_data / path) == format
+    assert Input(shared_data / path).format == format
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_every_file_of_traces_is_recognised(shared_data: Path, path: str, format
 )
 def test_a_file_without_traces_is_named_for_what_it_is(shared_data: Path, path: str, words: str) -> None:
     with pytest.raises(FileError, match=words):
-        recognise(shared_data / path)
+        _ = Input(shared_data / path).format
 
 
 def test_people_flow_is_read_whole(tokyo: Path) -> None:
@@ -211,7 +211,7 @@ def test_the_authors_raw_layout_is_read_too(tmp_path: Path) -> None:
     rows = [f"9,35.7,139.7,0,0,0,0,2013,7,7,{9 + i // 3},{i % 3 * 20},5" for i in range(30)]
     path = tmp_path / "traces_TK.csv"
     path.write_text("\n".join([header, *rows, "9,35.7,139.7,0,0,0,0,2013,7,7,9,x,5"]) + "\n")
-    assert recognise(path) == "peopleflow"
+    assert Input(path).format == "peopleflow"
     traces, report = read(path)
     assert traces.dense().shape == (1, 30)
     assert report.to_dict()["dropped"] == {"missing fields": 1}

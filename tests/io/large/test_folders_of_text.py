@@ -13,7 +13,7 @@ from tests.io.large.tables import city
 
 from tracearena.engine import use
 from tracearena.io import large, read
-from tracearena.io.options import AS_NAMED
+from tracearena.io.inputs import Input
 
 
 def folder_of(frame: pl.DataFrame, folder: Path, files: int = 4) -> Path:
@@ -71,7 +71,7 @@ def test_folders_may_say_whose_points_they_hold(tmp_path: Path) -> None:
         folder = tmp_path / "points" / f"uid={user}"
         folder.mkdir(parents=True)
         rows.drop("user_id").write_csv(folder / "data.csv")
-    assert large.has_partition_columns(tmp_path / "points")
+    assert large.has_partition_columns(Input(tmp_path / "points"))
     with use(chunk_rows=9_000):
         table, found = large.open_point_chunks(tmp_path / "points", tmp_path)
     assert found.user_ids.tolist() == city().user_ids.tolist()
@@ -100,4 +100,4 @@ def test_what_lies_beside_is_named_where_parts_are_asked_for(tmp_path: Path, run
     (path / "at-0" / "notes.txt").write_text("x")
     assert "holds notes.txt beside CSV files" in run("obfuscate", "GeoInd(100m)", path, *out, status=2)
     (path / "at-0" / "notes.txt").rename(path / "at-0" / "notes.csv")
-    assert large.find_points_obstacle(path, AS_NAMED) == "holds notes.csv, which is no table of points"
+    assert large.find_points_obstacle(Input(path)) == "holds notes.csv, which is no table of points"

@@ -14,8 +14,8 @@ import pytest
 from tracearena.engine import use
 from tracearena.errors import FileError
 from tracearena.io import read
+from tracearena.io.inputs import Input
 from tracearena.io.large import find_points_obstacle, open_event_chunks, open_point_chunks
-from tracearena.io.options import AS_NAMED
 from tracearena.jobs.transformation import describe_algorithm
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
@@ -103,7 +103,7 @@ def test_a_folder_that_names_nobody_is_refused(tmp_path: Path) -> None:
         (tmp_path / "hive" / name).mkdir(parents=True)
         points(3).drop("user").write_csv(tmp_path / "hive" / name / "a.csv")
     with pytest.raises(FileError, match="names nobody: uid= must be followed by a user"):
-        find_points_obstacle(tmp_path / "hive", AS_NAMED)
+        find_points_obstacle(Input(tmp_path / "hive"))
 
 
 def test_an_edited_class_is_another_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from tracearena.engine import use
 from tracearena.errors import FileError
 from tracearena.files.io import LONGEST_LINE
 from tracearena.io import large, points
+from tracearena.io.inputs import Input
 from tracearena.io.large.table_files import find_points_obstacle, has_many_rows
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.text_rows import read_text_pieces
@@ -156,9 +157,9 @@ def test_pieces_are_the_file_cut_where_rows_end(tmp_path: Path) -> None:
 
 def test_what_is_no_table_of_points_is_not_streamed(tmp_path: Path) -> None:
     path = written(tmp_path, lines())
-    assert find_points_obstacle(path, AS_NAMED) is None
-    assert has_many_rows(path, 1_000)
-    assert not has_many_rows(path, 1_100)
+    assert find_points_obstacle(Input(path)) is None
+    assert has_many_rows(Input(path), 1_000)
+    assert not has_many_rows(Input(path), 1_100)
     for header in ("uid,time,venue,lat,lon", "uid,date,clock,lat,lon", "reg_id,a,b,c,d"):
-        there = find_points_obstacle(written(tmp_path, lines(), header), AS_NAMED) is None
+        there = find_points_obstacle(Input(written(tmp_path, lines(), header))) is None
         assert there == (header == "uid,time,venue,lat,lon")

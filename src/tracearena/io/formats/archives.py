@@ -9,7 +9,7 @@ events there can be one file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from tracearena.engine import track_progress
 from tracearena.errors import Fault, FileError, TracearenaError
 from tracearena.files import archives
-from tracearena.io.options import Layout
-from tracearena.io.recognition import FormatGuess
+from tracearena.io.formats.recognition import FormatGuess
 from tracearena.io.report import Reading, Report
 from tracearena.io.tables import ROW, is_hidden, list_hidden_files, list_visible_files
 from tracearena.traces import GpsTraces
@@ -27,6 +26,7 @@ from tracearena.traces import GpsTraces
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracearena.io.inputs import Input
     from tracearena.io.suggestions import Proposal
 
 HIDDEN = Fault(
@@ -41,14 +41,12 @@ _MOST_PROPOSALS = 10
 _NAMES = {"venue": "place", "offset_min": "utc_offset_min"}
 
 
-def guess_folder_format(
-    path: Path, look_at: Callable[[Path], FormatGuess], wanted: str | None
-) -> FormatGuess:
-    """Look at the files of a folder or an archive until one is recognised, as what is wanted if possible."""
-    what, first, seen = "a folder" if path.is_dir() else "an archive", None, 0
-    for file in list_visible_files(path) if path.is_dir() else archives.iter_unpacked_files(path):
-        look = FormatGuess((), "") if is_hidden(file.parts[-1:]) else look_at(file)
-        if look.formats and (wanted is None or wanted in look.formats):
+def guess_folder_format(source: Input, files: Iterable[Path], what: str) -> FormatGuess:
+    """Look at the files of a folder or an archive until one is recognised, as what is asked if possible."""
+    first, seen = None, 0
+    for file in files:
+        look = FormatGuess((), "") if is_hidden(file.parts[-1:]) else source.open_file(file).guess
+        if look.formats and source.asked_format in (None, *look.formats):
             return _describe_inside(what, look)
         first, seen = first or (look if look.formats else None), seen + 1
         if seen == _MAX_GUESSES:
@@ -133,17 +131,12 @@ def _rename_path(name: str, folder: Path, path: Path) -> str:
 
 
 def sort_folder_files(
-    folder: Path, fits: Callable[[FormatGuess], bool], look_at: Callable[[Path], tuple[FormatGuess, Layout]]
-) -> tuple[dict[Path, tuple[FormatGuess, Layout]], list[tuple[Path, Fault]]]:
-    """Return the files that fit with what they look like, and of the others what is to be said of them."""
-    files, others = {}, []
-    for file in list_visible_files(folder):
-        look, layout = look_at(file)
-        if fits(look):
-            files[file] = look, layout
-        else:
-            others.append((file, build_skip_fault(look)))
-    return files, others
+    source: Input, fits: Callable[[FormatGuess], bool]
+) -> tuple[dict[Path, Input], list[tuple[Path, Fault]]]:
+    """Return the files that fit, and of the others what is to be said of them."""
+    every = {file: source.open_file(file) for file in source.files}
+    files = {file: one for file, one in every.items() if fits(one.guess)}
+    return files, [(file, build_skip_fault(one.guess)) for file, one in every.items() if file not in files]
 
 
 def build_skip_fault(look: FormatGuess) -> Fault:
@@ -151,15 +144,15 @@ def build_skip_fault(look: FormatGuess) -> Fault:
     return Fault(None, None, None, f"the file is left out: it looks like {look.words}", "other-files")
 
 
-def find_hidden_traces(folder: Path, look_at: Callable[[Path], FormatGuess]) -> Iterator[Path]:
+def find_hidden_traces(source: Input) -> Iterator[Path]:
     """Give, by their paths inside, those of the first hidden files of a folder that hold traces."""
-    for file in list_hidden_files(folder)[:_MAX_GUESSES]:
+    for file in list_hidden_files(source.path)[:_MAX_GUESSES]:
         try:
-            look = look_at(file)
+            look = source.open_file(file).guess
         except FileError:
             continue
         if look.formats:
-            yield file.relative_to(folder)
+            yield file.relative_to(source.path)
 
 
 def read_and_join_points(

@@ -33,12 +33,12 @@ MAX_FILE_BYTES = 512 * 2**20
 _FILES_PER_READ_BLOCK = 64
 
 
-def looks_like_geolife(path: str | PathLike[str]) -> bool:
+def looks_like_geolife(path: str | PathLike[str], *, is_archive: bool) -> bool:
     """Whether a path is a PLT file, or a folder or an archive with PLT files."""
     place = Path(path)
     if place.is_dir():
         return next(place.rglob("*.plt"), None) is not None
-    if archives.is_archive(place):
+    if is_archive:
         return any(member.name.endswith(".plt") for member in archives.iter_members(place))
     return place.name.endswith(".plt")
 

@@ -42,7 +42,6 @@ from tracearena.io.report import Reading, Report
 from tracearena.io.tables import (
     EXTRA,
     is_parquet,
-    list_parquet_columns,
     list_parquet_files,
     read_parquet,
     read_parquet_schema,
@@ -86,20 +85,6 @@ def has_released_columns(columns: Sequence[str]) -> bool:
     own = sorted(name for name in columns if name != _CATEGORY)
     times = (("time",), ("time_id",), ("time", _OFFSET))
     return len(columns) - len(own) <= 1 and any(own == sorted(("user_id", *time, *_LISTS)) for time in times)
-
-
-def is_released_table(path: str | PathLike[str]) -> bool:
-    """Whether a file, or the first of a folder of parts, has the columns of this format."""
-    if Path(path).is_dir():
-        parts = list_parquet_files(path)
-        return bool(parts) and is_parquet(parts[0]) and has_released_columns(list_parquet_columns(parts[0]))
-    if not Path(path).is_file():
-        return False
-    if is_parquet(path):
-        return has_released_columns(list(read_parquet_schema(path)))
-    from tracearena.io.recognition import read_first_line
-
-    return has_released_columns(split_header_fields(read_first_line(path))[0])
 
 
 def write_released_table(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:

@@ -5,7 +5,7 @@ from .table_files import (
     find_points_obstacle,
     has_many_rows,
     has_partition_columns,
-    is_point_table_path,
+    is_point_table,
 )
 from .user_chunks import UserChunk, UserChunkTable, open_event_chunks, open_point_chunks, shuffle_users
 
@@ -18,7 +18,7 @@ __all__ = [
     "find_points_obstacle",
     "has_many_rows",
     "has_partition_columns",
-    "is_point_table_path",
+    "is_point_table",
     "open_event_chunks",
     "open_point_chunks",
     "shuffle_users",

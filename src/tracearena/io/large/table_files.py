@@ -12,9 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from tracearena.errors import Fault, FileError
-from tracearena.files import archives
 from tracearena.files.io import MAX_TABLE_EXPANSION, require_columns, require_expansion
-from tracearena.io import recognition
 from tracearena.io.fields.columns import (
     EVENTS,
     POINTS,
@@ -23,6 +21,7 @@ from tracearena.io.fields.columns import (
     has_only_points,
 )
 from tracearena.io.formats import released_table
+from tracearena.io.inputs import TEXT_ENDINGS, Input
 from tracearena.io.options import ONE_USER, Layout
 from tracearena.io.report import Report
 from tracearena.io.tables import (
@@ -35,9 +34,8 @@ from tracearena.io.tables import (
     read_parquet,
     read_parquet_schema,
     report_rival_columns,
-    split_header_fields,
 )
-from tracearena.io.text_rows import TextSource, estimate_lines
+from tracearena.io.text_rows import TextSource
 
 ROWS_PER_CHUNK = 1 << 20
 _FIRST_ROWS = 1 << 16
@@ -209,34 +207,20 @@ def count_rows(file: Path, columns: int) -> int:
 # Text files that are one table of points: a file, or those of a folder and of the folders below it.
 
 TWO_COLUMNS = "has date and time in two columns"
-ENDINGS = (".csv", ".csv.gz")
-"""How the names of text files in a folder end."""
 
 
-def is_text_path(path: Path) -> bool:
-    """Whether a path is read as text if it is a table: a file, packed or not, or a folder of CSV alone."""
-    if path.is_dir():
-        files = list_visible_files(path)
-        return bool(files) and all(file.name.endswith(ENDINGS) for file in files)
-    return path.is_file() and not is_parquet(path) and not archives.is_archive(path)
-
-
-def list_text_paths(path: Path) -> list[Path]:
-    """Return the files of a table that is text, by name."""
-    return list_visible_files(path) if path.is_dir() else [path]
-
-
-def build_text_sources(path: Path, layout: Layout) -> tuple[TextSource, ...]:
+def build_text_sources(source: Input) -> tuple[TextSource, ...]:
     """Return the files of a table that is text, each with its layout."""
-    return tuple(TextSource(file, _choose_file_layout(path, file, layout)) for file in list_text_paths(path))
+    files = source.files or [source.path]
+    return tuple(TextSource(file, _open_text_file(source, file).layout) for file in files)
 
 
-def find_text_obstacle(path: Path, layout: Layout) -> str | None:
+def find_text_obstacle(source: Input) -> str | None:
     """Return why the rows of text cannot be read one chunk after the other; None where they can."""
-    for file in list_text_paths(path):
-        problem = _find_text_problem(path, file, layout)
+    for file in source.files or [source.path]:
+        problem = _find_text_problem(source, file)
         if problem is not None:
-            return problem if file == path else f"holds {file.name}, which {problem}"
+            return problem if file == source.path else f"holds {file.name}, which {problem}"
     return None
 
 
@@ -248,10 +232,11 @@ def find_missing_roles(found: dict[str, str]) -> str | None:
     return f"has no column of the {', '.join(roles)}" if roles else None
 
 
-def _find_text_problem(root: Path, file: Path, layout: Layout) -> str | None:
-    names, _ = split_header_fields(recognition.read_first_line(file), layout)
-    said = {name: value for name, value in parse_folder_names(root, file).items() if name not in names}
-    found = layout.roles([*names, *said], POINTS)
+def _find_text_problem(source: Input, file: Path) -> str | None:
+    one, layout = _open_text_file(source, file), source.layout
+    folders = parse_folder_names(source.path, file)
+    said = {name: value for name, value in folders.items() if name not in one.columns}
+    found = layout.roles([*one.columns, *said], POINTS)
     others = [role for role, name in found.items() if name in said and role != "user"]
     if others:
         return f"has its {others[0]} in the name of a folder, which only Parquet may have there"
@@ -259,7 +244,7 @@ def _find_text_problem(root: Path, file: Path, layout: Layout) -> str | None:
         problem = f"lies in a folder that names nobody: {found['user']}= must be followed by a user"
         raise FileError.whole(file, problem, "missing-user")
     try:
-        formats = recognition.guess_format(file, _choose_file_layout(root, file, layout)).formats
+        formats = one.guess.formats
     except FileError:
         formats = ()
     if "points" not in formats:
@@ -267,39 +252,39 @@ def _find_text_problem(root: Path, file: Path, layout: Layout) -> str | None:
     return find_missing_roles(found)
 
 
-def _choose_file_layout(root: Path, file: Path, layout: Layout) -> Layout:
-    """Return the layout of a file: all rows are of one user where a folder says whose they are."""
-    said = parse_folder_names(root, file)
-    if not said:
-        return layout
-    names, _ = split_header_fields(recognition.read_first_line(file), layout)
-    user = layout.roles([*names, *said], POINTS).get("user")
-    if user is None or user in names or not said.get(user):
-        return layout
+def _open_text_file(source: Input, file: Path) -> Input:
+    """Return a file of text with its layout: all rows are of one user where a folder says whose they are."""
+    if file == source.path:
+        return source
+    one, layout = Input(file, source.layout), source.layout
+    said = parse_folder_names(source.path, file)
+    user = layout.roles([*one.columns, *said], POINTS).get("user") if said else None
+    if user is None or user in one.columns or not said.get(user):
+        return one
     columns = {role: name for role, name in layout.columns.items() if role != "user"}
-    return replace(layout, columns=columns, one_user=said[user])
+    return one.read_as(layout=replace(layout, columns=columns, one_user=said[user]))
 
 
 # Which tables can be read in chunks of rows, and which are large.
 
 
-def find_points_obstacle(path: Path, layout: Layout) -> str | None:
+def find_points_obstacle(source: Input) -> str | None:
     """Return why the points of a path cannot be read one chunk after the other; None where they can.
 
     A date and a time in two columns, and ids with decimals, are told from all rows together.
     """
-    if is_text_path(path):
-        return find_text_obstacle(path, layout)
-    if problem := _find_parquet_obstacle(path):
+    if source.is_text:
+        return find_text_obstacle(source)
+    if problem := _find_parquet_obstacle(source):
         return problem
-    schema = _read_first_columns(path)
-    found = layout.roles(list(schema), POINTS)
+    schema = _read_first_columns(source)
+    found = source.layout.roles(list(schema), POINTS)
     if _has_decimal_columns(schema, found, ("user", "trajectory")) and not find_missing_roles(found):
         return "has ids with decimals"
     return find_missing_roles(found)
 
 
-def find_events_obstacle(path: Path, layout: Layout, *, needs_places: bool) -> str | None:
+def find_events_obstacle(source: Input, *, needs_places: bool) -> str | None:
     """Return why the events of a path cannot be read one chunk after the other; None where they can.
 
     Parameters
@@ -307,25 +292,24 @@ def find_events_obstacle(path: Path, layout: Layout, *, needs_places: bool) -> s
     needs_places
         Whether nothing but the table tells where events can be.
     """
-    if is_text_path(path):
-        if path.is_dir():
+    if source.is_text:
+        if source.is_folder:
             return "is a folder of text files"
-        names, _ = split_header_fields(recognition.read_first_line(path), layout)
-        schema: dict[str, pl.DataType] = dict.fromkeys(names, pl.String())
+        schema: dict[str, pl.DataType] = dict.fromkeys(source.columns, pl.String())
     else:
-        if problem := _find_parquet_obstacle(path):
+        if problem := _find_parquet_obstacle(source):
             return problem
-        schema = _read_first_columns(path)
-    if path.is_file():
+        schema = _read_first_columns(source)
+    if not source.is_folder:
         try:
-            look = recognition.guess_format(path, layout)
+            look = source.guess
         except FileError:
             return "is no table of events"
         if look.formats[:1] != ("table",):
             return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
-    if path.is_dir() and has_only_points(layout.roles(list(schema))):
+    if source.is_folder and has_only_points(source.layout.roles(list(schema))):
         return "is read as points"
-    found = layout.roles(list(schema), EVENTS)
+    found = source.layout.roles(list(schema), EVENTS)
     if not has_enough_columns(found) or "time" not in found:
         return "has no columns of users, times and places"
     if needs_places and "venue" not in found:
@@ -335,28 +319,32 @@ def find_events_obstacle(path: Path, layout: Layout, *, needs_places: bool) -> s
     return "has ids with decimals" if _has_decimal_columns(schema, found, ("user", "venue")) else None
 
 
-def _find_parquet_obstacle(path: Path) -> str | None:
+def _find_parquet_obstacle(source: Input) -> str | None:
     """Return what keeps a path from being a Parquet file of rows, or a folder of nothing else."""
-    files = find_parquet_files(path)
-    others = list_visible_files(path) if path.is_dir() else []
-    odd = [file.name for file in others if file.suffix != ".parquet"]
+    files = find_parquet_files(source.path)
+    odd = [file.name for file in source.files if file.suffix != ".parquet"]
     if odd:
-        texts = [file for file in others if file.name.endswith(ENDINGS)]
+        texts = [file for file in source.files if file.name.endswith(TEXT_ENDINGS)]
         beside = "Parquet" if files else "CSV"
         return f"holds {odd[0]} beside {beside} files" if files or texts else "holds no table"
     if not files:
         return "holds no files"
-    wrong = [file.name for file in files if not is_parquet(file)]
+    if not source.is_folder and not source.is_parquet:
+        return "is no Parquet file"
+    wrong = [file.name for file in files if source.is_folder and not is_parquet(file)]
     if wrong:
-        return "is no Parquet file" if path.is_file() else f"holds {wrong[0]}, which is no Parquet file"
-    is_released = released_table.has_released_columns(list(_read_first_columns(path)))
+        return f"holds {wrong[0]}, which is no Parquet file"
+    is_released = released_table.has_released_columns(list(_read_first_columns(source)))
     return "holds released traces" if is_released else None
 
 
-def _read_first_columns(path: Path) -> dict[str, pl.DataType]:
+def _read_first_columns(source: Input) -> dict[str, pl.DataType]:
     """Return the columns of the first file, with those that its folders name, and their types."""
-    first = find_parquet_files(path)[0]
-    return {**read_parquet_schema(first), **dict.fromkeys(find_partition_values(path, first), pl.String())}
+    if not source.is_folder:
+        return dict(source.schema)
+    first = find_parquet_files(source.path)[0]
+    said = find_partition_values(source.path, first)
+    return {**read_parquet_schema(first), **dict.fromkeys(said, pl.String())}
 
 
 def _has_decimal_columns(
@@ -366,29 +354,31 @@ def _has_decimal_columns(
     return any(schema[name].is_float() or schema[name].is_decimal() for name in ids)
 
 
-def has_partition_columns(path: Path) -> bool:
+def has_partition_columns(source: Input) -> bool:
     """Whether the folders around the files of a table name columns of it (``uid=7``)."""
-    if not path.is_dir():
+    if not source.is_folder:
         return False
-    if is_text_path(path):
-        return any(parse_folder_names(path, file) for file in list_text_paths(path))
-    return any(find_partition_values(path, file) for file in find_parquet_files(path))
+    if source.is_text:
+        return any(parse_folder_names(source.path, file) for file in source.files)
+    return any(find_partition_values(source.path, file) for file in find_parquet_files(source.path))
 
 
-def is_point_table_path(path: Path, layout: Layout) -> bool:
-    """Whether a streamable table has coordinates and no places."""
-    if is_text_path(path):
-        first = build_text_sources(path, layout)[0]
-        return recognition.guess_format(first.path, first.layout).formats[:1] == ("points",)
-    return has_only_points(layout.roles(list(_read_first_columns(path))))
+def is_point_table(source: Input) -> bool:
+    """Whether a table that can be read in chunks has coordinates and no places."""
+    if source.is_text:
+        first = _open_text_file(source, (source.files or [source.path])[0])
+        return first.guess.formats[:1] == ("points",)
+    return has_only_points(source.layout.roles(list(_read_first_columns(source))))
 
 
-def has_many_rows(path: Path, rows: int) -> bool:
+def has_many_rows(source: Input, rows: int) -> bool:
     """Whether a table has at least this many rows; of text, by the length of its first lines."""
-    are_lines = is_text_path(path)
     found = 0.0
-    for file in list_text_paths(path) if are_lines else find_parquet_files(path):
-        found += estimate_lines(file) if are_lines else count_rows(file, 0)
+    for file in source.files or [source.path]:
+        if source.is_text:
+            found += source.open_file(file).estimated_lines if source.is_folder else source.estimated_lines
+        else:
+            found += count_rows(file, 0)
         if found >= rows:
             return True
     return False

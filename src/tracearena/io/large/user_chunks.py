@@ -22,6 +22,7 @@ from tracearena.engine import block_ranges, current_chunk_rows, run_blocks, use
 from tracearena.files.atomic import name_in_errors
 from tracearena.io.discretisation import check_no_place_choices, require_coordinates
 from tracearena.io.fields.columns import EVENTS, convert_ids_to_array, number_ids
+from tracearena.io.inputs import Input
 from tracearena.io.large.first_pass import (
     NO_EVENT,
     EventFirstPass,
@@ -36,7 +37,6 @@ from tracearena.io.large.table_files import (
     RowChunk,
     TableFiles,
     build_text_sources,
-    is_text_path,
     open_table,
 )
 from tracearena.io.large.text import TextPoints, rewrite_points, rewrite_table
@@ -191,8 +191,9 @@ def open_point_chunks(
     """
     report = Report(str(path), "points", timezone=timezone)
     files: PointFiles | TextPoints
-    if is_text_path(Path(path)):
-        texts = build_text_sources(Path(path), layout)
+    source = path if isinstance(path, Input) else Input(path, layout)
+    if source.is_text:
+        texts = build_text_sources(source)
         how = TextPoints(Path(path), texts, create_folder_in(scratch), layout, timezone, box)
         files, (chunks, found) = how, rewrite_points(how, report, chunk or ROWS_PER_CHUNK)
     else:
@@ -434,7 +435,7 @@ def open_event_chunks(
     if chosen.timezone is not None:
         require_zone(chosen.timezone)
     report = Report(str(path), "partitions" if Path(path).is_dir() else FORMAT)
-    as_text = is_text_path(Path(path))
+    as_text = (path if isinstance(path, Input) else Input(path, layout)).is_text
     if as_text:
         table: TableFiles = rewrite_table(
             Path(path), create_folder_in(scratch), report, EVENTS, layout, chunk or ROWS_PER_CHUNK

@@ -314,6 +314,8 @@ class LimitingGeventWorker(GeventWorker):
         """Wait for a request, for a limited time."""
         me = gevent.getcurrent()
         self._waiting[me] = None
+        if not self.alive:  # the end came while the request before was answered
+            self._close_connection(me)
         try:
             with gevent.Timeout(self.cfg.keepalive, False):
                 yield

@@ -1,54 +1,38 @@
-"""Recognise the format of a file: from its name where that tells, or else from its first lines."""
+"""The formats that are known, and how each is recognised: by its first lines, its columns or its names."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from tracearena.errors import Fault, FileError
-from tracearena.files import archives
-from tracearena.files.io import MOST_COLUMNS, refuse_pipe
+from tracearena.errors import Fault, FileError, ParameterError
+from tracearena.files.io import MOST_COLUMNS
 from tracearena.io.fields.columns import (
-    EVENTS,
     INSTANTS,
-    POINTS,
     build_missing_faults,
     has_enough_columns,
     has_only_points,
     simplify_name,
 )
 from tracearena.io.fields.times import LARGEST_INSTANT
-from tracearena.io.formats import geo_tables, geolife, gpx, json_files, phones, released_table, trips
+from tracearena.io.formats import geo_tables, json_files, phones, released_table, trips
 from tracearena.io.formats.json_files import Piece, parse_json_line, parse_json_start
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.tables import (
-    decode_start,
-    is_parquet,
-    list_parquet_files,
     read_parquet,
-    read_parquet_schema,
     split_header_fields,
 )
 
 if TYPE_CHECKING:
     import polars as pl
 
-_START = 2**16
-_TABLES = ("table", "points", "partitions")
-_OWN_POINTS = {"user_id", "time", "latitude", "longitude", "traj"}
-_OWN_EVENTS = {"user_id", "place", "lat", "lng"}
-_OWN_OTHERS = {"time", "utc_offset_min", "time_id", "category"}
-_ENDINGS: Mapping[str, tuple[str, ...]] = {"geolife": (".plt",), "gpx": (".gpx", ".gpx.gz")}
-_IN_ONE_FILE = (("table",), ("points",))
 GPS_FORMATS = ("geolife", "gpx", "points", "google-records", "google-timeline", "owntracks", "trips", "porto")
 """Names of the formats that hold GPS traces."""
 
@@ -61,137 +45,18 @@ FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "ta
 READABLE = (*FORMATS, released_table.FORMAT, *GPS_FORMATS)
 """Names of all formats that traces are read from: also releases whose events have one place each."""
 
+def check_known_format(format: str | None) -> None:
+    """Refuse the name of a format that is not known; None is to be recognised."""
+    if format not in (None, *READABLE):
+        raise ParameterError.of("format", format, f"one of {', '.join(READABLE)}")
+
+
 ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
 """Names of the formats that come down to rows of a table."""
 
 
-def recognise(path: str | PathLike[str], layout: Layout = AS_NAMED) -> str:
-    """Return the format of a file of traces."""
-    look = guess_format(path, layout)
-    if not look.formats:
-        from tracearena.io.formats import archives as bundles
-
-        problem = f"holds no traces that can be read: it looks like {look.words}"
-        proposal = None if layout.option_names else bundles.propose_folder_layout(Path(path))
-        faults = list(look.faults)
-        if proposal is not None:
-            problem = f"{problem}; {proposal.sentence}"
-            # How a table without a header may be read is an example there, and known better now.
-            faults = faults if proposal.layout.header else []
-        raise FileError(path, [Fault(None, None, None, problem, "format"), *faults])
-    return look.formats[0]
-
-
-def is_gps(path: str | PathLike[str], format: str | None = None, layout: Layout = AS_NAMED) -> bool:
-    """Whether a path holds GPS traces: as the format says, or else by its content.
-
-    Coordinates without places are GPS points, whatever the file is called; events at places are not.
-    """
-    if format is not None and format not in EITHER:
-        return format in GPS_FORMATS
-    refuse_pipe(path)
-    return is_guess_of_points(guess_format(path, layout, format))
-
-
-def is_guess_of_points(look: FormatGuess) -> bool:
-    """Whether what a file looks like is GPS traces."""
-    return look.of_points or look.formats[:1] in [(name,) for name in GPS_FORMATS]
-
-
-def check_format(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> None:
-    """Refuse a file that is plainly of another format, and say of which."""
-    look = guess_format(path, layout, format)
-    if format in _TABLES and look.faults:
-        raise FileError(path, look.faults)
-    if format not in look.formats:
-        advice = f" (--from {look.formats[0]})" if look.formats else ""
-        raise FileError.whole(path, f"is not a {format} file: it looks like {look.words}{advice}", "format")
-
-
-def is_read_whole(folder: Path, format: str, layout: Layout = AS_NAMED) -> bool:
-    """Whether the reader of a format takes a folder as it is, instead of one file after the other.
-
-    Where traces in another format lie beside, it would pass them over.
-    """
-    if format in ("geolife", "partitions", released_table.FORMAT):
-        return True
-    whole = format == "gpx" or (format == "points" and bool(list_parquet_files(folder)))
-    return whole and next(find_unread_traces(folder, format, layout), None) is None
-
-
-def find_unread_traces(
-    folder: Path, format: str, layout: Layout = AS_NAMED
-) -> Iterator[tuple[Path, FormatGuess]]:
-    """Give the files of a folder that hold traces, and that a reader of the whole folder passes over."""
-    from tracearena.io import tables as folder_files
-
-    tables = (
-        set(list_parquet_files(folder))
-        if format in ("points", "partitions", released_table.FORMAT)
-        else set()
-    )
-    ending = _ENDINGS.get(format, ())
-    for file in folder_files.list_visible_files(folder):
-        if file not in tables and not file.name.endswith(ending):
-            look = guess_file_format(file, layout)[0]
-            if look.formats:
-                yield file, look
-
-
-def is_prepared(path: str | PathLike[str]) -> bool:
-    """Whether a file has the three columns of prepared people flow, not raw points."""
-    return "pwscup" in guess_format(path).formats
-
-
-def is_synthetic(path: str | PathLike[str]) -> bool:
-    """Whether a file of the PPMTF tools holds synthetic traces."""
-    return _read_start(path).startswith(b"user,trace_no,")
-
-
-def guess_format(
-    path: str | PathLike[str], layout: Layout = AS_NAMED, wanted: str | None = None
-) -> FormatGuess:
-    """Look at the first lines, at the columns of a Parquet file, or into a folder of them.
-
-    What is said about the columns makes a table of a text file, whatever its first lines look like.
-    Of a folder or an archive of several files, one of the format that is `wanted` is looked for.
-    """
-    if not Path(path).exists():
-        raise FileError.whole(path, "No such file or directory", "missing-file")
-    if geolife.looks_like_geolife(path):
-        return FormatGuess(("geolife",), "GPS points of GeoLife")
-    if (wanted in (None, "gpx") or not Path(path).is_dir()) and gpx.looks_like_gpx(path):
-        return FormatGuess(("gpx",), "GPS points in GPX")
-    if (
-        Path(path).is_dir()
-        and (files := list_parquet_files(path))
-        and (
-            wanted == "partitions" or next(find_unread_traces(Path(path), "partitions", layout), None) is None
-        )
-    ):
-        inside = guess_format(files[0], layout)
-        if inside.formats[:1] == ("points",):
-            return FormatGuess(("points", "partitions"), "a folder of Parquet tables of GPS points")
-        if inside.formats == (released_table.FORMAT,):
-            return inside
-        return FormatGuess(("partitions",), "a folder of Parquet tables") if inside.formats else inside
-    if Path(path).is_dir() or archives.is_archive(path):
-        from tracearena.io.formats import archives as bundles
-
-        return bundles.guess_folder_format(
-            Path(path), lambda file: guess_file_format(file, layout)[0], wanted
-        )
-    if is_parquet(path):
-        return guess_parquet_format(path, layout)
-
-    start = _read_start(path)
-    if start.startswith(DATABASE):
-        return guess_geopackage_format(path, layout)
-    if not start.strip():
-        return FormatGuess((), "an empty file")
-    if b"\0" in start:
-        return FormatGuess((), "a binary file or UTF-16 text")
-    lines = [line.rstrip("\r") for line in decode_start(start).split("\n")]
+def guess_text_format(lines: list[str], path: str | PathLike[str], layout: Layout) -> FormatGuess:
+    """Return what a text looks like by its first lines, with what is said about its columns."""
     if not {"header", "delimiter"} & set(layout.option_names) and (
         look := guess_json_format(lines, layout)
         or guess_trips_format(split_header_fields(lines[0])[0], layout)
@@ -204,24 +69,6 @@ def guess_format(
     return guess_table_format(lines, path, layout) or FormatGuess(
         (), f"no format known here; its first line is {lines[0][:60]!a}"
     )
-
-
-def guess_file_format(file: Path, layout: Layout) -> tuple[FormatGuess, Layout]:
-    """Look at a file among others, which may name nobody; return how its table is laid out too."""
-    if archives.is_archive(file):
-        return FormatGuess((), "an archive, which must be unpacked to be read beside other files"), layout
-    alone = replace(layout, one_user=layout.one_user or file.name) if "user" not in layout.columns else layout
-    look = FormatGuess((), "nothing known here")
-    for known in (layout, alone):
-        try:
-            look = guess_format(file, known)
-        except FileError as error:
-            if error.faults[0].code != "columns":
-                raise
-            look = FormatGuess((), f"a table of other columns: {error.faults[0].problem}")
-        if look.formats:
-            return look, known
-    return look, layout
 
 
 def guess_frame_format(frame: pl.DataFrame, layout: Layout = AS_NAMED) -> str:
@@ -237,44 +84,6 @@ def is_trips_frame(names: Sequence[str], layout: Layout) -> bool:
     """Whether the columns of a data frame are those of trips with starts and ends."""
     look = guess_trips_format(names, layout)
     return look is not None and look.formats == ("trips",)
-
-
-def read_first_line(path: str | PathLike[str]) -> str:
-    """Return the first line of a text file, packed or not."""
-    return decode_start(_read_start(path)).partition("\n")[0].rstrip("\r")
-
-
-def list_unread_columns(path: str | PathLike[str], format: str, layout: Layout = AS_NAMED) -> list[str]:
-    """Return the columns of a table of events or points that have no role and are left out."""
-    if format not in _TABLES or Path(path).is_dir() or archives.is_archive(path):
-        return []
-    if guess_format(path, layout).formats[:1] not in _IN_ONE_FILE:
-        return []
-    names = (
-        list(read_parquet_schema(path))
-        if is_parquet(path)
-        else split_header_fields(read_first_line(path), layout)[0]
-    )
-    taken = set(layout.roles(names, POINTS if format == "points" else EVENTS).values())
-    return [name for name in names if name not in taken]
-
-
-def is_own_table(path: str | PathLike[str]) -> bool:
-    """Whether a table has exactly the columns that we write: of events, or of GPS points."""
-    names = set(
-        read_parquet_schema(path) if is_parquet(path) else split_header_fields(read_first_line(path))[0]
-    )
-    return names == _OWN_POINTS or _OWN_EVENTS <= names <= _OWN_EVENTS | _OWN_OTHERS
-
-
-def _read_start(path: str | PathLike[str]) -> bytes:
-    with open(path, "rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        try:
-            return gzip.GzipFile(fileobj=raw).read(_START) if packed else raw.read(_START)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
 
 
 # Formats that come down to rows of a table.
@@ -424,6 +233,11 @@ class FormatGuess:
     faults: tuple[Fault, ...] = ()
     of_points: bool = False
 
+    @property
+    def holds_points(self) -> bool:
+        """Whether what looks like this is GPS traces."""
+        return self.of_points or self.formats[:1] in [(name,) for name in GPS_FORMATS]
+
 
 # Text that is known by its first lines: of contests, of published programs, and check-ins.
 
@@ -503,20 +317,14 @@ SAMPLE = 100
 _RELEASED = FormatGuess((released_table.FORMAT,), "obfuscated or anonymized traces in a table")
 
 
-def guess_parquet_format(path: str | PathLike[str], layout: Layout) -> FormatGuess:
+def guess_parquet_format(path: str | PathLike[str], columns: Sequence[str], layout: Layout) -> FormatGuess:
     """Look at the columns of a Parquet file, and at its first times."""
-    try:
-        columns = read_parquet_schema(path)
-    except FileError as error:
-        if error.faults[0].code != "bad-parquet":
-            raise
-        return FormatGuess((), "a broken Parquet file")
-    if released_table.has_released_columns(list(columns)):
+    if released_table.has_released_columns(columns):
         return _RELEASED
-    if look := guess_parquet_rows_format(path, list(columns), layout):
+    if look := guess_parquet_rows_format(path, columns, layout):
         return look
-    layout.require_columns(list(columns), path)
-    found = layout.roles(list(columns))
+    layout.require_columns(columns, path)
+    found = layout.roles(columns)
     if has_only_points(found):
         column = find_time_column(found)
         times = [str(time) for time in read_parquet(path, lambda _: [column], SAMPLE)[column].to_list()]
@@ -524,9 +332,9 @@ def guess_parquet_format(path: str | PathLike[str], layout: Layout) -> FormatGue
             return FormatGuess(("points", "table", "peopleflow"), "a Parquet table of GPS points")
     if has_enough_columns(found):
         return FormatGuess(_list_table_formats(found), "a Parquet table of events")
-    shown = ", ".join(list(columns)[:8])
+    shown = ", ".join(columns[:8])
     words = f"a Parquet file without columns for user, time and place: {shown}"
-    return FormatGuess((), words, tuple(build_missing_faults(list(columns), found)))
+    return FormatGuess((), words, tuple(build_missing_faults(columns, found)))
 
 
 def are_instants(times: list[str], found: Mapping[str, str], layout: Layout) -> bool:
