@@ -134,17 +134,16 @@ def test_a_stopped_audit_leaves_a_page_marked_incomplete(
 
 
 def test_of_a_file_that_is_too_large_people_are_drawn(tmp_path: Path) -> None:
-    from tracearena.cli.audit import MeasuringOptions
+    from tracearena.jobs.risk import choose_sample
 
     small, large = tmp_path / "small.csv", tmp_path / "large.csv"
     for path, size in ((small, 1 << 20), (large, 400 << 20)):
         with path.open("wb") as file:
             file.truncate(size)
-    options = MeasuringOptions()
-    assert options.sample(small, 1) is None
-    drawn = options.sample(large, 1)
+    assert choose_sample(small, 1, quick=False) is None
+    drawn = choose_sample(large, 1, quick=False)
     assert drawn is not None
     assert drawn.rows == 20_000_000
-    quick = MeasuringOptions(quick=True).sample(small, 1)
+    quick = choose_sample(small, 1, quick=True)
     assert quick is not None
     assert quick.rows < drawn.rows

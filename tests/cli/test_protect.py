@@ -21,9 +21,9 @@ from tests.border.command_line import Done, tracearena
 
 from tracearena.audit import Settings
 from tracearena.cities import simulate
-from tracearena.cli import _output
 from tracearena.cli.audit import MeasuringOptions
 from tracearena.io import read
+from tracearena.jobs import risk
 from tracearena.traces import Places
 
 Run = Callable[..., Done]
@@ -251,7 +251,7 @@ def test_a_full_disk_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatc
         path.write_text("user")
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(_output, "write_anonymized", full)
+    monkeypatch.setattr(risk, "write_anonymized", full)
     done = protect(owner, *GENEROUS, "--defences", HIDES)
     assert done.status == 1
     assert "No space left on device" in done.err

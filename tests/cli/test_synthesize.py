@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from tracearena.algorithms import create, entries, names
 from tracearena.cli import build
-from tracearena.cli._reading import ReadingOptions
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.io import ppmtf, pwscup
+from tracearena.jobs.reading import ReadingOptions
 
 QUICK = "PPMTF(2,iterations=3)"
 

@@ -16,7 +16,9 @@ import typer
 
 from tracearena import __version__
 from tracearena.cli._app import SignalHandler, guard_commands, hide_foreign_warnings, use_panel_help
+from tracearena.cli._output import TerminalListener
 from tracearena.errors import TracearenaError
+from tracearena.jobs.feedback import listen
 
 COMMANDS = {
     "demo": "demo",
@@ -113,7 +115,7 @@ def main(*, grace_s: float = 5.0) -> None:
     """
     # A user's own algorithm in the current folder is found by its import path; nothing is shadowed.
     sys.path.append("")
-    with SignalHandler(grace_s) as stopping, hide_foreign_warnings():
+    with SignalHandler(grace_s) as stopping, hide_foreign_warnings(), listen(TerminalListener()):
         try:
             _run()
         except (KeyboardInterrupt, SystemExit):

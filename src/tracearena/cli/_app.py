@@ -177,11 +177,9 @@ _has_outcome_message = False
 
 def print_outcome(sentence: str) -> None:
     """Say what of the outputs is there after an interruption; nothing else is said of them then."""
-    from tracearena.cli._output import note
-
     global _has_outcome_message
     _has_outcome_message = True
-    note(sentence)
+    typer.echo(sentence, err=True)
 
 
 @contextmanager

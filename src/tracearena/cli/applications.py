@@ -9,26 +9,28 @@ from typing import Annotated
 
 import typer
 
-from tracearena import arena
-from tracearena.cli._compare import (
-    IdTableOption,
-    OriginalOption,
-    ReleasedOption,
-    ReleasePair,
-    open_release_pair,
-)
-from tracearena.cli._large import EVENTS_ONLY, read_gps_traces
-from tracearena.cli._output import (
-    ClusterOption,
-    JsonOption,
-    SeedOption,
-    choose_seed,
-    note,
-    print_result,
-    show_unsaved_progress,
-)
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena import arena, jobs
+from tracearena.cli._output import ClusterOption, JsonOption, SeedOption, print_result
+from tracearena.cli._reading import reads_traces
 from tracearena.errors import ParameterError
+from tracearena.jobs.feedback import note, show_unsaved_progress
+from tracearena.jobs.outputs import choose_seed
+from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions
+
+OriginalOption = Annotated[
+    Path,
+    typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV, Parquet."),
+]
+
+ReleasedOption = Annotated[Path, typer.Option("--released", help="What is released of them.")]
+
+IdTableOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--id-table",
+        help="Who is who (CSV pse_id,user_id), where the release has pseudonyms; kept secret by its owner.",
+    ),
+]
 
 
 def register_applications(app: typer.Typer) -> None:
@@ -43,7 +45,6 @@ def register_applications(app: typer.Typer) -> None:
 
 @reads_traces(without=EVENTS_ONLY)
 def hotspots(
-    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
@@ -78,9 +79,9 @@ def hotspots(
 
     area = None if box is None else Box.parse(box, "--box")
     noise = None if expected_noise is None else _parse_metres(expected_noise)
-    files = ReleasePair(original, released, id_table)
+    files = jobs.ReleasePair(original, released, id_table)
     by_id = id_table is not None or noise is None
-    with open_release_pair(context, reading, files, "hotspots", cluster=cluster, by_id=by_id) as walk:
+    with jobs.open_release_pair(reading, files, "hotspots", cluster=cluster, by_id=by_id) as walk:
         result = measure_hotspots_in_chunks(
             walk,
             area=area,
@@ -104,7 +105,7 @@ def gossip(
     """Spread a message from every user, in the released traces and (baseline) in the original."""
     from tracearena.metrics import applications
 
-    both = ReleasePair(original, released, None).read(reading)
+    both = jobs.ReleasePair(original, released, None).read(reading)
     with show_unsaved_progress("meetings"):
         before, after = (applications.gossip(one, slot_s=slot, range_m=radius) for one in both)
     result = after.to_dict() | {
@@ -142,7 +143,7 @@ def uniqueness(
     """Say how often 1 to 5 points single a user out, and how often they find the user in the release."""
     from tracearena.algorithms import catalogue
 
-    files = ReleasePair(original, released, id_table)
+    files = jobs.ReleasePair(original, released, id_table)
     who = files.read_user_mapping()
     known = None if mechanism is None else catalogue.create(mechanism, "gps-obfuscator")
     noise = None if expected_noise is None else _parse_metres(expected_noise)
@@ -179,7 +180,6 @@ def uniqueness(
 
 @reads_traces(without=EVENTS_ONLY)
 def homes(
-    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
@@ -195,8 +195,8 @@ def homes(
     """Find homes and workplaces before and after, and compare them."""
     from tracearena.metrics.applications.homes import compare_homes_in_chunks
 
-    files = ReleasePair(original, released, id_table)
-    with open_release_pair(context, reading, files, "homes", cluster=cluster) as walk:
+    files = jobs.ReleasePair(original, released, id_table)
+    with jobs.open_release_pair(reading, files, "homes", cluster=cluster) as walk:
         result = compare_homes_in_chunks(walk, timezone=local, within_m=within)
     for what, users, found, chance, error in (
         ("home", result.users_with_home, result.home_found, result.home_chance, result.home_error_m),
@@ -218,7 +218,6 @@ def homes(
 
 @reads_traces(without=EVENTS_ONLY)
 def zones(
-    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
@@ -243,8 +242,8 @@ def zones(
 
     known = catalogue.create(mechanism, "gps-obfuscator")
     zone_circle(known)
-    files = ReleasePair(original, released, id_table)
-    with open_release_pair(context, reading, files, "users", cluster=cluster) as walk:
+    files = jobs.ReleasePair(original, released, id_table)
+    with jobs.open_release_pair(reading, files, "users", cluster=cluster) as walk:
         result = find_homes_in_walk(walk, mechanism=known, within_m=within, timezone=local)
     if result.home_found is None:
         note("home: the original tells nobody's, so nothing was tried")
@@ -258,7 +257,6 @@ def zones(
 
 @reads_traces(without=EVENTS_ONLY)
 def error(
-    context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
@@ -269,8 +267,8 @@ def error(
     """Measure how far released points are from the original ones."""
     from tracearena.metrics.applications.error import measure_error_in_chunks
 
-    files = ReleasePair(original, released, id_table)
-    with open_release_pair(context, reading, files, "points", cluster=cluster) as walk:
+    files = jobs.ReleasePair(original, released, id_table)
+    with jobs.open_release_pair(reading, files, "points", cluster=cluster) as walk:
         result = measure_error_in_chunks(walk)
     print_result(result.to_dict(), as_json)
 
@@ -326,7 +324,7 @@ def deanonymise(
         deanonymisation.LstmClassifier() if is_lstm else deanonymisation.WindowForest()
     )
     used = choose_seed(seed)
-    traces = read_gps_traces(reading, released)
+    traces = jobs.read_gps_traces(reading, released)
     with show_unsaved_progress("windows"):
         result = arena.deanonymise(traces, classifier, targets=targets, seed=used)
     note(

@@ -10,23 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli._output import (
-    ClusterOption,
-    JsonOption,
-    LazyCluster,
-    SeedOption,
-    ToOption,
+from tracearena.cli._output import ClusterOption, JsonOption, LazyCluster, SeedOption, ToOption, print_result
+from tracearena.cli._reading import reads_traces
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import (
     check_outputs,
     choose_output_form,
     choose_seed,
-    note,
-    print_result,
     refuse_options,
-    show_progress,
     write_inferred_table,
     write_inferred_traces,
 )
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.jobs.reading import ReadingOptions
 
 
 @reads_traces()
@@ -66,11 +61,11 @@ def attack(
     as_json: JsonOption = False,
 ) -> None:
     """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
+    from tracearena import jobs
     from tracearena.algorithms import ReidentificationAttack, catalogue, validation
-    from tracearena.cli import _large
-    from tracearena.cli._compare import align_files, compare_users
     from tracearena.errors import ParameterError
     from tracearena.io.id_mapping import check_no_stale_key, copy_key_beside
+    from tracearena.jobs.pairs import align_files, compare_users
 
     if catalogue.is_kind(name, "gps-attack"):
         refuse_options(
@@ -81,7 +76,7 @@ def attack(
             mechanism=mechanism,
             cluster=cluster,
         )
-        _large.attack_points(reading, name, out, anonymized, to, as_json)
+        print_result(jobs.attack_points(reading, name, out, anonymized, to), as_json)
         return
     if reference is None:
         raise ParameterError(f"{name} learns from reference traces: name them with --reference")

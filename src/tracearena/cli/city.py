@@ -8,15 +8,9 @@ from typing import Annotated
 
 import typer
 
-from tracearena.cli._output import (
-    JsonOption,
-    SeedOption,
-    check_outputs,
-    choose_seed,
-    note,
-    print_result,
-    show_progress,
-)
+from tracearena.cli._output import JsonOption, SeedOption, print_result
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import check_outputs, choose_seed
 
 
 class Mode(StrEnum):

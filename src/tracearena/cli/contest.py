@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import (
-    JsonOption,
-    ReleaseSeedOption,
-    choose_release_seed,
-    note,
-    print_result,
-    show_progress,
-)
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._output import JsonOption, ReleaseSeedOption, print_result
+from tracearena.cli._reading import reads_traces
 from tracearena.cli.contest_new import (
     MinEventsOption,
     PoisOption,
@@ -42,6 +35,9 @@ from tracearena.cli.contest_results import (
     note_refused_files,
 )
 from tracearena.errors import ParameterError
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import choose_release_seed
+from tracearena.jobs.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.contest import ContestFile

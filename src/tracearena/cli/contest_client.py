@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import JsonOption, note, progress_bar
+from tracearena.cli._output import JsonOption, progress_bar
 from tracearena.cli.contest_server import require_extra
 from tracearena.errors import FileError, ParameterError
+from tracearena.jobs.feedback import note
 
 if TYPE_CHECKING:
     from tracearena.server.client import Client

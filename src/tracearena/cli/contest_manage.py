@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import JsonOption, note
+from tracearena.cli._output import JsonOption
 from tracearena.cli.contest_new import parse_moment
 from tracearena.cli.contest_server import (
     BaseUrlOption,
@@ -23,6 +23,7 @@ from tracearena.cli.contest_server import (
     read_contest_key,
 )
 from tracearena.errors import ParameterError
+from tracearena.jobs.feedback import note
 
 if TYPE_CHECKING:
     from tracearena.server.models import Job, Member, Rescoring, Team

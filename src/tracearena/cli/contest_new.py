@@ -16,16 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import (
-    JsonOption,
-    ReleaseSeedOption,
-    choose_release_seed,
-    note,
-    print_result,
-    refuse_options,
-    show_progress,
-)
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._output import JsonOption, ReleaseSeedOption, print_result
+from tracearena.cli._reading import reads_traces
 from tracearena.cli.contest_server import (
     DatabaseOption,
     PassphraseFdOption,
@@ -36,6 +28,9 @@ from tracearena.cli.contest_server import (
 )
 from tracearena.cli.synthesize import train_ppmtf
 from tracearena.errors import DataError, ParameterError
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import choose_release_seed, refuse_options
+from tracearena.jobs.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.contest import ContestFile, ContestPlan, Schedule
@@ -406,8 +401,8 @@ def build_plan(charter: ContestFile, *, homes: bool = True, only_seen: bool = Tr
 
 def read_training_traces(reading: ReadingOptions, file: Path, reference: Path | None) -> Traces:
     """Read the traces to learn from, and more of the same users where there are any."""
-    from tracearena.cli._compare import align_files
     from tracearena.io.id_mapping import check_same_numbers
+    from tracearena.jobs.pairs import align_files
     from tracearena.traces import Traces
 
     learned = reading.read_events(file)

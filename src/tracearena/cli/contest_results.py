@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tracearena.cli._output import note, show_progress
 from tracearena.errors import ParameterError
+from tracearena.jobs.feedback import note, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,15 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._app import delay_stop
-from tracearena.cli._output import (
-    JsonOption,
-    check_outputs,
-    format_for_people,
-    note,
-    print_result,
-    refuse_options,
-)
+from tracearena.cli._output import JsonOption, format_for_people, print_result
 from tracearena.errors import ParameterError
+from tracearena.jobs.feedback import note
+from tracearena.jobs.outputs import check_outputs, refuse_options
 
 if TYPE_CHECKING:
     from tracearena.server.store.folder import Folder

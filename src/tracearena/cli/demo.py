@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from tracearena.cli._app import delay_stop
-from tracearena.cli._output import JsonOption, SeedOption, choose_seed, note
-from tracearena.cli._reading import ReadingOptions
+from tracearena.cli._output import JsonOption, SeedOption
 from tracearena.cli.contest_client import print_scores
 from tracearena.cli.contest_new import PeopleOptions, create_contest_with_key
 from tracearena.cli.contest_results import print_board
 from tracearena.cli.contest_server import DatabaseOption, require_extra
 from tracearena.errors import ParameterError
+from tracearena.jobs.feedback import note
+from tracearena.jobs.outputs import choose_seed
+from tracearena.jobs.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.contest import ContestFile, ContestPlan, Schedule, SimulatedContest

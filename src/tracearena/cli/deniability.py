@@ -8,18 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from tracearena.cli._app import print_outcome
-from tracearena.cli._output import (
-    ClusterOption,
-    JsonOption,
-    SeedOption,
-    check_outputs,
-    choose_seed,
-    join_cluster,
-    note,
-    print_result,
-    show_progress,
-)
-from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
+from tracearena.cli._output import ClusterOption, JsonOption, SeedOption, join_cluster, print_result
+from tracearena.cli._reading import reads_traces
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import check_outputs, choose_seed
+from tracearena.jobs.reading import ReadingOptions, note_problems
 
 OF_THE_MODEL = (
     "places", "grid", "bounds", "top", "interval", "slot", "resample", "timezone", "utc_hours", "hours",

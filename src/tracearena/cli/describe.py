@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from tracearena.cli import _large
-from tracearena.cli._output import (
-    ClusterOption,
-    JsonOption,
-    check_outputs,
-    join_cluster,
-    note,
-    print_result,
-    refuse_options,
-    show_unsaved_progress,
-)
-from tracearena.cli._reading import ReadingOptions, note_problems, reads_traces
+from tracearena.cli._output import ClusterOption, JsonOption, print_result
+from tracearena.cli._reading import reads_traces
 from tracearena.errors import FileError
-
-if TYPE_CHECKING:
-    from tracearena.io import Input
+from tracearena.jobs.feedback import note
+from tracearena.jobs.reading import ReadingOptions
 
 
 @reads_traces()
 def describe(
-    context: typer.Context,
     reading: ReadingOptions,
     file: Annotated[
         Path,
@@ -47,57 +35,22 @@ def describe(
     Of obfuscated or anonymized traces it says how many events are kept, moved, generalised to sets
     and deleted, at every time of day. For a table of unknown columns it proposes which may be which.
     """
-    from tracearena.pages.describe import build_description_page, summarise
+    from tracearena import jobs
+    from tracearena.pages.describe import Summary
 
-    check_outputs(html, inputs=(file, original, *reading.files))
-    source = reading.open(file)
-    if html is None and original is None and _describe_in_chunks(context, reading, source, cluster, as_json):
-        return
-    refuse_options("what is read whole", cluster=cluster)
-    if original is not None or (reading.format is None and source.is_release):
-        _describe_release(reading, source, original, html, as_json)
-        return
     try:
-        with show_unsaved_progress(f"reading {file.name}"):
-            traces, report = reading.read(source)
+        summary = jobs.describe(file, reading=reading, original=original, html=html, cluster=cluster)
     except FileError as error:
         _print_proposal(reading, file, error, as_json)
         raise
-    with show_unsaved_progress("counting"):
-        result = summarise(traces, report).to_dict()
-        if html is not None:
-            build_description_page(traces, report).write(html)
-            note(f"wrote {html}")
-    print_result(result if as_json else _format_for_people(result), as_json)
-    if not as_json:
-        for line in report.lines():
-            typer.echo(line)
-
-
-def _describe_in_chunks(
-    context: typer.Context, reading: ReadingOptions, file: Input, cluster: str | None, as_json: bool
-) -> bool:
-    """Describe a large table a few users at a time; say whether it was one."""
-    from tracearena.io.large import is_point_table
-
-    if _large.is_event_table(reading, file):
-        if not _large.are_events_processed_in_chunks(reading, file, cluster=cluster):
-            return False
-        summary = _large.describe_event_table(reading, file, join_cluster(context, cluster))
-    else:
-        if any(getattr(reading, name) for name in _large.EVENTS_ONLY):
-            return False
-        if not _large.is_processed_in_chunks(reading, file, cluster=cluster):
-            return False
-        if reading.format is None and not is_point_table(file):
-            return False
-        summary = _large.describe_point_table(reading, file, join_cluster(context, cluster))
     result = summary.to_dict()
+    if not isinstance(summary, Summary):
+        _print_release(result, as_json)
+        return
     print_result(result if as_json else _format_for_people(result), as_json)
     if not as_json:
         for line in summary.report.lines():
             typer.echo(line)
-    return True
 
 
 def _print_proposal(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
@@ -146,37 +99,8 @@ def _format_span(result: dict[str, Any]) -> str:
     return "1 day" if result["days"] == 1 else f"{result['days']:,} days"
 
 
-def _describe_release(
-    reading: ReadingOptions, file: Input, original: Path | None, html: Path | None, as_json: bool
-) -> None:
-    """Describe obfuscated or anonymized traces."""
-    from tracearena.io import read_released
-    from tracearena.pages.describe import build_release_page, summarise_release
-
-    truth = None
-    with show_unsaved_progress(f"reading {file.path.name}"):
-        if original is None:
-            refuse_options("released traces", hours=reading.hours, resample=reading.resample)
-            refuse_options("released traces", from_date=reading.from_date, to_date=reading.to_date)
-            alone = read_released(
-                file,
-                places=reading.places,
-                times=reading.times,
-                choices=reading.choices(),
-            )
-            note_problems(alone)
-            released, report = alone
-        else:
-            whole = reading.read(original).as_events()
-            note_problems(whole)
-            truth = whole.traces
-            released, report = reading.read_obfuscated(file, whole)
-    with show_unsaved_progress("counting"):
-        summary = summarise_release(released, report, truth)
-        if html is not None:
-            build_release_page(released, report, truth).write(html)
-            note(f"wrote {html}")
-    result = summary.to_dict()
+def _print_release(result: dict[str, Any], as_json: bool) -> None:
+    """Print what is known of obfuscated or anonymized traces."""
     if as_json:
         print_result(result, True)
         return

@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from tracearena.cli import _compare
-from tracearena.cli._output import (
-    ClusterOption,
-    JsonOption,
-    join_cluster,
-    note,
-    refuse_options,
-    replace_undefined,
-    show_progress,
-)
-from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
+from tracearena.cli._output import ClusterOption, JsonOption, join_cluster, replace_undefined
+from tracearena.cli._reading import SlotsOption, reads_traces
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import refuse_options
+from tracearena.jobs.reading import ReadingOptions
 
 if TYPE_CHECKING:
     from tracearena.io import Input
@@ -91,6 +85,7 @@ def evaluate(
 
     from tracearena.arena.evaluation import measure_leakage
     from tracearena.engine import use
+    from tracearena.jobs import pairs
     from tracearena.metrics.counts import WholeTraces
     from tracearena.traces import Box
 
@@ -98,12 +93,10 @@ def evaluate(
         refuse_options("utility alone", legacy_ppmtf=legacy_ppmtf)
     measure = _Measure(None if bounds is None else Box.parse(bounds), against.value, exact_emd)
     sources = [reading.open(train), *(reading.open_second(path) for path in (test, *synthetic))]
-    are_many = _compare.are_tables_counted_in_chunks(
-        reading, sources, cluster=cluster if utility_only else None
-    )
+    are_many = pairs.are_tables_counted_in_chunks(reading, sources, cluster=cluster if utility_only else None)
     workers = join_cluster(context, cluster)
     if are_many and utility_only:
-        with _compare.open_table_counters(reading, sources, slots, workers) as people:
+        with pairs.open_table_counters(reading, sources, slots, workers) as people:
             with show_progress("counting", workers):
                 found, base = measure.utility(*people)
             sizes = people[0].n_users, people[1].n_users
@@ -133,6 +126,7 @@ def _read_inputs(
     reading: ReadingOptions, sources: Sequence[Input], slots: str | None
 ) -> tuple[Traces, Traces, list[Traces]]:
     from tracearena.io import ppmtf
+    from tracearena.jobs import pairs
 
     train, test, *synthetic = sources
     if train.format == "ppmtf":
@@ -144,7 +138,7 @@ def _read_inputs(
         return training, testing, made
     first = reading.read_events(train)
     others = [(one.path, reading.read_alike(one, first)) for one in (test, *synthetic)]
-    training, testing, *made = _compare.use_common_places([(train.path, first), *others])
+    training, testing, *made = pairs.use_common_places([(train.path, first), *others])
     if slots is not None:
         training, testing = (traces.with_slots(slots) for traces in (training, testing))
         # Days of synthetic traces are numbers: the first is of the kind of the first day of training.

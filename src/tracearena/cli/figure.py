@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import JsonOption, note, print_result, refuse_options, show_progress
+from tracearena.cli._output import JsonOption, print_result
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import refuse_options
 
 if TYPE_CHECKING:
     from tracearena.arena.claims import ClaimResult

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tracearena.cli import _large
-from tracearena.cli._output import ClusterOption, JsonOption, join_cluster, note, print_result, refuse_options
-from tracearena.cli._reading import LIMITS, MaxBytesOption, ReadingOptions, reads_traces
+from tracearena.cli._output import ClusterOption, JsonOption, print_result
+from tracearena.cli._reading import MaxBytesOption, reads_traces
 from tracearena.errors import DataError, FileError, ParameterError
+from tracearena.jobs.feedback import note
+from tracearena.jobs.outputs import refuse_options
+from tracearena.jobs.reading import LIMITS, ReadingOptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,32 +75,11 @@ def utility(
     as_json: JsonOption = False,
 ) -> None:
     """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
-    from tracearena.io.places import read_id_pairs
-    from tracearena.metrics import utility_score
+    from tracearena import jobs
 
-    before, after = reading.open(original), reading.open(obfuscated)
-    # Original and release are read together, a few users at a time, where both are tables.
-    if (
-        rule is GeneralisationRule.paper
-        and id_table is None
-        and after.is_chunked_release
-        and _large.is_event_table(reading, before)
-        and _large.are_events_processed_in_chunks(reading, before, cluster=cluster)
-    ):
-        reading.refuse_limits()
-        score = _large.score_event_utility(reading, before, obfuscated, join_cluster(context, cluster))
-    else:
-        refuse_options(
-            "what is read whole: the rule of 2019, pseudonyms, and all but tables in Parquet", cluster=cluster
-        )
-        truth = reading.read_events(before)
-        released, _ = reading.read_obfuscated(
-            after,
-            truth,
-            allow_repetition=rule is GeneralisationRule.official_2019,
-            id_table=None if id_table is None else read_id_pairs(id_table),
-        )
-        score = utility_score(truth.traces, released, rule=rule.value)
+    score = jobs.score_utility(
+        original, obfuscated, reading=reading, id_table=id_table, rule=rule.value, cluster=cluster
+    )
     result = score.to_dict()
     utility = result.pop("utility")
     print_result(
@@ -115,10 +96,10 @@ def reidentification(
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against re-identification (s_R, 1 is nobody identified)."""
-    from tracearena.cli._output import is_id_table_file
     from tracearena.io import pwscup
     from tracearena.io.id_mapping import check_same_numbers
     from tracearena.io.places import read_id_pairs
+    from tracearena.jobs.outputs import is_id_table_file
     from tracearena.metrics import reidentification_score
 
     check_same_numbers(id_table, inferred)
@@ -144,11 +125,11 @@ def trace_inference(
     as_json: JsonOption = False,
 ) -> None:
     """Score privacy against trace inference (s_T, 1 is no place found)."""
-    from tracearena.cli._compare import align_files
     from tracearena.cli._output import report_sensitive_places
     from tracearena.io import pwscup
     from tracearena.io.id_mapping import check_same_numbers
     from tracearena.io.inputs import OBFUSCATED
+    from tracearena.jobs.pairs import align_files
     from tracearena.metrics import trace_inference_score
 
     check_same_numbers(original, inferred, same_users=True)
@@ -244,8 +225,8 @@ def check_inferred_table(
     def check(known: _AnswerReference) -> dict[str, int]:
         import numpy as np
 
-        from tracearena.cli._output import is_id_table_file
         from tracearena.io.pwscup import read_inferred_table
+        from tracearena.jobs.outputs import is_id_table_file
 
         if reading.format != "pwscup" and is_id_table_file(file):
             reading.refuse_limits()
@@ -275,9 +256,9 @@ def check_inferred_traces(
     def check(known: _AnswerReference) -> dict[str, int]:
         import numpy as np
 
-        from tracearena.cli._compare import align_files
         from tracearena.io.inputs import OBFUSCATED
         from tracearena.io.pwscup import read_inferred_traces
+        from tracearena.jobs.pairs import align_files
         from tracearena.metrics.contest_scores import places_at
 
         source = reading.open(file)
@@ -338,7 +319,7 @@ def _read_answer_reference(
         )
     import numpy as np
 
-    from tracearena.cli._compare import align_files, compare_users
+    from tracearena.jobs.pairs import align_files, compare_users
     from tracearena.traces import Traces
 
     before = reading.read_events(reference)

@@ -13,16 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from tracearena import mobility
-from tracearena.cli._output import (
-    ClusterOption,
-    JsonOption,
-    SeedOption,
-    choose_seed,
-    join_cluster,
-    print_result,
-    show_progress,
-)
-from tracearena.cli._reading import ReadingOptions, reads_traces
+from tracearena.cli._output import ClusterOption, JsonOption, SeedOption, join_cluster, print_result
+from tracearena.cli._reading import reads_traces
+from tracearena.jobs.feedback import show_progress
+from tracearena.jobs.outputs import choose_seed
+from tracearena.jobs.reading import ReadingOptions
 
 
 class Distance(StrEnum):
@@ -58,11 +53,11 @@ def similarity(
     """Compare each user of A with the user of B who has the same id: from 0 to 1, 1 is alike."""
     import numpy as np
 
-    from tracearena.cli._compare import use_common_places
     from tracearena.errors import DataError
     from tracearena.files import write_csv
     from tracearena.io import Reading, Report, ppmtf
     from tracearena.io.id_mapping import check_same_numbers
+    from tracearena.jobs.pairs import use_common_places
     from tracearena.metrics import similarity as metrics
 
     check_same_numbers(first, second)

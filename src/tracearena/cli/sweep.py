@@ -15,20 +15,12 @@ import typer
 
 from tracearena import arena
 from tracearena.cli._app import print_outcome
-from tracearena.cli._output import (
-    ClusterOption,
-    JsonOption,
-    SeedOption,
-    check_outputs,
-    choose_seed,
-    join_cluster,
-    note,
-    print_result,
-    refuse_options,
-    show_progress,
-)
-from tracearena.cli._reading import ReadingOptions, SlotsOption, reads_traces
+from tracearena.cli._output import ClusterOption, JsonOption, SeedOption, join_cluster, print_result
+from tracearena.cli._reading import SlotsOption, reads_traces
 from tracearena.cli.score import GeneralisationRule, OriginalOption, RuleOption
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import check_outputs, choose_seed, refuse_options
+from tracearena.jobs.reading import ReadingOptions
 
 
 class Knowledge(StrEnum):
@@ -103,9 +95,9 @@ def sweep(
     all of them fail. Tuned attacks count in s_R_min_tuned and s_T_min_tuned only.
     """
     from tracearena.arena.sweep import Scoring
-    from tracearena.cli._compare import read_halves
     from tracearena.cli._output import report_sensitive_places
     from tracearena.files.atomic import replacing_all
+    from tracearena.jobs.pairs import read_halves
     from tracearena.papers import style
     from tracearena.papers.data import read_published_teams
 
@@ -236,8 +228,8 @@ def bounds(
     more. Below: an estimate of what an attacker leaves who is told the defence and who is who. Attacks
     outside of the two are named, with 95 % intervals over the users.
     """
-    from tracearena.cli._compare import read_halves
     from tracearena.cli._output import report_sensitive_places
+    from tracearena.jobs.pairs import read_halves
 
     check_outputs(out, inputs=(reference, original, *reading.files))
     halves = read_halves(reading, reference, original)

@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracearena.cli._app import delay_stop, print_outcome
-from tracearena.cli._output import (
-    ClusterOption,
-    JsonOption,
-    ReleaseSeedOption,
-    check_outputs,
-    choose_release_seed,
-    join_cluster,
-    note,
-    print_result,
-    refuse_options,
-    show_progress,
-)
-from tracearena.cli._reading import ReadingOptions, SlotsOption, note_problems, reads_traces
+from tracearena.cli._output import ClusterOption, JsonOption, ReleaseSeedOption, join_cluster, print_result
+from tracearena.cli._reading import SlotsOption, reads_traces
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import check_outputs, choose_release_seed, refuse_options
+from tracearena.jobs.reading import ReadingOptions, note_problems
 
 if TYPE_CHECKING:
     from tracearena.algorithms import Synthesizer

@@ -1,8 +1,13 @@
-"""What commands do with tables of any size: read, apply, write, a few users at a time.
+"""What the commands do, callable from Python: read, apply, write; whole or in chunks of users.
 
-`write_changed_points` and `write_events` write a table whose points or events are changed,
-`describe_points` and `describe_events` summarise one, `pair_tables` reads an original and its release side by
-side.
+Each function is a command of the same name: `obfuscate`, `convert`, `describe`, `pseudonymise`,
+`score_utility`, `audit`, `protect`. How their inputs are read is one `ReadingOptions`; what they say while
+they work goes to the logger ``tracearena``.
+
+>>> import tracearena as ta
+>>> options = ta.jobs.ReadingOptions(grid="32x32")                                      # doctest: +SKIP
+>>> ta.jobs.obfuscate("PL(4,1)", "checkins.csv", "released.csv", reading=options)       # doctest: +SKIP
+{'defence': 'PL(4,1)', 'file': 'released.csv', 'users': 120, ...}
 """
 
 import lazy_loader

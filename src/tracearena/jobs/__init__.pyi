@@ -1,48 +1,29 @@
-from .comparison import (
-    TablePair,
-    TableWithRelease,
-    open_release_beside,
-    open_release_chunks,
-    pair_tables,
-)
-from .description import TableCounter, align_counted_tables, describe_events, describe_points
-from .transformation import (
-    WriteSummary,
-    build_event_obfuscation,
-    build_point_obfuscation,
-    build_pseudonym_change,
-    build_renaming,
-    count_fates,
-    describe_algorithm,
-    digest_inputs,
-    keep_unchanged,
-    write_anonymized,
-    write_changed_points,
-    write_events,
-    write_released,
-)
+from .chunking import read_gps_traces
+from .conversion import Conversion, convert
+from .description import describe
+from .feedback import Listener, listen
+from .obfuscation import obfuscate
+from .pairs import ReleasePair, open_release_pair
+from .pseudonyms import pseudonymise
+from .reading import ReadingOptions
+from .risk import Protected, audit, protect
+from .scores import attack_points, score_utility
 
 __all__ = [
-    "TableCounter",
-    "TablePair",
-    "TableWithRelease",
-    "WriteSummary",
-    "align_counted_tables",
-    "build_event_obfuscation",
-    "build_point_obfuscation",
-    "build_pseudonym_change",
-    "build_renaming",
-    "count_fates",
-    "describe_algorithm",
-    "describe_events",
-    "describe_points",
-    "digest_inputs",
-    "keep_unchanged",
-    "open_release_beside",
-    "open_release_chunks",
-    "pair_tables",
-    "write_anonymized",
-    "write_changed_points",
-    "write_events",
-    "write_released",
+    "Conversion",
+    "Listener",
+    "Protected",
+    "ReadingOptions",
+    "ReleasePair",
+    "attack_points",
+    "audit",
+    "convert",
+    "describe",
+    "listen",
+    "obfuscate",
+    "open_release_pair",
+    "protect",
+    "pseudonymise",
+    "read_gps_traces",
+    "score_utility",
 ]

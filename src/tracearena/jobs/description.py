@@ -1,4 +1,4 @@
-"""What is in a table of points or events, counted chunk by chunk of users.
+"""Describe a file of traces or of what is released of them, whole or in chunks of users.
 
 `ValueCounts` gives quantiles of many whole numbers from how often each occurs; `TableCounter` counts what the
 metrics of utility compare.
@@ -8,19 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.engine import block_ranges, fold_blocks, use
+from tracearena.engine import Cluster, block_ranges, fold_blocks, use
 from tracearena.errors import Fault
+from tracearena.files.atomic import scratch_folder
+from tracearena.io import Input, read_released
 from tracearena.io.alignment import build_common_places, find_place_indices
 from tracearena.io.discretisation import count_oddities
+from tracearena.io.large import is_point_table
 from tracearena.io.large.first_pass import EventFirstPass, FirstPass
 from tracearena.io.large.user_chunks import UserChunkTable
+from tracearena.jobs import chunking
+from tracearena.jobs.feedback import join_cluster, note, show_progress, show_unsaved_progress
+from tracearena.jobs.outputs import check_outputs, refuse_options
+from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions, note_problems
 from tracearena.metrics.counts import TraceCounts
-from tracearena.pages.describe import LONG_GAP_MS, Summary, compute_quartiles, exact_seconds, format_instant
+from tracearena.pages.describe import (
+    LONG_GAP_MS,
+    ReleaseSummary,
+    Summary,
+    build_description_page,
+    build_release_page,
+    compute_quartiles,
+    exact_seconds,
+    format_instant,
+    summarise,
+    summarise_release,
+)
 from tracearena.traces import Box, Clock, GpsTraces, Places, Traces
 from tracearena.traces.clock import SlotPlan
 from tracearena.traces.time import (
@@ -37,6 +56,116 @@ Ints = NDArray[np.int64]
 MOST_VALUES = 1 << 22
 _DENSE = 1 << 20
 _KEPT_BITS = 14
+
+
+def describe(
+    file: Path | Input,
+    *,
+    reading: ReadingOptions = ReadingOptions(),  # noqa: B008
+    original: Path | None = None,
+    html: Path | None = None,
+    cluster: Cluster | str | None = None,
+) -> Summary | ReleaseSummary:
+    """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why.
+
+    Of obfuscated or anonymized traces it counts the events that are kept, moved, generalised and deleted.
+
+    Parameters
+    ----------
+    original
+        Of obfuscated traces, what they were made from, to compare.
+    html
+        Where a page with a map and plots goes.
+    cluster
+        A Dask cluster, or the address of one.
+    """
+    source = reading.open(file)
+    check_outputs(html, inputs=(source.path, original, *reading.files))
+    if html is None and original is None:
+        summary = _describe_in_chunks(reading, source, cluster)
+        if summary is not None:
+            return summary
+    refuse_options("what is read whole", cluster=cluster)
+    if original is not None or (reading.format is None and source.is_release):
+        return _describe_release(reading, source, original, html)
+    with show_unsaved_progress(f"reading {source.path.name}"):
+        traces, report = reading.read(source)
+    with show_unsaved_progress("counting"):
+        summary = summarise(traces, report)
+        if html is not None:
+            build_description_page(traces, report).write(html)
+            note(f"wrote {html}")
+    return summary
+
+
+def _describe_in_chunks(
+    reading: ReadingOptions, source: Input, cluster: Cluster | str | None
+) -> Summary | None:
+    """Describe a large table a few users at a time; None if it is read whole."""
+    if chunking.is_event_table(reading, source):
+        if not chunking.are_events_processed_in_chunks(reading, source, cluster=cluster):
+            return None
+        with join_cluster(cluster) as workers:
+            return describe_event_table(reading, source, workers)
+    if any(getattr(reading, name) for name in EVENTS_ONLY):
+        return None
+    if not chunking.is_processed_in_chunks(reading, source, cluster=cluster):
+        return None
+    if reading.format is None and not is_point_table(source):
+        return None
+    with join_cluster(cluster) as workers:
+        return describe_point_table(reading, source, workers)
+
+
+def _describe_release(
+    reading: ReadingOptions, source: Input, original: Path | None, html: Path | None
+) -> ReleaseSummary:
+    truth = None
+    with show_unsaved_progress(f"reading {source.path.name}"):
+        if original is None:
+            refuse_options("released traces", hours=reading.hours, resample=reading.resample)
+            refuse_options("released traces", from_date=reading.from_date, to_date=reading.to_date)
+            alone = read_released(
+                source, places=reading.places, times=reading.times, choices=reading.choices()
+            )
+            note_problems(alone)
+            released, report = alone
+        else:
+            whole = reading.read(original).as_events()
+            note_problems(whole)
+            truth = whole.traces
+            released, report = reading.read_obfuscated(source, whole)
+    with show_unsaved_progress("counting"):
+        summary = summarise_release(released, report, truth)
+        if html is not None:
+            build_release_page(released, report, truth).write(html)
+            note(f"wrote {html}")
+    return summary
+
+
+def describe_point_table(reading: ReadingOptions, source: Input, cluster: Cluster | None) -> Summary:
+    """Describe a table of points."""
+    with scratch_folder() as scratch:
+        with show_progress(f"reading {source.path.name}", cluster):
+            found_by = source if cluster is None else source.resolve()
+            table, found = chunking.open_point_table(reading, found_by, scratch, is_shared=False)
+        found.report.path = str(source)
+        with show_progress("counting", None if table.is_in_scratch else cluster):
+            return describe_points(table, found)
+
+
+def describe_event_table(reading: ReadingOptions, source: Input, cluster: Cluster | None) -> Summary:
+    """Describe a table of events."""
+    with scratch_folder() as scratch:
+        with show_progress(f"reading {source.path.name}", cluster):
+            found_by = source if cluster is None else source.resolve()
+            table, found = chunking.open_event_table(reading, found_by, scratch, is_shared=False)
+        found.report.path = str(source)
+        with show_progress("counting", None if table.is_in_scratch else cluster):
+            return describe_events(table, found)
+
+
+# Tables in chunks: quantiles of many whole numbers from how often each occurs, and what metrics compare.
 
 
 @dataclass(frozen=True)

@@ -303,7 +303,7 @@ def build_pseudonym_change(pseudonyms: NDArray[Any]) -> Change[Any]:
     return change
 
 
-def write_anonymized(
+def write_anonymized_chunks(
     table: UserChunkTable[ObfuscatedTraces],
     out: Path,
     change: Change[ObfuscatedTraces],

@@ -45,6 +45,7 @@ FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "ta
 READABLE = (*FORMATS, released_table.FORMAT, *GPS_FORMATS)
 """Names of all formats that traces are read from: also releases whose events have one place each."""
 
+
 def check_known_format(format: str | None) -> None:
     """Refuse the name of a format that is not known; None is to be recognised."""
     if format not in (None, *READABLE):

@@ -9,28 +9,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TypeVar
 
-import typer
-
-from tracearena.cli import _large
-from tracearena.cli._large import read_gps_traces
-from tracearena.cli._output import join_cluster, note, refuse_options, show_progress, show_unsaved_progress
-from tracearena.cli._reading import ReadingOptions, note_problems
+from tracearena.engine import Cluster
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.files.atomic import scratch_folder
-
-if TYPE_CHECKING:
-    from tracearena.engine import Cluster
-    from tracearena.io import Input, Reading
-    from tracearena.io.large import EventFirstPass, UserChunkTable
-    from tracearena.io.large.first_pass import FirstPass
-    from tracearena.jobs.comparison import TablePair
-    from tracearena.jobs.description import TableCounter
-    from tracearena.metrics.applications.paired import ComparisonChunks
-    from tracearena.traces import GpsTraces, Traces
-    from tracearena.traces.row_table import EventTable
-
+from tracearena.io import Input, Reading
+from tracearena.io.alignment import align_tables, move_to_common_places
+from tracearena.io.id_mapping import check_same_numbers
+from tracearena.io.large import EventFirstPass, UserChunkTable
+from tracearena.io.large.first_pass import FirstPass
+from tracearena.io.places import read_pseudonyms
+from tracearena.jobs import chunking
+from tracearena.jobs.comparison import TablePair, pair_tables
+from tracearena.jobs.description import TableCounter, align_counted_tables
+from tracearena.jobs.feedback import join_cluster, note, show_progress, show_unsaved_progress
+from tracearena.jobs.outputs import refuse_options
+from tracearena.jobs.reading import ReadingOptions, note_problems
+from tracearena.metrics.applications.paired import ComparisonChunks, WholeComparison, with_true_ids
+from tracearena.synthesis import sglt
+from tracearena.traces import GpsTraces, Traces
+from tracearena.traces.row_table import EventTable
 
 _Other = TypeVar("_Other", bound="EventTable")
 
@@ -40,8 +39,6 @@ def read_halves(reading: ReadingOptions, reference: Path | None, original: Path)
 
     Files of two clocks, or whose users were numbered apart, are refused.
     """
-    from tracearena.io.id_mapping import check_same_numbers
-
     if reference is None:
         if not reading.is_split:
             raise ParameterError(
@@ -64,8 +61,6 @@ def read_halves(reading: ReadingOptions, reference: Path | None, original: Path)
 
 def align_files(first: tuple[Path, Traces], second: tuple[Path, _Other]) -> tuple[Traces, _Other]:
     """Return both with the same places and instants; where they cannot have them, name the files."""
-    from tracearena.io.alignment import align_tables
-
     with prefix_file_names(first[0], second[0]):
         return align_tables(first[1], second[1])
 
@@ -82,8 +77,6 @@ def compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int
 
 def use_common_places(files: list[tuple[Path, Reading[Traces]]]) -> list[Traces]:
     """Return the traces of several files at the same places."""
-    from tracearena.io.alignment import move_to_common_places
-
     with prefix_file_names(*(path for path, _ in files)):
         return move_to_common_places([reading.traces for _, reading in files])
 
@@ -99,20 +92,6 @@ def prefix_file_names(*paths: Path) -> Iterator[None]:
         raise DataError(f"{', '.join(map(str, paths[:-1]))} and {paths[-1]}: {error}") from None
 
 
-OriginalOption = Annotated[
-    Path,
-    typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV, Parquet."),
-]
-ReleasedOption = Annotated[Path, typer.Option("--released", help="What is released of them.")]
-IdTableOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--id-table",
-        help="Who is who (CSV pse_id,user_id), where the release has pseudonyms; kept secret by its owner.",
-    ),
-]
-
-
 @dataclass(frozen=True)
 class ReleasePair:
     """What is compared: an original, a release, and who is who."""
@@ -125,24 +104,22 @@ class ReleasePair:
         """Read the table of who is who, if there is one."""
         if self.id_table is None:
             return None
-        from tracearena.io.places import read_pseudonyms
 
         return read_pseudonyms(self.id_table)
 
     def read(self, reading: ReadingOptions) -> tuple[GpsTraces, GpsTraces]:
         """Read both files whole."""
         released = reading.open_second(self.released)
-        return read_gps_traces(reading, self.original), read_gps_traces(reading, released)
+        return chunking.read_gps_traces(reading, self.original), chunking.read_gps_traces(reading, released)
 
 
 @contextmanager
 def open_release_pair(
-    context: typer.Context,
     reading: ReadingOptions,
     files: ReleasePair,
     what: str,
     *,
-    cluster: str | None,
+    cluster: Cluster | str | None = None,
     by_id: bool = True,
 ) -> Iterator[ComparisonChunks]:
     """Open both files, whole or in chunks; the work on them is shown as `what`.
@@ -154,18 +131,15 @@ def open_release_pair(
     """
     who = files.read_user_mapping()
     pair = reading.open(files.original), reading.open_second(files.released)
-    asked = [_large.is_processed_in_chunks(reading, one, cluster=cluster) for one in pair]
+    asked = [chunking.is_processed_in_chunks(reading, one, cluster=cluster) for one in pair]
     # Both go in chunks if one of them is large and both can.
-    if any(asked) and all(_large.can_process_points_in_chunks(reading, one, None, None) for one in pair):
-        workers = join_cluster(context, cluster)
-        with scratch_folder() as folder:
+    if any(asked) and all(chunking.can_process_points_in_chunks(reading, one, None, None) for one in pair):
+        with join_cluster(cluster) as workers, scratch_folder() as folder:
             walk = _pair_release_tables(reading, pair, who, folder, workers, by_id)
             with show_unsaved_progress(what, workers):
                 yield walk
         return
-    from tracearena.metrics.applications.paired import WholeComparison, with_true_ids
-
-    before, after = (read_gps_traces(reading, one) for one in pair)
+    before, after = (chunking.read_gps_traces(reading, one) for one in pair)
     with show_unsaved_progress(what):
         yield WholeComparison(before, with_true_ids(before, after, who) if by_id else after)
 
@@ -179,8 +153,6 @@ def _pair_release_tables(
     by_id: bool,
 ) -> TablePair:
     """Look at all rows of both tables, and bring their users together."""
-    from tracearena.jobs.comparison import pair_tables
-
     is_shared = cluster is None or cluster.can_reach(scratch)
     before = _open_and_report(reading, pair[0], scratch / "original", cluster)
     after = _open_and_report(reading, pair[1], scratch / "released", cluster)
@@ -201,21 +173,21 @@ def _open_and_report(
     scratch.mkdir()
     with show_unsaved_progress(f"reading {source.path.name}", cluster):
         found_by = source if cluster is None else source.resolve()
-        table, found = _large.open_point_table(reading, found_by, scratch, sort=False)
+        table, found = chunking.open_point_table(reading, found_by, scratch, sort=False)
     note_problems(found)
     return table, found
 
 
 def are_tables_counted_in_chunks(
-    reading: ReadingOptions, sources: Sequence[Input], *, cluster: str | None = None
+    reading: ReadingOptions, sources: Sequence[Input], *, cluster: Cluster | str | None = None
 ) -> bool:
     """Whether tables are counted a few users at a time: all can be, and one is large or a cluster is named.
 
     With a cluster, a table that cannot be is refused.
     """
-    if cluster is None and not all(_large.is_event_table(reading, one) for one in sources):
+    if cluster is None and not all(chunking.is_event_table(reading, one) for one in sources):
         return False
-    through = [_large.are_events_processed_in_chunks(reading, one, cluster=cluster) for one in sources]
+    through = [chunking.are_events_processed_in_chunks(reading, one, cluster=cluster) for one in sources]
     return any(through)
 
 
@@ -227,8 +199,6 @@ def open_table_counters(
     cluster: Cluster | None,
 ) -> Iterator[tuple[TableCounter, TableCounter, list[TableCounter]]]:
     """Look at all rows of training, testing and synthetic tables, to count them in the block."""
-    from tracearena.jobs.description import align_counted_tables
-
     options = reading
     known: list[tuple[UserChunkTable[Traces], EventFirstPass]] = []
     with scratch_folder() as scratch:
@@ -240,7 +210,7 @@ def open_table_counters(
             below.mkdir()
             with show_progress(f"reading {source.path.name}", cluster):
                 found_by = source if cluster is None else source.resolve()  # workers may be elsewhere
-                known.append(_large.open_event_table(options, found_by, below, is_shared=False))
+                known.append(chunking.open_event_table(options, found_by, below, is_shared=False))
             note_problems(known[-1][1])
         with prefix_file_names(*(source.path for source in sources)):
             counters = align_counted_tables(known[0], known[1], known[2:], slots)
@@ -253,9 +223,6 @@ def prepare_for_sglt(
     """Fill gaps first, then merge places, as [sglt] section 5.1 does; say what was done."""
     if not fill_gaps and merge_places is None:
         return reading
-    from tracearena.io import Reading
-    from tracearena.synthesis import sglt
-
     traces, report = reading
     if fill_gaps:
         filled = sglt.fill_gaps(traces)

@@ -1,0 +1,136 @@
+"""Where a job writes, what it draws, and which options it has no use for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracearena.errors import ParameterError
+from tracearena.jobs.feedback import note
+
+if TYPE_CHECKING:
+    from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+
+
+def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folders: bool = False) -> None:
+    """Refuse outputs that cannot all be written, before any work is done or any of them exists.
+
+    An input is no output: the original traces would be gone, and with them the way back. With
+    `folders` the outputs may become folders, and take the place of empty ones. What a killed run left
+    unfinished does not count.
+    """
+    from tracearena.files.atomic import clear_leftovers
+
+    given = [path for path in paths if path is not None]
+    read = {path.resolve() for path in inputs if path is not None}
+    for at, path in enumerate(given):
+        clear_leftovers(path)
+        if folders and path.is_dir():
+            if any(path.iterdir()):
+                raise ParameterError(f"{path}: exists and is not an empty folder; choose another name")
+        elif path.is_dir():
+            raise ParameterError(f"{path}: is a folder; name a file in it")
+        if not path.parent.is_dir():
+            raise ParameterError(f"{path}: there is no folder {path.parent}")
+        if any(path.resolve() == other.resolve() for other in given[:at]):
+            raise ParameterError(f"{path}: two outputs cannot go to one file")
+        if path.resolve() in read and path.is_file():
+            raise ParameterError(f"{path}: is read here; write to another file")
+        below = read & {*path.resolve().parents}
+        if any(folder.is_dir() for folder in below):
+            raise ParameterError(f"{path}: lies in a folder that is read here; write beside it")
+
+
+def refuse_options(what: str, **options: object) -> None:
+    """Refuse options that are given and do not apply to `what`, instead of ignoring them."""
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name, value in options.items()
+        if value is not None and value is not False
+    ]
+    if given:
+        verb = "does" if len(given) == 1 else "do"
+        raise ParameterError(f"{', '.join(given)} {verb} not apply to {what}")
+
+
+def choose_seed(seed: int | None) -> int:
+    """Return the seed of a measurement, or draw one and say which."""
+    if seed is None:
+        from tracearena.engine import fresh_seed
+
+        seed = fresh_seed()
+        note(f"seed {seed}")
+    return seed
+
+
+def choose_release_seed(seed: int | None) -> int | None:
+    """Return the seed of what may be published, or None for a secret root; say what a seed gives away."""
+    if seed is not None:
+        note(
+            "warning: whoever guesses --seed can draw the same random numbers and undo this release; "
+            "leave --seed out for what you publish"
+        )
+    return seed
+
+
+def choose_output_form(out: Path, to: str | None, *, contest: bool) -> str:
+    """Return ``table`` or ``pwscup``: as asked for, or as what was read is; a name .parquet is a table.
+
+    Parameters
+    ----------
+    contest
+        Whether what was read is of the contest.
+    """
+    from tracearena.io.writers import TABLE_NAMES, guess_format_by_name
+
+    if to not in (None, "table", "pwscup"):
+        raise ParameterError.of("--to", to, "table or pwscup")
+    form = to or (guess_format_by_name(out, like="pwscup") if contest else "table")
+    if form != "pwscup" and not str(out).endswith(TABLE_NAMES):
+        raise ParameterError(
+            f"{out}: a table's name ends in {', '.join(TABLE_NAMES)}; --to names another form"
+        )
+    if form == "pwscup" and out.suffix == ".parquet":
+        raise ParameterError(f"{out}: the contest's files are CSV; leave --to pwscup out, or name a .csv")
+    return form
+
+
+def write_obfuscated(released: ObfuscatedTraces, out: Path, form: str) -> None:
+    """Write obfuscated traces; the contest's files of them name no users."""
+    from tracearena.io import pwscup
+    from tracearena.io.formats import released_table
+
+    (released_table.write_released_table if form == "table" else pwscup.write_obfuscated)(released, out)
+
+
+def write_anonymized(released: ObfuscatedTraces, out: Path, form: str) -> None:
+    """Write traces of pseudonyms."""
+    from tracearena.io import pwscup
+    from tracearena.io.formats import released_table
+
+    (released_table.write_released_table if form == "table" else pwscup.write_anonymized)(released, out)
+
+
+def write_inferred_table(table: IdTable, out: Path, form: str) -> None:
+    """Write a guess at who is who."""
+    from tracearena.io import pwscup
+    from tracearena.io.places import write_id_pairs
+
+    (write_id_pairs if form == "table" else pwscup.write_inferred_table)(table, out)
+
+
+def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
+    """Write a guess at who was where."""
+    from tracearena.io import pwscup
+    from tracearena.io.formats import checkins
+
+    (checkins.write_event_table if form == "table" else pwscup.write_inferred_traces)(traces, out)
+
+
+def is_id_table_file(path: Path) -> bool:
+    """Whether a table names pseudonyms next to users, which the contest's guesses do not."""
+    from tracearena.io import Input
+
+    source = Input(path)
+    return source.columns != ["user_id"] if source.is_parquet else "," in source.lines[0]
