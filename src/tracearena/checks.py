@@ -48,7 +48,8 @@ def require_number(
     if (
         not finite
         or isinstance(value, bool)
-        or _is_outside(value, at_least, at_most)
+        or (at_least is not None and value < at_least)
+        or (at_most is not None and value > at_most)
         or (above is not None and value <= above)
         or (below is not None and value >= below)
     ):
@@ -65,12 +66,13 @@ def require_whole(
     Traceback (most recent call last):
     tracearena.errors.ParameterError: days = 1.0 is not allowed; it must be a whole number of at least 1
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or _is_outside(value, at_least, at_most):
+    if (
+        not isinstance(value, Integral)
+        or isinstance(value, bool)
+        or (at_least is not None and int(value) < at_least)
+        or (at_most is not None and int(value) > at_most)
+    ):
         raise _build_range_error(name, value, "a whole number", {"of at least": at_least, "at most": at_most})
-
-
-def _is_outside(value: Any, at_least: float | None, at_most: float | None) -> bool:
-    return (at_least is not None and value < at_least) or (at_most is not None and value > at_most)
 
 
 def _build_range_error(name: str, value: Any, kind: str, limits: dict[str, float | None]) -> ParameterError:

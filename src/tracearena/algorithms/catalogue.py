@@ -341,19 +341,16 @@ def check_class(found: type[Algorithm], path: str | None = None) -> None:
         base = KINDS[one]
         if not issubclass(found, base):
             raise ParameterError(f"{path} has the kind {one} but is not derived from {base.__name__}")
-        _check_methods(found, base, path)
+        for method in sorted(getattr(base, "__abstractmethods__", ())):
+            seeded = "seed" in inspect.signature(getattr(base, method)).parameters
+            try:
+                called = inspect.signature(getattr(found, method))
+                called.bind(None, None, **({"seed": None} if seeded else {}))
+            except (TypeError, ValueError) as error:
+                wanted = "(self, traces, *, seed=None)" if seeded else "(self, traces)"
+                problem = f"{method} cannot be called as {method}{wanted}: {error}"
+                raise ParameterError(f"{path}: {problem}") from None
     name = getattr(found, "name", None)
     if not is_bare_name(name):
         got = "lacks a name" if name is None else f"has the name {name!r}"
         raise ParameterError(f'{path} {got}: write name: ClassVar[str] = "{found.__name__}" in it')
-
-
-def _check_methods(algorithm: type[Algorithm], base: type[Algorithm], path: str) -> None:
-    for method in sorted(getattr(base, "__abstractmethods__", ())):
-        seeded = "seed" in inspect.signature(getattr(base, method)).parameters
-        try:
-            called = inspect.signature(getattr(algorithm, method))
-            called.bind(None, None, **({"seed": None} if seeded else {}))
-        except (TypeError, ValueError) as error:
-            wanted = "(self, traces, *, seed=None)" if seeded else "(self, traces)"
-            raise ParameterError(f"{path}: {method} cannot be called as {method}{wanted}: {error}") from None

@@ -56,7 +56,7 @@ def describe(
 def _print_proposal(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
     """Say how a table of unknown columns may be read, with its first rows as they would be; then end."""
     unknown = any(fault.code in ("format", "columns") for fault in error.faults)
-    if not unknown or reading.format is not None or reading.layout():
+    if not unknown or reading.format is not None or reading.parse_layout().option_names:
         return
     from tracearena.io.formats.archives import propose_folder_layout
 

@@ -22,7 +22,7 @@ from tracearena.files import archives
 from tracearena.files.io import refuse_pipe
 from tracearena.io.fields.columns import EVENTS, POINTS
 from tracearena.io.formats import archives as bundles
-from tracearena.io.formats import geolife, gpx, recognition, released_table
+from tracearena.io.formats import recognition, released_table
 from tracearena.io.formats.recognition import EITHER, GPS_FORMATS, FormatGuess
 from tracearena.io.options import AS_NAMED, Layout
 from tracearena.io.tables import (
@@ -64,6 +64,11 @@ class Input(PathLike[str]):
     asked_format
         The format it is to be read as; recognised if omitted.
 
+    Attributes
+    ----------
+    is_folder
+        Whether the path is a folder.
+
     Examples
     --------
     >>> import tempfile
@@ -80,6 +85,7 @@ class Input(PathLike[str]):
     ) -> None:
         recognition.check_known_format(asked_format)
         self.path = Path(path)
+        self.is_folder = self.path.is_dir()
         self.layout = layout
         self.asked_format = asked_format
         self._inside: dict[Path, Input] = {}
@@ -87,8 +93,7 @@ class Input(PathLike[str]):
     def __fspath__(self) -> str:
         return str(self.path)
 
-    def __str__(self) -> str:
-        return str(self.path)
+    __str__ = __fspath__
 
     def __repr__(self) -> str:
         return f"Input({str(self.path)!r})"
@@ -120,11 +125,6 @@ class Input(PathLike[str]):
         return other
 
     # The bytes and the files.
-
-    @cached_property
-    def is_folder(self) -> bool:
-        """Whether the path is a folder."""
-        return self.path.is_dir()
 
     @cached_property
     def is_archive(self) -> bool:
@@ -211,9 +211,17 @@ class Input(PathLike[str]):
         refuse_pipe(self.path)
         if not self.path.exists():
             raise FileError.whole(self, "No such file or directory", "missing-file")
-        if geolife.looks_like_geolife(self.path, is_archive=self.is_archive):
+        if self.is_folder:
+            is_geolife = next(self.path.rglob("*.plt"), None) is not None
+        elif self.is_archive:
+            is_geolife = any(member.name.endswith(".plt") for member in archives.iter_members(self.path))
+        else:
+            is_geolife = self.path.name.endswith(".plt")
+        if is_geolife:
             return FormatGuess(("geolife",), "GPS points of GeoLife")
-        if (self.asked_format in (None, "gpx") or not self.is_folder) and gpx.looks_like_gpx(self.path):
+        if (self.asked_format in (None, "gpx") or not self.is_folder) and any(
+            file.name.endswith(_ENDINGS["gpx"]) for file in self.files or [self.path]
+        ):
             return FormatGuess(("gpx",), "GPS points in GPX")
         if self.parquet_files and (
             self.asked_format == "partitions" or next(self.find_unread("partitions"), None) is None

@@ -137,7 +137,9 @@ def read(
         check_known_format(format)
         raise ParameterError.of("format", format, "table or points for a data frame")
     name = format or recognition.guess_frame_format(frame, layout)
-    check_no_times(Path(FRAME), name, times)
+    if times is not None:
+        problem = f"is read as {name}; only files of format pwscup have a table of times"
+        raise ParameterError(f"{FRAME}: {problem}")
     report = Report(FRAME, name, header_lines=None, strict=strict, timezone=chosen.timezone)
     if format is None and recognition.is_trips_frame(frame.columns, layout):
         rows = trips.split_trips(frame, report, layout)
@@ -212,7 +214,9 @@ def read_file(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     path, name = source.path, source.format
     layout, strict, timezone = request.layout, request.strict, request.choices.timezone
     layout.refuse_all_but(LAYOUTS.get(name, ()), path, f"files of format {name}")
-    check_no_times(path, name, request.times)
+    if request.times is not None and name != "pwscup":
+        problem = f"is read as {name}; only files of format pwscup have a table of times"
+        raise ParameterError(f"{path}: {problem}")
     if name in recognition.ROW_FORMATS:
         report = Report(str(path), name, strict=strict, timezone=timezone)
         frame, layout = geo_tables.read_format_rows(path, name, report, layout, request.owner)
@@ -348,17 +352,12 @@ def _read_prepared(source: Input, places: Any, choices: Choices, times: File | N
     else:
         named = times or pwscup.find_times_file(path, places)
         traces = pwscup.read_traces(path, known, None if named is None else pwscup.read_times(named))
-        assumed = pwscup.explain_default_times() if named is None else ""
+        assumed = pwscup.DEFAULT_TIMES if named is None else ""
     report = Report(str(path), format, traces.n_events, assumed=assumed)
     report_oddities(traces, report)
     return Reading(
         traces if choices.places_are_as_in_file else regrid_traces(traces, choices, report), report
     )
-
-
-def check_no_times(path: Path, name: str, times: File | None) -> None:
-    if times is not None and name != "pwscup":
-        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
 
 
 def _check_no_resample(path: Path, resample: str | None) -> None:

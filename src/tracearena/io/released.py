@@ -173,7 +173,7 @@ def _read_contest_release(
         known = read_places_beside(Path(path), "pwscup") if places is None else places
         clock = None if times is None else pwscup.read_times(times)
         released = pwscup.read_anonymized(path, known, clock, allow_repetition=allow_repetition)
-        assumed = pwscup.explain_default_times() if clock is None else ""
+        assumed = pwscup.DEFAULT_TIMES if clock is None else ""
     return Reading(released, Report(str(path), "pwscup", released.n_events, assumed=assumed))
 
 

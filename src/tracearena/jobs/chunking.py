@@ -45,6 +45,7 @@ _MIN_CHUNKED_ROWS = 2_000_000
 
 
 PARTS = "partitions"
+_CUT = "is cut by hours or dates, which needs all rows at once"
 
 
 Arrange = Callable[["UserChunkTable[Any]", Any, Path, Any], "UserChunkTable[Any]"]
@@ -59,7 +60,7 @@ def find_points_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
     if reading.format not in (None, "points"):
         return f"is read as {reading.format}"
-    return _find_cut_problem(reading) or find_points_obstacle(source)
+    return (_CUT if reading.cuts_rows else None) or find_points_obstacle(source)
 
 
 def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
@@ -75,13 +76,7 @@ def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
     if reading.resample is not None:
         return "is resampled (--resample), which only GPS points are"
     needs_places = reading.grid is None and reading.places is None
-    return _find_cut_problem(reading) or find_events_obstacle(source, needs_places=needs_places)
-
-
-def _find_cut_problem(reading: ReadingOptions) -> str | None:
-    if reading.cuts_local_times or reading.is_split:
-        return "is cut by hours or dates, which needs all rows at once"
-    return None
+    return (_CUT if reading.cuts_rows else None) or find_events_obstacle(source, needs_places=needs_places)
 
 
 def is_processed_in_chunks(

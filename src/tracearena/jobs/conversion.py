@@ -302,7 +302,7 @@ def _convert_points(
     """Write GPS points as other GPS points."""
     out, to, reference = asked.out, asked.to, asked.reference
     traces, report = whole
-    if not (reading.cuts_local_times or reading.is_split):
+    if not reading.cuts_rows:
         chunking.refuse_useless_zone(reading, report)
     outputs = {out: traces}
     result: dict[str, Any] = {"format": "gps"}

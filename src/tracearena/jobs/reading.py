@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tracearena.errors import ParameterError
 from tracearena.jobs.feedback import note
@@ -87,9 +87,10 @@ class ReadingOptions:
         return self.split_at is not None or self.reference_days is not None
 
     @property
-    def cuts_local_times(self) -> bool:
-        """Whether only some hours or dates of the file are read."""
-        return not (self.hours is None and self.from_date is None and self.to_date is None)
+    def cuts_rows(self) -> bool:
+        """Whether only some hours or dates of the file are read, or it is cut into reference and original."""
+        given = (self.hours, self.from_date, self.to_date, self.split_at, self.reference_days)
+        return any(value is not None for value in given)
 
     def choices(self) -> Choices:
         """Return which places and instants to make."""
@@ -105,21 +106,18 @@ class ReadingOptions:
             utc_hours=self.utc_hours,
         )
 
-    def layout(self) -> dict[str, Any]:
-        """Return what is said about the columns of a table."""
-        given = {name: getattr(self, name) for name in _OF_TABLES}
-        said = {name: value for name, value in given.items() if value is not None}
-        return said | ({"header": False} if self.no_header else {})
-
     def parse_layout(self) -> Layout:
-        """Return the same as the readers take it."""
+        """Return what is said about the columns of a table."""
         from tracearena.io.options import Layout
 
-        return Layout.parse(**self.layout())
+        given = {name: getattr(self, name) for name in _OF_TABLES}
+        said = {name: value for name, value in given.items() if value is not None}
+        return Layout.parse(header=not self.no_header, **said)
 
     def refuse_layout(self, what: str) -> None:
         """Refuse what is said about the columns of a table, where no such table is read."""
-        refuse_options(what, **self.layout(), no_header=self.no_header)
+        given = {name: getattr(self, name) for name in _OF_TABLES}
+        refuse_options(what, **given, no_header=self.no_header)
 
     def refuse_limits(self) -> None:
         """Refuse limits of submissions where none of the contest's is read."""

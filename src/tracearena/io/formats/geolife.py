@@ -33,16 +33,6 @@ MAX_FILE_BYTES = 512 * 2**20
 _FILES_PER_READ_BLOCK = 64
 
 
-def looks_like_geolife(path: str | PathLike[str], *, is_archive: bool) -> bool:
-    """Whether a path is a PLT file, or a folder or an archive with PLT files."""
-    place = Path(path)
-    if place.is_dir():
-        return next(place.rglob("*.plt"), None) is not None
-    if is_archive:
-        return any(member.name.endswith(".plt") for member in archives.iter_members(place))
-    return place.name.endswith(".plt")
-
-
 def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTraces]:
     """Read a GeoLife folder, archive or single PLT file.
 

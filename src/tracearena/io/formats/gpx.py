@@ -29,12 +29,6 @@ _SUFFIXES = (".gpx", ".gpx.gz")
 _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
-def looks_like_gpx(path: str | PathLike[str]) -> bool:
-    """Whether a path is a GPX file or a folder that holds some."""
-    place = Path(path)
-    return bool(_list_gpx_files(place)) if place.is_dir() else place.name.endswith(_SUFFIXES)
-
-
 def _list_gpx_files(folder: Path) -> list[Path]:
     from tracearena.io.tables import list_visible_files
 

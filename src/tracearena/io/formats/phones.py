@@ -163,12 +163,7 @@ def _parse_position(position: Any) -> tuple[Any, Any]:
 
 # OwnTracks: what its recorder keeps (``.rec``), and its messages as JSON or JSON lines.
 
-_LINE = re.compile(r"(\d{4}-\d\d-\d\dT\S*)\t[^\t]*\t\s*(\{.*)")
-
-
-def looks_like_rec(line: str) -> bool:
-    """Whether a line is one of a recorder's file."""
-    return _LINE.match(line) is not None
+RECORDER_LINE = re.compile(r"(\d{4}-\d\d-\d\dT\S*)\t[^\t]*\t\s*(\{.*)")
 
 
 def read_owntracks(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
@@ -205,12 +200,12 @@ def _iterate_messages(path: str | PathLike[str], report: Report) -> Iterator[tup
     """Give the messages of a file, whichever of its shapes it has, with their numbers."""
     text = read_json_text(path)
     first, _, _ = text.lstrip().partition("\n")
-    if looks_like_rec(first):
+    if RECORDER_LINE.match(first):
         report.header_lines = 0
         for number, line in enumerate(text.split("\n"), 1):
             if not line.strip():
                 continue
-            parts = _LINE.match(line)
+            parts = RECORDER_LINE.match(line)
             try:
                 value = None if parts is None else parse_json_line(parts[2])
             except ValueError:

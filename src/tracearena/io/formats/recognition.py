@@ -98,7 +98,7 @@ _RECORD = "\x1e"
 
 def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     """Look at text that begins as JSON does, or as a file of OwnTracks' recorder."""
-    if phones.looks_like_rec(lines[0]):
+    if phones.RECORDER_LINE.match(lines[0]):
         return FormatGuess(("owntracks",), "positions as OwnTracks' recorder keeps them")
     text = "\n".join(lines).lstrip(f" \t\n{_RECORD}")
     if not text.startswith(("{", "[")):

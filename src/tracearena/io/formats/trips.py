@@ -70,8 +70,8 @@ def find_trip_columns(names: Sequence[str]) -> dict[str, str]:
     [('start lat', 'start_lat'), ('start time', 'started_at')]
     """
     plain = {simplify_name(name): name for name in reversed(names)}
-    found = {role: _find_first_name(plain, known) for role, known in TRIP_NAMES.items()}
-    return {role: name for role, name in found.items() if name is not None}
+    ends = {role: [plain[name] for name in known if name in plain] for role, known in TRIP_NAMES.items()}
+    return {role: found[0] for role, found in ends.items() if found}
 
 
 def has_trip_columns(names: Sequence[str]) -> bool:

@@ -21,9 +21,9 @@ from .files import (
     write_traces,
 )
 from .official_times import (
+    DEFAULT_TIMES,
     PWS_CLOCK,
     ContestTimes,
-    explain_default_times,
     find_times_file,
     read_times,
     times_beside,
@@ -31,6 +31,7 @@ from .official_times import (
 )
 
 __all__ = [
+    "DEFAULT_TIMES",
     "MAX_LISTED_IDS",
     "MAX_SUBMISSION_BYTES",
     "PWS_CLOCK",
@@ -38,7 +39,6 @@ __all__ = [
     "ContestTimes",
     "PwsName",
     "contest_regions",
-    "explain_default_times",
     "find_times_file",
     "read_anonymized",
     "read_id_table",

@@ -282,10 +282,6 @@ def diagnose_cell(cell: bytes, column: SchemaColumn, *, allow_repetition: bool =
         return None if column.kind == "list" else "star-not-allowed"
     if b"\t" in cell or b"  " in cell or cell[:1] == b" " or cell[-1:] == b" ":
         return "stray-blank"
-    return _diagnose_ids(cell, column, allow_repetition)
-
-
-def _diagnose_ids(cell: bytes, column: SchemaColumn, allow_repetition: bool) -> str | None:
     seen: set[bytes] = set()
     for match in _PIECE.finditer(cell):
         piece = match.group()

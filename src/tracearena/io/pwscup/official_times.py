@@ -116,12 +116,11 @@ def find_times_file(path: str | PathLike[str], places: object = None) -> Path | 
     return None
 
 
-def explain_default_times() -> str:
-    """Return what is said of a file that is read by the contest's clock for want of a table of times."""
-    return (
-        f"there is no {NAME} with it, so its times are read as {_describe_clock(PWS_CLOCK)}, the "
-        "contest's; --times names others"
-    )
+DEFAULT_TIMES = (
+    f"there is no {NAME} with it, so its times are read as 20 times a day every 30 min from 08:00, the "
+    "contest's; --times names others"
+)
+"""What is said of a file that is read by the contest's clock for want of a table of times."""
 
 
 def choose_clock(
