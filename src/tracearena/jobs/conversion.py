@@ -21,7 +21,7 @@ from tracearena.io.writers import choose_points_format, guess_format_by_name
 from tracearena.jobs import chunking
 from tracearena.jobs.chunking import PARTS, USERS_PER_PART
 from tracearena.jobs.feedback import join_cluster, note, show_unsaved_progress
-from tracearena.jobs.outputs import check_outputs, choose_seed, refuse_options
+from tracearena.jobs.outputs import File, as_path, check_outputs, choose_seed, refuse_options
 from tracearena.jobs.pairs import prepare_for_sglt
 from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions
 from tracearena.jobs.transformation import keep_unchanged, write_events
@@ -38,16 +38,16 @@ class Conversion(NamedTuple):
 
 
 def convert(
-    file: Path | Input,
-    out: Path,
+    file: File | Input,
+    out: File,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
     to: str | None = None,
-    places_out: Path | None = None,
-    reference: Path | None = None,
-    test: Path | None = None,
+    places_out: File | None = None,
+    reference: File | None = None,
+    test: File | None = None,
     test_share: float | None = None,
-    user_key: Path | None = None,
+    user_key: File | None = None,
     fill_gaps: bool = False,
     merge_places: int | None = None,
     seed: int | None = None,
@@ -80,6 +80,7 @@ def convert(
         A Dask cluster, or the address of one; go on with a folder of parts that was stopped.
     """
     source, out = reading.open(file), Path(out)
+    places_out, reference, test, user_key = map(as_path, (places_out, reference, test, user_key))
     asked = _ConversionOutput(out, to, places_out, reference, test, test_share, user_key, seed)
     is_folder = to in ("partitions", "geolife", "gpx")
     inputs = (source.path, *reading.files)

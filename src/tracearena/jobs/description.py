@@ -25,7 +25,7 @@ from tracearena.io.large.first_pass import EventFirstPass, FirstPass
 from tracearena.io.large.user_chunks import UserChunkTable
 from tracearena.jobs import chunking
 from tracearena.jobs.feedback import join_cluster, note, show_progress, show_unsaved_progress
-from tracearena.jobs.outputs import check_outputs, refuse_options
+from tracearena.jobs.outputs import File, as_path, check_outputs, refuse_options
 from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions, note_problems
 from tracearena.metrics.counts import TraceCounts
 from tracearena.pages.describe import (
@@ -59,11 +59,11 @@ _KEPT_BITS = 14
 
 
 def describe(
-    file: Path | Input,
+    file: File | Input,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    original: Path | None = None,
-    html: Path | None = None,
+    original: File | None = None,
+    html: File | None = None,
     cluster: Cluster | str | None = None,
 ) -> Summary | ReleaseSummary:
     """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why.
@@ -79,7 +79,7 @@ def describe(
     cluster
         A Dask cluster, or the address of one.
     """
-    source = reading.open(file)
+    source, original, html = reading.open(file), as_path(original), as_path(html)
     check_outputs(html, inputs=(source.path, original, *reading.files))
     if html is None and original is None:
         summary = _describe_in_chunks(reading, source, cluster)

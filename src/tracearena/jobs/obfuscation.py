@@ -15,6 +15,7 @@ from tracearena.jobs import chunking
 from tracearena.jobs.chunking import PARTS
 from tracearena.jobs.feedback import join_cluster, note, show_unsaved_progress
 from tracearena.jobs.outputs import (
+    File,
     check_outputs,
     choose_output_form,
     choose_release_seed,
@@ -36,8 +37,8 @@ _FATES = ("kept", "moved", "withheld", "generalised", "deleted")
 
 def obfuscate(
     defence: str,
-    original: Path | Input,
-    out: Path,
+    original: File | Input,
+    out: File,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
     to: str | None = None,
@@ -70,7 +71,7 @@ def obfuscate(
     resume
         Go on with a folder of parts that was stopped.
     """
-    source = reading.open(original)
+    source, out = reading.open(original), Path(out)
     # What a defence serves decides whether it works on GPS points, or else what the file holds.
     if catalogue.is_kind(defence, "gps-obfuscator") and (
         not catalogue.is_kind(defence, "obfuscator")
@@ -80,7 +81,7 @@ def obfuscate(
         points = _obfuscate_points(
             defence,
             source,
-            Path(out),
+            out,
             reading,
             to=to,
             seed=seed,

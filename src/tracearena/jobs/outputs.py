@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from tracearena.errors import ParameterError
 from tracearena.jobs.feedback import note
 
 if TYPE_CHECKING:
     from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+
+
+File = str | PathLike[str]
+
+
+@overload
+def as_path(file: File) -> Path: ...
+@overload
+def as_path(file: File | None) -> Path | None: ...
+def as_path(file: File | None) -> Path | None:
+    """Return the path of a file that may not be named."""
+    return None if file is None else Path(file)
 
 
 def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folders: bool = False) -> None:

@@ -32,6 +32,8 @@ from tracearena.jobs.chunking import PARTS
 from tracearena.jobs.comparison import open_release_chunks
 from tracearena.jobs.feedback import join_cluster, note
 from tracearena.jobs.outputs import (
+    File,
+    as_path,
     check_outputs,
     choose_output_form,
     choose_release_seed,
@@ -58,12 +60,12 @@ _ALLOWED = {
 
 
 def pseudonymise(
-    file: Path | Input,
-    out: Path,
-    id_table: Path,
+    file: File | Input,
+    out: File,
+    id_table: File,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    original: Path | None = None,
+    original: File | None = None,
     again: bool = False,
     to: str | None = None,
     seed: int | None = None,
@@ -89,6 +91,7 @@ def pseudonymise(
     cluster, resume
         A Dask cluster, or the address of one; go on with a folder of parts that was stopped.
     """
+    out, id_table, original = Path(out), Path(id_table), as_path(original)
     source = file if isinstance(file, Input) else Input(file)
     # With an original, --from and the layout are its own.
     if (reading.format is None or original is not None) and source.is_release:

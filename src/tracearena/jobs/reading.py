@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tracearena.errors import ParameterError
 from tracearena.jobs.feedback import note
-from tracearena.jobs.outputs import refuse_options
+from tracearena.jobs.outputs import File, refuse_options
 
 if TYPE_CHECKING:
     from tracearena.io import Choices, Input, Reading, Report
@@ -124,7 +124,7 @@ class ReadingOptions:
         limits = {"max_bytes": self.max_bytes, "max_listed_ids": self.max_listed_ids}
         refuse_options("other files than the contest's submissions", **limits)
 
-    def open(self, path: Path | Input) -> Input:
+    def open(self, path: File | Input) -> Input:
         """Return a path as these options say that it is to be read, looked at once."""
         from tracearena.io import Input
 

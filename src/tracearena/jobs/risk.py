@@ -28,6 +28,8 @@ from tracearena.io.tables import read_column_values
 from tracearena.jobs import chunking
 from tracearena.jobs.feedback import delay_stop, note, show_progress, show_unsaved_progress, tell_outcome
 from tracearena.jobs.outputs import (
+    File,
+    as_path,
     check_outputs,
     choose_output_form,
     choose_seed,
@@ -45,16 +47,16 @@ _MOST_PEOPLE, _MOST_ROWS = 1_000_000, 20_000_000
 
 
 def audit(
-    file: Path | Input,
-    out: Path,
+    file: File | Input,
+    out: File,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
     settings: Settings = Settings(),  # noqa: B008
-    released: Path | None = None,
-    id_table: Path | None = None,
+    released: File | None = None,
+    id_table: File | None = None,
     mechanism: str | None = None,
     synthetic: bool = False,
-    others: Path | None = None,
+    others: File | None = None,
     attacks: Sequence[str] = (),
     tables: bool = False,
     seed: int | None = None,
@@ -80,7 +82,8 @@ def audit(
     seed
         Of all draws; fresh, and noted, if omitted.
     """
-    source = reading.open(file)
+    source, out = reading.open(file), Path(out)
+    released, id_table, others = map(as_path, (released, id_table, others))
     inputs = (source.path, released, id_table, others, *reading.files)
     check_outputs(out, inputs=inputs, folders=True)
     if released is None or synthetic:
@@ -103,15 +106,15 @@ class Protected(NamedTuple):
 
 
 def protect(
-    file: Path | Input,
-    safer: Path,
-    out: Path,
+    file: File | Input,
+    safer: File,
+    out: File,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
     settings: Settings = Settings(),  # noqa: B008
     defences: Sequence[str] | None = None,
     attacks: Sequence[str] = (),
-    id_table: Path | None = None,
+    id_table: File | None = None,
     tables: bool = False,
     seed: int | None = None,
     more_options: Sequence[str] = (),
@@ -136,7 +139,7 @@ def protect(
     more_options
         Options of the command line that the printed command repeats.
     """
-    source = reading.open(file)
+    source, safer, out, id_table = reading.open(file), Path(safer), Path(out), as_path(id_table)
     check_outputs(safer, id_table, inputs=(source.path, *reading.files))
     check_outputs(out, inputs=(source.path, safer), folders=True)
     used = choose_seed(seed)

@@ -13,18 +13,18 @@ from tracearena.io.places import read_id_pairs
 from tracearena.jobs import chunking
 from tracearena.jobs.comparison import open_release_beside
 from tracearena.jobs.feedback import join_cluster, show_progress
-from tracearena.jobs.outputs import check_outputs, refuse_options
+from tracearena.jobs.outputs import File, check_outputs, refuse_options
 from tracearena.jobs.reading import ReadingOptions, note_problems
 from tracearena.metrics import UtilityScore, utility_score
 from tracearena.metrics.contest_scores import UtilitySum
 
 
 def score_utility(
-    original: Path | Input,
-    obfuscated: Path | Input,
+    original: File | Input,
+    obfuscated: File | Input,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    id_table: Path | None = None,
+    id_table: File | None = None,
     rule: Literal["paper", "2019"] = "paper",
     cluster: Cluster | str | None = None,
 ) -> UtilityScore:
