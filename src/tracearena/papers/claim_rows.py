@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tracearena.papers.claims import (
+from tracearena.papers.published_claims import (
     FOURSQUARE,
     ClaimRow,
     JsonNumber,

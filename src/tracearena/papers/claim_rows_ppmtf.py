@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracearena.papers.claims import (
+from tracearena.papers.published_claims import (
     FOURSQUARE,
     ClaimRow,
     JsonNumber,

@@ -10,7 +10,15 @@ from typing import Any
 from tracearena.checks import require_choice
 from tracearena.errors import ParameterError
 from tracearena.papers import claim_rows, claim_rows_ppmtf
-from tracearena.papers.claims import HOLDS, HOLDS_NOT, UNMEASURED, UNTRIED, ClaimRow, CommandRun, read_run
+from tracearena.papers.published_claims import (
+    HOLDS,
+    HOLDS_NOT,
+    UNMEASURED,
+    UNTRIED,
+    ClaimRow,
+    CommandRun,
+    read_run,
+)
 
 _HEAD = """# Findings of the papers
 

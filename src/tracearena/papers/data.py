@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,9 @@ from tracearena.cities import pois, simulate, simulate_gps
 from tracearena.contest import ContestPlan, contest_training, team_traces
 from tracearena.engine import child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
-from tracearena.files import write_csv
 from tracearena.io import ppmtf, pwscup, read
 from tracearena.io.formats import checkins
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
-from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.sglt import SGLT, PassRates
 from tracearena.traces import GpsTraces, Places, Traces
@@ -208,6 +205,14 @@ def load_generator_training(source: FigureSource) -> Traces:
     return Traces.concat([pwscup.read_traces(paths[0], places) for paths in found])
 
 
+def fit_generator(source: FigureSource, iterations: int) -> tuple[Traces, PPMTF, np.random.SeedSequence]:
+    """Return what a contest's generator learns from, the generator, and the seed of what it makes."""
+    root = seed_sequence(source.seed)
+    training = load_generator_training(source)
+    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    return training, model, root
+
+
 def load_points_of_interest(data: Path | None) -> Places | None:
     """Return the POIs of the city, or those of a POI_*.csv in the folder, if there is one."""
     if data is None:
@@ -229,28 +234,25 @@ class GpsData:
 
 
 def load_gps_data(source: FigureSource) -> GpsData:
-    """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there."""
+    """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there.
+
+    Published data is a file of GPS traces, or a folder: of such files, or with the GeoLife archive in it.
+    """
     if source.data is None:
         size = source.choose_size(RECEIVERS)
         traces, name = simulate_gps(*size, seed=source.seed), f"simulated city, {size.users} users"
     else:
-        archive = _find_archive(source.data)
+        archive = source.data
+        if archive.is_dir():
+            packed = sorted([*archive.glob("*eolife*.tar.gz"), *archive.glob("*eolife*.zip")])
+            archive = packed[0] if packed else archive
+        elif not archive.exists():
+            raise DataError(f"{archive} does not exist")
         traces = read(archive).as_points().traces
         name = f"{archive.name}, {traces.n_users} users"
     inside = traces.take_box(BEIJING)
     area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
     return GpsData(traces.take_box(area), area, name)
-
-
-def _find_archive(data: Path) -> Path:
-    """Return the path itself, or the GeoLife archive in a folder of published data."""
-    if data.is_dir():
-        packed = sorted([*data.glob("*eolife*.tar.gz"), *data.glob("*eolife*.zip")])
-        if packed:
-            return packed[0]
-    elif not data.exists():
-        raise DataError(f"{data} does not exist")
-    return data
 
 
 # Fakes
@@ -291,10 +293,6 @@ class FakesExperiment:
             for k in range(FAKES_PER_USER)
             if (number == k).sum() > 1
         ]
-
-    def profiles(self, traces: Traces) -> MobilityProfiles:
-        """Return the profiles of one period, as the paper's evaluation has it."""
-        return MobilityProfiles.of(traces)
 
 
 def load_same_people(source: FigureSource, usual: Size = SAME_PEOPLE) -> tuple[Traces, Traces]:
@@ -400,9 +398,7 @@ def generate_teams(
     source: FigureSource, sizes: list[int], days: int, *, iterations: int = ITERATIONS
 ) -> Iterator[TeamData]:
     """Make teams of so many virtual users each, one by one, learned from what the source has."""
-    root = seed_sequence(source.seed)
-    training = load_generator_training(source)
-    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    _, model, root = fit_generator(source, iterations)
     for number, users in enumerate(sizes):
         plan = ContestPlan(users=users, days=days)
         yield TeamData(*team_traces(model, plan, child_seed(root, 1, number)))
@@ -410,8 +406,6 @@ def generate_teams(
 
 # The numbers behind a picture: rows and their files, and sums of them.
 
-
-T = TypeVar("T")
 
 HALVES = "halves"
 """Half of the training users against the other half."""
@@ -428,17 +422,6 @@ TITLES = {
 }
 
 
-def write_records(
-    path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
-) -> Path:
-    """Write one line a row; the first row names the columns, unless they are given.
-
-    What a row does not have is an empty cell.
-    """
-    names = list(rows[0]) if columns is None else columns
-    return write_csv(path, names, ([row.get(name) for name in names] for row in rows))
-
-
 def round_to_six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
     """Return rows for a file, every float with six significant digits.
 
@@ -449,41 +432,6 @@ def round_to_six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
         [f"{value:.6g}" if isinstance(value, (float, np.floating)) else value for value in row]
         for row in rows
     ]
-
-
-def compute_correlation(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return the correlation coefficient, 0 where fewer than two pairs differ.
-
-    >>> compute_correlation([(1, 2), (2, 4), (3, 6)])
-    1.0
-    """
-    values = np.array(pairs)
-    if len(values) < 2 or (values.std(axis=0) < 1e-12).any():
-        return 0.0
-    return float(np.corrcoef(values.T)[0, 1].round(12))
-
-
-def fit_growth(points: Sequence[tuple[float, float]]) -> float | None:
-    """Return the exponent of a power law of seconds over size; None for fewer than two sizes.
-
-    >>> round(fit_growth([(1, 3.0), (2, 6.0), (4, 12.0)]) or 0, 6)
-    1.0
-    """
-    if len({size for size, _ in points}) < 2:
-        return None
-    size, seconds = np.log(np.array(points, float)).T
-    return float(np.polyfit(size, seconds, 1)[0])
-
-
-def measure_time(work: Callable[[], T]) -> tuple[T, float]:
-    """Do the work; return its result and the processor seconds it took.
-
-    Of all cores together, so that other work on the machine does not count, and as those of a program
-    with one thread.
-    """
-    begin = time.process_time()
-    result = work()
-    return result, max(time.process_time() - begin, 1e-6)
 
 
 def measure_utility(
