@@ -115,14 +115,9 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
     """Test that the two are what [contest] section 3.4 defines: 1 - d / 2 km and d / 2 km, then flat."""
     wanted = np.minimum(DISTANCES_KM / SCORE_LIMIT_KM, 1)
     error = float(max(np.abs(useful - (1 - wanted)).max(), np.abs(private - wanted).max()))
-    return [
-        ClaimResult(
-            "both scores are straight lines up to 2 km and flat beyond",
-            error < 1e-9,
-            f"largest difference {error:.1e}, it takes less than 1e-9",
-            error,
-        )
-    ]
+    told = f"largest difference {error:.1e}, it takes less than 1e-9"
+    statement = "both scores are straight lines up to 2 km and flat beyond"
+    return [ClaimResult(statement, error < 1e-9, told, error)]
 
 
 # [contest] Figure 8: privacy scores of the sample algorithms.
@@ -255,14 +250,8 @@ def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]
     below 0.015, which rounds to that, for every defence and both scores.
     """
     spread = max(max(row.reidentification_sd, row.trace_inference_sd) for row in found)
-    return [
-        ClaimResult(
-            "whose data a team gets hardly matters",
-            spread < LARGEST_SPREAD,
-            f"largest standard deviation {spread:.4f}, it takes less than {LARGEST_SPREAD:g}",
-            spread,
-        )
-    ]
+    told = f"largest standard deviation {spread:.4f}, it takes less than {LARGEST_SPREAD:g}"
+    return [ClaimResult("whose data a team gets hardly matters", spread < LARGEST_SPREAD, told, spread)]
 
 
 # [contest] appendix E: more users, smaller spread of the scores over the teams.

@@ -173,13 +173,8 @@ def check_geo_3_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
         Shares by (before or after the update, noise, run).
     """
     gain = found[1].mean(axis=1) - found[0].mean(axis=1)
-    return [
-        check_share(
-            "the update wins back part of what noise costs",
-            (gain > 0).tolist(),
-            f"noises have more traffic offloaded after it, on average {100 * gain.mean():+.1f} points",
-        )
-    ]
+    told = f"noises have more traffic offloaded after it, on average {100 * gain.mean():+.1f} points"
+    return [check_share("the update wins back part of what noise costs", (gain > 0).tolist(), told)]
 
 
 def check_grid_margin_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
@@ -192,14 +187,9 @@ def check_grid_margin_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
     """
     gain = 100 * (found[1, 1] - found[0, 1]).mean(axis=1)
     shown = ", ".join(f"{one:+.2f} at {noise} m" for noise, one in zip(NOISE_M, gain, strict=True))
-    return [
-        ClaimResult(
-            "heaping what leaves the area on its border costs traffic after the update",
-            bool(gain.mean() > 0),
-            f"points won by a margin of {MARGIN_KM:g} km: {shown}",
-            float(gain.mean()),
-        )
-    ]
+    told = f"points won by a margin of {MARGIN_KM:g} km: {shown}"
+    statement = "heaping what leaves the area on its border costs traffic after the update"
+    return [ClaimResult(statement, bool(gain.mean() > 0), told, float(gain.mean()))]
 
 
 # [geo-ind] Figure 4: where people seem to be, before and after the Bayesian update.

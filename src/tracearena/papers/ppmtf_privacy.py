@@ -248,14 +248,9 @@ def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
     useful = [row["epsilon_trace_kappa_0"] for row in rows if row["tp_tv"] < (best + worst) / 2]
     least = min(useful, default=None)
     told = "no setting is" if least is None else f"useful from ε = {least:,.6g} on"
-    return [
-        ClaimResult(
-            f"parameters are useful only where ε is larger than {SMALLEST_USEFUL:,}",
-            least is not None and least > SMALLEST_USEFUL,
-            f"{told}; TP-TV from {best:.3f} to {worst:.3f}",
-            least,
-        )
-    ]
+    told = f"{told}; TP-TV from {best:.3f} to {worst:.3f}"
+    statement = f"parameters are useful only where ε is larger than {SMALLEST_USEFUL:,}"
+    return [ClaimResult(statement, least is not None and least > SMALLEST_USEFUL, told, least)]
 
 
 # What published parameters of PPMTF betray: the open problem of [ppmtf] section 6, measured.
