@@ -130,8 +130,6 @@ def _draw_row_bands(axis: Any, rows: Sequence[SweepRow]) -> None:
 
 
 # Which defences nobody beats in usefulness and both kinds of privacy at once.
-
-
 TIE = 1e-9
 AVERAGING = "ClusterAveraging(0.7,100,0.5)"
 DISGUISES = ("Impostor(0.7)", "Decoy(0.7)")
@@ -250,8 +248,6 @@ def check_disguise_claims(
 
 
 # One team's people under many defences, small enough for the attacks that take long.
-
-
 PEOPLE = Size(200, 10)
 """People of the city, and days of reference and as many of original traces."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 # The embedded city on a map: what each region is for, and where its people are.
-
-
 _COLOURS = {
     "homes": "#e8e4dc",
     "offices": BLUE,
@@ -120,8 +118,6 @@ def _frame_map(axes: Axes, title: str) -> None:
 
 
 # How its people move, next to published laws.
-
-
 Columns = Mapping[str, NDArray[Any]]
 STATISTICS_SIZE = Size(4_000, 40)
 

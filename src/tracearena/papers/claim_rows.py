@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from tracearena.papers.published_claims import (
     FOURSQUARE,
@@ -78,6 +79,8 @@ def _figure_18(column: str, method: str) -> TableNumber:
     return table_number("contest-18.csv", column, method=method)
 
 
+_row_of_figure_13 = partial(ClaimRow, "Figure 13", command=_CONTEST_13)
+_row_of_figure_18 = partial(ClaimRow, "Figure 18, appendix C", command=_CONTEST_18)
 CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "Figures 4 and 19, appendix D",
@@ -228,31 +231,25 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         ),
         "0.811 at weight 1,000, 0.846 at 100, 0.937 at 10",
     ),
-    ClaimRow(
-        "Figure 13",
+    _row_of_figure_13(
         "valid releases are useful for recommending places: POI accuracy of PL(4,1) is 0.9 or more",
-        _CONTEST_13,
-        (RangeCheck("PL(4,1)", _figure_13("poi_accuracy", "PL(4,1)"), least=0.9),),
-        "median 0.9 or more",
+        checks=(RangeCheck("PL(4,1)", _figure_13("poi_accuracy", "PL(4,1)"), least=0.9),),
+        published="median 0.9 or more",
     ),
-    ClaimRow(
-        "Figure 13",
+    _row_of_figure_13(
         "reference traces are not: statistics alone do not recommend places",
-        _CONTEST_13,
-        (
+        checks=(
             RangeCheck(
                 "reference",
                 _figure_13("poi_accuracy", "Reference"),
                 most=_figure_13("poi_accuracy", "PL(4,1)"),
             ),
         ),
-        "low",
+        published="low",
     ),
-    ClaimRow(
-        "Figure 13",
+    _row_of_figure_13(
         "PL(4,1) keeps populations and transitions almost as reference traces do",
-        _CONTEST_13,
-        (
+        checks=(
             RangeCheck(
                 "TP-TV-Top50 above that of the reference by",
                 NumberGap(
@@ -267,7 +264,7 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
                 most=NumberGap(_figure_13("tm_emd", "PL(1,1)"), _figure_13("tm_emd", "Reference")),
             ),
         ),
-        "about those of Reference; PL(1,1) is worse",
+        published="about those of Reference; PL(1,1) is worse",
     ),
     *(
         ClaimRow(
@@ -313,28 +310,22 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         note="New York is as published; people flow of Tokyo has one day of each person, not check-ins",
     ),
     ClaimRow("Figure 17", "the same in the cities of the paper", missing=FOURSQUARE),
-    ClaimRow(
-        "Figure 18, appendix C",
+    _row_of_figure_18(
         "a virtual user is re-identified no better than by a guess",
-        _CONTEST_18,
-        (StatementCheck("re-identification of a virtual user is a guess"),),
-        "0.002",
+        checks=(StatementCheck("re-identification of a virtual user is a guess"),),
+        published="0.002",
     ),
-    ClaimRow(
-        "Figure 18, appendix C",
+    _row_of_figure_18(
         "membership advantage of PPMTF+ is about that of PPMTF",
-        _CONTEST_18,
-        tuple(
+        checks=tuple(
             RangeCheck(method, _figure_18("membership_advantage", method), most=0.1)
             for method in ("PPMTF+", "PPMTF")
         ),
-        "almost the same",
+        published="almost the same",
     ),
-    ClaimRow(
-        "Figure 18, appendix C",
+    _row_of_figure_18(
         "TM-EMD of PPMTF+ is worse than that of SGLT and much better than that of uniform places",
-        _CONTEST_18,
-        (
+        checks=(
             RangeCheck(
                 "PPMTF+",
                 _figure_18("tm_emd_sliced", "PPMTF+"),
@@ -342,7 +333,7 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
                 most=_figure_18("tm_emd_sliced", "uniform"),
             ),
         ),
-        "a picture",
+        published="a picture",
     ),
     ClaimRow(
         "Figure 19",
@@ -372,8 +363,6 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
 
 
 # What [geo-ind] says.
-
-
 _GEOLIFE = "the whole of GeoLife: here are 11 of its 39 users, and 0.3 of 2 million points"
 _SAMPLE = "--data geolife-sample.tar.gz"
 _PYTORCH = "PyTorch (extra `neural`), which the machine of these runs does not have"
@@ -389,6 +378,7 @@ def _gossip(noise_m: int, window: str = "independent") -> TableNumber:
     return table_number("geo-5.csv", "infection_rate", window_s=window, expected_noise_m=str(noise_m))
 
 
+_row_of_geo_3 = partial(ClaimRow, "Figure 3, section 5.1", command=_GEO_3)
 GEO_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "Figure 2",
@@ -397,46 +387,38 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
         (PictureCheck("geo-2"),),
         "a picture",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "hotspots chosen from noisy data still offload most of the traffic",
-        _GEO_3,
-        (
+        checks=(
             NearCheck("250 m", _offloaded(250, updated=False), 0.96, 0.03),
             NearCheck("500 m", _offloaded(500, updated=False), 0.95, 0.05),
             NearCheck("1,000 m", _offloaded(1000, updated=False), 0.89, 0.05),
         ),
-        "0.96; above 0.95; 0.89, of all of GeoLife",
+        published="0.96; above 0.95; 0.89, of all of GeoLife",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "the Bayesian update wins back part of what noise costs, at every noise",
-        _GEO_3,
-        (StatementCheck("the update wins back part"),),
-        "2 points on average",
+        checks=(StatementCheck("the update wins back part"),),
+        published="2 points on average",
         note="at 100 m, where little is lost, it wins on one run of three; 1.3 to 3.5 points from 250 m on",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "after the update",
-        _GEO_3,
-        (
+        checks=(
             NearCheck("250 m", _offloaded(250, updated=True), 0.98, 0.03),
             NearCheck("1,000 m", _offloaded(1000, updated=True), 0.93, 0.03),
         ),
-        "0.98; 0.93",
+        published="0.98; 0.93",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "the same on a grid that goes on for 5 km around the area, where what noise carries out is not "
         "heaped on the border",
-        _GEO_3,
-        (
+        checks=(
             NearCheck("250 m", _offloaded(250, updated=True, grid="margin"), 0.98, 0.03),
             NearCheck("1,000 m", _offloaded(1000, updated=True, grid="margin"), 0.93, 0.02),
             StatementCheck("heaping what leaves the area on its border"),
         ),
-        "0.98; 0.93, the grid's end is not told",
+        published="0.98; 0.93, the grid's end is not told",
     ),
     ClaimRow(
         "Figure 3, section 5.1",
@@ -447,11 +429,9 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
         note="its area has 2 km to spare, out of which hardly anything is carried; in the "
         "[middle of the city](gps.md#geo-3-offloading) a margin wins 3 to 13 points",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "what is offloaded is traffic: of the cells in which somebody was far fewer are chosen",
-        _GEO_3,
-        tuple(
+        checks=tuple(
             RangeCheck(
                 f"{noise:,} m: cells",
                 _offloaded(noise, updated=False, of="cells_found"),
@@ -459,7 +439,7 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
             )
             for noise in (250, 500, 1000)
         ),
-        "the share of cells is not told",
+        published="the share of cells is not told",
     ),
     ClaimRow("Figure 3", "the levels of the paper's own cut: 62,230 cells, k = 19,696", missing=_GEOLIFE),
     ClaimRow(
@@ -500,8 +480,6 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
 
 
 # What no paper says, and the figures of our own show.
-
-
 OWN_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "arena-attacks",
@@ -545,8 +523,6 @@ OWN_CLAIMS: tuple[ClaimRow, ...] = (
 
 
 # What [samples] says.
-
-
 _OSAKA = "figure samples-4 --data pwscup2019-osaka"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tracearena.papers.published_claims import (
     FOURSQUARE,
     ClaimRow,
@@ -15,8 +17,6 @@ from tracearena.papers.published_claims import (
 )
 
 # What [ppmtf] says.
-
-
 _PPMTF_7, _PPMTF_9 = (f"figure ppmtf-{number} --data ppmtf-tokyo" for number in (7, 9))
 _PPMTF_10, _PPMTF_13 = "figure ppmtf-10", "figure ppmtf-13"
 _EVALUATE = (
@@ -50,6 +50,8 @@ def _alpha_200(column: str) -> TableNumber:
     return _figure_7(column, "PPMTF", "α=200")
 
 
+_row_of_figure_7 = partial(ClaimRow, "Figure 7", command=_PPMTF_7)
+_row_of_figure_10 = partial(ClaimRow, "Figure 10, right", command=_PPMTF_10)
 PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "section 3.2",
@@ -117,40 +119,32 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         "0.427360; 1.832517; 1.832609; 0.016; 0.023",
         note="to the last published digit",
     ),
-    ClaimRow(
-        "Figure 7",
+    _row_of_figure_7(
         "training data and uniform places",
-        _PPMTF_7,
-        (
+        checks=(
             NearCheck("training TP-TV", _figure_7("tp_tv", "training"), 0.385533, 1e-6),
             NearCheck("TM-EMD-X", _figure_7("tm_emd_x", "training"), 0.626699, 1e-6),
             NearCheck("uniform TP-TV", _figure_7("tp_tv", "uniform"), 0.534933, 1e-6),
             NearCheck("TM-EMD-X", _figure_7("tm_emd_x", "uniform"), 6.255796, 1e-6),
         ),
-        "0.386; 0.627; 0.535; 6.26",
+        published="0.386; 0.627; 0.535; 6.26",
     ),
-    ClaimRow(
-        "Figure 7",
+    _row_of_figure_7(
         "moves are kept much better than by uniform places",
-        _PPMTF_7,
-        (StatementCheck("PPMTF keeps people's moves better than uniform places"),),
-        "TM-EMD 1.65 to 2.39 beside 6.26",
+        checks=(StatementCheck("PPMTF keeps people's moves better than uniform places"),),
+        published="TM-EMD 1.65 to 2.39 beside 6.26",
     ),
-    ClaimRow(
-        "Figure 7",
+    _row_of_figure_7(
         "moves are kept worse than by SGD and SGLT",
-        _PPMTF_7,
-        (
+        checks=(
             RangeCheck("TM-EMD-X", _alpha_200("tm_emd_x"), least=_figure_7("tm_emd_x", "SGD", "ξ=0")),
             RangeCheck("", _alpha_200("tm_emd_x"), least=_figure_7("tm_emd_x", "SGLT, c=100", "par_l=1")),
         ),
-        "1.83 beside 0.66 and 1.02",
+        published="1.83 beside 0.66 and 1.02",
     ),
-    ClaimRow(
-        "Figure 7",
+    _row_of_figure_7(
         "with more copied events SGD is more useful and privacy gets rapidly worse",
-        _PPMTF_7,
-        (
+        checks=(
             NearCheck(
                 "re-identified, ξ = 0", _figure_7("reidentification_rate", "SGD", "ξ=0"), 0.0010, 0.002
             ),
@@ -158,13 +152,11 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
             NearCheck("TP-TV, ξ = 0", _figure_7("tp_tv", "SGD", "ξ=0"), 0.457, 0.01),
             NearCheck("ξ = 5", _figure_7("tp_tv", "SGD", "ξ=5"), 0.433, 0.01),
         ),
-        "0.001; 0.154; 0.457; 0.433",
+        published="0.001; 0.154; 0.457; 0.433",
     ),
-    ClaimRow(
-        "Figure 7",
+    _row_of_figure_7(
         "with fewer dropped places SGLT is more useful and privacy gets rapidly worse",
-        _PPMTF_7,
-        tuple(
+        checks=tuple(
             RangeCheck(
                 f"re-identified, c = {many}, par_l = 0:",
                 _figure_7("reidentification_rate", f"SGLT, c={many}", "par_l=0"),
@@ -172,7 +164,7 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
             )
             for many in (50, 100, 150, 200)
         ),
-        "0.305; 0.694; 0.850; 0.886, and 0.011; 0.045; 0.118; 0.114 at par_l = 1",
+        published="0.305; 0.694; 0.850; 0.886, and 0.011; 0.045; 0.118; 0.114 at par_l = 1",
     ),
     ClaimRow(
         "Figure 8",
@@ -205,12 +197,10 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         "169,200 s",
         note="the best mapping of two users is a sort, so that clustering is no longer the slow part",
     ),
-    ClaimRow(
-        "Figure 10, right",
+    _row_of_figure_10(
         "people come back to their places as real ones do; SGD's do not (VF-TV)",
-        _PPMTF_10,
-        (StatementCheck("PPMTF keeps how often people come back better than SGD (VF-TV)"),),
-        "New York 0.444 beside 0.704, Istanbul 0.160 beside 0.476",
+        checks=(StatementCheck("PPMTF keeps how often people come back better than SGD (VF-TV)"),),
+        published="New York 0.444 beside 0.704, Istanbul 0.160 beside 0.476",
         note="of 2,000 people too few traces pass the test",
     ),
     ClaimRow(
@@ -228,31 +218,25 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         "differences of 0.01 in Istanbul, with 219,793 users",
         note="310 traces pass here, and so few fill no distribution",
     ),
-    ClaimRow(
-        "Figure 10, right",
+    _row_of_figure_10(
         "the same without the test",
-        _PPMTF_10,
-        (RangeCheck("VF-TV", _figure_10("vf_tv", "PPMTF"), most=_figure_10("vf_tv", "SGD")),),
-        "New York: SGD 0.704",
+        checks=(RangeCheck("VF-TV", _figure_10("vf_tv", "PPMTF"), most=_figure_10("vf_tv", "SGD")),),
+        published="New York: SGD 0.704",
     ),
-    ClaimRow(
-        "Figure 10, right",
+    _row_of_figure_10(
         "moves are kept better than by SGD, where transitions are few",
-        _PPMTF_10,
-        (
+        checks=(
             RangeCheck(
                 "TM-EMD-Y",
                 _figure_10("tm_emd_y", "PPMTF"),
                 most=_figure_10("tm_emd_y", "SGD"),
             ),
         ),
-        "New York 0.66 beside 1.67",
+        published="New York 0.66 beside 1.67",
     ),
-    ClaimRow(
-        "Figure 10, right",
+    _row_of_figure_10(
         "where people are is kept about as by SGD",
-        _PPMTF_10,
-        (
+        checks=(
             RangeCheck("TP-TV", _figure_10("tp_tv", "PPMTF")),
             RangeCheck(
                 "more than SGD by",
@@ -260,7 +244,7 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
                 most=0.09,
             ),
         ),
-        "New York 0.488 beside 0.486, Istanbul 0.375 beside 0.292",
+        published="New York 0.488 beside 0.486, Istanbul 0.375 beside 0.292",
     ),
     ClaimRow("Figure 10", "the same in Istanbul, New York, Tokyo and three more cities", missing=FOURSQUARE),
     ClaimRow(
@@ -363,8 +347,6 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
 
 
 # What [sglt] says.
-
-
 _LAUSANNE = "the 30 people of Lausanne (Nokia collection)"
 _SGLT_TABLE = "figure sglt-published --data ppmtf-tokyo"
 _TABLES, _LBS = "figure sglt-tables", "figure sglt-lbs"
@@ -387,6 +369,8 @@ def _service(method: str, column: str = "privacy") -> TableNumber:
     return table_number("sglt-lbs.csv", column, method=method, fakes="10", attacker="population")
 
 
+_row_of_service = partial(ClaimRow, "privacy against overhead", command=_LBS)
+_row_of_table = partial(ClaimRow, "[ppmtf] Figure 7, published table", command=_SGLT_TABLE)
 SGLT_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "similarity of real people",
@@ -440,18 +424,14 @@ SGLT_CLAIMS: tuple[ClaimRow, ...] = (
         (StatementCheck("two fakes are as alike as two people"),),
         "strongly linearly related",
     ),
-    ClaimRow(
-        "privacy against overhead",
+    _row_of_service(
         "fakes that mean something hide a person better than all others",
-        _LBS,
-        (StatementCheck("fakes that mean something hide a person better"),),
-        "close to the maximum",
+        checks=(StatementCheck("fakes that mean something hide a person better"),),
+        published="close to the maximum",
     ),
-    ClaimRow(
-        "privacy against overhead",
+    _row_of_service(
         "and need fewer places and classes than random ones",
-        _LBS,
-        (
+        checks=(
             RangeCheck(
                 "places",
                 _service("sglt", "distinct_places"),
@@ -463,45 +443,37 @@ SGLT_CLAIMS: tuple[ClaimRow, ...] = (
                 most=_service("uniform", "distinct_classes"),
             ),
         ),
-        "lower overhead in both",
+        published="lower overhead in both",
     ),
-    ClaimRow(
-        "privacy against overhead",
+    _row_of_service(
         "a walk on the user's own profile comes close to them",
-        _LBS,
-        (StatementCheck("a walk by one's own profile"),),
-        "close to SGLT's",
+        checks=(StatementCheck("a walk by one's own profile"),),
+        published="close to SGLT's",
         note="an own walk has [two or three places to show](sglt.md#hiding-from-a-service), and the attacker "
         "finds the real one among them every second time",
     ),
-    ClaimRow(
-        "[ppmtf] Figure 7, published table",
+    _row_of_table(
         "levels of SGLT with 50 to 200 classes, over par_l: by the program's rules",
-        _SGLT_TABLE,
-        (StatementCheck("the program's rules give the published TP-TV"),),
-        "40 rows, TP-TV from 0.41 to 0.60",
+        checks=(StatementCheck("the program's rules give the published TP-TV"),),
+        published="40 rows, TP-TV from 0.41 to 0.60",
     ),
-    ClaimRow(
-        "[ppmtf] Figure 7, published table",
+    _row_of_table(
         "by the program's rules as many are re-identified, par_l = 1",
-        _SGLT_TABLE,
-        tuple(
+        checks=tuple(
             NearCheck(f"{classes} classes:", _program(classes), rate, 0.02)
             for classes, rate in ((50, 0.0112), (100, 0.0446), (150, 0.1176), (200, 0.1138))
         ),
-        "0.011; 0.045; 0.118; 0.114",
+        published="0.011; 0.045; 0.118; 0.114",
         note="the program's classes hold places of the same person "
         "[far more often than ours](sglt.md#what-is-left-classes); with those of its file it is 0.048 at 100",
     ),
-    ClaimRow(
-        "[ppmtf] Figure 7, published table",
+    _row_of_table(
         "at 200 classes and par_l = 1 the population is worse than that of uniform places (TP-TV)",
-        _SGLT_TABLE,
-        (
+        checks=(
             RangeCheck("the program's rules", _program(200, "tp_tv"), least=_UNIFORM),
             RangeCheck("with its decoder mended", _program(200, "tp_tv", ", decoder mended"), least=_UNIFORM),
         ),
-        "0.602 against 0.535",
+        published="0.602 against 0.535",
         note="it is [a failure of the decoder](sglt.md#the-published-table-under-the-programs-rules) that "
         "makes it worse",
     ),

@@ -46,9 +46,8 @@ from tracearena.papers.data import (
 from tracearena.papers.style import NAMES, WHEREABOUTS, choose_look, draw_scatter_points, label_points
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
+
 # [samples] Figure 4: the sample programs with and without the utility threshold.
-
-
 @paper_figure("samples-4", "privacy of the sample defences, with and without the utility threshold")
 def compute_samples_figure_4(source: FigureSource) -> Drawing:
     """Try the sample defences, scored as in 2019."""
@@ -67,8 +66,6 @@ def compute_samples_figure_4(source: FigureSource) -> Drawing:
 
 
 # [contest] Figure 7: the two functions that make scores of distances.
-
-
 SCORE_LIMIT_KM = 2.0
 DISTANCES_KM = np.arange(0, 4.01, 0.1).round(1)
 
@@ -121,8 +118,6 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
 
 
 # [contest] Figure 8: privacy scores of the sample algorithms.
-
-
 @paper_figure(
     "contest-8", "both kinds of privacy of the sample defences, the cheating anonymization among them"
 )
@@ -149,8 +144,6 @@ def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
 
 
 # [contest] Figure 9: privacy of the teams' releases, ours with a defence for each team.
-
-
 @paper_figure("contest-9", "both kinds of privacy of 17 defences that stand for the teams")
 def compute_contest_figure_9(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
     """Try a defence for each team, and read the published final where it is at hand."""
@@ -208,8 +201,6 @@ def check_contest_9_claims(rows: Sequence[SweepRow], published: Sequence[BoardRo
 
 
 # [contest] Table 2: spread of the privacy scores over the teams' data.
-
-
 LARGEST_SPREAD = 0.015
 PLAN = ContestPlan()
 
@@ -255,8 +246,6 @@ def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]
 
 
 # [contest] appendix E: more users, smaller spread of the scores over the teams.
-
-
 SCORES = (("reidentification_sd", "s_R,min"), ("trace_inference_sd", "s_T,min"))
 
 
@@ -328,8 +317,6 @@ def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[C
 
 
 # [contest] sections 1 and 5.2: what k-anonymity of traces hides, and what it does not.
-
-
 PEOPLE = Size(500, 10)
 TOGETHER = 10
 """How many people share their days in the second panel, and the k that hides them there."""
@@ -475,22 +462,15 @@ def check_k_anonymity_claims(
     first, last = over_share[0].s_T, over_share[-1].s_T
     fall = correlation([(point.homogeneity, point.s_T) for point in over_share]) or 0.0
     best = max(point.s_U for point in over_k)
+    told = f"s_T,min goes from {first:.3f} to {last:.3f} with homogeneity, R = {fall:.3f}"
+    useful = f"s_U {best:.3f} at best, a contest takes 0.7"
+    falls = fall < FALLS and last < first / 5
     return [
         check_share(
             "k-anonymity lets at most one in k be re-identified, whatever is known",
             [max(point.identified, point.known) <= 1 / point.k + 3 * point.chance for point in everywhere],
             "releases stay within three standard deviations of 1/k",
         ),
-        ClaimResult(
-            "it does not prevent trace inference where people are alike",
-            fall < FALLS and last < first / 5,
-            f"s_T,min goes from {first:.3f} to {last:.3f} with homogeneity, R = {fall:.3f}",
-            fall,
-        ),
-        ClaimResult(
-            "long traces lose their use to it",
-            best < 0.7,
-            f"s_U {best:.3f} at best, a contest takes 0.7",
-            best,
-        ),
+        ClaimResult("it does not prevent trace inference where people are alike", falls, told, fall),
+        ClaimResult("long traces lose their use to it", best < 0.7, useful, best),
     ]

@@ -266,8 +266,6 @@ def _draw_transitions(axes: Axes, shown: dict[str, Lives]) -> None:
 
 
 # How people live, in numbers by which groups are compared, and how far halves of a group lie apart.
-
-
 LIMIT_KM = 2.0
 SENSITIVE_WEIGHT = 10.0
 MAP_TIME_S = 12 * 3600
@@ -410,8 +408,6 @@ def measure_distances(
 
 
 # [contest] Figures 4 and 19: where a team's virtual users are at noon, and when they are at home.
-
-
 @paper_figure("contest-4", "where virtual users are at noon (makes contest-19 too)")
 @paper_figure("contest-19", "share of virtual users at home by time of day (makes contest-4 too)")
 def compute_contest_figures_4_and_19(source: FigureSource, *, iterations: int = ITERATIONS) -> list[Drawing]:

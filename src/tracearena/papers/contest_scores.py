@@ -50,8 +50,6 @@ from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 # [contest] Figure 12: the trace-inference score against the plain mean error, by hospital weight.
-
-
 WEIGHTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 CONTEST_WEIGHT = 10
 INFERENCE_ATTACKS = ("VisitProb-T", "HomeProb-T", "FuzzyCount-T")
@@ -119,19 +117,11 @@ def check_contest_12_claims(correlations: Sequence[float]) -> list[ClaimResult]:
     is told, since ours is smaller.
     """
     found, last = correlations[WEIGHTS.index(CONTEST_WEIGHT)], correlations[-1]
+    told = f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}"
+    fell = f"R = {last:.3f} at weight {WEIGHTS[-1]:,}, {found - last:.3f} less"
     return [
-        ClaimResult(
-            "the trace-inference score goes with the plain mean error",
-            found >= STRONG,
-            f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}",
-            found,
-        ),
-        ClaimResult(
-            "the more hospitals weigh, the less it does",
-            last < found,
-            f"R = {last:.3f} at weight {WEIGHTS[-1]:,}, {found - last:.3f} less",
-            last,
-        ),
+        ClaimResult("the trace-inference score goes with the plain mean error", found >= STRONG, told, found),
+        ClaimResult("the more hospitals weigh, the less it does", last < found, fell, last),
     ]
 
 
@@ -176,8 +166,6 @@ def find_release_minima(found: Sequence[InferenceScores]) -> dict[str, tuple[flo
 
 
 # [contest] Figure 13: what released traces are still good for.
-
-
 OURS, REFERENCE = "17 defences", "Reference"
 GROUPS = {"PL(4,1)": "PL(4,1)", "PL(1,1)": "PL(1,1)", "PL(0.1,1)": "PL(0.1,1)", "Uniform": "RR(0)"}
 """Group → defence; randomised response without a budget answers every place equally often."""
@@ -271,8 +259,6 @@ def _release_team(team: TeamData, defence: str, seed: SeedLike) -> ObfuscatedTra
 
 
 # [contest] Figure 16: do two teams get the same people?
-
-
 ALIKE = 0.1
 METHODS = ("PPMTF", "PPMTF+")
 
@@ -352,8 +338,6 @@ def check_contest_16_claims(found: Mapping[str, Mapping[str, Diversity]]) -> lis
 
 
 # [contest] Figure 17: utility of PPMTF+ beside PPMTF and SGD.
-
-
 UTILITY_METRICS = ("vf_tv", "tp_tv_top50", "tm_emd_sliced")
 
 
@@ -451,8 +435,6 @@ def check_contest_17_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResu
 
 
 # [contest] Figure 18: privacy and utility of PPMTF+ beside PPMTF, SGD and SGLT.
-
-
 UTILITIES = ("tp_tv_top50", "tm_emd_sliced")
 TRADEOFF_METRICS = ("reidentification_rate", "membership_advantage", *UTILITIES)
 

@@ -98,8 +98,6 @@ DEFENCES = (
 
 
 # People flow and check-ins
-
-
 def load_people_flow(source: FigureSource) -> tuple[Traces, Traces]:
     """Return training users and as many testing users, ten hours every 20 minutes.
 
@@ -158,8 +156,6 @@ def select_days(made: Traces, passed: Any) -> Traces:
 
 
 # Teams of a contest
-
-
 class TeamData(NamedTuple):
     """What everybody knows of a team's users, and what the team protects."""
 
@@ -222,8 +218,6 @@ def load_points_of_interest(data: Path | None) -> Places | None:
 
 
 # GPS
-
-
 @dataclass(frozen=True)
 class GpsData:
     """Traces cut to an area, and what to call them."""
@@ -256,8 +250,6 @@ def load_gps_data(source: FigureSource) -> GpsData:
 
 
 # Fakes
-
-
 @dataclass(frozen=True, eq=False)
 class FakesExperiment:
     """Real traces, a trained model, and its fakes.
@@ -325,8 +317,6 @@ def run_fakes_experiment(source: FigureSource) -> FakesExperiment:
 
 # Check-ins of several cities: how [contest] appendix B and [ppmtf] section 4.1 look at a
 # synthesizer.
-
-
 SIMULATED: dict[str, dict[str, Any]] = {
     "city": {},
     "quiet city": {"checkins_per_user": 12.0},
@@ -379,8 +369,6 @@ def _read_city(path: Path, seed: int) -> City:
 
 
 # Teams of virtual users, as the contest of 2019 had them, where there is no published data.
-
-
 def load_virtual_teams(
     source: FigureSource, count: int = 1, *, iterations: int = ITERATIONS
 ) -> list[TeamData]:
@@ -405,8 +393,6 @@ def generate_teams(
 
 
 # The numbers behind a picture: rows and their files, and sums of them.
-
-
 HALVES = "halves"
 """Half of the training users against the other half."""
 

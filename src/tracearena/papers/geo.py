@@ -29,8 +29,6 @@ from tracearena.traces.geodesy import metres_per_degree
 from tracearena.traces.gridding import tessellation
 
 # [geo-ind] Figure 2: one trajectory under noise.
-
-
 TRAJECTORY_NOISE_M, TRAJECTORY_WINDOW_S = 100.0, 300.0
 _EXTENT_M = 8000.0
 _LONGEST_S = 7200.0
@@ -99,8 +97,6 @@ def _choose_trajectory(traces: GpsTraces) -> GpsTraces:
 
 
 # [geo-ind] Figure 3: traffic offloaded by hotspots against the noise.
-
-
 OFFLOADING_PAPER = {250: (0.96, 0.98), 500: (0.95, None), 1000: (0.89, 0.93)}
 """Values that the text of [geo-ind] names: empirical, after the update."""
 MARGIN_KM = 5.0
@@ -193,8 +189,6 @@ def check_grid_margin_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
 
 
 # [geo-ind] Figure 4: where people seem to be, before and after the Bayesian update.
-
-
 MAP_NOISE_M = (100, 250, 1000)
 
 
@@ -269,8 +263,6 @@ def check_geo_4_claims(shares: Mapping[str, NDArray[np.float64]]) -> list[ClaimR
 
 
 # [geo-ind] Figure 5: how far gossip spreads in noisy traces.
-
-
 WINDOWS_S = (None, 120.0, 300.0, 600.0)
 
 
@@ -332,8 +324,6 @@ def check_geo_5_claims(baseline: float, rates: NDArray[np.float64]) -> list[Clai
 
 
 # [geo-ind] Figure 6: who is told from whom in noisy trajectories.
-
-
 CONFUSION_NOISE_M, CLASSIFIER_WINDOW_S = 100.0, 300.0
 FAIR = 0.1
 

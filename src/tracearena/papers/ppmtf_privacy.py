@@ -40,8 +40,6 @@ from tracearena.synthesis.ppmtf.tensors import Zeros
 from tracearena.traces import Traces
 
 # [ppmtf] Figure 10: utility of traces with plausible deniability.
-
-
 FIGURE_10_KS = (5, 10, 20, 100, 200)
 FEWEST = 100
 WAYS: dict[str, dict[str, Any]] = {
@@ -116,8 +114,6 @@ def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
 
 
 # [ppmtf] Figure 14: how many synthetic traces pass the plausible-deniability test.
-
-
 FIGURE_14_SHARES = (0.25, 0.5, 1.0)
 FIGURE_14_ZEROS: dict[Zeros, str] = {"sampled": "-", "all": "--"}
 """How zeros are taken → how the line looks."""
@@ -190,8 +186,6 @@ def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
 
 
 # [ppmtf] Figure 15: privacy budget of the parameters against utility.
-
-
 SMALLEST_USEFUL = 20_000
 
 
@@ -254,8 +248,6 @@ def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
 
 
 # What published parameters of PPMTF betray: the open problem of [ppmtf] section 6, measured.
-
-
 TRACES, PROFILES, EVERYTHING = "synthetic traces", "(B, C, D)", "(A, B, C, D)"
 
 
@@ -313,6 +305,7 @@ def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
     profiles = [row for row in rows if row["released"] == PROFILES]
     whole = [row for row in rows if row["released"] == EVERYTHING]
     most = max(row["reidentification_rate"] for row in whole)
+    told = f"up to {most:.0%} of the rows of A, it takes half"
     return [
         check_share(
             "profiles of places and of time, (B, C, D), do not tell who was in the training data",
@@ -321,18 +314,11 @@ def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
             + ", ".join(f"{row['advantage']:.2f}" for row in profiles)
             + f", chance up to {profiles[0]['chance']:.2f}",
         ),
-        ClaimResult(
-            "with the profiles of users, A, most people are found",
-            most > 0.5,
-            f"up to {most:.0%} of the rows of A, it takes half",
-            most,
-        ),
+        ClaimResult("with the profiles of users, A, most people are found", most > 0.5, told, most),
     ]
 
 
 # Synthetic traces against attackers with maximum and with partial knowledge.
-
-
 KNOWLEDGE_SIZE = Size(1_000, 2)
 """Members and others together; days of training traces, and as many that are known."""
 KNOWLEDGE_TRACES_PER_USER = 5
@@ -418,6 +404,9 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
         share = rate[name, MAXIMUM]
         return float(share + NOISE * (max(share, 1 / traces) * (1 - share) / traces) ** 0.5)
 
+    found = rate["PPMTF", PARTIAL]
+    told = f"{found:.4f} re-identified, it takes < {MOST_REIDENTIFIED:g}"
+    statement = "PPMTF's traces betray almost nobody to an attacker who knows other days"
     return [
         check_share(
             "an attacker with the training traces is the worst case",
@@ -425,10 +414,5 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
             "methods have no more re-identified with partial knowledge; maximum / partial: "
             + ", ".join(f"{name} {rate[name, MAXIMUM]:.3f} / {rate[name, PARTIAL]:.3f}" for name in methods),
         ),
-        ClaimResult(
-            "PPMTF's traces betray almost nobody to an attacker who knows other days",
-            rate["PPMTF", PARTIAL] < MOST_REIDENTIFIED,
-            f"{rate['PPMTF', PARTIAL]:.4f} re-identified, it takes < {MOST_REIDENTIFIED:g}",
-            rate["PPMTF", PARTIAL],
-        ),
+        ClaimResult(statement, found < MOST_REIDENTIFIED, told, found),
     ]

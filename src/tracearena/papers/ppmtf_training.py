@@ -32,8 +32,6 @@ from tracearena.synthesis.ppmtf.tensors import Zeros
 from tracearena.traces import Places, Traces
 
 # [ppmtf] Figure 9: running time over users and over places.
-
-
 FEW_USERS, PLACES = 100, 400
 TimingRow: TypeAlias = tuple[str, str, int, int, float]
 T = TypeVar("T")
@@ -111,17 +109,20 @@ def check_ppmtf_9_claims(rows: Sequence[TimingRow]) -> list[ClaimResult]:
         ("PPMTF training", "places", 10, 2.0),
     ):
         at = 2 if varied == "users" else 3
-        slope = fit_growth([(float(row[at]), row[4]) for row in rows if row[:2] == (series, varied)])
-        factor = None if slope is None else float(times**slope)
-        found.append(
-            ClaimResult(
-                f"{times} times the {varied} cost {series} at most {most:g} times the time",
-                factor is not None and factor <= most,
-                "not measured" if factor is None else f"{factor:.2f} times",
-                factor,
-            )
-        )
+        points = [(float(row[at]), row[4]) for row in rows if row[:2] == (series, varied)]
+        statement = f"{times} times the {varied} cost {series} at most {most:g} times the time"
+        found.append(_check_growth(statement, points, times, 0, most))
     return found
+
+
+def _check_growth(
+    statement: str, points: Sequence[tuple[float, float]], times: int, least: float, most: float
+) -> ClaimResult:
+    """Ask whether so many times the size takes from `least` to `most` times the seconds."""
+    slope = fit_growth(points)
+    factor = None if slope is None else float(times**slope)
+    told = "not measured" if factor is None else f"{factor:.2f} times"
+    return ClaimResult(statement, factor is not None and least <= factor <= most, told, factor)
 
 
 def fit_growth(points: Sequence[tuple[float, float]]) -> float | None:
@@ -165,8 +166,6 @@ def measure_time(work: Callable[[], T]) -> tuple[T, float]:
 
 
 # [ppmtf] Figure 13: running time of training, synthesis and deniability test on check-ins.
-
-
 FIGURE_13_SIZE = Size(10_000, CHECK_INS.days)
 FIGURE_13_SHARES = (0.125, 0.25, 0.5, 1.0)
 VERIFIERS = 32_000
@@ -224,16 +223,10 @@ def check_ppmtf_13_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
     found = []
     for series, least, most in (("PPMTF (T)", 0, 2.2), ("PPMTF (S)", 0, 2.2), ("PPMTF (P)", 2.2, 4.0)):
         mine = [row for row in rows if row["series"] == series and row["source"] == "measured"]
-        slope = fit_growth([(row["users"], row["seconds"]) for row in mine])
-        factor = None if slope is None else 2.0**slope
+        points = [(row["users"], row["seconds"]) for row in mine]
         said = f"at most {most:g}" if not least else f"{least:g} to {most:g}"
         found.append(
-            ClaimResult(
-                f"twice the users cost {series} {said} times the time",
-                factor is not None and least <= factor <= most,
-                "not measured" if factor is None else f"{factor:.2f} times",
-                factor,
-            )
+            _check_growth(f"twice the users cost {series} {said} times the time", points, 2, least, most)
         )
     return found
 
@@ -254,8 +247,6 @@ def _measure_times(training: Traces, k: int, iterations: int, seed: int) -> dict
 
 
 # Factors that both tensors share, and factors of their own, against [ppmtf] section 3.2.
-
-
 FACTORS_SHARED, FACTORS_APART = "shared", "apart"
 FACTOR_METRICS = ("tp_tv", "tm_emd_x", "tm_emd_y", "reidentification_rate", "membership_advantage")
 FACTOR_MOST_REIDENTIFIED = 0.03
@@ -352,8 +343,6 @@ def check_ppmtf_factor_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimRe
 
 
 # Whether chains from different starts agree on what PPMTF says, and after how many iterations.
-
-
 KINDS = {
     "error": "error",
     "transition": "moves of a user",
@@ -430,12 +419,7 @@ def check_ppmtf_chain_claims(rows: Sequence[dict[str, Any]]) -> list[ClaimResult
     for words, kinds in (("where everybody is", ("population",)), ("single people", ("transition", "visit"))):
         share = float(np.mean([here[kind]["mixed"] for kind in kinds]))
         worst = max(here[kind]["r_hat_median"] for kind in kinds)
-        found.append(
-            ClaimResult(
-                f"after {at} iterations chains from different starts agree on {words}",
-                share >= 1 - CHAINS_APART,
-                f"R̂ < {MIXED:g} for {share:.0%}, median R̂ {worst:.2f}; it takes {1 - CHAINS_APART:.0%}",
-                share,
-            )
-        )
+        told = f"R̂ < {MIXED:g} for {share:.0%}, median R̂ {worst:.2f}; it takes {1 - CHAINS_APART:.0%}"
+        statement = f"after {at} iterations chains from different starts agree on {words}"
+        found.append(ClaimResult(statement, share >= 1 - CHAINS_APART, told, share))
     return found

@@ -42,8 +42,6 @@ from tracearena.traces import Clock, Places, Traces
 from tracearena.traces.geodesy import metres_per_degree
 
 # [ppmtf] Figure 7: privacy against utility of three synthesizers.
-
-
 UTILITIES = ("tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y")
 _PUBLISHED = " (published)"
 PRIVACIES = {
@@ -202,8 +200,6 @@ def _read_published_point(row: dict[str, Any], method: str) -> TradeoffPoint:
 
 
 # [ppmtf] Figure 8: clusters of users, where they are, and the factors that say so.
-
-
 FIGURE_8_CLUSTERS = 3
 HALVINGS = 10
 
@@ -306,8 +302,6 @@ def _compare_cluster_halves(cluster: Traces, seed: int) -> float:
 
 # [ppmtf] Figure 11: how much of their time people spend at a park, a bar, an office or a
 # university.
-
-
 CATEGORIES = ("Park", "Bar", "Office", "University")
 BINS_SHOWN = 12
 
@@ -413,8 +407,6 @@ def _choose_categories(visitors: dict[str, int]) -> list[str]:
 
 
 # [ppmtf] Figure 12: two clusters of people who check in, on a map and by the hour.
-
-
 FIGURE_12_CLUSTERS = 2
 TOP, LISTED = 20, 5
 HOURS = (10, 12)

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
 
 # [sglt] Figures 4, 5 and 7: people are alike in kind, not in place, and so are fakes and seeds.
-
-
 _BINS = np.linspace(0, 1, 26)
 _OTHERS = 50
 DENIABLE = 0.1
@@ -119,25 +117,15 @@ def check_sglt_similarity_claims(values: Mapping[str, NDArray[np.float64]]) -> l
     """
     kind, place = (float(values[name].mean()) for name in ("real_semantic", "real_geographic"))
     share = float((values["differential"] <= DENIABLE).mean()) if len(values["differential"]) else 0.0
+    told = f"mean similarity {kind:.2f} in kind, {place:.2f} in place"
+    seeds = f"{share:.0%} of the pairs differ by at most {DENIABLE:g}, it takes half"
     return [
-        ClaimResult(
-            "people visit different places in the same way",
-            kind > place,
-            f"mean similarity {kind:.2f} in kind, {place:.2f} in place",
-            kind - place,
-        ),
-        ClaimResult(
-            "every second person could be the seed of a fake",
-            share >= 0.5,
-            f"{share:.0%} of the pairs differ by at most {DENIABLE:g}, it takes half",
-            share,
-        ),
+        ClaimResult("people visit different places in the same way", kind > place, told, kind - place),
+        ClaimResult("every second person could be the seed of a fake", share >= 0.5, seeds, share),
     ]
 
 
 # [sglt] Tables 2 to 4: what fake data sets keep of visits and of people's time.
-
-
 TOP = 50
 _COLUMNS = ("fakes", "testing", "uniform", "one place", "random")
 Measure = Callable[[Traces | NDArray[np.float64]], float]
@@ -231,8 +219,6 @@ def build_aggregate_rows(found: FakesExperiment) -> list[DivergenceRow]:
 
 
 # [sglt] Figure 8: fakes are as alike among themselves as real people are.
-
-
 LARGEST_GAP = 0.1
 _AT = np.linspace(0, 1, 101)
 
@@ -271,20 +257,12 @@ def check_sglt_quantile_claims(real: NDArray[np.float64], fake: NDArray[np.float
     """
     gap = float(np.abs(real - fake).max())
     straight = float(np.corrcoef(real, fake)[0, 1]) if np.ptp(real) and np.ptp(fake) else 0.0
-    return [
-        ClaimResult(
-            "two fakes are as alike as two people",
-            gap <= LARGEST_GAP,
-            f"percentiles differ by up to {gap:.2f}, it takes {LARGEST_GAP:g}; "
-            f"their correlation is {straight:.3f}",
-            gap,
-        )
-    ]
+    told = f"percentiles differ by up to {gap:.2f}, it takes {LARGEST_GAP:g}; "
+    told += f"their correlation is {straight:.3f}"
+    return [ClaimResult("two fakes are as alike as two people", gap <= LARGEST_GAP, told, gap)]
 
 
 # [sglt] Figure 9: privacy and overhead of hiding among fakes from a service.
-
-
 SERVICE_SIZE = Size(150)
 EXPOSURE = 0.3
 _NAMES = {
@@ -398,8 +376,6 @@ def run_service_experiment(source: FigureSource, counts: Sequence[int]) -> list[
 
 
 # The published table of SGLT on people flow, row by row, under the paper's rules and the program's.
-
-
 NEAR = 0.03
 """A TP-TV that is off by no more is called the same; two draws of ours differ by about 0.02."""
 METRICS = {
@@ -544,8 +520,6 @@ def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[Claim
 
 
 # [sglt] Figure 3: the semantic classes of places.
-
-
 SHOWN = 7
 CLASSES_SIZE = Size(2_000)
 WIDE = 0.7
