@@ -252,10 +252,7 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         checks=(
             RangeCheck(
                 "TP-TV-Top50 above that of the reference by",
-                NumberGap(
-                    _figure_13("tp_tv_top50", "PL(4,1)"),
-                    _figure_13("tp_tv_top50", "Reference"),
-                ),
+                NumberGap(_figure_13("tp_tv_top50", "PL(4,1)"), _figure_13("tp_tv_top50", "Reference")),
                 most=0.1,
             ),
             RangeCheck(

@@ -76,9 +76,7 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         _PPMTF_10,
         (
             RangeCheck(
-                "VF-TV shared",
-                _figure_10("vf_tv", "PPMTF"),
-                most=_figure_10("vf_tv", "PPMTF, factors apart"),
+                "VF-TV shared", _figure_10("vf_tv", "PPMTF"), most=_figure_10("vf_tv", "PPMTF, factors apart")
             ),
         ),
         "stated without a number",
@@ -225,13 +223,7 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
     ),
     _row_of_figure_10(
         "moves are kept better than by SGD, where transitions are few",
-        checks=(
-            RangeCheck(
-                "TM-EMD-Y",
-                _figure_10("tm_emd_y", "PPMTF"),
-                most=_figure_10("tm_emd_y", "SGD"),
-            ),
-        ),
+        checks=(RangeCheck("TM-EMD-Y", _figure_10("tm_emd_y", "PPMTF"), most=_figure_10("tm_emd_y", "SGD")),),
         published="New York 0.66 beside 1.67",
     ),
     _row_of_figure_10(
@@ -433,14 +425,10 @@ SGLT_CLAIMS: tuple[ClaimRow, ...] = (
         "and need fewer places and classes than random ones",
         checks=(
             RangeCheck(
-                "places",
-                _service("sglt", "distinct_places"),
-                most=_service("uniform", "distinct_places"),
+                "places", _service("sglt", "distinct_places"), most=_service("uniform", "distinct_places")
             ),
             RangeCheck(
-                "classes",
-                _service("sglt", "distinct_classes"),
-                most=_service("uniform", "distinct_classes"),
+                "classes", _service("sglt", "distinct_classes"), most=_service("uniform", "distinct_classes")
             ),
         ),
         published="lower overhead in both",

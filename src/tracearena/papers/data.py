@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.evaluation import compare_halves
-from tracearena.cities import pois, simulate, simulate_gps
+from tracearena.cities import pois, simulate
 from tracearena.contest import ContestPlan, contest_training, team_traces
 from tracearena.engine import child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
@@ -20,9 +20,7 @@ from tracearena.io.formats import checkins
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.sglt import SGLT, PassRates
-from tracearena.traces import GpsTraces, Places, Traces
-from tracearena.traces.box import Box
-from tracearena.traces.gridding import default_area
+from tracearena.traces import Places, Traces
 
 
 class Size(NamedTuple):
@@ -65,8 +63,6 @@ GENERATOR = Size(2_000, 10)
 """Whom the generator of a contest learns from."""
 SAME_PEOPLE = Size(300)
 """The users of [sglt], and days of training and as many of testing traces."""
-RECEIVERS = Size(40, 30)
-"""People with a GPS receiver."""
 
 ITERATIONS = 100
 """Iterations of Gibbs sampling in [ppmtf] section 4.2 and in [contest]."""
@@ -82,9 +78,6 @@ TEST_SHARE = 0.2
 PLACES_PER_CLASS = 20
 """As in [sglt], which has 20 classes of 400 places."""
 FAKES_PER_USER = 10
-BEIJING = Box(39.85, 116.25, 40.05, 116.5)
-"""The box of [geo-ind]."""
-NOISE_M = (50, 100, 250, 500, 1000)
 
 _AVERAGED = ("0.7,100,0.5", "0.7,50,0.5", "0.7,200,0.5", "0.8,100,0.5", "0.9,100,0.5")
 DEFENCES = (
@@ -215,38 +208,6 @@ def load_points_of_interest(data: Path | None) -> Places | None:
         return pois()
     found = sorted(data.glob("POI_*.csv"))
     return checkins.read_pois(found[0]) if found else None
-
-
-# GPS
-@dataclass(frozen=True)
-class GpsData:
-    """Traces cut to an area, and what to call them."""
-
-    traces: GpsTraces
-    area: Box
-    name: str
-
-
-def load_gps_data(source: FigureSource) -> GpsData:
-    """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there.
-
-    Published data is a file of GPS traces, or a folder: of such files, or with the GeoLife archive in it.
-    """
-    if source.data is None:
-        size = source.choose_size(RECEIVERS)
-        traces, name = simulate_gps(*size, seed=source.seed), f"simulated city, {size.users} users"
-    else:
-        archive = source.data
-        if archive.is_dir():
-            packed = sorted([*archive.glob("*eolife*.tar.gz"), *archive.glob("*eolife*.zip")])
-            archive = packed[0] if packed else archive
-        elif not archive.exists():
-            raise DataError(f"{archive} does not exist")
-        traces = read(archive).as_points().traces
-        name = f"{archive.name}, {traces.n_users} users"
-    inside = traces.take_box(BEIJING)
-    area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
-    return GpsData(traces.take_box(area), area, name)
 
 
 # Fakes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,56 @@ from tracearena.arena import Deanonymisation, deanonymise
 from tracearena.arena.claims import ClaimResult, check_share
 from tracearena.attacks import Interpolation
 from tracearena.attacks.deanonymisation import LstmClassifier, WindowForest
+from tracearena.cities import simulate_gps
 from tracearena.engine import report
 from tracearena.errors import DataError
+from tracearena.io import read
 from tracearena.metrics.applications import bayesian_update, distance_error, gossip, hotspots
 from tracearena.metrics.applications.networks import RANGE_M, count_released_points
 from tracearena.obfuscation import GeoInd
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers.base import Drawing, paper_figure
-from tracearena.papers.data import NOISE_M, FigureSource, load_gps_data, round_to_six_digits
+from tracearena.papers.data import FigureSource, Size, round_to_six_digits
 from tracearena.papers.style import choose_look, draw_cells, draw_ground
 from tracearena.traces import GpsTraces
 from tracearena.traces.box import Box
 from tracearena.traces.geodesy import metres_per_degree
-from tracearena.traces.gridding import tessellation
+from tracearena.traces.gridding import default_area, tessellation
+
+RECEIVERS = Size(40, 30)
+"""People of the city with a GPS receiver, and days of each."""
+BEIJING = Box(39.85, 116.25, 40.05, 116.5)
+"""The box of [geo-ind]."""
+NOISE_M = (50, 100, 250, 500, 1000)
+
+
+class GpsData(NamedTuple):
+    """Traces cut to an area, and what to call them."""
+
+    traces: GpsTraces
+    area: Box
+    name: str
+
+
+def load_gps_data(source: FigureSource) -> GpsData:
+    """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there.
+
+    Published data is a file of GPS traces, or a folder: of such files, or with the GeoLife archive in it.
+    """
+    if source.data is None:
+        size = source.choose_size(RECEIVERS)
+        traces, name = simulate_gps(*size, seed=source.seed), f"simulated city, {size.users} users"
+    elif not source.data.exists():
+        raise DataError(f"{source.data} does not exist")
+    else:
+        packed = sorted([*source.data.glob("*eolife*.tar.gz"), *source.data.glob("*eolife*.zip")])
+        archive = packed[0] if packed else source.data
+        traces = read(archive).as_points().traces
+        name = f"{archive.name}, {traces.n_users} users"
+    inside = traces.take_box(BEIJING)
+    area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
+    return GpsData(traces.take_box(area), area, name)
+
 
 # [geo-ind] Figure 2: one trajectory under noise.
 TRAJECTORY_NOISE_M, TRAJECTORY_WINDOW_S = 100.0, 300.0
