@@ -125,9 +125,6 @@ def paper_figure(name: str, shows: str) -> Callable[[Compute], Compute]:
     return register
 
 
-_INCHES_PER_BAR = 0.21
-
-
 def draw_bars(
     rows: Sequence[Mapping[str, Any]],
     names: Sequence[str],
@@ -146,7 +143,7 @@ def draw_bars(
     at: list[float] = []
     for own, former in zip(cities, [*cities[:1], *cities], strict=False):
         at.append(at[-1] + (1.0 if own == former else 3.0) if at else 0.0)
-    height = _INCHES_PER_BAR * (max(at) + 2) + 0.8
+    height = 0.21 * (max(at) + 2) + 0.8
 
     def draw(figure: Any, panels: Any) -> None:
         for panel, name in zip(panels, names, strict=True):

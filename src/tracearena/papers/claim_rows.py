@@ -20,11 +20,10 @@ from tracearena.papers.published_claims import (
 
 _TEAMS = "the releases of the 17 teams, which the organisers have not published with the scores"
 _PEOPLE = "figure contest-people --data pwscup2019-osaka"
-_CONTEST_12, _CONTEST_13 = "figure contest-12", "figure contest-13"
+_CONTEST_12 = "figure contest-12"
 _CONTEST_16, _CONTEST_17 = "figure contest-16", "figure contest-17"
 _CITIES = "--data ."
 """The cities of the published data: New York (check-ins of Gowalla) and Tokyo (people flow)."""
-_CONTEST_18 = "figure contest-18 --data ppmtf-tokyo"
 _RESULTS = "pwscup2019-results/final"
 _FINAL = (
     f"contest board --reidentification {_RESULTS}_reidentification.csv "
@@ -79,8 +78,9 @@ def _figure_18(column: str, method: str) -> TableNumber:
     return table_number("contest-18.csv", column, method=method)
 
 
-_row_of_figure_13 = partial(ClaimRow, "Figure 13", command=_CONTEST_13)
-_row_of_figure_18 = partial(ClaimRow, "Figure 18, appendix C", command=_CONTEST_18)
+_row_of_figure_13 = partial(ClaimRow, "Figure 13", command="figure contest-13")
+_row_of_figure_18 = partial(ClaimRow, "Figure 18, appendix C", command="figure contest-18 --data ppmtf-tokyo")
+_row_of_final = partial(ClaimRow, "section 5.1", command=_FINAL)
 CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "Figures 4 and 19, appendix D",
@@ -155,25 +155,21 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         (StatementCheck("long traces lose their use"),),
         "stated without a number",
     ),
-    ClaimRow(
-        "section 5.1",
+    _row_of_final(
         "17 of the teams are valid, and their two kinds of privacy go together (from the published scores)",
-        _FINAL,
-        (
+        checks=(
             NearCheck("valid", JsonNumber("valid"), 17, 0),
             NearCheck("R", JsonNumber("correlation"), 0.895, 0.001),
         ),
-        "17; R = 0.895",
+        published="17; R = 0.895",
     ),
-    ClaimRow(
-        "section 5.1",
+    _row_of_final(
         "the pseudonymised traces are completely violated",
-        _FINAL,
-        (
+        checks=(
             NearCheck("s_R,min", JsonNumber("board.team=000.s_R_min"), 0.003, 0.001),
             NearCheck("s_T,min", JsonNumber("board.team=000.s_T_min"), 0.0475, 0.001),
         ),
-        "0.003; 0.048",
+        published="0.003; 0.048",
     ),
     ClaimRow(
         "appendix E",
@@ -366,7 +362,7 @@ _PYTORCH = "PyTorch (extra `neural`), which the machine of these runs does not h
 _GEO_3, _GEO_5, _GEO_6 = (f"figure geo-{number} {_SAMPLE}" for number in (3, 5, 6))
 
 
-def _offloaded(noise_m: int, *, updated: bool, grid: str = "clipped", of: str = "offloaded") -> TableNumber:
+def _traffic(noise_m: int, *, updated: bool, grid: str = "clipped", of: str = "offloaded") -> TableNumber:
     column = f"{of}_after_update" if updated else of
     return table_number("geo-3.csv", column, grid=grid, expected_noise_m=str(noise_m))
 
@@ -376,6 +372,7 @@ def _gossip(noise_m: int, window: str = "independent") -> TableNumber:
 
 
 _row_of_geo_3 = partial(ClaimRow, "Figure 3, section 5.1", command=_GEO_3)
+_row_of_geo_6 = partial(ClaimRow, "Figure 6, section 5.3", command=_GEO_6)
 GEO_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "Figure 2",
@@ -387,9 +384,9 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
     _row_of_geo_3(
         "hotspots chosen from noisy data still offload most of the traffic",
         checks=(
-            NearCheck("250 m", _offloaded(250, updated=False), 0.96, 0.03),
-            NearCheck("500 m", _offloaded(500, updated=False), 0.95, 0.05),
-            NearCheck("1,000 m", _offloaded(1000, updated=False), 0.89, 0.05),
+            NearCheck("250 m", _traffic(250, updated=False), 0.96, 0.03),
+            NearCheck("500 m", _traffic(500, updated=False), 0.95, 0.05),
+            NearCheck("1,000 m", _traffic(1000, updated=False), 0.89, 0.05),
         ),
         published="0.96; above 0.95; 0.89, of all of GeoLife",
     ),
@@ -402,8 +399,8 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
     _row_of_geo_3(
         "after the update",
         checks=(
-            NearCheck("250 m", _offloaded(250, updated=True), 0.98, 0.03),
-            NearCheck("1,000 m", _offloaded(1000, updated=True), 0.93, 0.03),
+            NearCheck("250 m", _traffic(250, updated=True), 0.98, 0.03),
+            NearCheck("1,000 m", _traffic(1000, updated=True), 0.93, 0.03),
         ),
         published="0.98; 0.93",
     ),
@@ -411,8 +408,8 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
         "the same on a grid that goes on for 5 km around the area, where what noise carries out is not "
         "heaped on the border",
         checks=(
-            NearCheck("250 m", _offloaded(250, updated=True, grid="margin"), 0.98, 0.03),
-            NearCheck("1,000 m", _offloaded(1000, updated=True, grid="margin"), 0.93, 0.02),
+            NearCheck("250 m", _traffic(250, updated=True, grid="margin"), 0.98, 0.03),
+            NearCheck("1,000 m", _traffic(1000, updated=True, grid="margin"), 0.93, 0.02),
             StatementCheck("heaping what leaves the area on its border"),
         ),
         published="0.98; 0.93, the grid's end is not told",
@@ -431,8 +428,8 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
         checks=tuple(
             RangeCheck(
                 f"{noise:,} m: cells",
-                _offloaded(noise, updated=False, of="cells_found"),
-                most=_offloaded(noise, updated=False),
+                _traffic(noise, updated=False, of="cells_found"),
+                most=_traffic(noise, updated=False),
             )
             for noise in (250, 500, 1000)
         ),
@@ -457,20 +454,16 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
         "0.40 without noise, rising with it",
     ),
     ClaimRow("Figure 5", "the baseline of 40 % among 39 users", missing=_GEOLIFE),
-    ClaimRow(
-        "Figure 6, section 5.3",
+    _row_of_geo_6(
         "a classifier tells people apart in noisy trajectories",
-        _GEO_6,
-        (StatementCheck("100 m of noise do not hide"),),
-        "47.3 % and 48.8 % right of 10 targets and others",
+        checks=(StatementCheck("100 m of noise do not hide"),),
+        published="47.3 % and 48.8 % right of 10 targets and others",
         note="of a forest, beside whom always answering the largest class has 18 %",
     ),
-    ClaimRow(
-        "Figure 6, section 5.3",
+    _row_of_geo_6(
         "each class counting alike, the classifier tells the targets apart",
-        _GEO_6,
-        (StatementCheck("classifiers tell the targets apart"),),
-        "only plain accuracy is told",
+        checks=(StatementCheck("classifiers tell the targets apart"),),
+        published="only plain accuracy is told",
     ),
     ClaimRow("Figure 6, section 5.3", "the same by a network of three LSTM layers", missing=_PYTORCH),
 )
@@ -527,23 +520,20 @@ def _near_sample(label: str, column: str, defence: str, published: float, within
     return NearCheck(label, table_number("samples-4.csv", column, defence=defence), published, within)
 
 
+_row_of_figure_4 = partial(ClaimRow, "Figure 4 (i)", command=_OSAKA)
 SAMPLES_CLAIMS: tuple[ClaimRow, ...] = (
-    ClaimRow(
-        "Figure 4 (i)",
+    _row_of_figure_4(
         "what is strong against re-identification need not be strong against trace inference: shuffling",
-        _OSAKA,
-        (
+        checks=(
             _near_sample("Cheat(1): s_I,min", "s_R_min", "Cheat(1)", 0.9995, 0.005),
             _near_sample("s_T,min", "s_T_min", "Cheat(1)", 0.7893),
             _near_sample("no defence: s_T,min", "s_T_min", "No", 0.7810),
         ),
-        "0.9995; 0.789; 0.781",
+        published="0.9995; 0.789; 0.781",
     ),
-    ClaimRow(
-        "Figure 4 (i)",
+    _row_of_figure_4(
         "levels of a merged, a randomised and a noisy release",
-        _OSAKA,
-        (
+        checks=(
             _near_sample("MRLH(1,1,0.2): s_I,min", "s_R_min", "MRLH(1,1,0.2)", 0.934),
             _near_sample("s_T,min", "s_T_min", "MRLH(1,1,0.2)", 0.854),
             _near_sample("RR(8): s_I,min", "s_R_min", "RR(8)", 0.9035),
@@ -551,7 +541,7 @@ SAMPLES_CLAIMS: tuple[ClaimRow, ...] = (
             _near_sample("PL(4,1): s_I,min", "s_R_min", "PL(4,1)", 0.9635),
             _near_sample("s_T,min", "s_T_min", "PL(4,1)", 0.858),
         ),
-        "0.934; 0.854; 0.904; 0.849; 0.964; 0.858",
+        published="0.934; 0.854; 0.904; 0.849; 0.964; 0.858",
     ),
     ClaimRow(
         "Figure 4 (ii)",

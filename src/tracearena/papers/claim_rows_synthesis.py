@@ -26,19 +26,17 @@ _EVALUATE = (
 )
 _CHAINS = "figure ppmtf-chains --data ppmtf-tokyo"
 _PARAMETERS = "figure ppmtf-parameters --data ppmtf-tokyo"
-_KNOWLEDGE = "figure ppmtf-knowledge --data pwscup2019-osaka"
 _TUNE = (
     "tune ppmtf-tokyo/traintraces_TK.csv 'PPMTF(16,1)' 'PPMTF(16,20)' 'PPMTF(16,200)' 'PPMTF(16,1000)' "
     "'PPMTF(8,200)' 'PPMTF(32,200)' --places ppmtf-tokyo/POI_TK.csv --folds 3 --traces-per-user 3 --seed 1"
 )
-_FACTORS = "figure ppmtf-factors --data ppmtf-tokyo"
 
 
 def _figure_7(column: str, series: str, setting: str = "") -> TableNumber:
     return table_number("ppmtf-7.csv", column, series=series, setting=setting)
 
 
-def _tuned(name: str) -> JsonNumber:
+def _validation(name: str) -> JsonNumber:
     return JsonNumber(f"tried.name={name}.mean.tp_tv")
 
 
@@ -52,22 +50,21 @@ def _alpha_200(column: str) -> TableNumber:
 
 _row_of_figure_7 = partial(ClaimRow, "Figure 7", command=_PPMTF_7)
 _row_of_figure_10 = partial(ClaimRow, "Figure 10, right", command=_PPMTF_10)
+_row_of_factors = partial(ClaimRow, "section 3.2", command="figure ppmtf-factors --data ppmtf-tokyo")
+_row_of_figure_9 = partial(ClaimRow, "Figure 9", command=_PPMTF_9)
+_row_of_knowledge = partial(ClaimRow, "section 4.3", command="figure ppmtf-knowledge --data pwscup2019-osaka")
 PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
-    ClaimRow(
-        "section 3.2",
+    _row_of_factors(
         "sharing the factors of users and places between the tensors improves utility: where people are",
-        _FACTORS,
-        (StatementCheck("sharing factors between the tensors makes traces more useful (TP-TV)"),),
-        "stated without a number",
+        checks=(StatementCheck("sharing factors between the tensors makes traces more useful (TP-TV)"),),
+        published="stated without a number",
         note="both tensors of people flow are equally full, and "
         "[shared factors must say two things at once](ppmtf.md#factors-shared-or-apart)",
     ),
-    ClaimRow(
-        "section 3.2",
+    _row_of_factors(
         "the same: where they go next",
-        _FACTORS,
-        (StatementCheck("sharing factors between the tensors makes traces more useful (TM-EMD"),),
-        "stated without a number",
+        checks=(StatementCheck("sharing factors between the tensors makes traces more useful (TM-EMD"),),
+        published="stated without a number",
         note="[factors apart](ppmtf.md#factors-shared-or-apart) keep moves better, at equal privacy",
     ),
     ClaimRow(
@@ -171,28 +168,24 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         (StatementCheck("synthetic people of a cluster"),),
         "maps",
     ),
-    ClaimRow(
-        "Figure 9",
+    _row_of_figure_9(
         "PPMTF's time is linear in the users",
-        _PPMTF_9,
-        (
+        checks=(
             StatementCheck("2 times the users cost PPMTF training"),
             StatementCheck("2 times the users cost PPMTF synthesis"),
         ),
-        "synthesis 0.23 s and 2.1 s for 100 and 1,000 users",
+        published="synthesis 0.23 s and 2.1 s for 100 and 1,000 users",
     ),
-    ClaimRow(
-        "Figure 9",
+    _row_of_figure_9(
         "SGLT takes far longer: 47 hours of training for 1,000 users",
-        _PPMTF_9,
-        (
+        checks=(
             RangeCheck(
                 "seconds, 1,000 users",
                 table_number("ppmtf-9.csv", "seconds", series="SGLT training", users="1000"),
                 least=table_number("ppmtf-9.csv", "seconds", series="PPMTF training", users="1000"),
             ),
         ),
-        "169,200 s",
+        published="169,200 s",
         note="the best mapping of two users is a sort, so that clustering is no longer the slow part",
     ),
     _row_of_figure_10(
@@ -289,10 +282,10 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         "α = 200 provides almost the best utility (cross-validated here, over α and z)",
         _TUNE,
         (
-            RangeCheck("TP-TV of α = 200, z = 16:", _tuned("PPMTF(16,200)")),
+            RangeCheck("TP-TV of α = 200, z = 16:", _validation("PPMTF(16,200)")),
             RangeCheck(
                 "above the best of six settings by",
-                NumberGap(_tuned("PPMTF(16,200)"), JsonNumber("tried.0.mean.tp_tv")),
+                NumberGap(_validation("PPMTF(16,200)"), JsonNumber("tried.0.mean.tp_tv")),
                 most=0.01,
             ),
         ),
@@ -321,26 +314,21 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
         (StatementCheck("with the profiles of users"),),
         "ε of the parameters is no protection",
     ),
-    ClaimRow(
-        "section 4.3",
+    _row_of_knowledge(
         "an attacker who knows the training traces is the worst case",
-        _KNOWLEDGE,
-        (StatementCheck("an attacker with the training traces"),),
-        "partial knowledge is not tried in the paper",
+        checks=(StatementCheck("an attacker with the training traces"),),
+        published="partial knowledge is not tried in the paper",
     ),
-    ClaimRow(
-        "section 4.3",
+    _row_of_knowledge(
         "to an attacker who knows other days only, traces of PPMTF betray almost nobody",
-        _KNOWLEDGE,
-        (StatementCheck("PPMTF's traces betray almost nobody"),),
-        "not tried in the paper",
+        checks=(StatementCheck("PPMTF's traces betray almost nobody"),),
+        published="not tried in the paper",
     ),
 )
 
 
 # What [sglt] says.
 _LAUSANNE = "the 30 people of Lausanne (Nokia collection)"
-_SGLT_TABLE = "figure sglt-published --data ppmtf-tokyo"
 _TABLES, _LBS = "figure sglt-tables", "figure sglt-lbs"
 
 
@@ -362,7 +350,9 @@ def _service(method: str, column: str = "privacy") -> TableNumber:
 
 
 _row_of_service = partial(ClaimRow, "privacy against overhead", command=_LBS)
-_row_of_table = partial(ClaimRow, "[ppmtf] Figure 7, published table", command=_SGLT_TABLE)
+_row_of_table = partial(
+    ClaimRow, "[ppmtf] Figure 7, published table", command="figure sglt-published --data ppmtf-tokyo"
+)
 SGLT_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "similarity of real people",

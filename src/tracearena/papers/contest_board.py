@@ -31,7 +31,7 @@ from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, tr
 from tracearena.metrics import trace_inference_score, utility_score
 from tracearena.obfuscation.k_anonymity import KAnonymous, group_by_mdav
 from tracearena.pages.html import BLUE, COLOURS
-from tracearena.papers.base import Drawing, paper_figure
+from tracearena.papers.base import Drawing, Table, paper_figure
 from tracearena.papers.data import (
     DEFENCES,
     ITERATIONS,
@@ -131,11 +131,10 @@ def compute_contest_figure_8(source: FigureSource, *, iterations: int = ITERATIO
 
 def _draw_privacies(rows: Sequence[SweepRow], title: str, claims: Sequence[ClaimResult]) -> Drawing:
     """Return a point for each defence, by both kinds of privacy."""
-
-    def draw(figure: Any, axes: Any) -> None:
-        draw_scatter_points(axes, rows)
-
-    return Drawing(rows, draw, (8, 6), title=title, claims=claims, head={"pad": 24})
+    return Drawing(
+        rows, lambda _, axes: draw_scatter_points(axes, rows), (8, 6),
+        title=title, claims=claims, head={"pad": 24},
+    )  # fmt: skip
 
 
 def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
@@ -173,7 +172,7 @@ def compute_contest_figure_9(source: FigureSource, *, iterations: int = ITERATIO
         for one in axes:
             one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
 
-    table = {"": rows, "-2019": [row.to_dict() for row in points]}
+    table: dict[str, Table] = {"": rows, "-2019": [row.to_dict() for row in points]}
     return Drawing(table, draw, (14, 6), {"ncols": 2}, claims=found)
 
 

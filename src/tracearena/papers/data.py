@@ -90,7 +90,6 @@ DEFENCES = (
 """17 defences that stand for the 17 teams with valid traces of 2019."""
 
 
-# People flow and check-ins
 def load_people_flow(source: FigureSource) -> tuple[Traces, Traces]:
     """Return training users and as many testing users, ten hours every 20 minutes.
 
@@ -148,7 +147,6 @@ def select_days(made: Traces, passed: Any) -> Traces:
     return made.keep(np.repeat(passed, made.clock.instants_per_day))
 
 
-# Teams of a contest
 class TeamData(NamedTuple):
     """What everybody knows of a team's users, and what the team protects."""
 
@@ -210,7 +208,6 @@ def load_points_of_interest(data: Path | None) -> Places | None:
     return checkins.read_pois(found[0]) if found else None
 
 
-# Fakes
 @dataclass(frozen=True, eq=False)
 class FakesExperiment:
     """Real traces, a trained model, and its fakes.
@@ -353,7 +350,6 @@ def generate_teams(
         yield TeamData(*team_traces(model, plan, child_seed(root, 1, number)))
 
 
-# The numbers behind a picture: rows and their files, and sums of them.
 HALVES = "halves"
 """Half of the training users against the other half."""
 

@@ -379,8 +379,8 @@ def compute_geo_figure_6(source: FigureSource, *, targets: int = 10) -> Drawing:
             network = LstmClassifier()
             found["LSTM", noise] = deanonymise(released, network, targets=targets, seed=source.seed)
         found["forest", noise] = deanonymise(released, WindowForest(), targets=targets, seed=source.seed)
-    header = ("method", "noise", "true_class", "answered_class", "windows")
-    header += ("accuracy", "most_frequent", "balanced_accuracy")
+    header = ["method", "noise", "true_class", "answered_class", "windows"]
+    header += ["accuracy", "most_frequent", "balanced_accuracy"]
     rows = [
         (*key, *answer, int(count), one.accuracy, one.most_frequent, one.balanced_accuracy)
         for key, one in found.items()

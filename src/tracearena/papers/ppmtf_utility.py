@@ -195,13 +195,13 @@ def _read_published_point(row: dict[str, Any], method: str) -> TradeoffPoint:
         setting = f"ξ={match[1]}"
     elif match := re.search(r"_c(\d+)_[\d.]+_[\d.]+_([\d.]+)_", file):
         series, setting = f"{method}, c={match[1]}{_PUBLISHED}", f"par_l={float(match[2]):g}"
-    values = (row[f"{TITLES[name]}_syn"] for name in UTILITIES)
-    return TradeoffPoint(series, setting, *values, row["reid_rate"], row["MIA_adv"])
+    values = {name: row[f"{TITLES[name]}_syn"] for name in UTILITIES}
+    values |= {"reidentification_rate": row["reid_rate"], "membership_advantage": row["MIA_adv"]}
+    return TradeoffPoint(series, setting, **values)
 
 
 # [ppmtf] Figure 8: clusters of users, where they are, and the factors that say so.
 FIGURE_8_CLUSTERS = 3
-HALVINGS = 10
 
 
 @paper_figure("ppmtf-8", "clusters of users in training and synthetic traces")
@@ -286,10 +286,10 @@ def check_ppmtf_8_claims(synthetic: NDArray[np.float64], everybody: NDArray[np.f
 
 
 def _compare_cluster_halves(cluster: Traces, seed: int) -> float:
-    """Return the mean total variation of random halves of a cluster's people from each other."""
+    """Return the mean total variation of ten random halves of a cluster's people from each other."""
     rng, n = generator(seed), cluster.n_users
     found = []
-    for _ in range(HALVINGS if n > 1 else 0):
+    for _ in range(10 if n > 1 else 0):
         order = rng.permutation(n)
         parts = [cluster.take_users(np.sort(part)) for part in (order[: n // 2], order[n // 2 :])]
         one, other = (
@@ -410,7 +410,6 @@ def _choose_categories(visitors: dict[str, int]) -> list[str]:
 FIGURE_12_CLUSTERS = 2
 TOP, LISTED = 20, 5
 HOURS = (10, 12)
-_OTHER = "#999999"
 
 
 @dataclass(frozen=True, eq=False)
@@ -585,7 +584,7 @@ def _draw_top_places(
     panel.spines[:].set_visible(False)
     panel.scatter(places.longitude, places.latitude, s=1, color="#dddddd")
     sizes = 20 + 180 * weights[top] / max(weights[top].max(initial=0), 1e-300)
-    colour = [colours.get(kind, _OTHER) for kind in _list_place_kinds(places)[top].tolist()]
+    colour = [colours.get(kind, "#999999") for kind in _list_place_kinds(places)[top].tolist()]
     panel.scatter(places.longitude[top], places.latitude[top], s=sizes, c=colour, alpha=0.75, linewidths=0)
     panel.set(xticks=[], yticks=[])
     _, east = metres_per_degree(places.latitude.mean())

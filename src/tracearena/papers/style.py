@@ -231,8 +231,7 @@ def draw_static_scatter(
             loc="left",
             pad=24,
         )
-        drawn: Figure = figure
-        return drawn
+        return figure
 
 
 def draw_bands(axes: Axes, rows: Sequence[SweepRow], x: Scale, y: Scale = WHEREABOUTS) -> None:
