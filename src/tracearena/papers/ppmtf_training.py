@@ -66,7 +66,11 @@ def compute_ppmtf_figure_9(
     def measure(sized: Traces, iterations: int) -> dict[str, tuple[float, float]]:
         sglt = SGLT(classes=len(sized.places) // 4, privacy_tests=False)
         models: dict[str, PPMTF | SGLT] = {"PPMTF": PPMTF(iterations=iterations), "SGLT": sglt}
-        return {name: _time_synthesizer(model, sized, source.seed) for name, model in models.items()}
+        seconds = {}
+        for name, model in models.items():
+            _, training = measure_time(partial(model.fit, sized, seed=source.seed))
+            seconds[name] = training, measure_time(partial(model.synthesize, 1, seed=source.seed))[1]
+        return seconds
 
     measure(_resize_traces(everybody, 50, 50), 1)
     plan = [("users", users, PLACES) for users in sizes] + [("places", FEW_USERS, n) for n in sizes]
@@ -146,12 +150,6 @@ def _resize_traces(traces: Traces, users: int, places: int) -> Traces:
     return Traces.from_events(
         some.user_index, some.instants, spread, ground, some.clock, user_ids=np.arange(users)
     )
-
-
-def _time_synthesizer(model: PPMTF | SGLT, traces: Traces, seed: int) -> tuple[float, float]:
-    """Return the seconds of training and of synthesis."""
-    _, training = measure_time(partial(model.fit, traces, seed=seed))
-    return training, measure_time(partial(model.synthesize, 1, seed=seed))[1]
 
 
 def measure_time(work: Callable[[], T]) -> tuple[T, float]:

@@ -20,7 +20,7 @@ from tracearena.engine import child_seed, generator, seed_sequence, track_progre
 from tracearena.errors import DataError
 from tracearena.metrics import category_fractions, cluster_populations
 from tracearena.pages.html import COLOURS
-from tracearena.papers.base import Drawing, paper_figure
+from tracearena.papers.base import Drawing, Table, paper_figure
 from tracearena.papers.data import (
     ITERATIONS,
     LARGEST_ADVANTAGE,
@@ -275,14 +275,10 @@ def check_ppmtf_8_claims(synthetic: NDArray[np.float64], everybody: NDArray[np.f
     [ppmtf] section 4.4 says that synthetic traces preserve the behaviour of a cluster: each must be
     nearer to its own people than everybody is.
     """
-    return [
-        check_share(
-            "synthetic people of a cluster are where its people are",
-            (synthetic < everybody).tolist(),
-            "clusters are nearer to their synthetic people than to everybody, mean total variation "
-            f"{float(np.mean(synthetic)):.2f} against {float(np.mean(everybody)):.2f}",
-        )
-    ]
+    far = f"{float(np.mean(synthetic)):.2f} against {float(np.mean(everybody)):.2f}"
+    told = f"clusters are nearer to their synthetic people than to everybody, mean total variation {far}"
+    kept = (synthetic < everybody).tolist()
+    return [check_share("synthetic people of a cluster are where its people are", kept, told)]
 
 
 def _compare_cluster_halves(cluster: Traces, seed: int) -> float:
@@ -448,6 +444,37 @@ def compute_ppmtf_figure_12(
     )
     clusters = _build_user_clusters(model, training, deniable)
     places, clock = training.places, training.clock
+
+    def draw(figure: Any, axes: Any) -> None:
+        from matplotlib.lines import Line2D
+
+        figure.subplots_adjust(hspace=0.4, wspace=0.22)
+        colours = _choose_kind_colours(clusters, places)
+        for row, cluster in zip(axes, clusters, strict=True):
+            titles = {
+                "B": f"cluster of {cluster.users} people: column of B",
+                "training": "training traces, 10:00 to 12:00",
+                "synthetic": f"{cluster.traces:,} deniable synthetic traces",
+            }
+            for panel, (series, words) in zip((row[0], row[2], row[3]), titles.items(), strict=True):
+                _draw_top_places(panel, places, cluster.weights[series], colours)
+                panel.set_title(words, fontsize=9)
+            _draw_slots(row[1], cluster, clock)
+        if places.categories is None:
+            colours = {}
+        handles = [Line2D([], [], marker="o", ls="", color=one, label=kind) for kind, one in colours.items()]
+        figure.legend(handles=handles, loc="lower center", ncol=len(COLOURS), frameon=False, fontsize=9)
+
+    return Drawing(
+        _tabulate_clusters(clusters, places, clock), draw, (14, 4.6 * len(clusters)),
+        {"nrows": len(clusters), "ncols": 4, "squeeze": False},
+        title="Two clusters: places and hours of the model, places of real and of synthetic people",
+        claims=check_ppmtf_12_claims(clusters), head={"width": 150},
+    )  # fmt: skip
+
+
+def _tabulate_clusters(clusters: Sequence[UserCluster], places: Places, clock: Clock) -> dict[str, Table]:
+    """Return the tables of top places and of columns of D."""
     rows = [
         {
             "cluster": cluster.number,
@@ -477,33 +504,7 @@ def compute_ppmtf_figure_12(
         for cluster in clusters
         for slot, value in enumerate(cluster.slots.tolist())
     ]
-
-    def draw(figure: Any, axes: Any) -> None:
-        from matplotlib.lines import Line2D
-
-        figure.subplots_adjust(hspace=0.4, wspace=0.22)
-        colours = _choose_kind_colours(clusters, places)
-        for row, cluster in zip(axes, clusters, strict=True):
-            titles = {
-                "B": f"cluster of {cluster.users} people: column of B",
-                "training": "training traces, 10:00 to 12:00",
-                "synthetic": f"{cluster.traces:,} deniable synthetic traces",
-            }
-            for panel, (series, words) in zip((row[0], row[2], row[3]), titles.items(), strict=True):
-                _draw_top_places(panel, places, cluster.weights[series], colours)
-                panel.set_title(words, fontsize=9)
-            _draw_slots(row[1], cluster, clock)
-        if places.categories is None:
-            colours = {}
-        handles = [Line2D([], [], marker="o", ls="", color=one, label=kind) for kind, one in colours.items()]
-        figure.legend(handles=handles, loc="lower center", ncol=len(COLOURS), frameon=False, fontsize=9)
-
-    return Drawing(
-        {"": rows, "-slots": slots}, draw, (14, 4.6 * len(clusters)),
-        {"nrows": len(clusters), "ncols": 4, "squeeze": False},
-        title="Two clusters: places and hours of the model, places of real and of synthetic people",
-        claims=check_ppmtf_12_claims(clusters), head={"width": 150},
-    )  # fmt: skip
+    return {"": rows, "-slots": slots}
 
 
 def check_ppmtf_12_claims(clusters: Sequence[UserCluster]) -> list[ClaimResult]:
@@ -511,14 +512,10 @@ def check_ppmtf_12_claims(clusters: Sequence[UserCluster]) -> list[ClaimResult]:
 
     [ppmtf] Figure 12: PPMTF "synthesizes traces preserving the behavior" of a cluster.
     """
-    return [
-        check_share(
-            "deniable synthetic traces keep what is special about a cluster",
-            [one.total_variation < one.from_everybody for one in clusters],
-            "clusters are nearer to their synthetic people than to everybody: total variation "
-            + ", ".join(f"{one.total_variation:.2f} against {one.from_everybody:.2f}" for one in clusters),
-        )
-    ]
+    far = ", ".join(f"{one.total_variation:.2f} against {one.from_everybody:.2f}" for one in clusters)
+    told = f"clusters are nearer to their synthetic people than to everybody: total variation {far}"
+    kept = [one.total_variation < one.from_everybody for one in clusters]
+    return [check_share("deniable synthetic traces keep what is special about a cluster", kept, told)]
 
 
 def _build_user_clusters(model: PPMTF, training: Traces, synthetic: Traces) -> list[UserCluster]:
