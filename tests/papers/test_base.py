@@ -78,8 +78,14 @@ def test_several_pictures_of_one_figure_have_names_of_their_own(tmp_path: Path) 
     assert told == [CLAIM]
 
 
-def test_figures_with_a_number_come_first_in_order() -> None:
+def test_figures_with_a_number_come_first_whatever_was_loaded_first(monkeypatch: pytest.MonkeyPatch) -> None:
     names = list(list_figures())
+    # Within a module figures are registered as they stand there.
+    as_they_stand = sorted(list_figures().values(), key=lambda one: one.compute.__code__.co_firstlineno)
+    for reverse in (False, True):
+        loaded = sorted(as_they_stand, key=lambda one: one.compute.__module__, reverse=reverse)
+        monkeypatch.setattr(base, "REGISTRY", {one.name: one for one in loaded})
+        assert list(list_figures.__wrapped__()) == names
     contest = [name.partition("-")[2] for name in names if name.startswith("contest")]
     assert contest == [
         "4",

@@ -44,11 +44,13 @@ def list_figures() -> dict[str, Figure]:
     for module in _MODULES:
         importlib.import_module(f"tracearena.papers.{module}")
 
-    def order(name: str) -> tuple[int, float]:
-        paper, _, number = name.partition("-")
-        return _PAPERS.index(paper), int(number) if number.isdecimal() else float("inf")
+    def order(one: Figure) -> tuple[int, float, int]:
+        paper, _, number = one.name.partition("-")
+        # Somebody may have loaded one of the modules before the others.
+        module = _MODULES.index(one.compute.__module__.rpartition(".")[2])
+        return _PAPERS.index(paper), int(number) if number.isdecimal() else float("inf"), module
 
-    return {name: REGISTRY[name] for name in sorted(REGISTRY, key=order)}
+    return {one.name: one for one in sorted(REGISTRY.values(), key=order)}
 
 
 def figure(name: str) -> Figure:
