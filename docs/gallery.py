@@ -2,7 +2,7 @@
 
 ``python docs/gallery.py`` draws all (about ten minutes on two cores), ``python docs/gallery.py geo-2`` only
 those named. The pictures are smaller and rougher than those of ``tracearena figure``: fewer people, fewer
-iterations. The page is written from `FIGURES` alone, so a test can hold it to them.
+iterations. The page is written from the list of figures alone, so a test can hold it to them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tracearena.papers import FIGURES, figure
+from tracearena.papers import figure, list_figures
 from tracearena.papers.data import Size
 
 DOCS = Path(__file__).resolve().parent
@@ -129,7 +129,7 @@ def pictures(name: str) -> list[Path]:
     if one.is_file():
         return [one]
     family = name.partition("-")[0]
-    return [path for path in sorted(PICTURES.glob(f"{family}-*.webp")) if path.stem not in FIGURES]
+    return [path for path in sorted(PICTURES.glob(f"{family}-*.webp")) if path.stem not in list_figures()]
 
 
 def page() -> str:
@@ -144,10 +144,10 @@ def page() -> str:
         "below are drawn on few people, to show what each figure looks like. Numbers to quote are on the",
         "shelf [Measurements](../measurements/index.md); the papers are [listed here](papers.md).",
     ]
-    for paper, names in groupby(sorted(FIGURES, key=_paper), key=_paper):
+    for paper, names in groupby(sorted(list_figures(), key=_paper), key=_paper):
         parts += ["", f"## {list(PAPERS.values())[paper]}"]
         for name in names:
-            shows = FIGURES[name][1]
+            shows = figure(name).shows
             parts += ["", f"### {name}", "", f"{shows[0].upper()}{shows[1:]}.", ""]
             parts += [f"![{shows}](../img/gallery/{path.name}){{ loading=lazy }}" for path in pictures(name)]
     return "\n".join(parts) + "\n"
@@ -160,7 +160,7 @@ def _paper(name: str) -> int:
 def main() -> None:
     """Draw the figures named on the command line, or all, and write the page."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[1:] or [name for name in FIGURES if name not in DRAWN_WITH]:
+    for name in sys.argv[1:] or [name for name in list_figures() if name not in DRAWN_WITH]:
         print(name, flush=True)
         draw(name)
     PAGE.write_text(page())

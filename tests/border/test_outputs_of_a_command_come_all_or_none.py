@@ -117,20 +117,23 @@ def test_synthesize_leaves_no_traces_without_the_parameter_files(team):
 
 
 def test_a_figure_leaves_no_picture_without_its_numbers(team, monkeypatch):
-    from tracearena.papers import city as city_map
+    from tracearena import papers
 
-    def make(out: Path, *_: object) -> list[Path]:
+    def make(out: Path, **_: object) -> list[Path]:
         with replacing(out / "city-map.svg") as file:
             file.write(b"picture")
         with replacing(full(out / "city-map.csv")) as file:
             file.write(b"numbers")
         return []
 
-    monkeypatch.setattr(city_map, "draw_city_map", make)
+    def fail(out: Path, **_: object) -> list[Path]:
+        raise OSError(28, "full", "x")
+
+    monkeypatch.setitem(papers.list_figures(), "city-map", make)
     assert run("figure", "city-map", "--out", team / "out" / "new" / "folder")[0] == 1
     assert left(team / "out") == ["new", "new/folder"]  # the full disk's own name stands in it
     (team / "out" / "new" / "folder" / "city-map.csv").unlink()
-    monkeypatch.setattr(city_map, "draw_city_map", lambda *_: (_ for _ in ()).throw(OSError(28, "full", "x")))
+    monkeypatch.setitem(papers.list_figures(), "city-map", fail)
     assert run("figure", "city-map", "--out", team / "out" / "other" / "folder")[0] == 1
     assert not (team / "out" / "other").exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tracearena.cli._output import format_for_people, print_result
-from tracearena.papers import FIGURES
+from tracearena.papers import list_figures
 
 RESULT = {
     "events": 1234567,
@@ -65,10 +65,10 @@ def test_a_command_prints_both_ways(run, tmp_path: Path) -> None:  # type: ignor
 
 def test_the_figures_are_listed_with_what_they_show(run) -> None:  # type: ignore[no-untyped-def]
     lines = run("figure", "list").out.splitlines()
-    assert [line.split()[0] for line in lines] == list(FIGURES)
+    assert [line.split()[0] for line in lines] == list(list_figures())
     listed = run("figure", "list", "--json").json["figures"]
     assert {one["name"]: one["shows"] for one in listed} == {
-        name: what for name, (_, what) in FIGURES.items()
+        name: one.shows for name, one in list_figures().items()
     }
     done = run("figure", "list", "--seed", 0)
     assert (done.status, "--seed does not apply to the list of figures" in done.err) == (2, True)

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 from tracearena.algorithms import catalogue
 from tracearena.cli import COMMANDS, build
-from tracearena.papers import FIGURES
+from tracearena.papers import list_figures
 
 COMMANDS_PAGE = DOCS / "reference" / "commands.md"
 MOST_GALLERY_BYTES = 2_000_000
@@ -116,7 +116,7 @@ def test_the_page_of_layouts_shows_what_the_tests_of_readers_hold() -> None:
 def test_the_gallery_shows_every_figure_in_little_space() -> None:
     gallery = script("gallery")
     held_to(gallery.PAGE, gallery.page())
-    assert [name for name in FIGURES if not gallery.pictures(name)] == []
+    assert [name for name in list_figures() if not gallery.pictures(name)] == []
     assert sum(path.stat().st_size for path in gallery.PICTURES.iterdir()) < MOST_GALLERY_BYTES
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tracearena.arena import AttackScores, SweepRow
 from tracearena.papers import figure
-from tracearena.papers.arena import AVERAGING, compare_disguises
+from tracearena.papers.arena import AVERAGING, check_disguise_claims
 from tracearena.papers.data import Size
 
 
@@ -40,7 +40,7 @@ def release(defence: str, left: float) -> SweepRow:
 @pytest.mark.parametrize(("impostor", "long", "short"), [(0.6, True, False), (0.3, False, True)])
 def test_disguises_are_compared_on_long_and_on_short_traces(impostor: float, long: bool, short: bool) -> None:
     rows = [release(AVERAGING, 0.4), release("Impostor(0.7)", impostor), release("Decoy(0.7)", 0.35)]
-    of_weeks, of_days = compare_disguises(rows, rows, 10)
+    of_weeks, of_days = check_disguise_claims(rows, rows, 10)
     assert (of_weeks.holds, of_days.holds) == (long, short)
     assert "10 known and 10 released days" in of_weeks.statement
     assert "2 known and 2 released days" in of_days.statement

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from tracearena.cli import build
 from tracearena.errors import DataError
-from tracearena.papers import FIGURES, claims
-from tracearena.papers.claims import (
+from tracearena.papers import list_figures, published_claims
+from tracearena.papers.claims_table import format_claims_page, iterate_claims, select_commands
+from tracearena.papers.published_claims import (
     HOLDS,
     HOLDS_NOT,
     UNMEASURED,
@@ -32,7 +33,6 @@ from tracearena.papers.claims import (
     table_number,
     write_run,
 )
-from tracearena.papers.claims_table import format_claims_page, iterate_claims, select_commands
 
 UNMEASURED_YET = {"figure arena-defences"}
 """Commands whose rows say "not measured": all attacks on every defence, twenty minutes or so."""
@@ -60,8 +60,8 @@ def test_the_page_is_what_the_command_writes() -> None:
 def test_every_figure_is_in_the_table() -> None:
     commands = [row.command or "" for _, row, _ in iterate_claims()]
     tried = {name for command in commands for name in re.findall(r"figure (\S+)", command)}
-    made = {FIGURES[name][0] for name in tried}
-    assert [name for name, (module, _) in FIGURES.items() if module not in made] == []
+    made = {list_figures()[name].compute for name in tried}
+    assert [name for name, one in list_figures().items() if one.compute not in made] == []
 
 
 def test_only_long_runs_are_left_unmeasured() -> None:
@@ -76,7 +76,7 @@ def test_what_does_not_hold_says_why() -> None:
 
 
 def test_every_kept_run_belongs_to_a_row() -> None:
-    shelf = Path(claims.__file__).parent / "measured"
+    shelf = Path(published_claims.__file__).parent / "measured"
     names = {file_name(row.command) for _, row, _ in iterate_claims() if row.command}
     assert {path.name for path in shelf.iterdir()} - names == set()
 

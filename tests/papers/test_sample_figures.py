@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tracearena.errors import DataError
-from tracearena.papers import FIGURES, figure
+from tracearena.papers import figure, list_figures
 from tracearena.papers.data import Size
 
 
@@ -43,8 +43,9 @@ def test_samples_4_is_the_organisers_own_table(osaka: Path, tmp_path: Path) -> N
 
 
 def test_every_figure_can_be_found() -> None:
-    for name in FIGURES:
-        assert callable(figure(name))
+    for name, one in list_figures().items():
+        assert figure(name) is one
+        assert (one.name, bool(one.shows)) == (name, True)
 
 
 def test_a_folder_without_traces_is_refused(osaka: Path, tmp_path: Path) -> None:

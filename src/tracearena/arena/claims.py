@@ -1,7 +1,7 @@
 """Claims of papers, tested on the data at hand.
 
 A `ClaimResult` says whether a statement holds here and the number behind it; figures print it as their title.
-The table of all claims of the papers is in `tracearena.papers.claims`.
+What the papers claim, row by row with the commands that try it, is in `tracearena.papers.published_claims`.
 """
 
 from __future__ import annotations
@@ -77,13 +77,6 @@ def format_title(title: str, findings: Iterable[ClaimResult], *, width: int = 90
         whole = str(finding).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
         lines += [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(whole, width)]
     return "\n".join(lines)
-
-
-def report_findings(findings: Iterable[ClaimResult], tell: Tell | None) -> None:
-    """Hand each finding on, if anybody listens."""
-    if tell is not None:
-        for finding in findings:
-            tell(finding)
 
 
 # Claims of [contest], tested on the releases at hand.

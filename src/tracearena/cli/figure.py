@@ -44,12 +44,12 @@ def figure(
     if name == "list":
         refuse_options("the list of figures", out=out, data=data, seed=seed is not None)
         if as_json:
-            listed = [{"name": name, "shows": what} for name, (_, what) in papers.FIGURES.items()]
+            listed = [{"name": one.name, "shows": one.shows} for one in papers.list_figures().values()]
             print_result({"figures": listed}, True)
             return
-        width = max(map(len, papers.FIGURES))
-        for name, (_, what) in papers.FIGURES.items():
-            typer.echo(f"{name:<{width}}  {what}")
+        width = max(map(len, papers.list_figures()))
+        for one in papers.list_figures().values():
+            typer.echo(f"{one.name:<{width}}  {one.shows}")
         return
     found: list[ClaimResult] = []
     folder = out or Path("figures")
@@ -95,7 +95,7 @@ def findings(
     Our numbers are kept from runs of the commands named; --measure runs them again.
     """
     from tracearena.files import replacing
-    from tracearena.papers import claims
+    from tracearena.papers import published_claims
     from tracearena.papers.claims_table import (
         claim_to_dict,
         format_claims_page,
@@ -108,7 +108,7 @@ def findings(
             raise typer.BadParameter("--measure needs --record, the folder where runs are kept")
         for command in select_commands(measure, record):
             note(f"tracearena {command}")
-            claims.write_run(claims.run_command(command, data), record)
+            published_claims.write_run(published_claims.run_command(command, data), record)
     else:
         refuse_options("reading what was measured", data=data)
     if page is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tracearena.arena import (
@@ -20,21 +19,12 @@ from tracearena.arena import (
     SweepRow,
     require_success,
     run_sweep,
-    write_table,
 )
-from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
+from tracearena.arena.claims import ClaimResult, check_share, format_title
 from tracearena.pages.html import BLUE, GREY, ORANGE, VERMILION
-from tracearena.papers.data import DEFENCES, FigureSource, Size, load_teams, write_records
-from tracearena.papers.style import (
-    NAMES,
-    USEFULNESS,
-    WHEREABOUTS,
-    draw_bands,
-    label_points,
-    open_canvas,
-    save_figure,
-    write_head,
-)
+from tracearena.papers.base import Drawing, paper_figure
+from tracearena.papers.data import DEFENCES, FigureSource, Size, load_teams
+from tracearena.papers.style import NAMES, USEFULNESS, WHEREABOUTS, draw_bands, label_points
 
 NOISE = 0.01
 """Scores that differ by no more are ties: the spread between teams of 2,000 ([contest] Table 2)."""
@@ -58,24 +48,20 @@ ATTACK_GROUPS = (
 OLD, _, NEW = ATTACK_GROUPS
 
 
-def draw_arena_attacks(
-    out: Path,
+@paper_figure("arena-attacks", "old and new attacks on the same releases, and their bounds")
+def compute_arena_attacks(
     source: FigureSource,
-    tell: Tell | None,
     *,
     defences: Sequence[str] = (*SAMPLE_DEFENCES, "ClusterAveraging(0.7,blur_km=0.5)"),
-) -> list[Path]:
-    """Write arena-attacks.svg and arena-attacks.csv."""
+) -> Drawing:
+    """Attack every defence in the ways of 2019 and of today."""
     rows = run_team_sweep(source, defences, (*ATTACKS_2019, "strongest"))
-    write_table(rows, out / "arena-attacks.csv")
-    found = check_arena_attack_claims(rows)
-    report_findings(found, tell)
-    titles = "share of people not identified, s_R (1 is private)", "whereabouts not found, s_T (1 is private)"
+    labels = "share of people not identified, s_R (1 is private)", "whereabouts not found, s_T (1 is private)"
     height = 1.2 + 0.2 * len(rows)
-    with open_canvas(11, height, ncols=2, sharey=True) as (figure, axes):
-        for kind, (axis, title) in enumerate(zip(axes, titles, strict=True)):
-            if kind == 1:
-                _draw_bands(axis, rows)
+
+    def draw(figure: Any, axes: Any) -> None:
+        _draw_row_bands(axes[1], rows)
+        for kind, (axis, label) in enumerate(zip(axes, labels, strict=True)):
             for side, size in zip(ATTACK_GROUPS, (46, 26, 14), strict=True):
                 values = [find_least_score(row, side, kind) for row in rows]
                 at = [number for number, value in enumerate(values) if value is not None]
@@ -84,19 +70,18 @@ def draw_arena_attacks(
                     facecolors="none" if side is OLD else side.colour, edgecolors=side.colour,
                     label=side.title,
                 )  # fmt: skip
-            axis.set(xlabel=title, xlim=(-0.03, 1.03), ylim=(len(rows) - 0.4, -0.6))
+            axis.set(xlabel=label, xlim=(-0.03, 1.03), ylim=(len(rows) - 0.4, -0.6))
         names = [row.defence if row.valid else f"{row.defence} *" for row in rows]
         axes[0].set_yticks(range(len(rows)), names, fontsize=7.5)
-        handles, labels = axes[1].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="lower center", ncols=5, frameon=False, fontsize=8,
-            bbox_to_anchor=(0.5, 0.06 - 0.55 / height),
-        )  # fmt: skip
+        below = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.06 - 0.55 / height)}
+        figure.legend(*axes[1].get_legend_handles_labels(), ncols=5, frameon=False, fontsize=8, **below)
         figure.subplots_adjust(wspace=0.06, bottom=0.06 + 0.5 / height, top=0.95)
-        title = f"The strongest of old and new attacks on {len(rows)} defences (* utility below 0.7)"
-        write_head(figure, title, found, width=130, top=0.96)
-        picture = save_figure(figure, out / "arena-attacks.svg")
-    return [picture, out / "arena-attacks.csv"]
+
+    return Drawing(
+        rows, draw, (11, height), {"ncols": 2, "sharey": True},
+        title=f"The strongest of old and new attacks on {len(rows)} defences (* utility below 0.7)",
+        claims=check_arena_attack_claims(rows), head={"width": 130, "top": 0.96},
+    )  # fmt: skip
 
 
 def check_arena_attack_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
@@ -105,15 +90,16 @@ def check_arena_attack_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
     At least as strong takes a score that is at most 0.01 above the old attacks' on every defence.
     A defence is made too much of if the attacks of 2019 leave more of it than habits alone do.
     """
-    both = (("re-identification", "s_R", 0), ("trace inference", "s_T", 1))
-    compared = [
-        check_share(
-            f"in {words} the new attacks are at least as strong as those of 2019",
-            (new <= old + NOISE for old, new in _pair_scores(rows, kind)),
-            f"defences, {symbol} at most {NOISE:g} higher",
+    compared = []
+    for kind, (words, symbol) in enumerate((("re-identification", "s_R"), ("trace inference", "s_T"))):
+        pairs = [(find_least_score(row, OLD, kind), find_least_score(row, NEW, kind)) for row in rows]
+        compared.append(
+            check_share(
+                f"in {words} the new attacks are at least as strong as those of 2019",
+                [new <= old + NOISE for old, new in pairs if old is not None and new is not None],
+                f"defences, {symbol} at most {NOISE:g} higher",
+            )
         )
-        for words, symbol, kind in both
-    ]
     over = [
         row.defence
         for row in rows
@@ -130,34 +116,20 @@ def find_least_score(row: SweepRow, side: AttackGroup, kind: int) -> float | Non
     return min((scores[name] for name in side.names if name in scores), default=None)
 
 
-def _pair_scores(rows: Sequence[SweepRow], kind: int) -> list[tuple[float, float]]:
-    pairs = [(find_least_score(row, OLD, kind), find_least_score(row, NEW, kind)) for row in rows]
-    return [(old, new) for old, new in pairs if old is not None and new is not None]
-
-
-def _draw_bands(axis: object, rows: Sequence[SweepRow]) -> None:
-    from matplotlib.axes import Axes
-
-    assert isinstance(axis, Axes)
+def _draw_row_bands(axis: Any, rows: Sequence[SweepRow]) -> None:
+    """Draw between which values s_T of each row must lie, where the row knows it."""
     banded = [(number, row.band) for number, row in enumerate(rows) if row.band is not None]
     if not banded:
         return
-    axis.barh(
-        [number for number, _ in banded],
-        [band.ceiling - band.estimate for _, band in banded],
-        left=[band.estimate for _, band in banded],
-        height=0.62,
-        color=GREY,
-        alpha=0.25,
-        label="must lie here (left end: an estimate)",
-    )
+    estimates = [band.estimate for _, band in banded]
+    widths = [band.ceiling - band.estimate for _, band in banded]
+    look = {"color": GREY, "alpha": 0.25, "label": "must lie here (left end: an estimate)"}
+    axis.barh([number for number, _ in banded], widths, left=estimates, height=0.62, **look)
     ceiling = max(band.ceiling for _, band in banded)
     axis.axvline(ceiling, color=GREY, linestyle="--", linewidth=1.1, label=f"habits alone, {ceiling:.3f}")
 
 
 # Which defences nobody beats in usefulness and both kinds of privacy at once.
-
-
 TIE = 1e-9
 AVERAGING = "ClusterAveraging(0.7,100,0.5)"
 DISGUISES = ("Impostor(0.7)", "Decoy(0.7)")
@@ -165,14 +137,13 @@ FEW_DAYS = 2
 """Days known, and as many released, of the traces that count as short."""
 
 
-def draw_arena_defences(
-    out: Path,
+@paper_figure("arena-defences", "defences that no other beats in usefulness and both privacies")
+def compute_arena_defences(
     source: FigureSource,
-    tell: Tell | None,
     *,
     defences: Sequence[str] = tuple(dict.fromkeys((*SAMPLE_DEFENCES, *DEFENCES, *DISGUISES))),
-) -> list[Path]:
-    """Write arena-defences.svg and arena-defences.csv.
+) -> Drawing:
+    """Try every defence against all attacks.
 
     Disguises and cluster averaging are tried on short traces too: which of them hides more depends on it.
     """
@@ -185,18 +156,16 @@ def draw_arena_defences(
     if source.data is None and days > FEW_DAYS and set(compared) <= set(defences):
         short = run_team_sweep(replace(source, size=Size(users, FEW_DAYS)), compared, ("all",))
         table += [{"days": FEW_DAYS} | row.to_dict() | {"on_front": False} for row in short]
-        found += compare_disguises(rows, short, days)
-    write_records(out / "arena-defences.csv", table)
-    report_findings(found, tell)
-    with open_canvas(9, 6.4) as (figure, axes):
+        found += check_disguise_claims(rows, short, days)
+
+    def draw(figure: Any, axes: Any) -> None:
         on = [row for row in rows if row.defence in front]
         off = [row for row in rows if row.defence not in front]
-        colours: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0, "zorder": 3}
-        drawn: Any = None
         for some, size, edge in ((off, 26, "none"), (on, 62, "black")):
             drawn = axes.scatter(
                 [row.utility for row in some], [row.scores.s_T_min for row in some], s=size,
-                c=[row.scores.s_R_min for row in some], edgecolors=edge, linewidths=1.2, **colours,
+                c=[row.scores.s_R_min for row in some], edgecolors=edge, linewidths=1.2,
+                cmap="viridis", vmin=0.0, vmax=1.0, zorder=3,
             )  # fmt: skip
         axes.set(xlabel=USEFULNESS.title, ylabel=WHEREABOUTS.title)
         axes.margins(0.08)
@@ -210,8 +179,8 @@ def draw_arena_defences(
             "strokes: to the estimate for an attacker with the table of users; dotted: valid from 0.7 on"
         )
         axes.set_title(format_title(textwrap.fill(title, 100), found), fontsize=9.5, loc="left", pad=10)
-        picture = save_figure(figure, out / "arena-defences.svg")
-    return [picture, out / "arena-defences.csv"]
+
+    return Drawing(table, draw, (9, 6.4), claims=found)
 
 
 def find_pareto_front(rows: Sequence[SweepRow]) -> set[str]:
@@ -224,18 +193,15 @@ def find_pareto_front(rows: Sequence[SweepRow]) -> set[str]:
     >>> sorted(find_pareto_front(rows))
     ['a', 'b']
     """
+
+    def is_better(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+        pairs = list(zip(one, other, strict=True))
+        return any(a > b + TIE for a, b in pairs) and not any(a < b - TIE for a, b in pairs)
+
     points = {row.defence: (row.utility or 0.0, *row.scores.minima) for row in rows}
     return {
-        name
-        for name, own in points.items()
-        if not any(_is_better(other, own) for another, other in points.items() if another != name)
+        name for name, own in points.items() if not any(is_better(other, own) for other in points.values())
     }
-
-
-def _is_better(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    better = [a > b + TIE for a, b in zip(one, other, strict=True)]
-    worse = [a < b - TIE for a, b in zip(one, other, strict=True)]
-    return any(better) and not any(worse)
 
 
 def check_arena_defence_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
@@ -256,28 +222,32 @@ def check_arena_defence_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
     return [ClaimResult(statement, by_name is by_place, told, by_place.scores.minima[1])]
 
 
-def compare_disguises(long: Sequence[SweepRow], short: Sequence[SweepRow], days: int) -> list[ClaimResult]:
-    """Say whether disguises hide more of the whereabouts than cluster averaging, on long and short traces."""
-    return [
-        _compare_disguises(long, f"of {days} known and {days} released days a disguise hides more", True),
-        _compare_disguises(
-            short, f"of {FEW_DAYS} known and {FEW_DAYS} released days no disguise hides more", False
-        ),
-    ]
+def check_disguise_claims(
+    long: Sequence[SweepRow], short: Sequence[SweepRow], days: int
+) -> list[ClaimResult]:
+    """Say whether disguises hide more of the whereabouts than cluster averaging, on long and short traces.
 
-
-def _compare_disguises(rows: Sequence[SweepRow], statement: str, expected: bool) -> ClaimResult:
-    left = {row.defence: row.scores.minima[1] for row in rows if row.defence in (AVERAGING, *DISGUISES)}
-    averaged = left.pop(AVERAGING)
-    told = ", ".join(f"{name} {value:.3f}" for name, value in (left | {AVERAGING: averaged}).items())
-    best = max(left.values())
-    statement = f"{statement} of the whereabouts than cluster averaging"
-    return ClaimResult(statement, (best > averaged + TIE) == expected, f"s_T,min = {told}", best - averaged)
+    It takes a disguise with a larger s_T,min on long traces, and none on short ones.
+    """
+    found = []
+    for rows, known, which, expected in ((long, days, "a", True), (short, FEW_DAYS, "no", False)):
+        left = {row.defence: row.scores.minima[1] for row in rows if row.defence in DISGUISES}
+        (averaged,) = (row.scores.minima[1] for row in rows if row.defence == AVERAGING)
+        told = ", ".join(f"{name} {value:.3f}" for name, value in (left | {AVERAGING: averaged}).items())
+        gain = max(left.values()) - averaged
+        statement = f"of {known} known and {known} released days {which} disguise hides more"
+        found.append(
+            ClaimResult(
+                f"{statement} of the whereabouts than cluster averaging",
+                (gain > TIE) == expected,
+                f"s_T,min = {told}",
+                gain,
+            )
+        )
+    return found
 
 
 # One team's people under many defences, small enough for the attacks that take long.
-
-
 PEOPLE = Size(200, 10)
 """People of the city, and days of reference and as many of original traces."""
 

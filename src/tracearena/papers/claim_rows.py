@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from tracearena.papers.claims import (
+from tracearena.papers.published_claims import (
     FOURSQUARE,
     ClaimRow,
     JsonNumber,
@@ -19,11 +20,10 @@ from tracearena.papers.claims import (
 
 _TEAMS = "the releases of the 17 teams, which the organisers have not published with the scores"
 _PEOPLE = "figure contest-people --data pwscup2019-osaka"
-_CONTEST_12, _CONTEST_13 = "figure contest-12", "figure contest-13"
+_CONTEST_12 = "figure contest-12"
 _CONTEST_16, _CONTEST_17 = "figure contest-16", "figure contest-17"
 _CITIES = "--data ."
 """The cities of the published data: New York (check-ins of Gowalla) and Tokyo (people flow)."""
-_CONTEST_18 = "figure contest-18 --data ppmtf-tokyo"
 _RESULTS = "pwscup2019-results/final"
 _FINAL = (
     f"contest board --reidentification {_RESULTS}_reidentification.csv "
@@ -70,10 +70,17 @@ def _iterate_spread_rows(command: str, of: str) -> Iterator[ClaimRow]:
         )
 
 
-def _usefulness_number(column: str, group: str) -> TableNumber:
+def _figure_13(column: str, group: str) -> TableNumber:
     return table_number("contest-13.csv", column, group=group)
 
 
+def _figure_18(column: str, method: str) -> TableNumber:
+    return table_number("contest-18.csv", column, method=method)
+
+
+_row_of_figure_13 = partial(ClaimRow, "Figure 13", command="figure contest-13")
+_row_of_figure_18 = partial(ClaimRow, "Figure 18, appendix C", command="figure contest-18 --data ppmtf-tokyo")
+_row_of_final = partial(ClaimRow, "section 5.1", command=_FINAL)
 CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "Figures 4 and 19, appendix D",
@@ -148,25 +155,21 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         (StatementCheck("long traces lose their use"),),
         "stated without a number",
     ),
-    ClaimRow(
-        "section 5.1",
+    _row_of_final(
         "17 of the teams are valid, and their two kinds of privacy go together (from the published scores)",
-        _FINAL,
-        (
+        checks=(
             NearCheck("valid", JsonNumber("valid"), 17, 0),
             NearCheck("R", JsonNumber("correlation"), 0.895, 0.001),
         ),
-        "17; R = 0.895",
+        published="17; R = 0.895",
     ),
-    ClaimRow(
-        "section 5.1",
+    _row_of_final(
         "the pseudonymised traces are completely violated",
-        _FINAL,
-        (
+        checks=(
             NearCheck("s_R,min", JsonNumber("board.team=000.s_R_min"), 0.003, 0.001),
             NearCheck("s_T,min", JsonNumber("board.team=000.s_T_min"), 0.0475, 0.001),
         ),
-        "0.003; 0.048",
+        published="0.003; 0.048",
     ),
     ClaimRow(
         "appendix E",
@@ -224,48 +227,37 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         ),
         "0.811 at weight 1,000, 0.846 at 100, 0.937 at 10",
     ),
-    ClaimRow(
-        "Figure 13",
+    _row_of_figure_13(
         "valid releases are useful for recommending places: POI accuracy of PL(4,1) is 0.9 or more",
-        _CONTEST_13,
-        (RangeCheck("PL(4,1)", _usefulness_number("poi_accuracy", "PL(4,1)"), least=0.9),),
-        "median 0.9 or more",
+        checks=(RangeCheck("PL(4,1)", _figure_13("poi_accuracy", "PL(4,1)"), least=0.9),),
+        published="median 0.9 or more",
     ),
-    ClaimRow(
-        "Figure 13",
+    _row_of_figure_13(
         "reference traces are not: statistics alone do not recommend places",
-        _CONTEST_13,
-        (
+        checks=(
             RangeCheck(
                 "reference",
-                _usefulness_number("poi_accuracy", "Reference"),
-                most=_usefulness_number("poi_accuracy", "PL(4,1)"),
+                _figure_13("poi_accuracy", "Reference"),
+                most=_figure_13("poi_accuracy", "PL(4,1)"),
             ),
         ),
-        "low",
+        published="low",
     ),
-    ClaimRow(
-        "Figure 13",
+    _row_of_figure_13(
         "PL(4,1) keeps populations and transitions almost as reference traces do",
-        _CONTEST_13,
-        (
+        checks=(
             RangeCheck(
                 "TP-TV-Top50 above that of the reference by",
-                NumberGap(
-                    _usefulness_number("tp_tv_top50", "PL(4,1)"),
-                    _usefulness_number("tp_tv_top50", "Reference"),
-                ),
+                NumberGap(_figure_13("tp_tv_top50", "PL(4,1)"), _figure_13("tp_tv_top50", "Reference")),
                 most=0.1,
             ),
             RangeCheck(
                 "TM-EMD by",
-                NumberGap(_usefulness_number("tm_emd", "PL(4,1)"), _usefulness_number("tm_emd", "Reference")),
-                most=NumberGap(
-                    _usefulness_number("tm_emd", "PL(1,1)"), _usefulness_number("tm_emd", "Reference")
-                ),
+                NumberGap(_figure_13("tm_emd", "PL(4,1)"), _figure_13("tm_emd", "Reference")),
+                most=NumberGap(_figure_13("tm_emd", "PL(1,1)"), _figure_13("tm_emd", "Reference")),
             ),
         ),
-        "about those of Reference; PL(1,1) is worse",
+        published="about those of Reference; PL(1,1) is worse",
     ),
     *(
         ClaimRow(
@@ -311,42 +303,30 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         note="New York is as published; people flow of Tokyo has one day of each person, not check-ins",
     ),
     ClaimRow("Figure 17", "the same in the cities of the paper", missing=FOURSQUARE),
-    ClaimRow(
-        "Figure 18, appendix C",
+    _row_of_figure_18(
         "a virtual user is re-identified no better than by a guess",
-        _CONTEST_18,
-        (StatementCheck("re-identification of a virtual user is a guess"),),
-        "0.002",
+        checks=(StatementCheck("re-identification of a virtual user is a guess"),),
+        published="0.002",
     ),
-    ClaimRow(
-        "Figure 18, appendix C",
+    _row_of_figure_18(
         "membership advantage of PPMTF+ is about that of PPMTF",
-        _CONTEST_18,
-        (
-            RangeCheck(
-                "PPMTF+",
-                table_number("contest-18.csv", "membership_advantage", method="PPMTF+"),
-                most=0.1,
-            ),
-            RangeCheck(
-                "PPMTF", table_number("contest-18.csv", "membership_advantage", method="PPMTF"), most=0.1
-            ),
+        checks=tuple(
+            RangeCheck(method, _figure_18("membership_advantage", method), most=0.1)
+            for method in ("PPMTF+", "PPMTF")
         ),
-        "almost the same",
+        published="almost the same",
     ),
-    ClaimRow(
-        "Figure 18, appendix C",
+    _row_of_figure_18(
         "TM-EMD of PPMTF+ is worse than that of SGLT and much better than that of uniform places",
-        _CONTEST_18,
-        (
+        checks=(
             RangeCheck(
                 "PPMTF+",
-                table_number("contest-18.csv", "tm_emd_sliced", method="PPMTF+"),
-                least=table_number("contest-18.csv", "tm_emd_sliced", method="SGLT"),
-                most=table_number("contest-18.csv", "tm_emd_sliced", method="uniform"),
+                _figure_18("tm_emd_sliced", "PPMTF+"),
+                least=_figure_18("tm_emd_sliced", "SGLT"),
+                most=_figure_18("tm_emd_sliced", "uniform"),
             ),
         ),
-        "a picture",
+        published="a picture",
     ),
     ClaimRow(
         "Figure 19",
@@ -376,25 +356,23 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
 
 
 # What [geo-ind] says.
-
-
 _GEOLIFE = "the whole of GeoLife: here are 11 of its 39 users, and 0.3 of 2 million points"
 _SAMPLE = "--data geolife-sample.tar.gz"
 _PYTORCH = "PyTorch (extra `neural`), which the machine of these runs does not have"
 _GEO_3, _GEO_5, _GEO_6 = (f"figure geo-{number} {_SAMPLE}" for number in (3, 5, 6))
 
 
-def _offloading_number(
-    noise_m: int, *, updated: bool, grid: str = "clipped", of: str = "offloaded"
-) -> TableNumber:
+def _traffic(noise_m: int, *, updated: bool, grid: str = "clipped", of: str = "offloaded") -> TableNumber:
     column = f"{of}_after_update" if updated else of
     return table_number("geo-3.csv", column, grid=grid, expected_noise_m=str(noise_m))
 
 
-def _gossip_number(noise_m: int, window: str = "independent") -> TableNumber:
+def _gossip(noise_m: int, window: str = "independent") -> TableNumber:
     return table_number("geo-5.csv", "infection_rate", window_s=window, expected_noise_m=str(noise_m))
 
 
+_row_of_geo_3 = partial(ClaimRow, "Figure 3, section 5.1", command=_GEO_3)
+_row_of_geo_6 = partial(ClaimRow, "Figure 6, section 5.3", command=_GEO_6)
 GEO_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "Figure 2",
@@ -403,46 +381,38 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
         (PictureCheck("geo-2"),),
         "a picture",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "hotspots chosen from noisy data still offload most of the traffic",
-        _GEO_3,
-        (
-            NearCheck("250 m", _offloading_number(250, updated=False), 0.96, 0.03),
-            NearCheck("500 m", _offloading_number(500, updated=False), 0.95, 0.05),
-            NearCheck("1,000 m", _offloading_number(1000, updated=False), 0.89, 0.05),
+        checks=(
+            NearCheck("250 m", _traffic(250, updated=False), 0.96, 0.03),
+            NearCheck("500 m", _traffic(500, updated=False), 0.95, 0.05),
+            NearCheck("1,000 m", _traffic(1000, updated=False), 0.89, 0.05),
         ),
-        "0.96; above 0.95; 0.89, of all of GeoLife",
+        published="0.96; above 0.95; 0.89, of all of GeoLife",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "the Bayesian update wins back part of what noise costs, at every noise",
-        _GEO_3,
-        (StatementCheck("the update wins back part"),),
-        "2 points on average",
+        checks=(StatementCheck("the update wins back part"),),
+        published="2 points on average",
         note="at 100 m, where little is lost, it wins on one run of three; 1.3 to 3.5 points from 250 m on",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "after the update",
-        _GEO_3,
-        (
-            NearCheck("250 m", _offloading_number(250, updated=True), 0.98, 0.03),
-            NearCheck("1,000 m", _offloading_number(1000, updated=True), 0.93, 0.03),
+        checks=(
+            NearCheck("250 m", _traffic(250, updated=True), 0.98, 0.03),
+            NearCheck("1,000 m", _traffic(1000, updated=True), 0.93, 0.03),
         ),
-        "0.98; 0.93",
+        published="0.98; 0.93",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "the same on a grid that goes on for 5 km around the area, where what noise carries out is not "
         "heaped on the border",
-        _GEO_3,
-        (
-            NearCheck("250 m", _offloading_number(250, updated=True, grid="margin"), 0.98, 0.03),
-            NearCheck("1,000 m", _offloading_number(1000, updated=True, grid="margin"), 0.93, 0.02),
+        checks=(
+            NearCheck("250 m", _traffic(250, updated=True, grid="margin"), 0.98, 0.03),
+            NearCheck("1,000 m", _traffic(1000, updated=True, grid="margin"), 0.93, 0.02),
             StatementCheck("heaping what leaves the area on its border"),
         ),
-        "0.98; 0.93, the grid's end is not told",
+        published="0.98; 0.93, the grid's end is not told",
     ),
     ClaimRow(
         "Figure 3, section 5.1",
@@ -453,19 +423,17 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
         note="its area has 2 km to spare, out of which hardly anything is carried; in the "
         "[middle of the city](gps.md#geo-3-offloading) a margin wins 3 to 13 points",
     ),
-    ClaimRow(
-        "Figure 3, section 5.1",
+    _row_of_geo_3(
         "what is offloaded is traffic: of the cells in which somebody was far fewer are chosen",
-        _GEO_3,
-        tuple(
+        checks=tuple(
             RangeCheck(
                 f"{noise:,} m: cells",
-                _offloading_number(noise, updated=False, of="cells_found"),
-                most=_offloading_number(noise, updated=False),
+                _traffic(noise, updated=False, of="cells_found"),
+                most=_traffic(noise, updated=False),
             )
             for noise in (250, 500, 1000)
         ),
-        "the share of cells is not told",
+        published="the share of cells is not told",
     ),
     ClaimRow("Figure 3", "the levels of the paper's own cut: 62,230 cells, k = 19,696", missing=_GEOLIFE),
     ClaimRow(
@@ -481,33 +449,27 @@ GEO_CLAIMS: tuple[ClaimRow, ...] = (
         _GEO_5,
         (
             StatementCheck("independent noise makes people meet"),
-            RangeCheck("1,000 m", _gossip_number(1000), least=_gossip_number(50)),
+            RangeCheck("1,000 m", _gossip(1000), least=_gossip(50)),
         ),
         "0.40 without noise, rising with it",
     ),
     ClaimRow("Figure 5", "the baseline of 40 % among 39 users", missing=_GEOLIFE),
-    ClaimRow(
-        "Figure 6, section 5.3",
+    _row_of_geo_6(
         "a classifier tells people apart in noisy trajectories",
-        _GEO_6,
-        (StatementCheck("100 m of noise do not hide"),),
-        "47.3 % and 48.8 % right of 10 targets and others",
+        checks=(StatementCheck("100 m of noise do not hide"),),
+        published="47.3 % and 48.8 % right of 10 targets and others",
         note="of a forest, beside whom always answering the largest class has 18 %",
     ),
-    ClaimRow(
-        "Figure 6, section 5.3",
+    _row_of_geo_6(
         "each class counting alike, the classifier tells the targets apart",
-        _GEO_6,
-        (StatementCheck("classifiers tell the targets apart"),),
-        "only plain accuracy is told",
+        checks=(StatementCheck("classifiers tell the targets apart"),),
+        published="only plain accuracy is told",
     ),
     ClaimRow("Figure 6, section 5.3", "the same by a network of three LSTM layers", missing=_PYTORCH),
 )
 
 
 # What no paper says, and the figures of our own show.
-
-
 OWN_CLAIMS: tuple[ClaimRow, ...] = (
     ClaimRow(
         "arena-attacks",
@@ -551,216 +513,44 @@ OWN_CLAIMS: tuple[ClaimRow, ...] = (
 
 
 # What [samples] says.
-
-
 _OSAKA = "figure samples-4 --data pwscup2019-osaka"
-_SAMPLES_TABLE = "samples-4.csv"
 
+
+def _near_sample(label: str, column: str, defence: str, published: float, within: float = 0.02) -> NearCheck:
+    return NearCheck(label, table_number("samples-4.csv", column, defence=defence), published, within)
+
+
+_row_of_figure_4 = partial(ClaimRow, "Figure 4 (i)", command=_OSAKA)
 SAMPLES_CLAIMS: tuple[ClaimRow, ...] = (
-    ClaimRow(
-        "Figure 4 (i)",
+    _row_of_figure_4(
         "what is strong against re-identification need not be strong against trace inference: shuffling",
-        _OSAKA,
-        (
-            NearCheck(
-                "Cheat(1): s_I,min",
-                table_number(_SAMPLES_TABLE, "s_R_min", defence="Cheat(1)"),
-                0.9995,
-                0.005,
-            ),
-            NearCheck("s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="Cheat(1)"), 0.7893, 0.02),
-            NearCheck(
-                "no defence: s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="No"), 0.7810, 0.02
-            ),
+        checks=(
+            _near_sample("Cheat(1): s_I,min", "s_R_min", "Cheat(1)", 0.9995, 0.005),
+            _near_sample("s_T,min", "s_T_min", "Cheat(1)", 0.7893),
+            _near_sample("no defence: s_T,min", "s_T_min", "No", 0.7810),
         ),
-        "0.9995; 0.789; 0.781",
+        published="0.9995; 0.789; 0.781",
     ),
-    ClaimRow(
-        "Figure 4 (i)",
+    _row_of_figure_4(
         "levels of a merged, a randomised and a noisy release",
-        _OSAKA,
-        (
-            NearCheck(
-                "MRLH(1,1,0.2): s_I,min",
-                table_number(_SAMPLES_TABLE, "s_R_min", defence="MRLH(1,1,0.2)"),
-                0.934,
-                0.02,
-            ),
-            NearCheck(
-                "s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="MRLH(1,1,0.2)"), 0.854, 0.02
-            ),
-            NearCheck(
-                "RR(8): s_I,min", table_number(_SAMPLES_TABLE, "s_R_min", defence="RR(8)"), 0.9035, 0.02
-            ),
-            NearCheck("s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="RR(8)"), 0.849, 0.02),
-            NearCheck(
-                "PL(4,1): s_I,min", table_number(_SAMPLES_TABLE, "s_R_min", defence="PL(4,1)"), 0.9635, 0.02
-            ),
-            NearCheck("s_T,min", table_number(_SAMPLES_TABLE, "s_T_min", defence="PL(4,1)"), 0.858, 0.02),
+        checks=(
+            _near_sample("MRLH(1,1,0.2): s_I,min", "s_R_min", "MRLH(1,1,0.2)", 0.934),
+            _near_sample("s_T,min", "s_T_min", "MRLH(1,1,0.2)", 0.854),
+            _near_sample("RR(8): s_I,min", "s_R_min", "RR(8)", 0.9035),
+            _near_sample("s_T,min", "s_T_min", "RR(8)", 0.849),
+            _near_sample("PL(4,1): s_I,min", "s_R_min", "PL(4,1)", 0.9635),
+            _near_sample("s_T,min", "s_T_min", "PL(4,1)", 0.858),
         ),
-        "0.934; 0.854; 0.904; 0.849; 0.964; 0.858",
+        published="0.934; 0.854; 0.904; 0.849; 0.964; 0.858",
     ),
     ClaimRow(
         "Figure 4 (ii)",
         "with a threshold of 0.7 the strongest releases drop out: PL(4,1) stays, PL(3,1) does not",
         _OSAKA,
-        (
-            NearCheck(
-                "PL(4,1): s_U", table_number(_SAMPLES_TABLE, "utility", defence="PL(4,1)"), 0.7546, 0.005
-            ),
-            NearCheck(
-                "PL(3,1): s_U", table_number(_SAMPLES_TABLE, "utility", defence="PL(3,1)"), 0.6746, 0.005
-            ),
+        tuple(
+            _near_sample(f"{defence}: s_U", "utility", defence, value, 0.005)
+            for defence, value in (("PL(4,1)", 0.7546), ("PL(3,1)", 0.6746))
         ),
         "0.755; 0.675",
     ),
-)
-
-
-# What [sglt] says.
-
-
-_LAUSANNE = "the 30 people of Lausanne (Nokia collection)"
-_SGLT_TABLE = "figure sglt-published --data ppmtf-tokyo"
-_TABLES, _LBS = "figure sglt-tables", "figure sglt-lbs"
-
-
-_UNIFORM = 0.534933
-_PILED = "[pile up at few places](sglt.md#what-a-publisher-keeps)"
-
-
-def _program_number(classes: int, column: str = "reidentification_rate", but: str = "") -> TableNumber:
-    where = {"rules": f"program{but}", "classes": str(classes), "par_l": "1"}
-    return table_number("sglt-published.csv", column, **where)
-
-
-def _divergence_number(table: str, row: str = "fakes") -> TableNumber:
-    return table_number("sglt-tables.csv", "mean", table=table, row=row)
-
-
-def _privacy_number(method: str, column: str = "privacy") -> TableNumber:
-    return table_number("sglt-lbs.csv", column, method=method, fakes="10", attacker="population")
-
-
-SGLT_CLAIMS: tuple[ClaimRow, ...] = (
-    ClaimRow(
-        "similarity of real people",
-        "people visit different places in the same way",
-        "figure sglt-similarity",
-        (StatementCheck("people visit different places"),),
-        "histograms: near 0 in place, high in kind",
-    ),
-    ClaimRow(
-        "differential similarity",
-        "it is not difficult to find other people who could be the seed of a fake",
-        "figure sglt-similarity",
-        (StatementCheck("every second person could be the seed"),),
-        "a histogram",
-        note="half is our limit, the paper has no number; two others in five remain",
-    ),
-    ClaimRow(
-        "map of classes",
-        "places of one class lie in different parts of the city",
-        "figure sglt-classes",
-        (StatementCheck("places that mean the same"),),
-        "a map",
-    ),
-    ClaimRow(
-        "tables of divergences",
-        "fakes keep visits and people's time better than the baselines",
-        _TABLES,
-        (StatementCheck("fakes keep visits and people's time"),),
-        "all five tables",
-        note=f"the most probable ways {_PILED}",
-    ),
-    ClaimRow(
-        "table of visits",
-        "KL divergence of visits",
-        _TABLES,
-        (NearCheck("fakes", _divergence_number("visits"), 0.3841, 0.1),),
-        "0.384 ± 0.043, of Lausanne",
-    ),
-    ClaimRow(
-        "table of visits, 50 most popular",
-        "among the most popular places fakes are almost as near as a testing day",
-        _TABLES,
-        (NearCheck("fakes", _divergence_number("visits, top 50"), 0.0289, 0.03),),
-        "0.029 ± 0.009, of Lausanne",
-        note=f"the most probable ways {_PILED}",
-    ),
-    ClaimRow(
-        "Q-Q plot",
-        "two fakes are as alike as two people: the quantiles lie on a line",
-        "figure sglt-qq",
-        (StatementCheck("two fakes are as alike as two people"),),
-        "strongly linearly related",
-    ),
-    ClaimRow(
-        "privacy against overhead",
-        "fakes that mean something hide a person better than all others",
-        _LBS,
-        (StatementCheck("fakes that mean something hide a person better"),),
-        "close to the maximum",
-    ),
-    ClaimRow(
-        "privacy against overhead",
-        "and need fewer places and classes than random ones",
-        _LBS,
-        (
-            RangeCheck(
-                "places",
-                _privacy_number("sglt", "distinct_places"),
-                most=_privacy_number("uniform", "distinct_places"),
-            ),
-            RangeCheck(
-                "classes",
-                _privacy_number("sglt", "distinct_classes"),
-                most=_privacy_number("uniform", "distinct_classes"),
-            ),
-        ),
-        "lower overhead in both",
-    ),
-    ClaimRow(
-        "privacy against overhead",
-        "a walk on the user's own profile comes close to them",
-        _LBS,
-        (StatementCheck("a walk by one's own profile"),),
-        "close to SGLT's",
-        note="an own walk has [two or three places to show](sglt.md#hiding-from-a-service), and the attacker "
-        "finds the real one among them every second time",
-    ),
-    ClaimRow(
-        "[ppmtf] Figure 7, published table",
-        "levels of SGLT with 50 to 200 classes, over par_l: by the program's rules",
-        _SGLT_TABLE,
-        (StatementCheck("the program's rules give the published TP-TV"),),
-        "40 rows, TP-TV from 0.41 to 0.60",
-    ),
-    ClaimRow(
-        "[ppmtf] Figure 7, published table",
-        "by the program's rules as many are re-identified, par_l = 1",
-        _SGLT_TABLE,
-        tuple(
-            NearCheck(f"{classes} classes:", _program_number(classes), rate, 0.02)
-            for classes, rate in ((50, 0.0112), (100, 0.0446), (150, 0.1176), (200, 0.1138))
-        ),
-        "0.011; 0.045; 0.118; 0.114",
-        note="the program's classes hold places of the same person "
-        "[far more often than ours](sglt.md#what-is-left-classes); with those of its file it is 0.048 at 100",
-    ),
-    ClaimRow(
-        "[ppmtf] Figure 7, published table",
-        "at 200 classes and par_l = 1 the population is worse than that of uniform places (TP-TV)",
-        _SGLT_TABLE,
-        (
-            RangeCheck("the program's rules", _program_number(200, "tp_tv"), least=_UNIFORM),
-            RangeCheck(
-                "with its decoder mended", _program_number(200, "tp_tv", ", decoder mended"), least=_UNIFORM
-            ),
-        ),
-        "0.602 against 0.535",
-        note="it is [a failure of the decoder](sglt.md#the-published-table-under-the-programs-rules) that "
-        "makes it worse",
-    ),
-    ClaimRow("all", "the same numbers on the people of the paper", missing=_LAUSANNE),
 )

@@ -9,8 +9,16 @@ from typing import Any
 
 from tracearena.checks import require_choice
 from tracearena.errors import ParameterError
-from tracearena.papers import claim_rows, claim_rows_ppmtf
-from tracearena.papers.claims import HOLDS, HOLDS_NOT, UNMEASURED, UNTRIED, ClaimRow, CommandRun, read_run
+from tracearena.papers import claim_rows, claim_rows_synthesis
+from tracearena.papers.published_claims import (
+    HOLDS,
+    HOLDS_NOT,
+    UNMEASURED,
+    UNTRIED,
+    ClaimRow,
+    CommandRun,
+    read_run,
+)
 
 _HEAD = """# Findings of the papers
 
@@ -113,9 +121,9 @@ def _format_line(row: ClaimRow, run: CommandRun | None) -> str:
 PAPERS: dict[str, tuple[str, tuple[ClaimRow, ...]]] = {
     "samples": ("The sample program of 2019 [samples]", claim_rows.SAMPLES_CLAIMS),
     "contest": ("The contest and PPMTF+ [contest]", claim_rows.CONTEST_CLAIMS),
-    "ppmtf": ("PPMTF [ppmtf]", claim_rows_ppmtf.PPMTF_CLAIMS),
+    "ppmtf": ("PPMTF [ppmtf]", claim_rows_synthesis.PPMTF_CLAIMS),
     "geo": ("GPS traces [geo-ind]", claim_rows.GEO_CLAIMS),
-    "sglt": ("Fake traces [sglt]", claim_rows.SGLT_CLAIMS),
+    "sglt": ("Fake traces [sglt]", claim_rows_synthesis.SGLT_CLAIMS),
     "ours": ("Beside the papers", claim_rows.OWN_CLAIMS),
 }
 """Key of a paper → its heading and its rows."""

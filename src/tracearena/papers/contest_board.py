@@ -6,74 +6,88 @@ and what k-anonymity of traces hides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena import ATTACKS_2019, SweepRow, measure_fairness, require_success, run_sweep, write_table
+from tracearena.arena import ATTACKS_2019, SweepRow, measure_fairness, require_success, run_sweep
 from tracearena.arena.claims import (
     ClaimResult,
-    Tell,
     check_privacies_correlate,
     check_share,
     check_shuffling_hides_names,
+    correlation,
     format_title,
-    report_findings,
 )
 from tracearena.arena.experiments import Fairness
 from tracearena.arena.sweep import Scoring
 from tracearena.contest import ContestPlan, Rules, read_score_tables, select_compared_rows, team_traces
 from tracearena.contest.board import BoardRow, Role
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, track_progress
-from tracearena.files import write_csv
 from tracearena.metrics import trace_inference_score, utility_score
 from tracearena.obfuscation.k_anonymity import KAnonymous, group_by_mdav
-from tracearena.pages.html import BLUE, COLOURS, MARKERS
-from tracearena.papers import style
+from tracearena.pages.html import BLUE, COLOURS
+from tracearena.papers.base import Drawing, Table, paper_figure
 from tracearena.papers.data import (
     DEFENCES,
     ITERATIONS,
     FigureSource,
     Size,
     TeamData,
-    compute_correlation,
+    fit_generator,
     generate_teams,
-    load_generator_training,
     load_teams,
     load_virtual_teams,
-    write_records,
 )
-from tracearena.papers.style import label_points, open_canvas, save_figure, write_head
-from tracearena.synthesis import PPMTF
+from tracearena.papers.style import NAMES, WHEREABOUTS, choose_look, draw_scatter_points, label_points
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
+
+# [samples] Figure 4: the sample programs with and without the utility threshold.
+@paper_figure("samples-4", "privacy of the sample defences, with and without the utility threshold")
+def compute_samples_figure_4(source: FigureSource) -> Drawing:
+    """Try the sample defences, scored as in 2019."""
+    (team,) = load_teams(source)
+    scoring = Scoring(utility_rule="2019")
+    rows = require_success(run_sweep(*team, scoring=scoring, legacy_2019=True, seed=source.seed))
+
+    def draw(figure: Any, axes: Any) -> None:
+        useful = f"only useful releases (threshold {Rules().utility_threshold:g})"
+        shown = {"all releases (threshold 0)": rows, useful: [row for row in rows if row.valid]}
+        for panel, (words, some) in zip(axes, shown.items(), strict=True):
+            draw_scatter_points(panel, some)
+            panel.set_title(words, fontsize=10, loc="left", pad=24)
+
+    return Drawing(rows, draw, (15, 6), {"ncols": 2})
+
+
+# [contest] Figure 7: the two functions that make scores of distances.
 SCORE_LIMIT_KM = 2.0
 DISTANCES_KM = np.arange(0, 4.01, 0.1).round(1)
 
 
-def draw_contest_figure_7(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
-    """Write contest-7.svg and contest-7.csv: what one event scores at each distance."""
+@paper_figure("contest-7", "the two functions that make scores of distances")
+def compute_contest_figure_7(source: FigureSource) -> Drawing:
+    """Compute what one event scores at each distance."""
     useful, private = compute_distance_scores(DISTANCES_KM)
-    found = check_contest_7_claims(useful, private)
-    report_findings(found, tell)
-    rows = zip(DISTANCES_KM, useful, private, strict=True)
-    table = write_csv(out / "contest-7.csv", ("distance_km", "g_U", "g_T"), rows)
+    table = ("distance_km", "g_U", "g_T"), zip(DISTANCES_KM, useful, private, strict=True)
     panels = (
         (useful, "utility g_U of an event", "distance of the released place (km)"),
         (private, "privacy g_T of an event", "distance of the inferred place (km)"),
     )
-    with open_canvas(9, 3.4, ncols=2) as (figure, both):
+
+    def draw(figure: Any, both: Any) -> None:
         for number, (axes, (values, name, distance)) in enumerate(zip(both, panels, strict=True)):
             axes.plot(DISTANCES_KM, values, color=COLOURS[number], linewidth=2)
             axes.set(xlabel=distance, ylabel=f"{name} (1 is best)", ylim=(-0.03, 1.03))
         figure.subplots_adjust(wspace=0.3)
-        write_head(figure, "Scores over distances", found)
-        picture = save_figure(figure, out / "contest-7.svg")
-    return [picture, table]
+
+    claims = check_contest_7_claims(useful, private)
+    return Drawing(table, draw, (9, 3.4), {"ncols": 2}, title="Scores over distances", claims=claims)
 
 
 def compute_distance_scores(
@@ -98,30 +112,29 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
     """Test that the two are what [contest] section 3.4 defines: 1 - d / 2 km and d / 2 km, then flat."""
     wanted = np.minimum(DISTANCES_KM / SCORE_LIMIT_KM, 1)
     error = float(max(np.abs(useful - (1 - wanted)).max(), np.abs(private - wanted).max()))
-    return [
-        ClaimResult(
-            "both scores are straight lines up to 2 km and flat beyond",
-            error < 1e-9,
-            f"largest difference {error:.1e}, it takes less than 1e-9",
-            error,
-        )
-    ]
+    told = f"largest difference {error:.1e}, it takes less than 1e-9"
+    statement = "both scores are straight lines up to 2 km and flat beyond"
+    return [ClaimResult(statement, error < 1e-9, told, error)]
 
 
 # [contest] Figure 8: privacy scores of the sample algorithms.
-
-
-def draw_contest_figure_8(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
-) -> list[Path]:
-    """Write contest-8.svg and contest-8.csv, of a team of virtual users."""
+@paper_figure(
+    "contest-8", "both kinds of privacy of the sample defences, the cheating anonymization among them"
+)
+def compute_contest_figure_8(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
+    """Try the sample defences on a team of virtual users."""
     (team,) = load_virtual_teams(source, iterations=iterations)
     rows = require_success(run_sweep(*team, seed=source.seed))
-    write_table(rows, out / "contest-8.csv")
-    found = check_contest_8_claims(rows)
-    report_findings(found, tell)
     title = "The sample defences, by both kinds of privacy"
-    return [style.draw_paper_scatter(rows, out / "contest-8.svg", title, found), out / "contest-8.csv"]
+    return _draw_privacies(rows, title, check_contest_8_claims(rows))
+
+
+def _draw_privacies(rows: Sequence[SweepRow], title: str, claims: Sequence[ClaimResult]) -> Drawing:
+    """Return a point for each defence, by both kinds of privacy."""
+    return Drawing(
+        rows, lambda _, axes: draw_scatter_points(axes, rows), (8, 6),
+        title=title, claims=claims, head={"pad": 24},
+    )  # fmt: skip
 
 
 def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
@@ -130,54 +143,47 @@ def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
 
 
 # [contest] Figure 9: privacy of the teams' releases, ours with a defence for each team.
-
-
-RESULTS = "pwscup2019-results"
-TABLES = ("final_reidentification.csv", "final_trace_inference.csv", "final_utility.csv")
-
-
-def draw_contest_figure_9(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
-) -> list[Path]:
-    """Write contest-9.svg and contest-9.csv, and contest-9-2019.csv where the published final is at hand."""
+@paper_figure("contest-9", "both kinds of privacy of 17 defences that stand for the teams")
+def compute_contest_figure_9(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
+    """Try a defence for each team, and read the published final where it is at hand."""
     tables = find_published_final(source.data)
     # A folder with the published scores alone has no traces: ours are then virtual users.
     ours = source if tables is None or tables[0].parent != source.data else replace(source, data=None)
     (team,) = load_virtual_teams(ours, iterations=iterations)
     rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=source.seed)
     require_success(rows)
-    write_table(rows, out / "contest-9.csv")
     points = [] if tables is None else select_compared_rows(read_score_tables(*tables).board())
     found = check_contest_9_claims(rows, points)
-    report_findings(found, tell)
-    picture, numbers = out / "contest-9.svg", [out / "contest-9.csv"]
     title = f"{len(rows)} releases by both kinds of privacy"
     if not points:
-        return [style.draw_paper_scatter(rows, picture, title, found), *numbers]
-    numbers.append(write_records(out / "contest-9-2019.csv", [row.to_dict() for row in points]))
-    with open_canvas(14, 6, ncols=2) as (figure, axes):
-        style.draw_scatter_points(axes[0], rows)
+        return _draw_privacies(rows, title, found)
+
+    def draw(figure: Any, axes: Any) -> None:
+        draw_scatter_points(axes[0], rows)
         axes[0].set_title(format_title(title, found[:1]), fontsize=10, loc="left", pad=24)
         where = [(row.s_R_min, row.s_T_min) for row in points]
         for role, marker in ((Role.TEAM, "o"), (Role.PSEUDONYMISED, "x")):
             own = [pair for row, pair in zip(points, where, strict=True) if row.role is role]
             axes[1].scatter([x for x, _ in own], [y for _, y in own], marker=marker, color=BLUE, zorder=3)
         label_points(axes[1], where, [row.team for row in points], size=6.5)
-        axes[1].set(xlabel=style.NAMES.title, ylabel=style.WHEREABOUTS.title)
+        axes[1].set(xlabel=NAMES.title, ylabel=WHEREABOUTS.title)
         theirs = f"{len(points)} data sets of the published final (x: pseudonymised only)"
         axes[1].set_title(format_title(theirs, found[1:]), fontsize=10, loc="left", pad=24)
         for one in axes:
             one.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-        plot = save_figure(figure, picture)
-    return [plot, *numbers]
+
+    table: dict[str, Table] = {"": rows, "-2019": [row.to_dict() for row in points]}
+    return Drawing(table, draw, (14, 6), {"ncols": 2}, claims=found)
 
 
 def find_published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
     """Return the published tables of scores, if they lie in the folder or beside it."""
-    for folder in () if data is None else (data, data.resolve().parent / RESULTS):
-        found = tuple(folder / name for name in TABLES)
-        if all(path.is_file() for path in found):
-            return found[0], found[1], found[2]
+    for folder in () if data is None else (data, data.resolve().parent / "pwscup2019-results"):
+        one, two, three = (
+            folder / f"final_{kind}.csv" for kind in ("reidentification", "trace_inference", "utility")
+        )
+        if one.is_file() and two.is_file() and three.is_file():
+            return one, two, three
     return None
 
 
@@ -193,60 +199,38 @@ def check_contest_9_claims(rows: Sequence[SweepRow], published: Sequence[BoardRo
     return found
 
 
-def correlate_privacies(rows: Sequence[SweepRow]) -> float:
-    """Return the correlation of s_R,min and s_T,min over the valid releases."""
-    return compute_correlation([row.scores.minima for row in rows if row.valid])
-
-
 # [contest] Table 2: spread of the privacy scores over the teams' data.
-
-
-TABLE_2_TEAMS = 17
-PLAN = ContestPlan()
 LARGEST_SPREAD = 0.015
+PLAN = ContestPlan()
 
 
-def draw_contest_table_2(
-    out: Path,
-    source: FigureSource,
-    tell: Tell | None,
-    *,
-    count: int = TABLE_2_TEAMS,
-    plan: ContestPlan = PLAN,
-    iterations: int = ITERATIONS,
-) -> list[Path]:
-    """Write contest-table2.csv and contest-table2.svg: 17 teams of 2,000 virtual users, 40 days."""
-    training = load_generator_training(source)
-    root = seed_sequence(source.seed)
-    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+@paper_figure("contest-table2", "fairness: spread of the scores over the teams' data")
+def compute_contest_table_2(
+    source: FigureSource, *, count: int = 17, plan: ContestPlan = PLAN, iterations: int = ITERATIONS
+) -> Drawing:
+    """Measure the scores of 17 teams of 2,000 virtual users over 40 days."""
+    _, model, root = fit_generator(source, iterations)
+    teams = (
+        team_traces(model, plan, child_seed(root, 1, team)) for team in track_progress(range(count), count)
+    )
+    found = measure_fairness(teams, seed=child_seed(root, 2))
 
-    def teams() -> Iterator[tuple[Traces, Traces]]:
-        for team in track_progress(range(count), count):
-            yield team_traces(model, plan, child_seed(root, 1, team))
-
-    found = measure_fairness(teams(), seed=child_seed(root, 2))
-    rows = [row.to_dict() for row in found]
-    said = check_contest_table_2_claims(found)
-    report_findings(said, tell)
-    with open_canvas(6.5, 4) as (figure, axes):
-        for number, (name, side) in enumerate((("reidentification", -0.15), ("trace_inference", 0.15))):
+    def draw(figure: Any, axes: Any) -> None:
+        series = (("reidentification", "s_R,min", -0.15), ("trace_inference", "s_T,min", 0.15))
+        for number, (name, label, side) in enumerate(series):
             values = [getattr(row, f"{name}_mean") for row in found]
             spread = [getattr(row, f"{name}_sd") for row in found]
             at = [place + side for place in range(len(found))]
-            label = ("s_R,min", "s_T,min")[number]
-            axes.errorbar(
-                at, values, yerr=spread, fmt="os"[number], capsize=4, color=COLOURS[number], label=label
-            )
+            look = {"fmt": "os"[number], "color": COLOURS[number], "label": label}
+            axes.errorbar(at, values, yerr=spread, capsize=4, **look)
         axes.set_xticks(range(len(found)), [row.defence for row in found])
         axes.set(ylim=(0, 1.05), ylabel="privacy (1 is best)\nmean ± standard deviation over teams")
-        title = "Privacy scores over the teams' data"
-        axes.set_title(format_title(title, said, width=75), fontsize=10, loc="left")
         axes.legend(frameon=False)
-        picture = save_figure(figure, out / "contest-table2.svg")
-    return [
-        picture,
-        write_records(out / "contest-table2.csv", rows),
-    ]
+
+    return Drawing(
+        [row.to_dict() for row in found], draw, (6.5, 4), title="Privacy scores over the teams' data",
+        claims=check_contest_table_2_claims(found), head={"width": 75},
+    )  # fmt: skip
 
 
 def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]:
@@ -256,69 +240,54 @@ def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]
     below 0.015, which rounds to that, for every defence and both scores.
     """
     spread = max(max(row.reidentification_sd, row.trace_inference_sd) for row in found)
-    return [
-        ClaimResult(
-            "whose data a team gets hardly matters",
-            spread < LARGEST_SPREAD,
-            f"largest standard deviation {spread:.4f}, it takes less than {LARGEST_SPREAD:g}",
-            spread,
-        )
-    ]
+    told = f"largest standard deviation {spread:.4f}, it takes less than {LARGEST_SPREAD:g}"
+    return [ClaimResult("whose data a team gets hardly matters", spread < LARGEST_SPREAD, told, spread)]
 
 
 # [contest] appendix E: more users, smaller spread of the scores over the teams.
-
-
-SPREAD_USERS = (50, 100, 200, 400)
-SPREAD_TEAMS = 8
-SPREAD_DAYS = 20
 SCORES = (("reidentification_sd", "s_R,min"), ("trace_inference_sd", "s_T,min"))
 
 
-def draw_contest_spread(
-    out: Path,
+@paper_figure("contest-spread", "spread of the scores over teams of ever more users")
+def compute_contest_spread(
     source: FigureSource,
-    tell: Tell | None,
     *,
-    users: Sequence[int] = SPREAD_USERS,
-    count: int = SPREAD_TEAMS,
-    days: int = SPREAD_DAYS,
+    users: Sequence[int] = (50, 100, 200, 400),
+    count: int = 8,
+    days: int = 20,
     iterations: int = ITERATIONS,
-) -> list[Path]:
-    """Write contest-spread.svg and contest-spread.csv: teams of ever more virtual users."""
+) -> Drawing:
+    """Measure the scores of teams of ever more virtual users."""
     sizes = [size for size in users for _ in range(count)]
     teams = list(track_progress(generate_teams(source, sizes, days, iterations=iterations), len(sizes)))
+    root = seed_sequence(source.seed)
     found = [
         (size, row)
         for number, size in enumerate(users)
         for row in measure_fairness(
-            teams[number * count : (number + 1) * count],
-            seed=child_seed(seed_sequence(source.seed), 2, number),
+            teams[number * count : (number + 1) * count], seed=child_seed(root, 2, number)
         )
     ]
-    said = check_contest_spread_claims(found)
-    report_findings(said, tell)
-    rows = [{"users": size, **row.to_dict()} for size, row in found]
-    defences = dict.fromkeys(row.defence for _, row in found)
-    with open_canvas(10, 4, ncols=2, sharey=True) as (figure, both):
+
+    def draw(figure: Any, both: Any) -> None:
+        defences = dict.fromkeys(row.defence for _, row in found)
+        sizes = list(dict.fromkeys(size for size, _ in found))
         for axes, (name, score) in zip(both, SCORES, strict=True):
             for number, defence in enumerate(defences):
                 points = [(size, getattr(row, name)) for size, row in found if row.defence == defence]
-                style = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
-                axes.plot(*zip(*points, strict=True), label=defence, **style)
-            sizes = list(dict.fromkeys(size for size, _ in found))
+                axes.plot(*zip(*points, strict=True), label=defence, **choose_look(number))
             axes.set(xscale="log", yscale="log", xlabel="virtual users of a team")
             axes.set_xticks(sizes, [str(size) for size in sizes])
             axes.minorticks_off()
             axes.set_title(score, fontsize=10, loc="left")
         both[0].set_ylabel("standard deviation over teams")
         both[1].legend(frameon=False, fontsize=8)
-        write_head(figure, "Spread of the scores over the users of a team", said)
-        picture = save_figure(figure, out / "contest-spread.svg")
-    return [
-        picture,
-        write_records(out / "contest-spread.csv", rows),
-    ]
+
+    return Drawing(
+        [{"users": size, **row.to_dict()} for size, row in found], draw, (10, 4),
+        {"ncols": 2, "sharey": True}, title="Spread of the scores over the users of a team",
+        claims=check_contest_spread_claims(found),
+    )  # fmt: skip
 
 
 def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[ClaimResult]:
@@ -346,31 +315,8 @@ def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[C
     ]
 
 
-# [samples] Figure 4: the sample programs with and without the utility threshold.
-
-
-def draw_samples_figure_4(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
-    """Write samples-4.svg and samples-4.csv."""
-    (team,) = load_teams(source)
-    scoring = Scoring(utility_rule="2019")
-    rows = require_success(run_sweep(*team, scoring=scoring, legacy_2019=True, seed=source.seed))
-    write_table(rows, out / "samples-4.csv")
-    threshold = Rules().utility_threshold
-    with open_canvas(15, 6, ncols=2) as (figure, (everything, valid)):
-        style.draw_scatter_points(everything, rows)
-        everything.set_title("all releases (threshold 0)", fontsize=10, loc="left", pad=24)
-        style.draw_scatter_points(valid, [row for row in rows if row.valid])
-        valid.set_title(f"only useful releases (threshold {threshold:g})", fontsize=10, loc="left", pad=24)
-        picture = save_figure(figure, out / "samples-4.svg")
-    return [picture, out / "samples-4.csv"]
-
-
 # [contest] sections 1 and 5.2: what k-anonymity of traces hides, and what it does not.
-
-
 PEOPLE = Size(500, 10)
-KS = (2, 3, 5, 10, 20, 50)
-SHARES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
 TOGETHER = 10
 """How many people share their days in the second panel, and the k that hides them there."""
 FALLS = -0.9
@@ -406,15 +352,16 @@ class AnonymityPoint(NamedTuple):
     habits: float
 
 
-def draw_contest_k_anonymity(
-    out: Path,
+@paper_figure(
+    "contest-k-anonymity", "k-anonymity: one in k re-identified at most, and whereabouts told all the same"
+)
+def compute_contest_k_anonymity(
     source: FigureSource,
-    tell: Tell | None,
     *,
-    ks: Sequence[int] = KS,
-    shares: Sequence[float] = SHARES,
-) -> list[Path]:
-    """Write contest-k-anonymity.svg and contest-k-anonymity.csv."""
+    ks: Sequence[int] = (2, 3, 5, 10, 20, 50),
+    shares: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0),
+) -> Drawing:
+    """Make traces k-anonymous, for several k and for people who are ever more alike."""
     (team,) = load_teams(replace(source, size=source.choose_size(PEOPLE)))
     work = [*((0.0, k) for k in ks), *((share, TOGETHER) for share in shares)]
     points = [
@@ -422,23 +369,20 @@ def draw_contest_k_anonymity(
         for share, k in track_progress(work, len(work))
     ]
     over_k, over_share = points[: len(ks)], sorted(points[len(ks) :], key=lambda point: point.homogeneity)
-    found = check_k_anonymity_claims(over_k, over_share)
-    report_findings(found, tell)
-    rows = [point._asdict() for point in points]
-    lines = (
-        ("identified", "share identified"),
-        ("known", "share identified by who knows the originals"),
-        ("s_T", "s_T,min of who reads the release (1 = no place found)"),
-        ("habits", "the same by habits alone"),
-        ("s_U", "utility s_U"),
-    )
-    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
+    lines = {
+        "identified": "share identified",
+        "known": "share identified by who knows the originals",
+        "s_T": "s_T,min of who reads the release (1 = no place found)",
+        "habits": "the same by habits alone",
+        "s_U": "utility s_U",
+    }
+
+    def draw(figure: Any, both: Any) -> None:
+        left, right = both
         for axes, points, field in ((left, over_k, "k"), (right, over_share, "homogeneity")):
             at = [getattr(point, field) for point in points]
-            for number, (name, label) in enumerate(lines):
-                values = [getattr(point, name) for point in points]
-                style = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
-                axes.plot(at, values, label=label, **style)
+            for number, (name, label) in enumerate(lines.items()):
+                axes.plot(at, [getattr(point, name) for point in points], label=label, **choose_look(number))
             axes.plot(at, [1 / point.k for point in points], ":", color="black", label="1/k")
             axes.set(ylim=(-0.03, 1.03), ylabel="share, or score")
         left.set(xscale="log", xlabel="traces that are equal, k")
@@ -449,12 +393,11 @@ def draw_contest_k_anonymity(
         right.set_title(f"traces of people made alike, k = {TOGETHER}", fontsize=10, loc="left")
         lines_of = left.get_legend_handles_labels()
         figure.legend(*lines_of, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 0.0))
-        write_head(figure, "k-anonymity of whole traces", found)
-        picture = save_figure(figure, out / "contest-k-anonymity.svg")
-    return [
-        picture,
-        write_records(out / "contest-k-anonymity.csv", rows),
-    ]
+
+    return Drawing(
+        [point._asdict() for point in points], draw, (12, 4.8), {"ncols": 2},
+        title="k-anonymity of whole traces", claims=check_k_anonymity_claims(over_k, over_share),
+    )  # fmt: skip
 
 
 def make_companions(team: TeamData, together: int, share: float, seed: SeedLike) -> TeamData:
@@ -470,40 +413,37 @@ def make_companions(team: TeamData, together: int, share: float, seed: SeedLike)
     """
     times = team.original.clock.instants_per_day
     shared = generator(seed).permutation(times)[: round(share * times)]
-    return TeamData(*(_align_people(traces, together, shared) for traces in team))
 
+    def align(traces: Traces) -> Traces:
+        first = traces.user_index // together * together
+        led = traces.dense()[first, traces.instants - traces.span[0]]
+        follows = np.isin(traces.clock.time_of_day(traces.instants), shared) & (led >= 0)
+        return traces.with_places(np.where(follows, led, traces.place_index))
 
-def _align_people(traces: Traces, together: int, shared: NDArray[np.int64]) -> Traces:
-    first = traces.user_index // together * together
-    led = traces.dense()[first, traces.instants - traces.span[0]]
-    follows = np.isin(traces.clock.time_of_day(traces.instants), shared) & (led >= 0)
-    return traces.with_places(np.where(follows, led, traces.place_index))
+    return TeamData(*map(align, team))
 
 
 def measure_anonymity(team: TeamData, share: float, k: int, seed: int) -> AnonymityPoint:
     """Release a team k-anonymously, and attack it with what attackers know and with all there is to know."""
-    chosen = {"defences": [f"KAnonymous({k})"], "seed": seed}
-    (partial,) = require_success(run_sweep(*team, attacks=K_ANONYMITY_ATTACKS, **chosen))  # type: ignore[arg-type]
-    (known,) = require_success(run_sweep(*team, attacks=["samples"], knowledge="maximum", **chosen))  # type: ignore[arg-type]
+    chosen: dict[str, Any] = {"defences": [f"KAnonymous({k})"], "seed": seed}
+    (partial,) = require_success(run_sweep(*team, attacks=K_ANONYMITY_ATTACKS, **chosen))
+    (known,) = require_success(run_sweep(*team, attacks=["samples"], knowledge="maximum", **chosen))
     assert partial.utility is not None
     assert known.scores.s_R_min is not None
     left = dict(partial.scores.trace_inference)
     habits = left.pop("Replay-T")
-    s_R = min(partial.scores.reidentification.values())
     released = KAnonymous(k=k).transform(team.original)
-    alike = float((released.codes == team.original.place_index).mean())
     groups = int(group_by_mdav(team.original, k).max()) + 1
-    chance = groups**0.5 / team.original.n_users
     return AnonymityPoint(
         share,
         k,
-        alike,
-        partial.utility,
-        1 - s_R,
-        1 - known.scores.s_R_min,
-        chance,
-        min(left.values()),
-        habits,
+        homogeneity=float((released.codes == team.original.place_index).mean()),
+        s_U=partial.utility,
+        identified=1 - min(partial.scores.reidentification.values()),
+        known=1 - known.scores.s_R_min,
+        chance=groups**0.5 / team.original.n_users,
+        s_T=min(left.values()),
+        habits=habits,
     )
 
 
@@ -519,24 +459,17 @@ def check_k_anonymity_claims(
     """
     everywhere = [*over_k, *over_share]
     first, last = over_share[0].s_T, over_share[-1].s_T
-    fall = compute_correlation([(point.homogeneity, point.s_T) for point in over_share])
+    fall = correlation([(point.homogeneity, point.s_T) for point in over_share]) or 0.0
     best = max(point.s_U for point in over_k)
+    told = f"s_T,min goes from {first:.3f} to {last:.3f} with homogeneity, R = {fall:.3f}"
+    useful = f"s_U {best:.3f} at best, a contest takes 0.7"
+    falls = fall < FALLS and last < first / 5
     return [
         check_share(
             "k-anonymity lets at most one in k be re-identified, whatever is known",
             [max(point.identified, point.known) <= 1 / point.k + 3 * point.chance for point in everywhere],
             "releases stay within three standard deviations of 1/k",
         ),
-        ClaimResult(
-            "it does not prevent trace inference where people are alike",
-            fall < FALLS and last < first / 5,
-            f"s_T,min goes from {first:.3f} to {last:.3f} with homogeneity, R = {fall:.3f}",
-            fall,
-        ),
-        ClaimResult(
-            "long traces lose their use to it",
-            best < 0.7,
-            f"s_U {best:.3f} at best, a contest takes 0.7",
-            best,
-        ),
+        ClaimResult("it does not prevent trace inference where people are alike", falls, told, fall),
+        ClaimResult("long traces lose their use to it", best < 0.7, useful, best),
     ]

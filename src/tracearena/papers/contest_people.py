@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.claims import ClaimResult, Tell, format_title, report_findings
+from tracearena.arena.claims import ClaimResult
 from tracearena.contest.virtual_days import ShortWalk, contest_days, contest_training
 from tracearena.engine import SeedLike, child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
 from tracearena.pages.html import COLOURS
-from tracearena.papers.data import GENERATOR, ITERATIONS, FigureSource, load_generator_training, write_records
-from tracearena.papers.style import draw_ground, open_canvas, save_figure, write_head
+from tracearena.papers.base import Drawing, paper_figure
+from tracearena.papers.data import GENERATOR, ITERATIONS, FigureSource, fit_generator, load_generator_training
+from tracearena.papers.style import draw_cells, draw_ground
 from tracearena.synthesis import PPMTF
-from tracearena.traces import Traces
+from tracearena.traces import Grid, Places, Traces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,10 +57,9 @@ class ComparisonRow:
     apart: float
 
 
-def draw_contest_people(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
-) -> list[Path]:
-    """Write contest-people.svg, its numbers, and the curves and the map behind it (CSV).
+@paper_figure("contest-people", "virtual users beside the people they are learned from")
+def compute_contest_people(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
+    """Compare virtual users with people; the curves and the map behind it are tables of their own.
 
     Virtual users are made in three ways: with the walk of `contest data`; the same, learned from one
     half of the people and compared with the other; and with a step an instant.
@@ -85,78 +84,60 @@ def draw_contest_people(
         rows += compare_lives(people, made, kind, root, compared)
         shown[kind] = made
     report(len(tasks), len(tasks))
-    found = check_contest_people_claims(rows)
-    report_findings(found, tell)
-    maps = {kind: lives.at_noon() for kind, lives in shown.items()}
-    ids = shown["people"].traces.places.ids
-    home = {kind: lives.at_home().mean(axis=0) for kind, lives in shown.items()}
-    repeats = {kind: lives.repeats().mean(axis=0) for kind, lives in shown.items()}
-    with open_canvas(13.5, 8.2, nrows=2, ncols=3, gridspec_kw={"wspace": 0.42, "hspace": 0.36}) as (
-        figure,
-        axes,
-    ):
+
+    def draw(figure: Any, axes: Any) -> None:
         _draw_apart(axes[0, 0], rows)
         _draw_hours(axes[0, 1], shown)
         _draw_visits(axes[0, 2], shown)
         top = max(float(shown[kind].at_noon().max()) for kind in ("people", FIVE))
-        for panel, kind, title in (
-            (axes[1, 0], "people", "people at noon"),
-            (axes[1, 1], FIVE, f"{FIVE} at noon"),
-        ):
-            lives = shown[kind]
-            places = lives.traces.places
-            panel.set_title(title, fontsize=9.5, loc="left")
-            if places.grid is None:
-                raise DataError("the map of the population needs the regions of a grid")
-            grid = places.grid
-            image = panel.imshow(
-                lives.at_noon().reshape(grid.rows, grid.columns),
-                origin="lower",
-                extent=(grid.west, grid.east, grid.south, grid.north),
-                vmin=0,
-                vmax=top,
-            )
+        for panel, kind in ((axes[1, 0], "people"), (axes[1, 1], FIVE)):
+            panel.set_title(f"{kind} at noon", fontsize=9.5, loc="left")
+            grid = _require_grid(people.traces.places)
+            image = draw_cells(panel, grid, shown[kind].at_noon(), vmin=0, vmax=top)
             draw_ground(panel, grid.box)
             panel.tick_params(labelsize=6)
             bar = panel.figure.colorbar(image, ax=panel, shrink=0.8)
             bar.ax.set_title("share", fontsize=7)
             bar.ax.tick_params(labelsize=6)
         _draw_transitions(axes[1, 2], shown)
-        write_head(figure, "Virtual users beside the people of the training data", found, width=150)
-        picture = save_figure(figure, out / "contest-people.svg")
-    return [
-        picture,
-        write_records(out / "contest-people.csv", [vars(row) for row in rows]),
-        write_records(
-            out / "contest-people-hours.csv",
-            [
-                {
-                    "time": time,
-                    "who": kind,
-                    "at_home": float(home[kind][t]),
-                    "next_day": float(repeats[kind][t]),
-                }
-                for kind in shown
-                for t, time in enumerate(shown["people"].labels)
-            ],
-        ),
-        write_records(
-            out / "contest-people-visits.csv",
-            [
-                {"visits": count, "who": kind, "share_of_places": float(share)}
-                for kind, lives in shown.items()
-                for count, share in enumerate(lives.visit_counts(), 1)
-                if share
-            ],
-        ),
-        write_records(
-            out / "contest-people-noon.csv",
-            [
-                {"place": place} | {kind: float(maps[kind][at]) for kind in maps}
-                for at, place in enumerate(ids)
-            ],
-        ),
-    ]
+
+    return Drawing(
+        {"": [vars(row) for row in rows], **_tabulate_lives(shown)}, draw, (13.5, 8.2),
+        {"nrows": 2, "ncols": 3, "gridspec_kw": {"wspace": 0.42, "hspace": 0.36}},
+        title="Virtual users beside the people of the training data",
+        claims=check_contest_people_claims(rows), head={"width": 150},
+    )  # fmt: skip
+
+
+def _require_grid(places: Places) -> Grid:
+    if places.grid is None:
+        raise DataError("the map of the population needs the regions of a grid")
+    return places.grid
+
+
+def _tabulate_lives(shown: Mapping[str, Lives]) -> dict[str, list[dict[str, Any]]]:
+    """Return the tables of all groups by time of day, by visits, and by place at noon."""
+    home = {kind: lives.at_home().mean(axis=0) for kind, lives in shown.items()}
+    repeats = {kind: lives.repeats().mean(axis=0) for kind, lives in shown.items()}
+    maps = {kind: lives.at_noon() for kind, lives in shown.items()}
+    people = shown["people"]
+    return {
+        "-hours": [
+            {"time": time, "who": kind, "at_home": float(home[kind][t]), "next_day": float(repeats[kind][t])}
+            for kind in shown
+            for t, time in enumerate(people.labels)
+        ],
+        "-visits": [
+            {"visits": count, "who": kind, "share_of_places": float(share)}
+            for kind, lives in shown.items()
+            for count, share in enumerate(lives.visit_counts(), 1)
+            if share
+        ],
+        "-noon": [
+            {"place": place} | {kind: float(maps[kind][at]) for kind in maps}
+            for at, place in enumerate(people.traces.places.ids)
+        ],
+    }
 
 
 def sample_virtual_lives(
@@ -165,14 +146,14 @@ def sample_virtual_lives(
     """Learn from the traces and return as many days of as many virtual users."""
     model = PPMTF(factors=32, zeros="all", iterations=iterations)
     seeds = child_seed(root, 1), child_seed(root, 2)
+    chosen: dict[str, Any] = {"homes": True, "only_seen": True}
     if kind == INSTANT:
         model.fit(training, seed=seeds[0])
-        made = contest_days(model.sample_users(users, days, homes=True, only_seen=True, seed=seeds[1]))
-        return Lives.of(made)
+        return Lives.of(contest_days(model.sample_users(users, days, seed=seeds[1], **chosen)))
     course = ShortWalk.of(training)
     model.fit(course.training(), seed=seeds[0])
-    walking = course.build_model(model, homes=True, only_seen=True)
-    return Lives.of(walking.sample_users(users, days, homes=True, only_seen=True, seed=seeds[1]))
+    walking = course.build_model(model, **chosen)
+    return Lives.of(walking.sample_users(users, days, seed=seeds[1], **chosen))
 
 
 def compare_lives(
@@ -186,20 +167,21 @@ def compare_lives(
 
     The spread of a number is that between halves of all the people.
     """
+
+    def compare(name: str, real: float, virtual: float, scale: float, distance: float) -> ComparisonRow:
+        apart = distance / scale if scale > 0 else 0.0 if distance == 0 else float("inf")
+        return ComparisonRow(name, kind, real, virtual, scale, apart)
+
     rows = []
     of_made, whom = made.numbers(), slice(None) if compared is None else compared
     for name, sums in people.numbers().items():
         real, virtual = compute_ratio(sums, whom), compute_ratio(of_made[name])
         scale = estimate_spread(sums, seed=child_seed(root, _SEED_SPREAD))
-        rows.append(ComparisonRow(name, kind, real, virtual, scale, _in_spreads(abs(virtual - real), scale)))
+        rows.append(compare(name, real, virtual, scale, abs(virtual - real)))
     some = people if compared is None else people.take(compared)
     for name, (far, halves) in measure_distances(some, made, seed=child_seed(root, _SEED_HALVES)).items():
-        rows.append(ComparisonRow(name, kind, halves, far, halves, _in_spreads(far, halves)))
+        rows.append(compare(name, halves, far, halves, far))
     return rows
-
-
-def _in_spreads(distance: float, scale: float) -> float:
-    return distance / scale if scale > 0 else 0.0 if distance == 0 else float("inf")
 
 
 def check_contest_people_claims(rows: Sequence[ComparisonRow]) -> list[ClaimResult]:
@@ -273,32 +255,17 @@ def _draw_transitions(axes: Axes, shown: dict[str, Lives]) -> None:
     stays = kept // n == kept % n
     for chosen, colour, label in ((~stays, COLOURS[0], "moves"), (stays, COLOURS[1], "stays")):
         cells = kept[chosen]
-        axes.scatter(
-            real[cells],
-            made[cells],
-            s=3,
-            color=colour,
-            alpha=0.35,
-            linewidths=0,
-            label=label,
-            rasterized=True,
-        )
+        look: dict[str, Any] = {"s": 3, "color": colour, "alpha": 0.35, "linewidths": 0, "rasterized": True}
+        axes.scatter(real[cells], made[cells], label=label, **look)
     ends = [float(real[kept].min()), float(real[kept].max())] if len(kept) else [1e-6, 1.0]
     axes.plot(ends, ends, color="black", linewidth=0.8)
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="share of the people's transitions",
-        ylabel=f"share of the {FIVE}'s",
-    )
+    axes.set(xscale="log", yscale="log")
+    axes.set(xlabel="share of the people's transitions", ylabel=f"share of the {FIVE}'s")
     axes.set_title("cells of the transition matrix", fontsize=9.5, loc="left")
     axes.legend(fontsize=7.5, frameon=False, markerscale=3)
 
 
 # How people live, in numbers by which groups are compared, and how far halves of a group lie apart.
-
-
-SPLITS = 200
 LIMIT_KM = 2.0
 SENSITIVE_WEIGHT = 10.0
 MAP_TIME_S = 12 * 3600
@@ -405,7 +372,7 @@ def compute_ratio(sums: tuple[Table, Table], users: NDArray[np.int64] | slice = 
     return float(sums[0][users].sum() / sums[1][users].sum())
 
 
-def estimate_spread(sums: tuple[Table, Table], *, seed: SeedLike, splits: int = SPLITS) -> float:
+def estimate_spread(sums: tuple[Table, Table], *, seed: SeedLike, splits: int = 200) -> float:
     """Return the standard deviation of the difference between two random halves of the people."""
     rng, n = generator(seed), len(sums[0])
     orders = [rng.permutation(n) for _ in range(splits)]
@@ -433,34 +400,23 @@ def measure_distances(
         size = min(len(order), len(others)) // 2
         one, two = (real.take(np.sort(part)).distributions() for part in (order[:size], order[-size:]))
         made = other.take(np.sort(others[:size])).distributions()
-        for name in one:
-            found.setdefault(name, []).append(
-                (
-                    measure_total_variation(made[name], one[name]),
-                    measure_total_variation(one[name], two[name]),
-                )
-            )
-    return {
-        name: (float(np.mean(pairs, axis=0)[0]), float(np.mean(pairs, axis=0)[1]))
-        for name, pairs in found.items()
-    }
+        for name, mine in one.items():
+            far = measure_total_variation(made[name], mine), measure_total_variation(mine, two[name])
+            found.setdefault(name, []).append(far)
+    means = {name: np.mean(pairs, axis=0).tolist() for name, pairs in found.items()}
+    return {name: (far, halves) for name, (far, halves) in means.items()}
 
 
 # [contest] Figures 4 and 19: where a team's virtual users are at noon, and when they are at home.
-
-
-def draw_contest_figures_4_and_19(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
-) -> list[Path]:
-    """Write contest-4.svg, contest-19.svg and their CSV files: 2,000 virtual users with homes."""
-    training = load_generator_training(source)
-    root = seed_sequence(source.seed)
-    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+@paper_figure("contest-4", "where virtual users are at noon (makes contest-19 too)")
+@paper_figure("contest-19", "share of virtual users at home by time of day (makes contest-4 too)")
+def compute_contest_figures_4_and_19(source: FigureSource, *, iterations: int = ITERATIONS) -> list[Drawing]:
+    """Draw 2,000 virtual users with homes."""
+    training, model, root = fit_generator(source, iterations)
     size = source.choose_size(GENERATOR)
     users = model.virtual_users(size.users, homes=True, only_seen=True, seed=child_seed(root, 1))
     table = users.draw(size.days)
-    homes_of = np.asarray(users.homes)
-    share = (table == homes_of[:, None, None]).mean(axis=(0, 1))
+    share = (table == np.asarray(users.homes)[:, None, None]).mean(axis=(0, 1))
     clock, n = training.clock, len(training.places)
     noon = int(np.argmin(np.abs(clock.second_of_day(np.arange(clock.instants_per_day)) - MAP_TIME_S)))
     real = training.place_index[clock.time_of_day(training.instants) == noon]
@@ -471,22 +427,33 @@ def draw_contest_figures_4_and_19(
         {"place": int(place), "training": float(a), "synthetic": float(b)}
         for place, a, b in zip(training.places.ids, *maps, strict=True)
     ]
-    found = check_contest_19_claims(homes)
-    report_findings(found, tell)
-    with open_canvas(7, 4) as (figure, axes):
+
+    def draw_maps(figure: Any, axes: Any) -> None:
+        look = {"vmin": 0, "vmax": max(float(one.max()) for one in maps)}
+        look["aspect"] = 1 / float(np.cos(np.radians(training.places.latitude.mean())))
+        for panel, values, words in zip(axes, maps, ("training traces", "virtual users"), strict=True):
+            image = draw_cells(panel, _require_grid(training.places), values, **look)
+            panel.grid(False)
+            panel.tick_params(labelsize=6)
+            panel.set_title(words, fontsize=10)
+        figure.colorbar(image, ax=list(axes), label="share of the people", shrink=0.8)
+        common = 1 - measure_total_variation(*maps)
+        title = f"People and virtual users at {clock.label(noon)}: {common:.0%} of the crowd in common"
+        figure.suptitle(title, fontsize=11, y=0.99)
+
+    def draw_homes(figure: Any, axes: Any) -> None:
         at = range(len(homes))
         axes.plot(at, [row["at_home"] for row in homes], "o-", color=COLOURS[0])
         axes.set_xticks(at, [row["time"] for row in homes], rotation=90, fontsize=7)
         axes.set(ylim=(0, 1), xlabel="time of day", ylabel="share of virtual users at home")
-        title = "Virtual users at home, by time of day"
-        axes.set_title(format_title(title, found, width=80), fontsize=10, loc="left")
-        picture = save_figure(figure, out / "contest-19.svg")
+
     return [
-        _draw_maps(out / "contest-4.svg", training, maps, clock.label(noon)),
-        write_records(out / "contest-4.csv", cells),
-        picture,
-        write_records(out / "contest-19.csv", homes),
-    ]
+        Drawing(cells, draw_maps, (9.5, 4.4), {"ncols": 2}, name="contest-4"),
+        Drawing(
+            homes, draw_homes, (7, 4), title="Virtual users at home, by time of day",
+            claims=check_contest_19_claims(homes), head={"width": 80}, name="contest-19",
+        ),
+    ]  # fmt: skip
 
 
 def check_contest_19_claims(homes: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -499,37 +466,6 @@ def check_contest_19_claims(homes: Sequence[Mapping[str, Any]]) -> list[ClaimRes
     least = min(homes, key=lambda row: float(row["at_home"]))
     ends = min(first["at_home"], last["at_home"])
     shown = ", ".join(f"{row['at_home']:.2f} at {row['time']}" for row in (first, least, last))
-    return [
-        ClaimResult(
-            "people leave home in the morning and come back in the evening",
-            ends > 0.5 and least["at_home"] < ends,
-            f"{shown}; it takes more than 0.5 at both ends and less between",
-            ends,
-        )
-    ]
-
-
-def _draw_maps(path: Path, training: Traces, maps: list[NDArray[np.float64]], time: str) -> Path:
-    grid = training.places.grid
-    if grid is None:
-        raise DataError("the map of the population needs the regions of a grid")
-    top = max(float(one.max()) for one in maps)
-    shrunk = float(np.cos(np.radians(training.places.latitude.mean())))
-    with open_canvas(9.5, 4.4, ncols=2) as (figure, axes):
-        for panel, values, title in zip(axes, maps, ("training traces", "virtual users"), strict=True):
-            image = panel.imshow(
-                values.reshape(grid.rows, grid.columns),
-                origin="lower",
-                extent=(grid.west, grid.east, grid.south, grid.north),
-                vmin=0,
-                vmax=top,
-                aspect=1 / shrunk,
-            )
-            panel.grid(False)
-            panel.tick_params(labelsize=6)
-            panel.set_title(title, fontsize=10)
-        figure.colorbar(image, ax=list(axes), label="share of the people", shrink=0.8)
-        apart = float(np.abs(maps[0] - maps[1]).sum() / 2)
-        title = f"People and virtual users at {time}: {1 - apart:.0%} of the crowd in common"
-        figure.suptitle(title, fontsize=11, y=0.99)
-        return save_figure(figure, path)
+    told = f"{shown}; it takes more than 0.5 at both ends and less between"
+    statement = "people leave home in the morning and come back in the evening"
+    return [ClaimResult(statement, ends > 0.5 and least["at_home"] < ends, told, ends)]

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracearena.algorithms import catalogue
 from tracearena.arena import Ensemble, make_attacks, pseudonymise
-from tracearena.arena.claims import STRONG, ClaimResult, Tell, check_share, report_findings
+from tracearena.arena.claims import STRONG, ClaimResult, check_share, correlation
 from tracearena.attacks import MembershipInference, ReferenceReplay, SyntheticIdentification
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, track_progress
-from tracearena.files import write_csv
 from tracearena.io.ppmtf import read_synthetic
 from tracearena.metrics import (
     Diversity,
@@ -31,7 +29,8 @@ from tracearena.metrics import (
 )
 from tracearena.metrics.contest_scores import places_at
 from tracearena.metrics.transitions import BINS
-from tracearena.pages.html import COLOURS, MARKERS, VERMILION
+from tracearena.pages.html import COLOURS, VERMILION
+from tracearena.papers.base import Drawing, draw_bars, paper_figure
 from tracearena.papers.data import (
     DEFENCES,
     ITERATIONS,
@@ -39,26 +38,18 @@ from tracearena.papers.data import (
     City,
     FigureSource,
     TeamData,
-    compute_correlation,
     load_check_in_cities,
     load_people_flow,
     load_points_of_interest,
     load_teams,
     measure_utility,
     tabulate_halves,
-    write_records,
 )
-from tracearena.papers.style import (
-    draw_bars,
-    label_points,
-    number_families,
-    open_canvas,
-    save_figure,
-    write_head,
-)
+from tracearena.papers.style import choose_look, label_points, number_families
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
+# [contest] Figure 12: the trace-inference score against the plain mean error, by hospital weight.
 WEIGHTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 CONTEST_WEIGHT = 10
 INFERENCE_ATTACKS = ("VisitProb-T", "HomeProb-T", "FuzzyCount-T")
@@ -74,34 +65,26 @@ class InferenceScores(NamedTuple):
     s_T: tuple[float, ...]
 
 
-class ReleaseMinimum(NamedTuple):
-    """What the strongest attack leaves of one release, by each measure."""
-
-    defence: str
-    expected_error_km: float
-    s_T: tuple[float, ...]
-
-
-def draw_contest_figure_12(out: Path, source: FigureSource, tell: Tell | None) -> list[Path]:
-    """Write contest-12.svg, contest-12.csv (every attack) and contest-12-weights.csv (correlations)."""
+@paper_figure("contest-12", "the trace-inference score and the plain mean error, by hospital weight")
+def compute_contest_figure_12(source: FigureSource) -> Drawing:
+    """Attack all releases; a second table has the correlations of both measures."""
     (team,) = load_teams(source)
     found = attack_releases(team, source.seed)
     least = find_release_minima(found)
-    correlations = [correlate_errors(least, weight) for weight in WEIGHTS]
-    said = check_contest_12_claims(correlations)
-    report_findings(said, tell)
+    correlations = [
+        correlation((error, scores[at]) for error, scores in least.values()) or 0.0
+        for at in range(len(WEIGHTS))
+    ]
     header = ("defence", "attack", "expected_error_km", *(f"s_T_weight_{weight}" for weight in WEIGHTS))
-    points = write_csv(out / "contest-12.csv", header, [(*one[:3], *one.s_T) for one in found])
     pairs = zip(WEIGHTS, correlations, strict=True)
-    weights = write_csv(out / "contest-12-weights.csv", ("hospital_weight", "correlation"), pairs)
     at = WEIGHTS.index(CONTEST_WEIGHT)
-    with open_canvas(12, 4.8, ncols=2) as (figure, (left, right)):
-        for family, k in number_families(one.defence for one in least).items():
-            own = [one for one in least if one.defence.partition("(")[0] == family]
-            errors, scores = [one.expected_error_km for one in own], [one.s_T[at] for one in own]
-            left.scatter(
-                errors, scores, color=COLOURS[k], marker=MARKERS[k].matplotlib, label=family, zorder=3
-            )
+
+    def draw(figure: Any, axes: Any) -> None:
+        left, right = axes
+        marks = {defence: (error, scores[at]) for defence, (error, scores) in least.items()}
+        for family, k in number_families(marks).items():
+            own = [mark for defence, mark in marks.items() if defence.partition("(")[0] == family]
+            left.scatter(*zip(*own, strict=True), label=family, zorder=3, **choose_look(k))
         left.set(
             xlabel="expected error of the best inference (km)",
             ylabel="privacy against trace inference, s_T,min (1 = no place found)",
@@ -110,15 +93,20 @@ def draw_contest_figure_12(out: Path, source: FigureSource, tell: Tell | None) -
         left.margins(0.1)
         left.set_title(f"weight {CONTEST_WEIGHT}: R = {correlations[at]:.3f}", fontsize=10, loc="left")
         left.legend(frameon=False, loc="lower right", fontsize=8)
-        marks = [(one.expected_error_km, one.s_T[at]) for one in least]
-        label_points(left, marks, [one.defence for one in least], size=6.5)
+        label_points(left, list(marks.values()), list(marks), size=6.5)
         right.plot(WEIGHTS, correlations, marker="o", color=COLOURS[0])
         right.set(xscale="log", xlabel="weight of hospitals", ylabel="correlation R with the expected error")
         right.set_ylim(min(0.0, *correlations), 1.02)
         right.set_title("the weight of hospitals and the plain error", fontsize=10, loc="left")
-        write_head(figure, "The trace-inference score and the expected error", said)
-        picture = save_figure(figure, out / "contest-12.svg")
-    return [picture, points, weights]
+
+    return Drawing(
+        {
+            "": (header, [(*one[:3], *one.s_T) for one in found]),
+            "-weights": (("hospital_weight", "correlation"), pairs),
+        },
+        draw, (12, 4.8), {"ncols": 2}, title="The trace-inference score and the expected error",
+        claims=check_contest_12_claims(correlations),
+    )  # fmt: skip
 
 
 def check_contest_12_claims(correlations: Sequence[float]) -> list[ClaimResult]:
@@ -129,19 +117,11 @@ def check_contest_12_claims(correlations: Sequence[float]) -> list[ClaimResult]:
     is told, since ours is smaller.
     """
     found, last = correlations[WEIGHTS.index(CONTEST_WEIGHT)], correlations[-1]
+    told = f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}"
+    fell = f"R = {last:.3f} at weight {WEIGHTS[-1]:,}, {found - last:.3f} less"
     return [
-        ClaimResult(
-            "the trace-inference score goes with the plain mean error",
-            found >= STRONG,
-            f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}",
-            found,
-        ),
-        ClaimResult(
-            "the more hospitals weigh, the less it does",
-            last < found,
-            f"R = {last:.3f} at weight {WEIGHTS[-1]:,}, {found - last:.3f} less",
-            last,
-        ),
+        ClaimResult("the trace-inference score goes with the plain mean error", found >= STRONG, told, found),
+        ClaimResult("the more hospitals weigh, the less it does", last < found, fell, last),
     ]
 
 
@@ -151,13 +131,18 @@ def attack_releases(team: TeamData, seed: int) -> list[InferenceScores]:
     root = seed_sequence(seed)
     defences = ("No", *DEFENCES)
 
+    def score(defence: str, attack: str, answer: Traces) -> InferenceScores:
+        scores = [trace_inference_score(team.original, answer, sensitive_weight=one) for one in WEIGHTS]
+        left = tuple(score.trace_inference for score in scores)
+        return InferenceScores(defence, attack, scores[0].expected_error_km, left)
+
     def one(block: int, first: int, stop: int) -> list[InferenceScores]:
         chance = child_seed(root, zlib.crc32(defences[first].encode()))
         obfuscator = catalogue.create(defences[first], "obfuscator")
         released = obfuscator.transform(team.original, seed=child_seed(chance, 0))
         anonymized = pseudonymise(released, seed=child_seed(chance, 1)).anonymized
         return [
-            _score_inference(team.original, defences[first], str(attack), answer)
+            score(defences[first], str(attack), answer)
             for attack, answer in ensemble.answers(anonymized, seed=child_seed(chance, 2))
             if isinstance(answer, Traces)
         ]
@@ -166,42 +151,24 @@ def attack_releases(team: TeamData, seed: int) -> list[InferenceScores]:
     return [inference for part in parts for inference in part]
 
 
-def _score_inference(original: Traces, defence: str, attack: str, answer: Traces) -> InferenceScores:
-    scores = [trace_inference_score(original, answer, sensitive_weight=weight) for weight in WEIGHTS]
-    return InferenceScores(
-        defence, attack, scores[0].expected_error_km, tuple(score.trace_inference for score in scores)
-    )
-
-
-def find_release_minima(found: Sequence[InferenceScores]) -> list[ReleaseMinimum]:
-    """Return the minimum over attacks of each release, for the expected error and every weight."""
-    least = []
-    for defence in dict.fromkeys(one.defence for one in found):
-        own = [one for one in found if one.defence == defence]
-        error = min(one.expected_error_km for one in own)
-        least.append(
-            ReleaseMinimum(defence, error, tuple(map(min, zip(*(one.s_T for one in own), strict=True))))
+def find_release_minima(found: Sequence[InferenceScores]) -> dict[str, tuple[float, tuple[float, ...]]]:
+    """Return what the strongest attack leaves of each release: the expected error, and s_T by weight."""
+    by: dict[str, list[InferenceScores]] = {}
+    for one in found:
+        by.setdefault(one.defence, []).append(one)
+    return {
+        defence: (
+            min(one.expected_error_km for one in own),
+            tuple(map(min, zip(*(one.s_T for one in own), strict=True))),
         )
-    return least
-
-
-def correlate_errors(least: Sequence[ReleaseMinimum], weight: int) -> float:
-    """Return the correlation of the expected error with s_T,min for one of the `WEIGHTS`."""
-    pairs = [(one.expected_error_km, one.s_T[WEIGHTS.index(weight)]) for one in least]
-    return compute_correlation(pairs)
+        for defence, own in by.items()
+    }
 
 
 # [contest] Figure 13: what released traces are still good for.
-
-
-USEFULNESS_TEAMS = 17
-TOP = 50
-OURS = "17 defences"
-UNIFORM = "RR(0)"
-"""Randomised response without a budget answers every place equally often."""
-
-GROUPS = {"PL(4,1)": "PL(4,1)", "PL(1,1)": "PL(1,1)", "PL(0.1,1)": "PL(0.1,1)", "Uniform": UNIFORM}
-REFERENCE = "Reference"
+OURS, REFERENCE = "17 defences", "Reference"
+GROUPS = {"PL(4,1)": "PL(4,1)", "PL(1,1)": "PL(1,1)", "PL(0.1,1)": "PL(0.1,1)", "Uniform": "RR(0)"}
+"""Group → defence; randomised response without a budget answers every place equally often."""
 
 
 class ReleaseUsefulness(NamedTuple):
@@ -216,39 +183,36 @@ class ReleaseUsefulness(NamedTuple):
     tm_emd: float
 
 
-PANELS = (
-    ("poi_accuracy", "POI accuracy (1 is best)"),
-    ("tp_tv_top50", "TP-TV-Top50 (0 is best)"),
-    ("tm_emd", "TM-EMD, sliced, in regions (0 is best)"),
-)
+PANELS = {
+    "poi_accuracy": "POI accuracy (1 is best)",
+    "tp_tv_top50": "TP-TV-Top50 (0 is best)",
+    "tm_emd": "TM-EMD, sliced, in regions (0 is best)",
+}
 
 
-def draw_contest_figure_13(
-    out: Path, source: FigureSource, tell: Tell | None, *, count: int = USEFULNESS_TEAMS
-) -> list[Path]:
-    """Write contest-13.svg and contest-13.csv; without a file of POIs the first panel is left out.
+@paper_figure("contest-13", "what releases are still good for: places to eat, crowds, movements")
+def compute_contest_figure_13(source: FigureSource, *, count: int = len(DEFENCES)) -> Drawing:
+    """Measure three uses of releases; without a file of POIs the first panel is left out.
 
     Every team has a defence of its own, and every comparator; with fewer teams they take turns.
     """
     several = load_teams(source, count)
     found = measure_releases(several, load_points_of_interest(source.data), source.seed)
-    table = write_csv(out / "contest-13.csv", ReleaseUsefulness._fields, found)
-    groups = list(dict.fromkeys(one.group for one in found))
-    panels = [panel for panel in PANELS if getattr(found[0], panel[0]) is not None]
-    with open_canvas(5 * len(panels), 4.2, ncols=len(panels)) as (figure, all_axes):
-        for axes, (field, title) in zip(all_axes, panels, strict=True):
-            values = [[getattr(one, field) for one in found if one.group == group] for group in groups]
+    panels = {field: words for field, words in PANELS.items() if getattr(found[0], field) is not None}
+
+    def draw(figure: Any, all_axes: Any) -> None:
+        groups = {group: [one for one in found if one.group == group] for group in (OURS, *GROUPS, REFERENCE)}
+        useful = {group: sum(one.s_U for one in own) / len(own) for group, own in groups.items()}
+        labels = [f"{group}\n[{mean:.2f}]" for group, mean in useful.items()]
+        for axes, (field, words) in zip(all_axes, panels.items(), strict=True):
+            values = [[getattr(one, field) for one in own] for own in groups.values()]
             axes.boxplot(values, medianprops={"color": VERMILION, "linewidth": 2})
-            labels = []
-            for group in groups:
-                own = [one.s_U for one in found if one.group == group]
-                labels.append(f"{group}\n[{sum(own) / len(own):.2f}]")
             axes.set_xticks(range(1, len(groups) + 1), labels, fontsize=7)
             axes.set_ylim(bottom=0)
-            axes.set_title(title, fontsize=10, loc="left")
+            axes.set_title(words, fontsize=10, loc="left")
         figure.tight_layout()
-        picture = save_figure(figure, out / "contest-13.svg")
-    return [picture, table]
+
+    return Drawing([one._asdict() for one in found], draw, (5 * len(panels), 4.2), {"ncols": len(panels)})
 
 
 def measure_releases(
@@ -256,28 +220,28 @@ def measure_releases(
 ) -> list[ReleaseUsefulness]:
     """Measure the 17 defences, each on one of the teams in turn, and the comparators on every team."""
     work = [(OURS, defence, number % len(several)) for number, defence in enumerate(DEFENCES)]
-    work += [(group, name, team) for group, name in GROUPS.items() for team in range(len(several))]
-    work += [(REFERENCE, REFERENCE, team) for team in range(len(several))]
+    work += [
+        (group, name, team)
+        for group, name in (GROUPS | {REFERENCE: REFERENCE}).items()
+        for team in range(len(several))
+    ]
     root = seed_sequence(seed)
 
     def one(block: int, first: int, stop: int) -> ReleaseUsefulness:
         group, defence, number = work[first]
-        team = several[number]
-        released = _release_team(team, defence, child_seed(root, zlib.crc32(defence.encode()), number))
+        original = several[number].original
+        released = _release_team(
+            several[number], defence, child_seed(root, zlib.crc32(defence.encode()), number)
+        )
+        grid = original.places.grid
         return ReleaseUsefulness(
             group,
             defence,
             number + 1,
-            utility_score(team.original, released).utility,
-            None if pois is None else poi_accuracy_score(team.original, released, pois).poi_accuracy,
-            tp_tv(team.original, released, top=TOP),
-            tm_emd_sliced(
-                team.original,
-                released,
-                bins=BINS
-                if team.original.places.grid is None
-                else max(team.original.places.grid.rows, team.original.places.grid.columns),
-            ),
+            utility_score(original, released).utility,
+            None if pois is None else poi_accuracy_score(original, released, pois).poi_accuracy,
+            tp_tv(original, released, top=50),
+            tm_emd_sliced(original, released, bins=BINS if grid is None else max(grid.rows, grid.columns)),
         )
 
     return run_blocks(one, block_ranges(len(work), 1), report=True)
@@ -295,22 +259,15 @@ def _release_team(team: TeamData, defence: str, seed: SeedLike) -> ObfuscatedTra
 
 
 # [contest] Figure 16: do two teams get the same people?
-
-
-DIVERSITY_DAYS = 20
 ALIKE = 0.1
 METHODS = ("PPMTF", "PPMTF+")
 
 
-def draw_contest_figure_16(
-    out: Path,
-    source: FigureSource,
-    tell: Tell | None,
-    *,
-    days: int = DIVERSITY_DAYS,
-    iterations: int = ITERATIONS,
-) -> list[Path]:
-    """Write contest-16.svg and contest-16.csv: Same-TV and Diff-TV of PPMTF and PPMTF+, 20 days a user.
+@paper_figure("contest-16", "diversity of PPMTF and PPMTF+: same people in two teams?")
+def compute_contest_figure_16(
+    source: FigureSource, *, days: int = 20, iterations: int = ITERATIONS
+) -> Drawing:
+    """Measure Same-TV and Diff-TV of PPMTF and PPMTF+, 20 days a user.
 
     In several cities: three simulated ones, or those of a folder of published data.
     """
@@ -324,9 +281,8 @@ def draw_contest_figure_16(
         for city, of in found.items()
         for name, result in of.items()
     ]
-    said = check_contest_16_claims(found)
-    report_findings(said, tell)
-    with open_canvas(8.5, 3.8, ncols=2, sharey=True) as (figure, panels):
+
+    def draw(figure: Any, panels: Any) -> None:
         for panel, name in zip(panels, METHODS, strict=True):
             mine = [of[name] for of in found.values()]
             for number, (label, side) in enumerate((("same number", -0.2), ("other number", 0.2))):
@@ -339,12 +295,11 @@ def draw_contest_figure_16(
         panels[0].set(ylim=(0, 1), ylabel="mean total variation\nof two users of two teams")
         words = "bars: 0.1 × standard deviation"
         panels[1].legend(frameon=False, title=words, loc="center left", bbox_to_anchor=(1, 0.5))
-        write_head(figure, "Same-TV and Diff-TV of two teams", said, width=105)
-        picture = save_figure(figure, out / "contest-16.svg")
-    return [
-        picture,
-        write_records(out / "contest-16.csv", rows),
-    ]
+
+    return Drawing(
+        rows, draw, (8.5, 3.8), {"ncols": 2, "sharey": True}, title="Same-TV and Diff-TV of two teams",
+        claims=check_contest_16_claims(found), head={"width": 105},
+    )  # fmt: skip
 
 
 def measure_team_diversity(training: Traces, days: int, iterations: int, seed: int) -> dict[str, Diversity]:
@@ -367,41 +322,30 @@ def check_contest_16_claims(found: Mapping[str, Mapping[str, Diversity]]) -> lis
     smaller than 0.1 times the standard deviation. The same bound is taken for both.
     """
     virtual, real = ([of[name].gap for of in found.values()] for name in ("PPMTF+", "PPMTF"))
+    listed, listed_real = (", ".join(f"{gap:.3f}" for gap in gaps) for gaps in (virtual, real))
     return [
         check_share(
             "with PPMTF+ every team has people of its own",
             [abs(gap) < ALIKE for gap in virtual],
-            f"cities have Same-TV within {ALIKE:g} standard deviations of Diff-TV: {_format_gaps(virtual)} "
-            "below",
+            f"cities have Same-TV within {ALIKE:g} standard deviations of Diff-TV: {listed} below",
         ),
         check_share(
             "with PPMTF two teams have the same people",
             [gap >= ALIKE for gap in real],
-            f"cities have Same-TV at least {ALIKE:g} standard deviations below Diff-TV: {_format_gaps(real)}",
+            f"cities have Same-TV at least {ALIKE:g} standard deviations below Diff-TV: {listed_real}",
         ),
     ]
 
 
-def _format_gaps(gaps: list[float]) -> str:
-    return ", ".join(f"{gap:.3f}" for gap in gaps)
-
-
 # [contest] Figure 17: utility of PPMTF+ beside PPMTF and SGD.
-
-
-UTILITY_DAYS = 20
 UTILITY_METRICS = ("vf_tv", "tp_tv_top50", "tm_emd_sliced")
 
 
-def draw_contest_figure_17(
-    out: Path,
-    source: FigureSource,
-    tell: Tell | None,
-    *,
-    days: int = UTILITY_DAYS,
-    iterations: int = ITERATIONS,
-) -> list[Path]:
-    """Write contest-17.svg and contest-17.csv: each of 20 days against the training traces, averaged.
+@paper_figure("contest-17", "utility of PPMTF+, PPMTF and SGD")
+def compute_contest_figure_17(
+    source: FigureSource, *, days: int = 20, iterations: int = ITERATIONS
+) -> Drawing:
+    """Compare each of 20 days with the training traces, averaged.
 
     In several cities: three simulated ones, or those of a folder of published data.
     """
@@ -411,13 +355,8 @@ def draw_contest_figure_17(
     for city in track_progress(cities, len(cities)):
         mine, spread[city.name] = measure_synthesizers(city, days, iterations, source.seed)
         rows += [{"city": city.name, **row} for row in mine]
-    found = check_contest_17_claims(rows)
-    report_findings(found, tell)
     title = "Utility of PPMTF+, PPMTF and SGD, against the training traces"
-    return [
-        draw_bars(out / "contest-17.svg", rows, UTILITY_METRICS, title, found, spread),
-        write_records(out / "contest-17.csv", rows),
-    ]
+    return draw_bars(rows, UTILITY_METRICS, title, check_contest_17_claims(rows), spread)
 
 
 def measure_synthesizers(
@@ -464,15 +403,15 @@ def check_contest_17_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResu
         ]
         for city, of in by.items()
     }
-    listed = {
-        city: ", ".join(f"{TITLES[name]} {plus:.3f} / {plain:.3f}" for name, plus, plain in mine)
+    listed = (
+        f"{city} " + ", ".join(f"{TITLES[name]} {plus:.3f} / {plain:.3f}" for name, plus, plain in mine)
         for city, mine in pairs.items()
-    }
+    )
     found = [
         check_share(
             "virtual users (PPMTF+) are as useful as PPMTF's",
             [plus <= 1.1 * plain for mine in pairs.values() for _, plus, plain in mine],
-            f"metrics are at most a tenth worse: {_join_cities(listed)}",
+            f"metrics are at most a tenth worse: {'; '.join(listed)}",
         )
     ]
     habits = {
@@ -481,61 +420,46 @@ def check_contest_17_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResu
         if of["PPMTF"]["vf_tv"] is not None
     }
     if habits:
+        listed = (
+            f"{city} SGD {chain:.3f}, PPMTF {ours:.3f}, uniform {uniform:.3f}"
+            for city, (chain, ours, uniform) in habits.items()
+        )
         found.append(
             check_share(
                 "SGD's people behave alike: their VF-TV is nearer to that of uniform places than to PPMTF's",
                 [abs(chain - uniform) < abs(chain - ours) for chain, ours, uniform in habits.values()],
-                "cities: "
-                + _join_cities(
-                    {
-                        city: f"SGD {chain:.3f}, PPMTF {ours:.3f}, uniform {uniform:.3f}"
-                        for city, (chain, ours, uniform) in habits.items()
-                    }
-                ),
+                f"cities: {'; '.join(listed)}",
             )
         )
     return found
 
 
-def _join_cities(texts: Mapping[str, str]) -> str:
-    return "; ".join(f"{city} {text}" for city, text in texts.items())
-
-
 # [contest] Figure 18: privacy and utility of PPMTF+ beside PPMTF, SGD and SGLT.
-
-
-TRADEOFF_DAYS = 10
-ALPHAS = (0.5, 10.0, 1000.0)
-"""Precisions beside 200, the paper's."""
-CLASSES = 100
-SETTINGS = ((50, 1.0), (50, 0.0), (100, 0.0))
-"""Classes and par_l of SGLT beside 100 and 1."""
 UTILITIES = ("tp_tv_top50", "tm_emd_sliced")
 TRADEOFF_METRICS = ("reidentification_rate", "membership_advantage", *UTILITIES)
 
 
-def draw_contest_figure_18(
-    out: Path,
+@paper_figure("contest-18", "privacy and utility of PPMTF+, PPMTF, SGD and SGLT")
+def compute_contest_figure_18(
     source: FigureSource,
-    tell: Tell | None,
     *,
-    days: int = TRADEOFF_DAYS,
+    days: int = 10,
     iterations: int = ITERATIONS,
-    alphas: Sequence[float] = ALPHAS,
-    settings: Sequence[tuple[int, float]] = SETTINGS,
-) -> list[Path]:
-    """Write contest-18.svg and contest-18.csv.
+    alphas: Sequence[float] = (0.5, 10.0, 1000.0),
+    settings: Sequence[tuple[int, float]] = ((50, 1.0), (50, 0.0), (100, 0.0)),
+) -> Drawing:
+    """Attack synthetic traces and measure their utility.
 
     Virtual user i is compared with training user i, so that 1 / users is a random guess. PPMTF+ and PPMTF
-    have α = 200 and further ones, SGLT 100 classes and par_l = 1 and further ones (tests off, as the
-    published fakes, which stand beside ours if `data` has them).
+    have α = 200, the paper's, and further ones, SGLT 100 classes and par_l = 1 and further ones (tests off,
+    as the published fakes, which stand beside ours if the data has them).
     """
     training, testing = load_people_flow(source)
     root = seed_sequence(source.seed)
     candidates = _sample_ppmtf(training, days, PPMTF(iterations=iterations), "", root)
     candidates |= {
         "SGD": SGD().fit(training).synthesize(days, seed=child_seed(root, 3)),
-        "SGLT": _make_sglt_fakes(training, days, CLASSES, 1.0, child_seed(root, 4)),
+        "SGLT": _make_sglt_fakes(training, days, 100, 1.0, child_seed(root, 4)),
     }
     for number, alpha in enumerate(alphas):
         model, own = PPMTF(alpha=alpha, iterations=iterations), child_seed(root, 5, number)
@@ -543,7 +467,8 @@ def draw_contest_figure_18(
     for number, (classes, par_l) in enumerate(settings):
         name = f"SGLT, c={classes}, par_l={par_l:g}"
         candidates[name] = _make_sglt_fakes(training, days, classes, par_l, child_seed(root, 6, number))
-    candidates |= _read_published_fakes(source.data, training)
+    for path in [] if source.data is None else sorted(source.data.glob("syntraces_sglt_*.csv*"))[:1]:
+        candidates["SGLT (published)"] = read_synthetic(path, training.places, training.clock).traces
     who = SyntheticIdentification().fit(training)
     members = MembershipInference().fit(training, testing)
     rows: list[dict[str, Any]] = [
@@ -561,13 +486,9 @@ def draw_contest_figure_18(
     rows.append({"method": "random guess", **none, "reidentification_rate": 1 / training.n_users})
     parted, spread = tabulate_halves(training, testing, UTILITIES)
     rows += [{**row, **none, **{name: row[name] for name in UTILITIES}} for row in parted]
-    found = check_contest_18_claims(rows, training.n_users, days * training.n_users)
-    report_findings(found, tell)
+    claims = check_contest_18_claims(rows, training.n_users, days * training.n_users)
     title = "Privacy and utility of PPMTF+, PPMTF, SGD and SGLT"
-    return [
-        draw_bars(out / "contest-18.svg", rows, TRADEOFF_METRICS, title, found, {"": spread}),
-        write_records(out / "contest-18.csv", rows),
-    ]
+    return draw_bars(rows, TRADEOFF_METRICS, title, claims, {"": spread})
 
 
 def check_contest_18_claims(rows: Sequence[Mapping[str, Any]], users: int, traces: int) -> list[ClaimResult]:
@@ -579,14 +500,8 @@ def check_contest_18_claims(rows: Sequence[Mapping[str, Any]], users: int, trace
     rate = next(row["reidentification_rate"] for row in rows if row["method"] == "PPMTF+")
     guess = 1 / users
     most = guess + 3 * (guess * (1 - guess) / traces) ** 0.5
-    return [
-        ClaimResult(
-            "re-identification of a virtual user is a guess",
-            rate <= most,
-            f"rate {rate:.4f}, a guess has {guess:.4f}, at most {most:.4f}",
-            rate,
-        )
-    ]
+    told = f"rate {rate:.4f}, a guess has {guess:.4f}, at most {most:.4f}"
+    return [ClaimResult("re-identification of a virtual user is a guess", rate <= most, told, rate)]
 
 
 def _sample_ppmtf(
@@ -607,10 +522,3 @@ def _make_sglt_fakes(
     few = min(classes, len(training.places) // 2)
     maker = SGLT(classes=few, par_l=par_l, privacy_tests=False).fit(training, seed=child_seed(seed, 0))
     return maker.synthesize(days, seed=child_seed(seed, 1))
-
-
-def _read_published_fakes(data: Path | None, training: Traces) -> dict[str, Traces]:
-    found = [] if data is None else sorted(data.glob("syntraces_sglt_*.csv*"))
-    if not found:
-        return {}
-    return {"SGLT (published)": read_synthetic(found[0], training.places, training.clock).traces}

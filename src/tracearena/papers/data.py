@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.arena.evaluation import compare_halves
-from tracearena.cities import pois, simulate, simulate_gps
+from tracearena.cities import pois, simulate
 from tracearena.contest import ContestPlan, contest_training, team_traces
 from tracearena.engine import child_seed, generator, report, seed_sequence, use
 from tracearena.errors import DataError
-from tracearena.files import write_csv
 from tracearena.io import ppmtf, pwscup, read
 from tracearena.io.formats import checkins
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
-from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.sglt import SGLT, PassRates
-from tracearena.traces import GpsTraces, Places, Traces
-from tracearena.traces.box import Box
-from tracearena.traces.gridding import default_area
+from tracearena.traces import Places, Traces
 
 
 class Size(NamedTuple):
@@ -68,8 +63,6 @@ GENERATOR = Size(2_000, 10)
 """Whom the generator of a contest learns from."""
 SAME_PEOPLE = Size(300)
 """The users of [sglt], and days of training and as many of testing traces."""
-RECEIVERS = Size(40, 30)
-"""People with a GPS receiver."""
 
 ITERATIONS = 100
 """Iterations of Gibbs sampling in [ppmtf] section 4.2 and in [contest]."""
@@ -85,9 +78,6 @@ TEST_SHARE = 0.2
 PLACES_PER_CLASS = 20
 """As in [sglt], which has 20 classes of 400 places."""
 FAKES_PER_USER = 10
-BEIJING = Box(39.85, 116.25, 40.05, 116.5)
-"""The box of [geo-ind]."""
-NOISE_M = (50, 100, 250, 500, 1000)
 
 _AVERAGED = ("0.7,100,0.5", "0.7,50,0.5", "0.7,200,0.5", "0.8,100,0.5", "0.9,100,0.5")
 DEFENCES = (
@@ -98,9 +88,6 @@ DEFENCES = (
     *(f"RR({epsilon})" for epsilon in ("8", "10")),
 )
 """17 defences that stand for the 17 teams with valid traces of 2019."""
-
-
-# People flow and check-ins
 
 
 def load_people_flow(source: FigureSource) -> tuple[Traces, Traces]:
@@ -160,9 +147,6 @@ def select_days(made: Traces, passed: Any) -> Traces:
     return made.keep(np.repeat(passed, made.clock.instants_per_day))
 
 
-# Teams of a contest
-
-
 class TeamData(NamedTuple):
     """What everybody knows of a team's users, and what the team protects."""
 
@@ -208,52 +192,20 @@ def load_generator_training(source: FigureSource) -> Traces:
     return Traces.concat([pwscup.read_traces(paths[0], places) for paths in found])
 
 
+def fit_generator(source: FigureSource, iterations: int) -> tuple[Traces, PPMTF, np.random.SeedSequence]:
+    """Return what a contest's generator learns from, the generator, and the seed of what it makes."""
+    root = seed_sequence(source.seed)
+    training = load_generator_training(source)
+    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    return training, model, root
+
+
 def load_points_of_interest(data: Path | None) -> Places | None:
     """Return the POIs of the city, or those of a POI_*.csv in the folder, if there is one."""
     if data is None:
         return pois()
     found = sorted(data.glob("POI_*.csv"))
     return checkins.read_pois(found[0]) if found else None
-
-
-# GPS
-
-
-@dataclass(frozen=True)
-class GpsData:
-    """Traces cut to an area, and what to call them."""
-
-    traces: GpsTraces
-    area: Box
-    name: str
-
-
-def load_gps_data(source: FigureSource) -> GpsData:
-    """Read GPS traces, or simulate them; cut them to the paper's box if most points lie there."""
-    if source.data is None:
-        size = source.choose_size(RECEIVERS)
-        traces, name = simulate_gps(*size, seed=source.seed), f"simulated city, {size.users} users"
-    else:
-        archive = _find_archive(source.data)
-        traces = read(archive).as_points().traces
-        name = f"{archive.name}, {traces.n_users} users"
-    inside = traces.take_box(BEIJING)
-    area = BEIJING if 2 * len(inside) > len(traces) else default_area(traces, 88.6)
-    return GpsData(traces.take_box(area), area, name)
-
-
-def _find_archive(data: Path) -> Path:
-    """Return the path itself, or the GeoLife archive in a folder of published data."""
-    if data.is_dir():
-        packed = sorted([*data.glob("*eolife*.tar.gz"), *data.glob("*eolife*.zip")])
-        if packed:
-            return packed[0]
-    elif not data.exists():
-        raise DataError(f"{data} does not exist")
-    return data
-
-
-# Fakes
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,10 +244,6 @@ class FakesExperiment:
             if (number == k).sum() > 1
         ]
 
-    def profiles(self, traces: Traces) -> MobilityProfiles:
-        """Return the profiles of one period, as the paper's evaluation has it."""
-        return MobilityProfiles.of(traces)
-
 
 def load_same_people(source: FigureSource, usual: Size = SAME_PEOPLE) -> tuple[Traces, Traces]:
     """Return training and testing traces of the same people of the city, or published ones."""
@@ -327,8 +275,6 @@ def run_fakes_experiment(source: FigureSource) -> FakesExperiment:
 
 # Check-ins of several cities: how [contest] appendix B and [ppmtf] section 4.1 look at a
 # synthesizer.
-
-
 SIMULATED: dict[str, dict[str, Any]] = {
     "city": {},
     "quiet city": {"checkins_per_user": 12.0},
@@ -381,8 +327,6 @@ def _read_city(path: Path, seed: int) -> City:
 
 
 # Teams of virtual users, as the contest of 2019 had them, where there is no published data.
-
-
 def load_virtual_teams(
     source: FigureSource, count: int = 1, *, iterations: int = ITERATIONS
 ) -> list[TeamData]:
@@ -400,18 +344,11 @@ def generate_teams(
     source: FigureSource, sizes: list[int], days: int, *, iterations: int = ITERATIONS
 ) -> Iterator[TeamData]:
     """Make teams of so many virtual users each, one by one, learned from what the source has."""
-    root = seed_sequence(source.seed)
-    training = load_generator_training(source)
-    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    _, model, root = fit_generator(source, iterations)
     for number, users in enumerate(sizes):
         plan = ContestPlan(users=users, days=days)
         yield TeamData(*team_traces(model, plan, child_seed(root, 1, number)))
 
-
-# The numbers behind a picture: rows and their files, and sums of them.
-
-
-T = TypeVar("T")
 
 HALVES = "halves"
 """Half of the training users against the other half."""
@@ -428,17 +365,6 @@ TITLES = {
 }
 
 
-def write_records(
-    path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
-) -> Path:
-    """Write one line a row; the first row names the columns, unless they are given.
-
-    What a row does not have is an empty cell.
-    """
-    names = list(rows[0]) if columns is None else columns
-    return write_csv(path, names, ([row.get(name) for name in names] for row in rows))
-
-
 def round_to_six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
     """Return rows for a file, every float with six significant digits.
 
@@ -449,41 +375,6 @@ def round_to_six_digits(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
         [f"{value:.6g}" if isinstance(value, (float, np.floating)) else value for value in row]
         for row in rows
     ]
-
-
-def compute_correlation(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return the correlation coefficient, 0 where fewer than two pairs differ.
-
-    >>> compute_correlation([(1, 2), (2, 4), (3, 6)])
-    1.0
-    """
-    values = np.array(pairs)
-    if len(values) < 2 or (values.std(axis=0) < 1e-12).any():
-        return 0.0
-    return float(np.corrcoef(values.T)[0, 1].round(12))
-
-
-def fit_growth(points: Sequence[tuple[float, float]]) -> float | None:
-    """Return the exponent of a power law of seconds over size; None for fewer than two sizes.
-
-    >>> round(fit_growth([(1, 3.0), (2, 6.0), (4, 12.0)]) or 0, 6)
-    1.0
-    """
-    if len({size for size, _ in points}) < 2:
-        return None
-    size, seconds = np.log(np.array(points, float)).T
-    return float(np.polyfit(size, seconds, 1)[0])
-
-
-def measure_time(work: Callable[[], T]) -> tuple[T, float]:
-    """Do the work; return its result and the processor seconds it took.
-
-    Of all cores together, so that other work on the machine does not count, and as those of a program
-    with one thread.
-    """
-    begin = time.process_time()
-    result = work()
-    return result, max(time.process_time() - begin, 1e-6)
 
 
 def measure_utility(

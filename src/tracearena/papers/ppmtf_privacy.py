@@ -1,7 +1,7 @@
 """Figures of [ppmtf] about privacy.
 
-Figures 10 and 14 (plausible deniability), Figure 15 (privacy budget), attackers with maximum and partial
-knowledge, and what published parameters betray.
+Figures 10 and 14 (plausible deniability), Figure 15 (privacy budget), what published parameters betray,
+and attackers with maximum and partial knowledge.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tracearena.arena.attacker_knowledge import ATTACKS, attack_synthetic
-from tracearena.arena.claims import ClaimResult, Tell, check_share, format_title, report_findings
+from tracearena.arena.claims import ClaimResult, check_share
 from tracearena.attacks import MembershipInference, SyntheticIdentification, attack_parameters
 from tracearena.engine import child_seed, seed_sequence, track_progress
 from tracearena.metrics import tm_emd, tp_tv
-from tracearena.pages.html import COLOURS, MARKERS
+from tracearena.pages.html import COLOURS
+from tracearena.papers.base import Drawing, draw_bars, paper_figure
 from tracearena.papers.data import (
     ITERATIONS,
     MOST_REIDENTIFIED,
@@ -32,14 +32,14 @@ from tracearena.papers.data import (
     measure_utility,
     select_days,
     tabulate_halves,
-    write_records,
 )
-from tracearena.papers.style import draw_bars, open_canvas, save_figure, write_head
+from tracearena.papers.style import choose_look
 from tracearena.synthesis import PPMTF, SGD, SGLT
 from tracearena.synthesis.ppmtf import measure_deniability, privacy_budget
 from tracearena.synthesis.ppmtf.tensors import Zeros
 from tracearena.traces import Traces
 
+# [ppmtf] Figure 10: utility of traces with plausible deniability.
 FIGURE_10_KS = (5, 10, 20, 100, 200)
 FEWEST = 100
 WAYS: dict[str, dict[str, Any]] = {
@@ -52,10 +52,9 @@ TESTED = ("PPMTF", "PPMTF, all zeros")
 FIGURE_10_METRICS = ("tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "vf_tv")
 
 
-def draw_ppmtf_figure_10(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
-) -> list[Path]:
-    """Write ppmtf-10.svg and ppmtf-10.csv: PPMTF without the test and with (k, 1), SGD, and both ends.
+@paper_figure("ppmtf-10", "utility of traces with (k, 1)-plausible deniability")
+def compute_ppmtf_figure_10(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
+    """Measure PPMTF without the test and with (k, 1), SGD, and both ends.
 
     PPMTF is the paper's, with sampled zeros, and beside it ours with all zeros, and the paper's with
     factors apart. A k that fewer than 100 traces reach has no bar.
@@ -70,13 +69,11 @@ def draw_ppmtf_figure_10(
         candidates[name] = made
         if name in TESTED:
             k_prime = measure_deniability(model, made, k=max(FIGURE_10_KS), seed=child_seed(own, 2)).k_prime
-            tested = {}
             for k in FIGURE_10_KS:
                 kept = select_days(made, k_prime >= k)
                 some = np.diff(kept.offsets) > 0
                 if some.sum() >= FEWEST:
-                    tested[f"{name}, k = {k}"] = kept.take_users(some)
-            candidates |= tested
+                    candidates[f"{name}, k = {k}"] = kept.take_users(some)
     candidates["SGD"] = SGD().fit(training).synthesize(1, seed=child_seed(root, 3))
     candidates |= {"training": training, "uniform": None}
     rows: list[dict[str, Any]] = [
@@ -91,13 +88,8 @@ def draw_ppmtf_figure_10(
     ]
     parted, spread = tabulate_halves(training, testing, FIGURE_10_METRICS)
     rows += [{"method": row["method"], "traces": "", **row} for row in parted]
-    found = check_ppmtf_10_claims(rows)
-    report_findings(found, tell)
     title = "Utility with and without the test of (k, 1)-deniability"
-    return [
-        draw_bars(out / "ppmtf-10.svg", rows, FIGURE_10_METRICS, title, found, {"": spread}),
-        write_records(out / "ppmtf-10.csv", rows),
-    ]
+    return draw_bars(rows, FIGURE_10_METRICS, title, check_ppmtf_10_claims(rows), {"": spread})
 
 
 def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -122,30 +114,26 @@ def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
 
 
 # [ppmtf] Figure 14: how many synthetic traces pass the plausible-deniability test.
-
-
-FIGURE_14_KS = (1, 10, 20, 50, 100, 150, 200)
 FIGURE_14_SHARES = (0.25, 0.5, 1.0)
 FIGURE_14_ZEROS: dict[Zeros, str] = {"sampled": "-", "all": "--"}
 """How zeros are taken → how the line looks."""
 
 
-def draw_ppmtf_figure_14(
-    out: Path,
+@paper_figure("ppmtf-14", "share of traces that pass the plausible-deniability test, over k")
+def compute_ppmtf_figure_14(
     source: FigureSource,
-    tell: Tell | None,
     *,
-    ks: Sequence[int] = FIGURE_14_KS,
+    ks: Sequence[int] = (1, 10, 20, 50, 100, 150, 200),
     iterations: int = ITERATIONS,
-) -> list[Path]:
-    """Write ppmtf-14.svg and ppmtf-14.csv: pass rate over k for growing numbers of users, η = 1.
+) -> Drawing:
+    """Measure the pass rate over k for growing numbers of users, η = 1.
 
     With the paper's sampled zeros, and with all of them.
     """
     training, _ = load_check_ins(source)
     root = seed_sequence(source.seed)
     rows: list[dict[str, Any]] = []
-    plan = [(zeros, share) for zeros in FIGURE_14_ZEROS for share in FIGURE_14_SHARES]
+    plan = list(product(FIGURE_14_ZEROS, FIGURE_14_SHARES))
     for zeros, share in track_progress(plan, len(plan)):
         users = max(round(share * training.n_users), 1)
         part = training.take_users(range(users))
@@ -155,29 +143,21 @@ def draw_ppmtf_figure_14(
         rows += [
             {"zeros": zeros, "users": users, "k": k, "eta": 1, "pass_rate": found.pass_rate_at(k)} for k in ks
         ]
-    said = check_ppmtf_14_claims(rows)
-    report_findings(said, tell)
-    with open_canvas(6.5, 4.2) as (figure, axes):
+
+    def draw(figure: Any, axes: Any) -> None:
         people = sorted({row["users"] for row in rows})
         for users, zeros in product(people, FIGURE_14_ZEROS):
             mine = [row for row in rows if (row["users"], row["zeros"]) == (users, zeros)]
             line = [(row["k"], row["pass_rate"]) for row in mine]
-            number = people.index(users)
-            style = {
-                "color": COLOURS[number],
-                "marker": MARKERS[number].matplotlib,
-                "ls": FIGURE_14_ZEROS[zeros],
-            }
-            axes.plot(*zip(*line, strict=True), label=f"{users:,} users, {zeros} zeros", **style)
-        axes.set(
-            xlabel="k: people a trace must be plausible for", ylabel="share of traces that pass", ylim=(0, 1)
-        )
-        axes.set_title(
-            format_title("Pass rate of the deniability test over k", said, width=70), fontsize=10, loc="left"
-        )
+            look = choose_look(people.index(users)) | {"ls": FIGURE_14_ZEROS[zeros]}
+            axes.plot(*zip(*line, strict=True), label=f"{users:,} users, {zeros} zeros", **look)
+        axes.set(xlabel="k: people a trace must be plausible for", ylabel="share of traces that pass")
+        axes.set_ylim(0, 1)
         axes.legend(frameon=False)
-        picture = save_figure(figure, out / "ppmtf-14.svg")
-    return [picture, write_records(out / "ppmtf-14.csv", rows)]
+
+    title = "Pass rate of the deniability test over k"
+    claims = check_ppmtf_14_claims(rows)
+    return Drawing(rows, draw, (6.5, 4.2), title=title, claims=claims, head={"width": 70})
 
 
 def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -206,21 +186,17 @@ def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
 
 
 # [ppmtf] Figure 15: privacy budget of the parameters against utility.
-
-
-FIGURE_15_ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 SMALLEST_USEFUL = 20_000
 
 
-def draw_ppmtf_figure_15(
-    out: Path,
+@paper_figure("ppmtf-15", "privacy budget ε of the parameters against utility")
+def compute_ppmtf_figure_15(
     source: FigureSource,
-    tell: Tell | None,
     *,
-    alphas: Sequence[float] = FIGURE_15_ALPHAS,
+    alphas: Sequence[float] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0),
     iterations: int = ITERATIONS,
-) -> list[Path]:
-    """Write ppmtf-15.svg and ppmtf-15.csv: α from 1e-6 to 1e3; ε for κ = 0 (as published) and as measured."""
+) -> Drawing:
+    """Measure ε, for κ = 0 (as published) and as measured, and utility for α from 1e-6 to 1e3."""
     training, testing = load_check_ins(source)
     rows: list[dict[str, Any]] = []
     for alpha in track_progress(alphas, len(alphas)):
@@ -240,22 +216,19 @@ def draw_ppmtf_figure_15(
                 "tm_emd_y": tm_emd(testing, made, "y"),
             }
         )
-    found = check_ppmtf_15_claims(rows)
-    report_findings(found, tell)
-    with open_canvas(10, 3.8, ncols=2) as (figure, axes):
-        for number, (column, label) in enumerate(
-            (("epsilon_trace_kappa_0", "a whole trace"), ("epsilon_location_kappa_0", "one location"))
-        ):
-            for panel, metric in zip(axes, ("tp_tv", "tm_emd_x"), strict=True):
+
+    def draw(figure: Any, axes: Any) -> None:
+        budgets = {"epsilon_trace_kappa_0": "a whole trace", "epsilon_location_kappa_0": "one location"}
+        for panel, (metric, words) in zip(axes, (("tp_tv", "TP-TV"), ("tm_emd_x", "TM-EMD-X")), strict=True):
+            for number, (column, label) in enumerate(budgets.items()):
                 line = sorted((row[column], row[metric]) for row in rows)
                 panel.plot(*zip(*line, strict=True), "o-", color=COLOURS[number], label=label)
-        for panel, title in zip(axes, ("TP-TV", "TM-EMD-X"), strict=True):
             panel.set_xscale("log")
-            panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{title} (0 is best)")
+            panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{words} (0 is best)")
         axes[0].legend(frameon=False, title="neighbouring data differ in")
-        write_head(figure, "Privacy budget of the parameters against utility", found)
-        picture = save_figure(figure, out / "ppmtf-15.svg")
-    return [picture, write_records(out / "ppmtf-15.csv", rows)]
+
+    title = "Privacy budget of the parameters against utility"
+    return Drawing(rows, draw, (10, 3.8), {"ncols": 2}, title=title, claims=check_ppmtf_15_claims(rows))
 
 
 def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -269,60 +242,121 @@ def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
     useful = [row["epsilon_trace_kappa_0"] for row in rows if row["tp_tv"] < (best + worst) / 2]
     least = min(useful, default=None)
     told = "no setting is" if least is None else f"useful from ε = {least:,.6g} on"
+    told = f"{told}; TP-TV from {best:.3f} to {worst:.3f}"
+    statement = f"parameters are useful only where ε is larger than {SMALLEST_USEFUL:,}"
+    return [ClaimResult(statement, least is not None and least > SMALLEST_USEFUL, told, least)]
+
+
+# What published parameters of PPMTF betray: the open problem of [ppmtf] section 6, measured.
+TRACES, PROFILES, EVERYTHING = "synthetic traces", "(B, C, D)", "(A, B, C, D)"
+
+
+@paper_figure("ppmtf-parameters", "what published parameters of PPMTF betray")
+def compute_ppmtf_parameters(
+    source: FigureSource,
+    *,
+    alphas: Sequence[float] = (1.0, 20.0, 200.0, 1000.0),
+    iterations: int = ITERATIONS,
+) -> Drawing:
+    """Attack traces, (B, C, D) and all parameters, over α."""
+    training, testing = load_people_flow(source)
+    who, members = SyntheticIdentification().fit(training), MembershipInference().fit(training, testing)
+    columns = ("advantage", "chance", "epsilon_at_least", "reidentification_rate")
+    rows: list[dict[str, Any]] = []
+    for alpha in track_progress(alphas, len(alphas)):
+        model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=source.seed)
+        made = model.synthesize(TRACES_PER_USER, seed=source.seed)
+        found = {
+            TRACES: {"advantage": members.evaluate(made).advantage, "reidentification_rate": who.rate(made)},
+            PROFILES: attack_parameters(model, training, testing, "BCD").to_dict(),
+            EVERYTHING: attack_parameters(model, training, testing, "ABCD").to_dict(),
+        }
+        bound = {"epsilon_bound": privacy_budget(model, kappa=0).epsilon_trace}
+        rows += [
+            {"alpha": alpha, "released": name} | {key: one.get(key) for key in columns} | bound
+            for name, one in found.items()
+        ]
+
+    def draw(figure: Any, axes: Any) -> None:
+        for number, name in enumerate((TRACES, PROFILES, EVERYTHING)):
+            for panel, column in zip(axes, ("advantage", "reidentification_rate"), strict=True):
+                line = [(row["alpha"], row[column]) for row in rows if row["released"] == name]
+                if line[0][1] is not None:
+                    panel.plot(*zip(*line, strict=True), label=name, **choose_look(number))
+        axes[0].axhline(rows[1]["chance"], color="#555555", linestyle="--", linewidth=1, label="chance, 95 %")
+        for panel, label in zip(axes, ("membership advantage", "share of people found"), strict=True):
+            panel.set_xscale("log")
+            panel.set(xlabel="α", ylabel=f"{label} (0 is best)", ylim=(-0.02, 1))
+            panel.legend(frameon=False, fontsize=8)
+        figure.subplots_adjust(wspace=0.3)
+
+    return Drawing(
+        rows, draw, (10, 4.0), {"ncols": 2}, title="Attacks on the parameters of PPMTF",
+        claims=check_ppmtf_parameter_claims(rows), head={"width": 115},
+    )  # fmt: skip
+
+
+def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
+    """Ask what (B, C, D) tell of who was in the training data, and what A adds.
+
+    [ppmtf] section 3.5: "it is hard to infer private information from (B, C, D)". Hard is an advantage
+    that chance alone explains, at every α. And A must be kept secret: with it most users are found.
+    """
+    profiles = [row for row in rows if row["released"] == PROFILES]
+    whole = [row for row in rows if row["released"] == EVERYTHING]
+    most = max(row["reidentification_rate"] for row in whole)
+    told = f"up to {most:.0%} of the rows of A, it takes half"
     return [
-        ClaimResult(
-            f"parameters are useful only where ε is larger than {SMALLEST_USEFUL:,}",
-            least is not None and least > SMALLEST_USEFUL,
-            f"{told}; TP-TV from {best:.3f} to {worst:.3f}",
-            least,
-        )
+        check_share(
+            "profiles of places and of time, (B, C, D), do not tell who was in the training data",
+            [row["advantage"] <= row["chance"] for row in profiles],
+            "settings have an advantage that chance explains: "
+            + ", ".join(f"{row['advantage']:.2f}" for row in profiles)
+            + f", chance up to {profiles[0]['chance']:.2f}",
+        ),
+        ClaimResult("with the profiles of users, A, most people are found", most > 0.5, told, most),
     ]
 
 
 # Synthetic traces against attackers with maximum and with partial knowledge.
-
-
 KNOWLEDGE_SIZE = Size(1_000, 2)
 """Members and others together; days of training traces, and as many that are known."""
 KNOWLEDGE_TRACES_PER_USER = 5
 MAXIMUM, PARTIAL = "maximum", "partial"
-KNOWLEDGE_COLUMNS = ("reidentification_rate", *ATTACKS, "membership_advantage")
+KNOWLEDGE_COLUMNS = {
+    "reidentification_rate": "Markov attack, each trace",
+    **{name: f"{name}, all traces of a user" for name in ATTACKS},
+    "membership_advantage": "membership advantage",
+}
 NOISE = 3
 """Standard errors by which partial knowledge may look better."""
 
 
-def draw_ppmtf_knowledge(
-    out: Path, source: FigureSource, tell: Tell | None, *, iterations: int = ITERATIONS
-) -> list[Path]:
-    """Write ppmtf-knowledge.svg and .csv: half of a team's users are members, the others are not.
+@paper_figure("ppmtf-knowledge", "synthetic traces against maximum and partial knowledge")
+def compute_ppmtf_knowledge(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
+    """Attack traces of a team: half of its users are members, the others are not.
 
     Maximum knowledge is the training traces, as in [ppmtf]; partial knowledge the reference traces, of
     other days of the same people, as in a contest.
     """
-    sized = source if source.data is not None else replace(source, size=source.choose_size(KNOWLEDGE_SIZE))
-    (team,) = load_teams(sized)
+    (team,) = load_teams(replace(source, size=source.choose_size(KNOWLEDGE_SIZE)))
     half = team.original.n_users // 2
     members, others = (np.arange(half), np.arange(half, 2 * half))
     training = team.original.take_users(members)
     root = seed_sequence(source.seed)
     rows: list[dict[str, Any]] = []
-    classes = max(len(training.places) // 4, 1)
     methods = {
         "PPMTF": PPMTF(iterations=iterations),
         "SGD, ξ = 0": SGD(),
         "SGD, ξ = 5": SGD(copied=5),
-        "SGLT": SGLT(classes=classes, privacy_tests=False),
+        "SGLT": SGLT(classes=max(len(training.places) // 4, 1), privacy_tests=False),
     }
     for number, (name, model) in enumerate(track_progress(methods.items(), len(methods))):
         made = model.fit(training, seed=child_seed(root, number, 0))
         synthetic = made.synthesize(KNOWLEDGE_TRACES_PER_USER, seed=child_seed(root, number, 1))
         for knowledge, known in ((MAXIMUM, team.original), (PARTIAL, team.reference)):
-            risk = attack_synthetic(
-                synthetic,
-                known.take_users(members),
-                known.take_users(others),
-                seed=child_seed(root, number, 2),
-            )
+            both = known.take_users(members), known.take_users(others)
+            risk = attack_synthetic(synthetic, *both, seed=child_seed(root, number, 2))
             rows.append(
                 {
                     "method": name,
@@ -334,39 +368,25 @@ def draw_ppmtf_knowledge(
                     "guess": risk.guess,
                 }
             )
-    said = check_ppmtf_knowledge_claims(rows)
-    report_findings(said, tell)
-    titles = (
-        "Markov attack, each trace",
-        *(f"{name}, all traces of a user" for name in ATTACKS),
-        "membership advantage",
-    )
-    with open_canvas(3.2 * len(KNOWLEDGE_COLUMNS), 3.8, ncols=len(KNOWLEDGE_COLUMNS), sharey=True) as (
-        figure,
-        axes,
-    ):
-        for panel, column, title in zip(axes, KNOWLEDGE_COLUMNS, titles, strict=True):
+
+    def draw(figure: Any, axes: Any) -> None:
+        for panel, (column, words) in zip(axes, KNOWLEDGE_COLUMNS.items(), strict=True):
             for number, knowledge in enumerate((MAXIMUM, PARTIAL)):
                 mine = [row[column] for row in rows if row["knowledge"] == knowledge]
                 at = np.arange(len(methods)) + 0.4 * number - 0.2
                 panel.bar(at, mine, 0.38, color=COLOURS[number], label=f"{knowledge} knowledge")
             panel.axhline(rows[0]["guess"], color="#555555", linestyle=":", linewidth=1)
             panel.set_xticks(range(len(methods)), list(methods), rotation=90, fontsize=8)
-            panel.set_title(title, fontsize=9)
+            panel.set_title(words, fontsize=9)
         axes[0].set(ylabel="share found (0 is best)", ylim=(0, 1))
         axes[0].legend(frameon=False, fontsize=8)
-        write_head(
-            figure,
-            "Synthetic traces against maximum and partial knowledge; dotted: a guess",
-            said,
-            width=140,
-            top=0.98,
-        )
-        picture = save_figure(figure, out / "ppmtf-knowledge.svg")
-    return [
-        picture,
-        write_records(out / "ppmtf-knowledge.csv", rows),
-    ]
+
+    many = len(KNOWLEDGE_COLUMNS)
+    return Drawing(
+        rows, draw, (3.2 * many, 3.8), {"ncols": many, "sharey": True},
+        title="Synthetic traces against maximum and partial knowledge; dotted: a guess",
+        claims=check_ppmtf_knowledge_claims(rows), head={"width": 140, "top": 0.98},
+    )  # fmt: skip
 
 
 def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -384,6 +404,9 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
         share = rate[name, MAXIMUM]
         return float(share + NOISE * (max(share, 1 / traces) * (1 - share) / traces) ** 0.5)
 
+    found = rate["PPMTF", PARTIAL]
+    told = f"{found:.4f} re-identified, it takes < {MOST_REIDENTIFIED:g}"
+    statement = "PPMTF's traces betray almost nobody to an attacker who knows other days"
     return [
         check_share(
             "an attacker with the training traces is the worst case",
@@ -391,96 +414,5 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
             "methods have no more re-identified with partial knowledge; maximum / partial: "
             + ", ".join(f"{name} {rate[name, MAXIMUM]:.3f} / {rate[name, PARTIAL]:.3f}" for name in methods),
         ),
-        ClaimResult(
-            "PPMTF's traces betray almost nobody to an attacker who knows other days",
-            rate["PPMTF", PARTIAL] < MOST_REIDENTIFIED,
-            f"{rate['PPMTF', PARTIAL]:.4f} re-identified, it takes < {MOST_REIDENTIFIED:g}",
-            rate["PPMTF", PARTIAL],
-        ),
-    ]
-
-
-# What published parameters of PPMTF betray: the open problem of [ppmtf] section 6, measured.
-
-
-PARAMETER_ALPHAS = (1.0, 20.0, 200.0, 1000.0)
-TRACES, PROFILES, EVERYTHING = "synthetic traces", "(B, C, D)", "(A, B, C, D)"
-
-
-def draw_ppmtf_parameters(
-    out: Path,
-    source: FigureSource,
-    tell: Tell | None,
-    *,
-    alphas: Sequence[float] = PARAMETER_ALPHAS,
-    iterations: int = ITERATIONS,
-) -> list[Path]:
-    """Write ppmtf-parameters.svg and .csv: attacks on traces, on (B, C, D) and on all parameters, over α."""
-    training, testing = load_people_flow(source)
-    who, members = SyntheticIdentification().fit(training), MembershipInference().fit(training, testing)
-    rows: list[dict[str, Any]] = []
-    for alpha in track_progress(alphas, len(alphas)):
-        model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=source.seed)
-        made = model.synthesize(TRACES_PER_USER, seed=source.seed)
-        seen = {"advantage": members.evaluate(made).advantage, "reidentification_rate": who.rate(made)}
-        profiles = attack_parameters(model, training, testing, "BCD").to_dict()
-        everything = attack_parameters(model, training, testing, "ABCD").to_dict()
-        found = {TRACES: seen, PROFILES: profiles, EVERYTHING: everything}
-        columns = ("advantage", "chance", "epsilon_at_least", "reidentification_rate")
-        bound = privacy_budget(model, kappa=0).epsilon_trace
-        rows += [
-            {
-                "alpha": alpha,
-                "released": name,
-                **{key: one.get(key) for key in columns},
-                "epsilon_bound": bound,
-            }
-            for name, one in found.items()
-        ]
-    said = check_ppmtf_parameter_claims(rows)
-    report_findings(said, tell)
-    with open_canvas(10, 4.0, ncols=2) as (figure, axes):
-        for number, name in enumerate((TRACES, PROFILES, EVERYTHING)):
-            look = {"color": COLOURS[number], "marker": MARKERS[number].matplotlib}
-            for panel, column in zip(axes, ("advantage", "reidentification_rate"), strict=True):
-                line = [(row["alpha"], row[column]) for row in rows if row["released"] == name]
-                if line[0][1] is not None:
-                    panel.plot(*zip(*line, strict=True), label=name, **look)
-        axes[0].axhline(rows[1]["chance"], color="#555555", linestyle="--", linewidth=1, label="chance, 95 %")
-        for panel, label in zip(axes, ("membership advantage", "share of people found"), strict=True):
-            panel.set_xscale("log")
-            panel.set(xlabel="α", ylabel=f"{label} (0 is best)", ylim=(-0.02, 1))
-            panel.legend(frameon=False, fontsize=8)
-        figure.subplots_adjust(wspace=0.3)
-        write_head(figure, "Attacks on the parameters of PPMTF", said, width=115)
-        picture = save_figure(figure, out / "ppmtf-parameters.svg")
-    return [
-        picture,
-        write_records(out / "ppmtf-parameters.csv", rows),
-    ]
-
-
-def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
-    """Ask what (B, C, D) tell of who was in the training data, and what A adds.
-
-    [ppmtf] section 3.5: "it is hard to infer private information from (B, C, D)". Hard is an advantage
-    that chance alone explains, at every α. And A must be kept secret: with it most users are found.
-    """
-    profiles = [row for row in rows if row["released"] == PROFILES]
-    whole = [row for row in rows if row["released"] == EVERYTHING]
-    most = max(row["reidentification_rate"] for row in whole)
-    return [
-        check_share(
-            "profiles of places and of time, (B, C, D), do not tell who was in the training data",
-            [row["advantage"] <= row["chance"] for row in profiles],
-            "settings have an advantage that chance explains: "
-            + ", ".join(f"{row['advantage']:.2f}" for row in profiles)
-            + f", chance up to {profiles[0]['chance']:.2f}",
-        ),
-        ClaimResult(
-            "with the profiles of users, A, most people are found",
-            most > 0.5,
-            f"up to {most:.0%} of the rows of A, it takes half",
-            most,
-        ),
+        ClaimResult(statement, found < MOST_REIDENTIFIED, told, found),
     ]

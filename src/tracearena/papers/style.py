@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.arena.claims import ClaimResult, format_title
 from tracearena.arena.sweep import SweepRow
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from tracearena.traces import Grid
     from tracearena.traces.box import Box
 
 
@@ -51,12 +53,26 @@ def open_canvas(width: float = 7.0, height: float = 5.0, **layout: Any) -> Itera
         yield figure, figure.subplots(**layout)
 
 
-def write_head(
-    figure: Figure, title: str, findings: Iterable[ClaimResult] = (), *, width: int = 110, top: float = 0.94
+def write_title(
+    figure: Figure,
+    axes: Any,
+    title: str,
+    findings: Iterable[ClaimResult] = (),
+    *,
+    width: int | None = None,
+    top: float = 0.94,
+    pad: float | None = None,
 ) -> None:
-    """Write a neutral title above the axes, whose upper end is `top`, and below it what was found."""
-    text = format_title(title, findings, width=width)
-    figure.suptitle(text, fontsize=10.5, x=0.06, y=top, ha="left", va="bottom", linespacing=1.35)
+    """Write a neutral title and below it what was found, in lines of `width` characters.
+
+    It stands above the axes, by `pad` points, or above several axes, whose upper end is `top`.
+    """
+    if isinstance(axes, np.ndarray):
+        text = format_title(title, findings, width=width or 110)
+        figure.suptitle(text, fontsize=10.5, x=0.06, y=top, ha="left", va="bottom", linespacing=1.35)
+    else:
+        text = format_title(title, findings, width=width or 90)
+        axes.set_title(text, fontsize=10, loc="left", pad=pad)
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
@@ -94,6 +110,18 @@ def draw_scale_bar(axes: Axes, km_per_unit: float) -> None:
     axes.annotate(
         words, (x, y), xytext=(0, 5), textcoords="offset points", fontsize=7.5, bbox=ground, zorder=4
     )
+
+
+def draw_cells(axes: Axes, grid: Grid, values: NDArray[Any], **look: Any) -> Any:
+    """Draw a value for each cell of a grid, and return the image."""
+    table = values.reshape(grid.rows, grid.columns)
+    extent = (grid.west, grid.east, grid.south, grid.north)
+    return axes.imshow(table, origin="lower", extent=extent, **look)
+
+
+def choose_look(number: int) -> dict[str, Any]:
+    """Return the colour and the marker of one of several series."""
+    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)].matplotlib}
 
 
 def number_families(names: Iterable[str]) -> dict[str, int]:
@@ -203,8 +231,7 @@ def draw_static_scatter(
             loc="left",
             pad=24,
         )
-        drawn: Figure = figure
-        return drawn
+        return figure
 
 
 def draw_bands(axes: Axes, rows: Sequence[SweepRow], x: Scale, y: Scale = WHEREABOUTS) -> None:
@@ -290,16 +317,6 @@ def draw_interactive_scatter(
     return figure
 
 
-def draw_paper_scatter(
-    rows: Sequence[SweepRow], path: Path, title: str, found: Sequence[ClaimResult]
-) -> Path:
-    """Write the picture of a paper's figure: its title, and below it what was found."""
-    with open_canvas(8, 6) as (figure, axes):
-        draw_scatter_points(axes, rows)
-        axes.set_title(format_title(title, found), fontsize=10, loc="left", pad=24)
-        return save_figure(figure, path)
-
-
 def check_suffix(path: Path) -> None:
     """Refuse a file name from which no format follows."""
     if path.suffix not in (".svg", ".png", ".pdf", ".html"):
@@ -352,67 +369,3 @@ def _describe_nothing(x: Scale) -> str:
 def _describe_missing(rows: Sequence[SweepRow], x: Scale, y: Scale) -> str:
     missing = len(rows) - len(_select_scored_rows(rows, x, y))
     return f"; {missing} without both scores are left out" if missing else ""
-
-
-# Bars of several methods side by side, a panel a metric, city by city where there are several.
-
-
-_INCHES_PER_BAR = 0.21
-
-
-def draw_bars(
-    path: Path,
-    rows: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
-    title: str,
-    findings: Sequence[ClaimResult] = (),
-    spread: Mapping[str, Mapping[str, float | None]] | None = None,
-) -> Path:
-    """Draw a panel a metric and a bar a method, whose name stands once, at the left; it keeps its colour.
-
-    Rows may name a `city`; those of one city stand together, below its name. `spread` is that of the
-    halves by city ("" where none is named), whose mean is a line through the bars of the city.
-    """
-    # Loads readers of files, which those who only draw do not need.
-    from tracearena.papers.data import HALVES, TITLES
-
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    cities = [str(row.get("city", "")) for row in rows]
-    # Each further city has room for its name above its bars.
-    at: list[float] = []
-    for own, former in zip(cities, [*cities[:1], *cities], strict=False):
-        at.append(at[-1] + (1.0 if own == former else 3.0) if at else 0.0)
-    height = _INCHES_PER_BAR * (max(at) + 2) + 0.8
-    with open_canvas(2.5 * len(names) + 1, height, ncols=len(names), sharey=True) as (figure, panels):
-        for panel, name in zip(panels, names, strict=True):
-            shown = [(place, row) for place, row in zip(at, rows, strict=True) if row[name] is not None]
-            colours = [
-                (
-                    "#aaaaaa"
-                    if row["method"] == HALVES
-                    else COLOURS[methods.index(row["method"]) % len(COLOURS)]
-                )
-                for _, row in shown
-            ]
-            panel.barh([place for place, _ in shown], [row[name] for _, row in shown], color=colours)
-            for place, row in shown:
-                if row["method"] == HALVES:
-                    city = str(row.get("city", ""))
-                    mine = [one for one, other in zip(at, cities, strict=True) if other == city]
-                    ends = min(mine) - 0.5, max(mine) + 0.5
-                    panel.vlines(row[name], *ends, color="#555555", linestyle="-.", linewidth=1)
-                    error = (spread or {}).get(city, {}).get(name)
-                    panel.errorbar(row[name], place, xerr=error, color="#222222", capsize=3)
-            panel.set_title(TITLES[name], fontsize=10)
-            panel.set_xlabel("0 is best", fontsize=8)
-            panel.tick_params(axis="x", labelsize=8)
-            panel.grid(False, axis="y")
-        panels[0].set_yticks(at, [row["method"] for row in rows], fontsize=8)
-        panels[0].set_ylim(max(at) + 0.7, min(at) - (1.7 if any(cities) else 0.7))
-        for place, city, former in zip(at, cities, ["", *cities], strict=False):
-            if city != former:
-                x = panels[0].get_yaxis_transform()
-                panels[0].text(-0.02, place - 0.9, city, transform=x, ha="right", va="center", weight="bold")
-        figure.subplots_adjust(wspace=0.12, top=1 - 0.3 / height, bottom=0.5 / height)
-        write_head(figure, title, findings, width=36 * len(names), top=1.0)
-        return save_figure(figure, path)

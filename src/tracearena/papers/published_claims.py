@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tracearena.errors import DataError
 from tracearena.files import replacing
@@ -155,6 +155,9 @@ class NumberGap:
         return self.one.of(run) - self.other.of(run)
 
 
+Number: TypeAlias = TableNumber | JsonNumber | NumberGap
+
+
 def table_number(table: str, column: str, /, **where: str) -> TableNumber:
     """Return the place of a number in a table."""
     return TableNumber(table, column, where)
@@ -201,7 +204,7 @@ class NearCheck:
     """A number within a distance of the published one."""
 
     label: str
-    at: TableNumber | JsonNumber | NumberGap
+    at: Number
     published: float
     within: float
 
@@ -216,27 +219,22 @@ class RangeCheck:
     """A number that is neither too small nor too large; a limit may be another number of the run."""
 
     label: str
-    at: TableNumber | JsonNumber | NumberGap
-    least: float | TableNumber | JsonNumber | NumberGap = float("-inf")
-    most: float | TableNumber | JsonNumber | NumberGap = float("inf")
+    at: Number
+    least: float | Number = float("-inf")
+    most: float | Number = float("inf")
 
     def check_run(self, run: CommandRun) -> CheckResult:
         """Compare; a limit that was measured is named beside the number."""
-        value = self.at.of(run)
-        limits = [limit if isinstance(limit, float | int) else limit.of(run) for limit in self._limits]
-        told = [
-            f"{word} {format_short(limit)}"
-            for word, limit, asked in zip(("at least", "at most"), limits, self._limits, strict=True)
-            if not isinstance(asked, float | int)
+        value, told = self.at.of(run), []
+        limits = [
+            limit if isinstance(limit, float | int) else limit.of(run) for limit in (self.least, self.most)
         ]
+        if not isinstance(self.least, float | int):
+            told.append(f"at least {format_short(limits[0])}")
+        if not isinstance(self.most, float | int):
+            told.append(f"at most {format_short(limits[1])}")
         words = f"{self.label} {format_short(value)}" + (f" (it takes {', '.join(told)})" if told else "")
         return CheckResult(words, limits[0] <= value <= limits[1])
-
-    @property
-    def _limits(
-        self,
-    ) -> tuple[float | TableNumber | JsonNumber | NumberGap, float | TableNumber | JsonNumber | NumberGap]:
-        return self.least, self.most
 
 
 def format_short(value: float) -> str:
