@@ -152,9 +152,7 @@ class TerminalListener(feedback.Listener):
         """Show something that is not a result."""
         typer.echo(message, err=True)
 
-    def show_stage(self, what: str) -> AbstractContextManager[Progress]:
-        """Show a bar while a stage of the work runs."""
-        return progress_bar(what)
+    show_stage = staticmethod(progress_bar)
 
     def tell_outcome(self, sentence: str) -> None:
         """Say what of the outputs is there after an interruption."""

@@ -183,6 +183,7 @@ _CHECK_INS: Mapping[str, Callable[..., Reading[Traces]]] = {
     "gowalla": checkins.read_gowalla,
     "tsmc": checkins.read_tsmc,
 }
+_NO_RESAMPLING = "resample is for GPS points, and this holds events"
 _NAMED = ("columns", "decimal", "time_format", "one_user")
 _ALL = (*_NAMED, "header", "delimiter")
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
@@ -231,7 +232,8 @@ def read_file(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
             made = gpx.read(path, strict=strict, one_user=layout.one_user or request.owner)
         made.report.timezone = timezone
         return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
-    _check_no_resample(path, request.resample)
+    if request.resample is not None:
+        raise ParameterError(f"{path}: {_NO_RESAMPLING}")
     reading = _read_events(source, request)
     if request.strict:
         reading.report.refuse_losses()
@@ -246,7 +248,8 @@ def read_rows(
     if name == "points":
         made = Reading(build_gps_traces(frame, report, request.layout), report)
         return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
-    _check_no_resample(Path(report.path), request.resample)
+    if request.resample is not None:
+        raise ParameterError(f"{report.path}: {_NO_RESAMPLING}")
     reading = checkins.build_table_events(
         frame, report, request.choices, read_known_places(request.places), request.layout
     )
@@ -358,11 +361,6 @@ def _read_prepared(source: Input, places: Any, choices: Choices, times: File | N
     return Reading(
         traces if choices.places_are_as_in_file else regrid_traces(traces, choices, report), report
     )
-
-
-def _check_no_resample(path: Path, resample: str | None) -> None:
-    if resample is not None:
-        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
 
 
 def read_known_places(places: Any) -> Places | None:

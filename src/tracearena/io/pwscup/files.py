@@ -266,25 +266,12 @@ def _check_region_grid(
         problem = f"{len(rows)} regions with {columns} in the first row are no grid of at least 2 × 2"
         sheet.add(Fault(None, None, None, problem, "not-a-grid"))
     sheet.refuse_faulty()
-    grid = _compute_grid_bounds(n_rows, columns, latitude, longitude, sheet)
-    expected = grid.centres()
-    for got, want, name in zip((latitude, longitude), expected, ("y(center)", "x(center)"), strict=True):
-        for index in np.flatnonzero(np.abs(got - want) > _TOLERANCE_DEGREES).tolist():
-            problem = f"cells must be equal: the centre must be near {want[index]:.7f}"
-            sheet.add(Fault(index + 1, name, str(got[index]), problem, "not-a-grid"))
-    sheet.refuse_faulty()
-    return grid
-
-
-def _compute_grid_bounds(
-    rows: int, columns: int, latitude: NDArray[np.float64], longitude: NDArray[np.float64], sheet: Sheet
-) -> Grid:
     # Rounded, because centres are printed with the noise of their own arithmetic.
-    height = (latitude[-1] - latitude[0]) / (rows - 1)
+    height = (latitude[-1] - latitude[0]) / (n_rows - 1)
     width = (longitude[-1] - longitude[0]) / (columns - 1)
     try:
-        return Grid(
-            rows=rows,
+        grid = Grid(
+            rows=n_rows,
             columns=columns,
             south=round(float(latitude[0] - height / 2), _BOUND_DECIMALS),
             west=round(float(longitude[0] - width / 2), _BOUND_DECIMALS),
@@ -295,6 +282,13 @@ def _compute_grid_bounds(
         sheet.add(Fault(None, None, None, f"the centres span no box: {error}", "not-a-grid"))
         sheet.refuse_faulty()
         raise
+    expected = grid.centres()
+    for got, want, name in zip((latitude, longitude), expected, ("y(center)", "x(center)"), strict=True):
+        for index in np.flatnonzero(np.abs(got - want) > _TOLERANCE_DEGREES).tolist():
+            problem = f"cells must be equal: the centre must be near {want[index]:.7f}"
+            sheet.add(Fault(index + 1, name, str(got[index]), problem, "not-a-grid"))
+    sheet.refuse_faulty()
+    return grid
 
 
 def write_places(places: Places, path: str | PathLike[str]) -> None:
