@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from tracearena.algorithms import catalogue
 from tracearena.cli import COMMANDS, build
+from tracearena.io.formats.recognition import FORMAT_TABLE
 from tracearena.papers import list_figures
 
 COMMANDS_PAGE = DOCS / "reference" / "commands.md"
@@ -146,3 +147,10 @@ def test_every_picture_is_shown_by_a_page() -> None:
     text = "".join(path.read_text() for path in PAGES)
     pictures = [path for path in (DOCS / "img").rglob("*") if path.is_file()]
     assert [path.name for path in pictures if f"/{path.name})" not in text] == []
+
+
+def test_the_table_of_formats_is_that_of_the_program() -> None:
+    page = (DOCS / "reference" / "formats.md").read_text()
+    for row in FORMAT_TABLE.values():
+        written, chunked = ("yes" if given else "" for given in (row.writer, row.in_chunks))
+        assert f"| `{row.name}` | {row.holds} | {row.signs} | {written} | {chunked} |" in page

@@ -22,7 +22,7 @@ from tracearena.io.dataframes import FRAME, select_event_rows
 from tracearena.io.discretisation import regrid_traces, report_oddities
 from tracearena.io.formats import archives as bundles
 from tracearena.io.formats import checkins, geo_tables, geolife, gpx, recognition, released_table, trips
-from tracearena.io.formats.recognition import EITHER, GPS_FORMATS, FormatGuess, check_known_format
+from tracearena.io.formats.recognition import EITHER, FORMAT_TABLE, FormatGuess, check_known_format
 from tracearena.io.inputs import Input
 from tracearena.io.options import Choices, Layout
 from tracearena.io.places import read_places, read_places_beside
@@ -177,21 +177,7 @@ def _notice_hidden(source: Input, report: Report) -> None:
 
 File = str | PathLike[str]
 
-_CHECK_INS: Mapping[str, Callable[..., Reading[Traces]]] = {
-    "table": checkins.read_event_table,
-    "partitions": checkins.read_partitions,
-    "gowalla": checkins.read_gowalla,
-    "tsmc": checkins.read_tsmc,
-}
 _NO_RESAMPLING = "resample is for GPS points, and this holds events"
-_NAMED = ("columns", "decimal", "time_format", "one_user")
-_ALL = (*_NAMED, "header", "delimiter")
-LAYOUTS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("table", "partitions", "points"), _ALL),
-    **dict.fromkeys((*EITHER, "trips"), _NAMED),
-    **dict.fromkeys(("gpx", "google-records", "google-timeline", "owntracks"), ("one_user",)),
-}
-"""What of a layout each format has a use for; the others have none."""
 
 
 @dataclass(frozen=True)
@@ -212,32 +198,101 @@ class Request:
 
 def read_file(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, or a folder of a format that has folders."""
-    path, name = source.path, source.format
-    layout, strict, timezone = request.layout, request.strict, request.choices.timezone
-    layout.refuse_all_but(LAYOUTS.get(name, ()), path, f"files of format {name}")
-    if request.times is not None and name != "pwscup":
-        problem = f"is read as {name}; only files of format pwscup have a table of times"
+    path, row = source.path, FORMAT_TABLE[source.format]
+    request.layout.refuse_all_but(row.layout, path, f"files of format {row.name}")
+    if request.times is not None and row.name != "pwscup":
+        problem = f"is read as {row.name}; only files of format pwscup have a table of times"
         raise ParameterError(f"{path}: {problem}")
-    if name in recognition.ROW_FORMATS:
-        report = Report(str(path), name, strict=strict, timezone=timezone)
-        frame, layout = geo_tables.read_format_rows(path, name, report, layout, request.owner)
-        kind = recognition.guess_frame_format(frame, layout) if name in EITHER else "points"
-        return read_rows(frame, kind, report, replace(request, layout=layout))
-    if name in GPS_FORMATS:
-        if name == "points":
-            made = points.read(path, timezone=timezone, strict=strict, layout=layout, sample=request.sample)
-        elif name == "geolife":
-            made = geolife.read(path, strict=strict)
-        else:
-            made = gpx.read(path, strict=strict, one_user=layout.one_user or request.owner)
-        made.report.timezone = timezone
-        return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
-    if request.resample is not None:
+    if row.holds == "events" and request.resample is not None:
         raise ParameterError(f"{path}: {_NO_RESAMPLING}")
-    reading = _read_events(source, request)
+    reading: Reading[Any] = globals()[row.reader](source, request)
+    if row.reader == "read_row_format":
+        return reading
+    if row.holds == "points":
+        reading.report.timezone = request.choices.timezone
+        known = read_known_places(request.places)
+        return apply_choices(reading, request.choices, request.resample, known)
     if request.strict:
         reading.report.refuse_losses()
     return reading
+
+
+# One reader for each kind of file, by the table of formats.
+
+
+def read_row_format(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
+    """Read a file that comes down to rows of a table."""
+    path, name = source.path, source.format
+    report = Report(str(path), name, strict=request.strict, timezone=request.choices.timezone)
+    frame, layout = geo_tables.read_format_rows(path, name, report, request.layout, request.owner)
+    kind = recognition.guess_frame_format(frame, layout) if name in EITHER else "points"
+    return read_rows(frame, kind, report, replace(request, layout=layout))
+
+
+def read_point_table(source: Input, request: Request) -> Reading[GpsTraces]:
+    """Read a table of GPS points."""
+    zone, layout = request.choices.timezone, request.layout
+    return points.read(
+        source.path, timezone=zone, strict=request.strict, layout=layout, sample=request.sample
+    )
+
+
+def read_geolife(source: Input, request: Request) -> Reading[GpsTraces]:
+    """Read files of GeoLife."""
+    return geolife.read(source.path, strict=request.strict)
+
+
+def read_gpx(source: Input, request: Request) -> Reading[GpsTraces]:
+    """Read GPX files; one that names nobody belongs to its owner."""
+    return gpx.read(source.path, strict=request.strict, one_user=request.layout.one_user or request.owner)
+
+
+def read_check_ins(source: Input, request: Request) -> Reading[Traces]:
+    """Read a table of events, or check-ins as they were published."""
+    reader: Callable[..., Reading[Traces]] = {
+        "table": checkins.read_event_table,
+        "partitions": checkins.read_partitions,
+        "gowalla": checkins.read_gowalla,
+        "tsmc": checkins.read_tsmc,
+    }[source.format]
+    is_table = source.format in ("table", "partitions")
+    laid_out = {"layout": request.layout, "sample": request.sample} if is_table else {}
+    known = read_known_places(request.places)
+    return reader(source.path, choices=request.choices, places=known, **laid_out)
+
+
+def read_foursquare(source: Input, request: Request) -> Reading[Traces]:
+    """Read check-ins of WWW 2019, whose venues are a file of their own."""
+    if request.places is not None and not isinstance(request.places, (str, PathLike)):
+        raise ParameterError("the places of a foursquare file are read from its file of venues")
+    return checkins.read_foursquare(source.path, choices=request.choices, pois=request.places)
+
+
+def read_people_flow(source: Input, request: Request) -> Reading[Traces]:
+    """Read people flow: raw, or with instants already."""
+    if source.has_instants:
+        return read_prepared(source, request)
+    return checkins.read_people_flow(source.path, choices=request.choices)
+
+
+def read_released_events(source: Input, request: Request) -> Reading[Traces]:
+    """Read a table of released traces whose events have one place each."""
+    path, choices = source.path, request.choices
+    known = read_known_places(request.places)
+    released, report = released_table.read_released_table(path)
+    several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
+    if several or deleted:
+        problem = (
+            f"holds obfuscated or anonymized traces, {several:,} events with several places and "
+            f"{deleted:,} deleted ones; only releases whose events have one place each can be read as "
+            "traces (describe and score utility read the others)"
+        )
+        raise FileError.whole(path, problem, "no-single-places")
+    frame = released.to_frame()
+    lists = [name for name in ("places", "lat", "lng", "category") if name in frame.columns]
+    frame = frame.explode(lists).rename({"places": "place"})
+    interval_s = choices.interval_s or released.clock.interval_s
+    return checkins.build_table_events(frame, report, replace(choices, interval_s=interval_s), known)
 
 
 def read_rows(
@@ -300,43 +355,10 @@ def _keep_within_bounds(
     return Reading(inside, reading.report)
 
 
-def _read_events(source: Input, request: Request) -> Reading[Traces]:
-    path, format = source.path, source.format
-    places, choices = request.places, request.choices
-    if source.has_instants:
-        return _read_prepared(source, places, choices, request.times)
-    if format == "peopleflow":
-        return checkins.read_people_flow(path, choices=choices)
-    if format == "foursquare":
-        if places is not None and not isinstance(places, (str, PathLike)):
-            raise ParameterError("the places of a foursquare file are read from its file of venues")
-        return checkins.read_foursquare(path, choices=choices, pois=places)
-    if format == released_table.FORMAT:
-        known = read_known_places(places)
-        released, report = released_table.read_released_table(path)
-        several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
-        if several or deleted:
-            problem = (
-                f"holds obfuscated or anonymized traces, {several:,} events with several places and "
-                f"{deleted:,} deleted ones; only releases whose events have one place each can be read as "
-                "traces (describe and score utility read the others)"
-            )
-            raise FileError.whole(path, problem, "no-single-places")
-        frame = released.to_frame()
-        lists = [name for name in ("places", "lat", "lng", "category") if name in frame.columns]
-        frame = frame.explode(lists).rename({"places": "place"})
-        interval_s = choices.interval_s or released.clock.interval_s
-        return checkins.build_table_events(frame, report, replace(choices, interval_s=interval_s), known)
-    laid_out = {"layout": request.layout, "sample": request.sample} if format in LAYOUTS else {}
-    reading: Reading[Traces] = _CHECK_INS[format](
-        path, choices=choices, places=read_known_places(places), **laid_out
-    )
-    return reading
-
-
-def _read_prepared(source: Input, places: Any, choices: Choices, times: File | None) -> Reading[Traces]:
+def read_prepared(source: Input, request: Request) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
     path, format = source.path, source.format
+    places, choices, times = request.places, request.choices, request.times
     known = read_places_beside(path, format) if places is None else _convert_places(places)
     assumed = ""
     if format == "ppmtf":
@@ -414,7 +436,7 @@ def read_folder(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
         parts = []
         for file in files:
             layout = laid_out(file)
-            layout.refuse_all_but(LAYOUTS[name], file, f"files of format {name}")
+            layout.refuse_all_but(FORMAT_TABLE[name].layout, file, f"files of format {name}")
             found = Report(str(file), name)
             if name == "table":
                 rows = read_role_rows(file, found, layout=layout)

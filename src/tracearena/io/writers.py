@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Literal
@@ -12,9 +11,9 @@ import numpy as np
 
 from tracearena.errors import ParameterError
 from tracearena.files.atomic import replacing_all
-from tracearena.io import points, pwscup
-from tracearena.io.formats import checkins, geolife, gpx, released_table
-from tracearena.io.formats.recognition import EITHER, FORMATS
+from tracearena.io import pwscup
+from tracearena.io.formats import checkins, released_table
+from tracearena.io.formats.recognition import FORMAT_TABLE
 from tracearena.io.id_mapping import UserKey
 from tracearena.io.places import write_places
 from tracearena.io.report import Report
@@ -22,15 +21,6 @@ from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 
 _File = str | PathLike[str]
 
-_CHECK_INS: Mapping[str, Callable[[Traces, _File], None]] = {
-    "table": checkins.write_event_table,
-    "partitions": checkins.write_partitions,
-    "gowalla": checkins.write_gowalla,
-    "tsmc": checkins.write_tsmc,
-    "peopleflow": checkins.write_people_flow,
-}
-_GPS_WRITERS = {"points": points.write, "gpx": gpx.write, "geolife": geolife.write}
-_GEO_WRITERS = ("geojson", "gpkg", "geoparquet")
 TABLE_NAMES = (".csv", ".csv.gz", ".parquet")
 """How the names of tables end."""
 
@@ -45,8 +35,16 @@ _OTHER_NAMES = {
     ".geoparquet": "geoparquet",
 }
 
-WRITABLE_FORMATS = tuple(name for name in FORMATS if name not in EITHER or name in _GEO_WRITERS)
+_WRITTEN = [name for name, row in FORMAT_TABLE.items() if row.writer]
+WRITABLE_FORMATS = tuple(name for name in _WRITTEN if FORMAT_TABLE[name].holds != "points")
 """Names of the formats that events can be written in."""
+
+_POINT_FORMATS = (
+    "points",
+    "gpx",
+    "geolife",
+    *(name for name in _WRITTEN if FORMAT_TABLE[name].holds == "either"),
+)
 
 
 def write(
@@ -72,10 +70,7 @@ def write(
         chosen = choose_points_format(path, to)
         if places_out is not None:
             raise ParameterError("GPS points lie at no places: there are none to write")
-        if chosen in _GEO_WRITERS:
-            _write_geo(traces, path, chosen)
-        else:
-            _GPS_WRITERS[chosen](traces, path)
+        FORMAT_TABLE[chosen].write(traces, path)
         return [Path(path)]
     target = to or guess_format_by_name(path)
     if target not in WRITABLE_FORMATS:
@@ -93,8 +88,8 @@ def write(
 def choose_points_format(path: _File, to: str | None = None) -> str:
     """Return the format in which GPS points go to a path; refuse one in which they are not written."""
     chosen = to or guess_format_by_name(path, "points")
-    if chosen not in (*_GPS_WRITERS, *_GEO_WRITERS):
-        names = ", ".join([*_GPS_WRITERS, *_GEO_WRITERS])
+    if chosen not in _POINT_FORMATS:
+        names = ", ".join(_POINT_FORMATS)
         allowed = (
             f"one of {names}, at the prompt partitions (a folder of parts), or a format of events with a grid"
         )
@@ -134,7 +129,7 @@ def guess_format_by_name(
     by_ending = next((to for end, to in others.items() if name.endswith(end)), None)
     if by_ending is not None:
         return by_ending
-    formats = WRITABLE_FORMATS if kind == "events" else (*_GPS_WRITERS, *_GEO_WRITERS)
+    formats = WRITABLE_FORMATS if kind == "events" else _POINT_FORMATS
     raise ParameterError(
         f"{path}: name a format (one of {', '.join(formats)}) or a file that ends in "
         f"{', '.join([*TABLE_NAMES, *others])}"
@@ -147,29 +142,9 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
         if to not in ("pwscup", "table"):
             raise ParameterError.of("to", to, "table or pwscup for obfuscated traces")
         (released_table.write_released_table if to == "table" else pwscup.write_anonymized)(traces, path)
-    elif to == "pwscup":
-        times = pwscup.write_traces(traces, path)
-        return [] if times is None else [times]
-    elif to == "ppmtf":
-        from tracearena.io import ppmtf
-
-        ppmtf.write_traces(traces, path)
-    elif to in _GEO_WRITERS:
-        _write_geo(traces, path, to)
-    else:
-        _CHECK_INS[to](traces, path)
-    return []
-
-
-def _write_geo(traces: Traces | GpsTraces, path: _File, to: str) -> None:
-    from tracearena.io.formats import geo_tables, json_files
-
-    if to == "geojson":
-        json_files.write_geojson(traces, path)
-    elif to == "gpkg":
-        geo_tables.write_geopackage(traces, path)
-    else:
-        geo_tables.write_geoparquet(traces, path)
+        return []
+    beside = FORMAT_TABLE[to].write(traces, path)
+    return [beside] if isinstance(beside, Path) else []
 
 
 # What of some traces a format can hold.

@@ -12,6 +12,7 @@ from tracearena.engine import Cluster, current_chunk_rows
 from tracearena.errors import ParameterError
 from tracearena.io import Input, write
 from tracearena.io.discretisation import ODDITIES
+from tracearena.io.formats.recognition import FORMAT_TABLE
 from tracearena.io.large import (
     EventFirstPass,
     PartsCheckpoint,
@@ -58,14 +59,14 @@ Problem = Callable[[ReadingOptions, "Input"], str | None]
 
 def find_points_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
-    if reading.format not in (None, "points"):
+    if reading.format is not None and not _is_chunked(reading.format, "points"):
         return f"is read as {reading.format}"
     return (_CUT if reading.cuts_rows else None) or find_points_obstacle(source)
 
 
 def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of events from being worked on a few users at a time."""
-    if reading.format not in (None, "table", "partitions"):
+    if reading.format is not None and not _is_chunked(reading.format, "events"):
         return f"is read as {reading.format}"
     if reading.top is not None:
         return "is cut down to the most visited places, which needs all rows at once"
@@ -77,6 +78,10 @@ def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
         return "is resampled (--resample), which only GPS points are"
     needs_places = reading.grid is None and reading.places is None
     return (_CUT if reading.cuts_rows else None) or find_events_obstacle(source, needs_places=needs_places)
+
+
+def _is_chunked(format: str, holds: str) -> bool:
+    return FORMAT_TABLE[format].in_chunks and FORMAT_TABLE[format].holds == holds
 
 
 def is_processed_in_chunks(

@@ -254,7 +254,7 @@ _NAMED: Mapping[str, Callable[[_File, Report, str | None], pl.DataFrame]] = {
 def read_format_rows(
     path: _File, format: str, report: Report, layout: Layout, owner: str | None = None
 ) -> tuple[pl.DataFrame, Layout]:
-    """Return the rows of a file of one of `ROW_FORMATS`, and what is left to say about their columns.
+    """Return the rows of a file that comes down to rows, and what is left to say about their columns.
 
     Parameters
     ----------

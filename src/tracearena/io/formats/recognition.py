@@ -7,10 +7,11 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.files.io import MOST_COLUMNS
@@ -33,27 +34,108 @@ from tracearena.io.tables import (
 if TYPE_CHECKING:
     import polars as pl
 
-GPS_FORMATS = ("geolife", "gpx", "points", "google-records", "google-timeline", "owntracks", "trips", "porto")
-"""Names of the formats that hold GPS traces."""
 
-EITHER = ("geojson", "jsonl", "gpkg", "geoparquet")
+@dataclass(frozen=True)
+class Format:
+    """A format of traces, one row of the table of all formats.
+
+    Attributes
+    ----------
+    name
+        As ``--from`` and ``--to`` have it.
+    holds
+        ``events``, ``points`` or ``either``.
+    signs
+        How it is recognised, in words.
+    reader
+        The function of `io.readers` that reads it, given the `Input` and what the caller asks for.
+    writer
+        The function that writes it, as ``module:function`` below `io`; none where it is only read.
+    layout
+        What of a `Layout` it has a use for.
+    in_chunks
+        Whether its tables are read a few users at a time if they are large.
+    """
+
+    name: str
+    holds: Literal["events", "points", "either"]
+    signs: str
+    reader: str
+    writer: str = ""
+    layout: tuple[str, ...] = ()
+    in_chunks: bool = False
+
+    def write(self, traces: Any, path: str | PathLike[str]) -> Any:
+        """Write traces; return what the writer returns."""
+        module, _, function = self.writer.partition(":")
+        return getattr(import_module(f"tracearena.io.{module}"), function)(traces, path)
+
+
+_NAMED = ("columns", "decimal", "time_format", "one_user")
+_ALL = (*_NAMED, "header", "delimiter")
+FORMAT_TABLE: Mapping[str, Format] = {
+    row.name: row
+    for row in (
+        Format("pwscup", "events", "the header user_id,time_id,reg_id", "read_prepared",
+            "pwscup:write_traces"),
+        Format("ppmtf", "events", "the headers of the PPMTF tools", "read_prepared", "ppmtf:write_traces"),
+        Format("peopleflow", "events", "35 instants per user, or the header of raw people flow",
+            "read_people_flow", "formats.checkins:write_people_flow"),
+        Format("foursquare", "events", "four tab-separated fields, the third a time as Twitter writes it",
+            "read_foursquare", "formats.checkins:write_foursquare"),
+        Format("tsmc", "events", "eight tab-separated fields, the last a time as Twitter writes it",
+            "read_check_ins", "formats.checkins:write_tsmc"),
+        Format("gowalla", "events", "five tab-separated fields, the second a time in UTC",
+            "read_check_ins", "formats.checkins:write_gowalla"),
+        Format("table", "events", "columns of a user, a time and a place", "read_check_ins",
+            "formats.checkins:write_event_table", _ALL, in_chunks=True),
+        Format("partitions", "events", "a folder of Parquet files", "read_check_ins",
+            "formats.checkins:write_partitions", _ALL, in_chunks=True),
+        Format("geojson", "either", "a document of GeoJSON or OGC Moving Features", "read_row_format",
+            "formats.json_files:write_geojson", _NAMED),
+        Format("jsonl", "either", "one JSON object per line, or an array of them", "read_row_format",
+            layout=_NAMED),
+        Format("gpkg", "either", "an SQLite database with layers", "read_row_format",
+            "formats.geo_tables:write_geopackage", _NAMED),
+        Format("geoparquet", "either", "Parquet with a column of geometries", "read_row_format",
+            "formats.geo_tables:write_geoparquet", _NAMED),
+        Format(released_table.FORMAT, "events", "the columns of our tables of released traces",
+            "read_released_events"),
+        Format("geolife", "points", "files that end in .plt", "read_geolife", "formats.geolife:write"),
+        Format("gpx", "points", "files that end in .gpx or .gpx.gz", "read_gpx", "formats.gpx:write",
+            ("one_user",)),
+        Format("points", "points", "columns of a user, a time and coordinates, and none of a place",
+            "read_point_table", "points:write", _ALL, in_chunks=True),
+        Format("google-records", "points", "a JSON document with the key locations", "read_row_format",
+            layout=("one_user",)),
+        Format("google-timeline", "points", "a JSON document with segments or signals", "read_row_format",
+            layout=("one_user",)),
+        Format("owntracks", "points", "JSON with the key _type, or lines of the recorder",
+            "read_row_format", layout=("one_user",)),
+        Format("trips", "points", "columns of the start and the end of a trip", "read_row_format",
+            layout=_NAMED),
+        Format("porto", "points", "the columns of Porto's taxis", "read_row_format"),
+    )
+}  # fmt: skip
+"""Every format of traces, by its name."""
+
+READABLE = tuple(FORMAT_TABLE)
+"""Names of all formats that traces are read from: also releases whose events have one place each."""
+
+EITHER = tuple(name for name, row in FORMAT_TABLE.items() if row.holds == "either")
 """Names of the formats that hold GPS traces or events, as a table does."""
 
-FORMATS = ("pwscup", "ppmtf", "peopleflow", "foursquare", "tsmc", "gowalla", "table", "partitions", *EITHER)
-"""Names of the formats that hold traces of events."""
+GPS_FORMATS = tuple(name for name, row in FORMAT_TABLE.items() if row.holds == "points")
+"""Names of the formats that hold GPS traces."""
 
-READABLE = (*FORMATS, released_table.FORMAT, *GPS_FORMATS)
-"""Names of all formats that traces are read from: also releases whose events have one place each."""
+FORMATS = tuple(name for name in READABLE if name not in (released_table.FORMAT, *GPS_FORMATS))
+"""Names of the formats that hold traces of events."""
 
 
 def check_known_format(format: str | None) -> None:
     """Refuse the name of a format that is not known; None is to be recognised."""
     if format not in (None, *READABLE):
         raise ParameterError.of("format", format, f"one of {', '.join(READABLE)}")
-
-
-ROW_FORMATS = (*GPS_FORMATS[3:], *EITHER)
-"""Names of the formats that come down to rows of a table."""
 
 
 def guess_text_format(lines: list[str], path: str | PathLike[str], layout: Layout) -> FormatGuess:
