@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -170,6 +172,37 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
     told = pytest.raises(ClusterError, match="has no workers; start some with: dask worker tcp://")
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty, told:
         Cluster(empty.scheduler_address, timeout_s=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_a_cluster_that_loses_its_last_worker_is_given_up(one_by_one):
+    from distributed import LocalCluster
+
+    def work(block: int, first: int, stop: int) -> None:
+        time.sleep(60)
+
+    finished = (lambda block, result: None) if one_by_one else None
+    workers = LocalCluster(n_workers=1, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0")
+    told = pytest.raises(
+        ClusterError, match=r"at tcp://\S+ has had no workers for 0\.5 s; start some with: dask"
+    )
+    with workers, Cluster(workers.scheduler_address, worker_timeout_s=0.5) as joined, use(cluster=joined):
+        workers.scale(0)
+        with told:
+            run_blocks(work, block_ranges(2, 1), anywhere=True, finished=finished)
+
+
+@pytest.mark.slow
+def test_a_worker_that_comes_back_in_time_goes_on():
+    from distributed import LocalCluster
+
+    workers = LocalCluster(n_workers=1, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0")
+    with workers, Cluster(workers.scheduler_address, worker_timeout_s=60) as joined:
+        value = joined.submit(os.getpid)
+        workers.scale(0)
+        threading.Timer(1.5, workers.scale, [1]).start()
+        assert joined.gather([value]) == [os.getpid()]
 
 
 @pytest.mark.slow

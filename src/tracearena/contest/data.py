@@ -21,11 +21,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.checks import require_switch, require_whole
 from tracearena.contest import contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
-from tracearena.contest.commitments import Commitment, commit, live_users, write_live_users
+from tracearena.contest.commitments import Commitment, DrawnRelease, release_one, write_live_users
 from tracearena.contest.contest_file import ContestFile
 from tracearena.contest.rules import Rules
 from tracearena.contest.virtual_days import contest_days
@@ -213,15 +212,13 @@ def write_contest_data(
             files = write_traces(judge, team, number + 1, reference, original, days=days)
             if plan.roles()[team] == "pseudonymised":
                 unchanged = ObfuscatedTraces.from_traces(original)
-                shuffle = salt = drawn = None
+                seeds: list[SeedLike] = [None] * 3
                 if shuffle_seed is not None:
                     shuffles = seed_sequence(shuffle_seed)
-                    shuffle = child_seed(shuffles, number)
-                    salt, drawn = child_seed(shuffles, number, 1), child_seed(shuffles, number, 2)
-                release = pseudonymise(unchanged, seed=shuffle)
-                live = live_users(charter.rules, release.id_table.user_ids, seed=drawn)
-                files |= write_release(judge, team, number + 1, unchanged, release, live)
-                commitments[files["id_table"]] = commit(release.id_table, live=live, seed=salt)
+                    seeds = [child_seed(shuffles, number, *more) for more in ((), (1,), (2,))]
+                drawn = release_one(unchanged, charter.rules, seeds=seeds)
+                files |= write_release(judge, team, number + 1, unchanged, drawn)
+                commitments[files["id_table"]] = drawn.commitment
             for secret in files.keys() & SECRET:
                 (judge / files[secret]).chmod(0o600)
             entries.append(
@@ -306,20 +303,17 @@ def write_traces(
 
 
 def write_release(
-    judge: Path, team: int, number: int, obfuscated: ObfuscatedTraces, release: Release, live: Any = None
+    judge: Path, team: int, number: int, obfuscated: ObfuscatedTraces, drawn: DrawnRelease
 ) -> dict[str, str]:
-    """Write what the judge makes of obfuscated traces, and the obfuscated traces, for the judge.
-
-    Where there is a live board, `live` are its users.
-    """
+    """Write what the judge makes of obfuscated traces, and the obfuscated traces, for the judge."""
     kinds = {"obfuscated": "anotraces", "anonymized": "pubtraces", "id_table": "ptable"}
     names = {what: str(official_file_name(kind, team, number)) for what, kind in kinds.items()}
     pwscup.write_obfuscated(obfuscated, judge / names["obfuscated"])
-    pwscup.write_anonymized(release.anonymized, judge / names["anonymized"])
-    pwscup.write_id_table(release.id_table, judge / names["id_table"])
-    if live is not None:
+    pwscup.write_anonymized(drawn.release.anonymized, judge / names["anonymized"])
+    pwscup.write_id_table(drawn.release.id_table, judge / names["id_table"])
+    if drawn.live is not None:
         names["live"] = live_file_name(team, number)
-        write_live_users(judge / names["live"], live)
+        write_live_users(judge / names["live"], drawn.live)
     return names
 
 

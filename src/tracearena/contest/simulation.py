@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tracearena.algorithms import catalogue, validation
-from tracearena.arena.ensemble import Attack, AttackScores, Ensemble, make_attacks
+from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
 from tracearena.arena.pseudonyms import Release, pseudonymise
-from tracearena.arena.sweep import SweepRow, digest_code, require_success, run_sweep
+from tracearena.arena.sweep import SweepRow, require_success, run_sweep
 from tracearena.contest.board import (
     AttackKind,
     AttackRecord,
@@ -30,8 +30,7 @@ from tracearena.contest.board import (
 )
 from tracearena.contest.commitments import Commitment, commit
 from tracearena.contest.contest_file import simulate_residents
-from tracearena.contest.data import ContestPlan, VirtualUserModel, official_file_name, team_traces
-from tracearena.contest.file_judge import FileJudge, GroundTruth
+from tracearena.contest.data import ContestPlan, VirtualUserModel, team_traces
 from tracearena.contest.report_data import (
     DEFAULT,
     DataSetView,
@@ -41,13 +40,10 @@ from tracearena.contest.report_data import (
     select_simulated_teams,
 )
 from tracearena.contest.rules import Rules
-from tracearena.contest.submissions import ContestFolder, answer_path, read_submissions
 from tracearena.contest.virtual_days import contest_training
-from tracearena.engine import child_seed, report, seed_sequence, use
-from tracearena.files.atomic import make_folder
-from tracearena.io import pwscup
+from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.metrics import UtilityScore, utility_score
-from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+from tracearena.traces import ObfuscatedTraces, Traces
 
 Tell: TypeAlias = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -322,69 +318,3 @@ def _credit_attacks(
         for attacker, attack in (chosen | {one.name: getattr(one, attribute) for one in cast}).items():
             if attack in by_name and attacker != target:
                 yield AttackRecord(attacker=attacker, target=target, kind=kind, score=by_name[attack])
-
-
-# The judge's own attacks on everything that was released.
-
-SEED = 1
-
-
-def attack_all(intake: ContestFolder, *, seed: int = SEED) -> ContestFolder:
-    """Run the sample attacks of the rules on every valid release, and look through the folder again.
-
-    They see what every team sees: reference traces and released traces. Answers that are there from
-    the same files, attack and seed are kept, so a run that was stopped goes on.
-
-    Parameters
-    ----------
-    intake
-        The contest's folder.
-    seed
-        Seed of attacks that draw; it is part of what an answer is kept by.
-    """
-    desk = FileJudge(intake)
-    targets, names = intake.targets(), desk.rules.sample_attacks
-    for done, target in enumerate(targets):
-        report(done, len(targets))
-        truth = GroundTruth(desk, target)
-        if not desk.select_submission(truth).is_valid(desk.rules) or not truth.is_released:
-            continue
-        made = zip(names, make_attacks(names, **desk.rules.scoring.attacker_settings), strict=True)
-        tasks = [_AttackTask(desk, truth, name, attack, seed) for name, attack in made]
-        waiting = {id(one.attack): one for one in tasks if not one.is_answered}
-        if waiting:
-            own = child_seed(seed_sequence(seed), int(target[0]), target[1])
-            with use(progress=None):
-                ensemble = Ensemble([one.attack for one in waiting.values()]).fit(truth.reference)
-                for attack, answer in ensemble.answers(truth.public, seed=own):
-                    waiting[id(attack)].write(answer)
-    report(len(targets), len(targets))
-    return read_submissions(intake.folder, intake.rules_file)
-
-
-class _AttackTask:
-    """One attack on one release."""
-
-    def __init__(self, desk: FileJudge, truth: GroundTruth, name: str, attack: Attack, seed: int) -> None:
-        kind = "etable" if attack.kind == "reidentification" else "etraces"
-        team, number = int(truth.target[0]), truth.target[1]
-        self.attack, self.ledger = attack, desk.ledger
-        self.path = answer_path(desk.intake.judge, name, official_file_name(kind, team, number, attacker=0))
-        self.files = [truth.file("reftraces"), truth.file("pubtraces"), *desk.frame]
-        self.settings = [name, digest_code([attack]), seed, desk.rules.scoring.attacker_settings]
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the answer is there that these files, this attack and this seed give."""
-        known = self.ledger.lookup("answer", self.files, self.settings)
-        return known is not None and self.path.is_file() and self.ledger.digest(self.path) == known
-
-    def write(self, answer: IdTable | Traces) -> None:
-        """Put the answer where it belongs, and remember it."""
-        make_folder(self.path.parent)
-        if isinstance(answer, IdTable):
-            pwscup.write_inferred_table(answer, self.path)
-        else:
-            pwscup.write_inferred_traces(answer, self.path)
-        self.ledger.forget(self.path)
-        self.ledger.get_or_compute("answer", self.files, self.settings, lambda: self.ledger.digest(self.path))

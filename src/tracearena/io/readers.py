@@ -290,15 +290,16 @@ def _keep_within_bounds(
     }
     path = reading.report.path
     if given := [name for name, value in settings.items() if value is not None]:
-        raise ParameterError(
-            f"{path}: holds GPS points, which lie at no places and no instants: {', '.join(given)} needs a "
-            "grid for them, such as --grid 32x32 (grid='32x32')"
+        raise ParameterError.about(
+            path,
+            f"holds GPS points, which lie at no places and no instants: {', '.join(given)} needs a "
+            "grid for them, such as --grid 32x32 (grid='32x32')",
         )
     if choices.bounds is None:
         return reading
     inside = reading.traces.take_box(choices.bounds)
     if not len(inside):
-        raise ParameterError(f"{path}: no point lies within the bounds {choices.bounds}")
+        raise ParameterError.about(path, f"no point lies within the bounds {choices.bounds}")
     if len(inside) < len(reading.traces):
         reading.report.drop("outside the bounds", len(reading.traces) - len(inside))
     return Reading(inside, reading.report)
@@ -369,12 +370,14 @@ def _read_prepared(
 
 def check_no_times(path: Path, name: str, times: File | None) -> None:
     if times is not None and name != "pwscup":
-        raise ParameterError(f"{path}: is read as {name}; only files of format pwscup have a table of times")
+        raise ParameterError.about(
+            path, f"is read as {name}; only files of format pwscup have a table of times"
+        )
 
 
 def _check_no_resample(path: Path, resample: str | None) -> None:
     if resample is not None:
-        raise ParameterError(f"{path}: resample is for GPS points, and this holds events")
+        raise ParameterError.about(path, "resample is for GPS points, and this holds events")
 
 
 def read_known_places(places: Any) -> Places | None:
