@@ -31,11 +31,9 @@ from .file_judge import Judgement, judge
 from .phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
 from .release import ContestRelease, attack_all, release_all
 from .report_data import (
-    SIMULATED_TEAMS,
     DataSetView,
     ReportData,
     ScoreTables,
-    SimulatedTeam,
     build_report_data,
     read_score_tables,
     select_compared_rows,
@@ -43,6 +41,7 @@ from .report_data import (
     write_results,
 )
 from .rules import Rules
+from .simulated_teams import SIMULATED_TEAMS, SimulatedTeam
 from .simulation import Entrant, SimulatedContest, simulate_contest
 from .submissions import ContestFolder, Refusal, read_submissions
 from .verification import Verification, verify_archive

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tracearena.algorithms import catalogue, validation
 from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
-from tracearena.arena.pseudonyms import Release, pseudonymise
+from tracearena.arena.pseudonyms import Release
 from tracearena.arena.sweep import SweepRow, require_success, run_sweep
 from tracearena.contest.board import (
     AttackKind,
@@ -28,18 +27,22 @@ from tracearena.contest.board import (
     make_awards,
     make_board,
 )
-from tracearena.contest.commitments import Commitment, commit
+from tracearena.contest.commitments import Commitment, release_one
+from tracearena.contest.contest_file import PSEUDONYMISED as PSEUDONYMISED_NUMBER
 from tracearena.contest.contest_file import simulate_residents
 from tracearena.contest.data import ContestPlan, VirtualUserModel, team_traces
 from tracearena.contest.report_data import (
-    DEFAULT,
     DataSetView,
     ReportData,
-    SimulatedTeam,
     estimate_margin,
-    select_simulated_teams,
 )
 from tracearena.contest.rules import Rules
+from tracearena.contest.simulated_teams import (
+    DEFAULT,
+    SimulatedTeam,
+    plan_hand_ins,
+    select_simulated_teams,
+)
 from tracearena.contest.virtual_days import contest_training
 from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.metrics import UtilityScore, utility_score
@@ -248,22 +251,22 @@ def simulate_contest(
     entrants = []
     for number, (player, (reference, original)) in enumerate(zip((*cast, None), data, strict=False)):
         say("teams defend", number, len(cast) + 1)
-        name, defence = (PSEUDONYMISED, "No") if player is None else (player.name, player.defence)
         own = child_seed(root, _TEAM, number)
-        obfuscator = catalogue.create(defence, "obfuscator")
-        obfuscated = validation.run_transform(obfuscator, original, seed=child_seed(own, _DEFENCE))
+        if player is None:
+            name, obfuscated = PSEUDONYMISED, ObfuscatedTraces.from_traces(original)
+        else:
+            name, obfuscated = player.name, player.obfuscate(original, seed=child_seed(own, _DEFENCE))
         rule, limit_km = rules.utility_rule, rules.utility_limit_km
         utility = utility_score(original, obfuscated, rule=rule, limit_km=limit_km)
         valid = rules.is_valid(utility.utility)
-        release = pseudonymise(obfuscated, seed=child_seed(own, _SHUFFLE)) if valid else None
-        commitment = commit(release.id_table, seed=child_seed(own, _SALT)) if release else None
-        entrants.append(
-            Entrant(name, player, reference, original, obfuscated, utility, valid, release, commitment)
-        )
+        seeds = [child_seed(own, _SHUFFLE), child_seed(own, _SALT), None]
+        drawn = release_one(obfuscated, rules, seeds=seeds) if valid else None
+        secrets = (None, None) if drawn is None else (drawn.release, drawn.commitment)
+        entrants.append(Entrant(name, player, reference, original, obfuscated, utility, valid, *secrets))
 
     # Each different attack runs once on each published data set, and counts for everybody who uses it.
-    used = (name for player in cast for name in (player.identification, player.inference) if name)
-    every = list(dict.fromkeys((*rules.sample_attacks, *used)))
+    used = (name for player in cast for name in player.attacks)
+    every, hand_ins = list(dict.fromkeys((*rules.sample_attacks, *used))), plan_hand_ins(len(cast))
     records: list[AttackRecord] = []
     for number, target in enumerate(entrants):
         say("everybody attacks", number, len(entrants))
@@ -272,7 +275,9 @@ def simulate_contest(
             ensemble = Ensemble(make_attacks(every, **known), **known).fit(target.reference)
             own = child_seed(root, _TEAM, number, _ATTACK)
             scores = ensemble.score(target.original, target.release, seed=own)
-            records += _credit_attacks(target.name, scores, cast, rules)
+            attacked = PSEUDONYMISED_NUMBER if target.player is None else f"{number + 1:03d}"
+            attackers = sorted(int(one.team) for one in hand_ins if one.target == attacked)
+            records += _credit_attacks(target.name, scores, [cast[one - 1] for one in attackers], rules)
 
     names = [player.name for player in cast]
     roster = Roster(teams=names, pseudonymised=PSEUDONYMISED, samples=rules.sample_attacks)
@@ -307,7 +312,7 @@ def simulate_contest(
 
 
 def _credit_attacks(
-    target: str, scores: AttackScores, cast: Sequence[SimulatedTeam], rules: Rules
+    target: str, scores: AttackScores, players: Sequence[SimulatedTeam], rules: Rules
 ) -> Iterator[AttackRecord]:
     for kind, by_name in (
         (AttackKind.REIDENTIFICATION, scores.reidentification),
@@ -315,6 +320,6 @@ def _credit_attacks(
     ):
         attribute = "identification" if kind is AttackKind.REIDENTIFICATION else "inference"
         chosen = {name: name for name in rules.sample_attacks}
-        for attacker, attack in (chosen | {one.name: getattr(one, attribute) for one in cast}).items():
-            if attack in by_name and attacker != target:
+        for attacker, attack in (chosen | {one.name: getattr(one, attribute) for one in players}).items():
+            if attack in by_name:
                 yield AttackRecord(attacker=attacker, target=target, kind=kind, score=by_name[attack])
