@@ -33,9 +33,8 @@ from tracearena.files import csv_text, replacing
 from tracearena.io import pwscup
 from tracearena.server import clock, results, submissions
 from tracearena.server.accounts import LINK_PURPOSE
-from tracearena.server.judge.scoring import JudgeFiles, ReleaseSecret, build_file_name, check_in_sandbox
+from tracearena.server.judge.scoring import JudgeFiles, ReleaseSecret, build_file_name, check_again
 from tracearena.server.models import Contest, DataSet, Job, Link, State, Submission, UploadKind
-from tracearena.server.sandbox.messages import Verdict
 from tracearena.server.store import queue
 from tracearena.server.store.audit_log import log_act
 from tracearena.server.store.crypto import derive_secret_key, unseal, wrap
@@ -70,10 +69,7 @@ def read_obfuscated_traces(data_set: DataSet, bench: JudgeFiles) -> ObfuscatedTr
     original = bench.read_original(data_set)
     if data_set.counts is None:
         return ObfuscatedTraces.from_traces(original)
-    found = check_in_sandbox(data_set.counts, bench)
-    if isinstance(found, Verdict):
-        raise DataError(f"upload {data_set.counts.pk} was accepted and is refused now: {found.code}")
-    return found.to_obfuscated(original)
+    return check_again(data_set.counts, bench).to_obfuscated(original)
 
 
 def _release_data_set(taken: queue.JobLease, data_set: DataSet, bench: JudgeFiles) -> None:

@@ -123,10 +123,15 @@ def score_submission(submission: Submission, bench: JudgeFiles, *, on_live_users
     on_live_users
         Whether an attack is scored on the users of the live board rather than on those who decide.
     """
+    return score_arrays(check_again(submission, bench), submission, bench, on_live_users=on_live_users)
+
+
+def check_again(submission: Submission, bench: JudgeFiles) -> UploadArrays:
+    """Return the arrays of an upload that the checker took before."""
     found = check_in_sandbox(submission, bench)
     if isinstance(found, Verdict):
         raise DataError(f"upload {submission.pk} was accepted and is refused now: {found.code}")
-    return score_arrays(found, submission, bench, on_live_users=on_live_users)
+    return found
 
 
 def score_arrays(
