@@ -29,24 +29,15 @@ _SHOWN_CHARACTERS = 60
 class TracearenaError(Exception):
     """Base of every error that is the caller's to mend.
 
-    Attributes
-    ----------
-    path
-        The file that the error is about, with which the message begins; None if it is about no file.
-    problem
-        The rest of the message.
+    Of an error about a file, `path` is the file, with which the message begins, and `problem` the rest.
     """
 
     path: str | None = None
-    problem: str = ""
+    problem = ""
 
     @classmethod
     def about(cls, path: str | PathLike[str], problem: str) -> Self:
-        """Make an error about a file.
-
-        >>> str(DataError.about("a.csv", "no event is left"))
-        'a.csv: no event is left'
-        """
+        """Make an error about a file."""
         error = cls(f"{path}: {problem}")
         error.path, error.problem = str(path), problem
         return error

@@ -186,29 +186,10 @@ def select_final_users(user_ids: Any, live: Any) -> NDArray[Any]:
     return np.asarray(users[~np.isin(*to_comparable_ids(users, np.asarray(live)))])
 
 
-@dataclass(frozen=True, eq=False)
-class DrawnRelease:
-    """What is drawn for a data set when it is released, once and for all.
-
-    Attributes
-    ----------
-    release
-        The traces under pseudonyms, and who is who.
-    live
-        The users of the live board; None where there is none.
-    commitment
-        Hash and salt that fix ID table and live users.
-    """
-
-    release: Release
-    live: NDArray[Any] | None
-    commitment: Commitment
-
-
 def release_one(
     obfuscated: ObfuscatedTraces, rules: Rules, *, seeds: Sequence[SeedLike] = (None, None, None)
-) -> DrawnRelease:
-    """Draw pseudonyms and the users of the live board of one data set, and commit to both.
+) -> tuple[Release, NDArray[Any] | None, Commitment]:
+    """Draw pseudonyms and the users of the live board of one data set, once, and commit to both.
 
     Parameters
     ----------
@@ -216,10 +197,9 @@ def release_one(
         Of the shuffle, the salt and the live users, for experiments. None, for a real contest, draws by
         the operating system's cryptographic source.
     """
-    shuffle, salt, drawn = seeds
-    release = pseudonymise(obfuscated, seed=shuffle)
-    live = live_users(rules, release.id_table.user_ids, seed=drawn)
-    return DrawnRelease(release, live, commit(release.id_table, live=live, seed=salt))
+    release = pseudonymise(obfuscated, seed=seeds[0])
+    live = live_users(rules, release.id_table.user_ids, seed=seeds[2])
+    return release, live, commit(release.id_table, live=live, seed=seeds[1])
 
 
 def refresh_at(rules: Rules, now: datetime) -> datetime:

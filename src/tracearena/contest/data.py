@@ -21,10 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.arena.pseudonyms import Release
 from tracearena.checks import require_switch, require_whole
 from tracearena.contest import contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
-from tracearena.contest.commitments import Commitment, DrawnRelease, release_one, write_live_users
+from tracearena.contest.commitments import Commitment, release_one, write_live_users
 from tracearena.contest.contest_file import ContestFile
 from tracearena.contest.rules import Rules
 from tracearena.contest.virtual_days import contest_days
@@ -216,9 +217,9 @@ def write_contest_data(
                 if shuffle_seed is not None:
                     shuffles = seed_sequence(shuffle_seed)
                     seeds = [child_seed(shuffles, number, *more) for more in ((), (1,), (2,))]
-                drawn = release_one(unchanged, charter.rules, seeds=seeds)
-                files |= write_release(judge, team, number + 1, unchanged, drawn)
-                commitments[files["id_table"]] = drawn.commitment
+                release, live, commitment = release_one(unchanged, charter.rules, seeds=seeds)
+                files |= write_release(judge, team, number + 1, unchanged, release, live)
+                commitments[files["id_table"]] = commitment
             for secret in files.keys() & SECRET:
                 (judge / files[secret]).chmod(0o600)
             entries.append(
@@ -303,17 +304,20 @@ def write_traces(
 
 
 def write_release(
-    judge: Path, team: int, number: int, obfuscated: ObfuscatedTraces, drawn: DrawnRelease
+    judge: Path, team: int, number: int, obfuscated: ObfuscatedTraces, release: Release, live: Any = None
 ) -> dict[str, str]:
-    """Write what the judge makes of obfuscated traces, and the obfuscated traces, for the judge."""
+    """Write what the judge makes of obfuscated traces, and the obfuscated traces, for the judge.
+
+    Where there is a live board, `live` are its users.
+    """
     kinds = {"obfuscated": "anotraces", "anonymized": "pubtraces", "id_table": "ptable"}
     names = {what: str(official_file_name(kind, team, number)) for what, kind in kinds.items()}
     pwscup.write_obfuscated(obfuscated, judge / names["obfuscated"])
-    pwscup.write_anonymized(drawn.release.anonymized, judge / names["anonymized"])
-    pwscup.write_id_table(drawn.release.id_table, judge / names["id_table"])
-    if drawn.live is not None:
+    pwscup.write_anonymized(release.anonymized, judge / names["anonymized"])
+    pwscup.write_id_table(release.id_table, judge / names["id_table"])
+    if live is not None:
         names["live"] = live_file_name(team, number)
-        write_live_users(judge / names["live"], drawn.live)
+        write_live_users(judge / names["live"], live)
     return names
 
 

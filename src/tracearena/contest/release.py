@@ -141,13 +141,13 @@ def _release_data_set(
     """Shuffle one data set into the judge's folder, and fix its ID table."""
     obfuscated = read_obfuscated(handed_in, truth.original, desk.rules)
     seeds = [None if seed is None else child_seed(seed, number) for number in range(3)]
-    drawn = release_one(obfuscated, desk.rules, seeds=seeds)
+    release, live, commitment = release_one(obfuscated, desk.rules, seeds=seeds)
     judge = desk.intake.judge
-    names = data.write_release(judge, int(truth.target[0]), truth.target[1], obfuscated, drawn)
+    names = data.write_release(judge, int(truth.target[0]), truth.target[1], obfuscated, release, live)
     # The very bytes that came, so that nobody can say that another file was judged.
     with replacing(judge / names["obfuscated"], private=True) as file:
         file.write(read_bytes(handed_in))
-    return {names["id_table"]: drawn.commitment}
+    return {names["id_table"]: commitment}
 
 
 # The judge's own attacks on everything that was released.

@@ -259,10 +259,13 @@ def simulate_contest(
         rule, limit_km = rules.utility_rule, rules.utility_limit_km
         utility = utility_score(original, obfuscated, rule=rule, limit_km=limit_km)
         valid = rules.is_valid(utility.utility)
-        seeds = [child_seed(own, _SHUFFLE), child_seed(own, _SALT), None]
-        drawn = release_one(obfuscated, rules, seeds=seeds) if valid else None
-        secrets = (None, None) if drawn is None else (drawn.release, drawn.commitment)
-        entrants.append(Entrant(name, player, reference, original, obfuscated, utility, valid, *secrets))
+        release = commitment = None
+        if valid:
+            seeds = [child_seed(own, _SHUFFLE), child_seed(own, _SALT), None]
+            release, _, commitment = release_one(obfuscated, rules, seeds=seeds)
+        entrants.append(
+            Entrant(name, player, reference, original, obfuscated, utility, valid, release, commitment)
+        )
 
     # Each different attack runs once on each published data set, and counts for everybody who uses it.
     used = (name for player in cast for name in player.attacks)

@@ -104,8 +104,8 @@ def _load_or_draw_secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench:
     path = bench.secret_path(data_set)
     upload = "" if data_set.counts is None else data_set.counts.sha256
     if not path.exists():
-        drawn = release_one(obfuscated, Contest.get_current().rules)
-        secret = ReleaseSecret(drawn.release.id_table, drawn.live, drawn.commitment, upload)
+        release, live, commitment = release_one(obfuscated, Contest.get_current().rules)
+        secret = ReleaseSecret(release.id_table, live, commitment, upload)
         write_once(path, bench.seal(secret.to_bytes()))
     found = bench.read_secret(data_set)
     if found.upload != upload:
