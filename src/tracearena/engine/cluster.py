@@ -260,20 +260,19 @@ class Cluster:
 
         async def watch() -> T:
             waiting, seen_at = asyncio.ensure_future(start()), time.monotonic()
-            try:
-                while not (await asyncio.wait([waiting], timeout=min(_LOOK_S, self.worker_timeout_s)))[0]:
-                    # Dask itself would wait for another worker for ever.
-                    if await self._client.nthreads():
-                        seen_at = time.monotonic()
-                    elif time.monotonic() - seen_at > self.worker_timeout_s:
-                        raise ClusterError(
-                            f"the Dask scheduler at {self.scheduler} has had no workers for "
-                            f"{self.worker_timeout_s:g} s; start some with: dask worker {self.scheduler}, "
-                            "and run this again"
-                        )
-                return waiting.result()
-            finally:
-                waiting.cancel()
+            # When it is given up, it ends with the client, and nobody wants to hear how.
+            waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
+            while not (await asyncio.wait([waiting], timeout=min(_LOOK_S, self.worker_timeout_s)))[0]:
+                # Dask itself would wait for another worker for ever.
+                if await self._client.nthreads():
+                    seen_at = time.monotonic()
+                elif time.monotonic() - seen_at > self.worker_timeout_s:
+                    raise ClusterError(
+                        f"the Dask scheduler at {self.scheduler} has had no workers for "
+                        f"{self.worker_timeout_s:g} s; start some with: dask worker {self.scheduler}, "
+                        "and run this again"
+                    )
+            return waiting.result()
 
         with self._translate_errors():
             result: T = self._client.sync(watch)
