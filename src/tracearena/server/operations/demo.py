@@ -193,8 +193,8 @@ class Demonstration:
             bot.fetch()
         self._hand_in_before(DemoStop.ATTACK.find_time(schedule))
         for one in self._left:
-            if bot := self.playing.get(one.team):
-                bot.write_answers(one)
+            if one.team in self.playing:
+                self.playing[one.team].write_answers(one)
         self._start_clock(DemoStop.ATTACK.find_time(schedule))
 
     def _play_closing(self) -> None:
