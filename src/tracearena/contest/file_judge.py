@@ -40,7 +40,8 @@ from tracearena.metrics import reidentification_score, trace_inference_score, ut
 from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces._arrays import find_positions
 
-_KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
+ANSWER_KINDS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
+_KINDS = {name: kind for kind, name in ANSWER_KINDS.items()}
 
 _Attack: TypeAlias = tuple[str, PwsName, tuple[Path, ...]]
 """Who attacks, the name of the file, and its versions in the order in which they came."""

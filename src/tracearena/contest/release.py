@@ -15,9 +15,9 @@ from typing import Any
 from tracearena.arena.ensemble import Attack, Ensemble, make_attacks
 from tracearena.arena.sweep import digest_code
 from tracearena.contest import data
-from tracearena.contest.board import Target
+from tracearena.contest.board import AttackKind, Target
 from tracearena.contest.commitments import Commitment, release_one, verify
-from tracearena.contest.file_judge import FileJudge, GroundTruth, read_obfuscated
+from tracearena.contest.file_judge import ANSWER_KINDS, FileJudge, GroundTruth, read_obfuscated
 from tracearena.contest.submissions import ContestFolder, Refusal, answer_path, read_submissions
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, use
 from tracearena.errors import FileError
@@ -217,12 +217,10 @@ class _AttackTask:
     """One attack on one release."""
 
     def __init__(self, desk: FileJudge, truth: GroundTruth, name: str, attack: Attack, seed: int) -> None:
-        kind = "etable" if attack.kind == "reidentification" else "etraces"
-        team, number = int(truth.target[0]), truth.target[1]
+        kind, team, number = ANSWER_KINDS[AttackKind(attack.kind)], int(truth.target[0]), truth.target[1]
         self.attack, self.ledger = attack, desk.ledger
-        self.path = answer_path(
-            desk.intake.judge, name, data.official_file_name(kind, team, number, attacker=0)
-        )
+        official = data.official_file_name(kind, team, number, attacker=0)
+        self.path = answer_path(desk.intake.judge, name, official)
         self.files = [truth.file("reftraces"), truth.file("pubtraces"), *desk.frame]
         self.settings = [name, digest_code([attack]), seed, desk.rules.scoring.attacker_settings]
 

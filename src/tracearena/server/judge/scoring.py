@@ -25,7 +25,7 @@ from tracearena.arena.ensemble import make_attacks
 from tracearena.contest import AttackKind, Commitment, id_table_text
 from tracearena.contest.commitments import live_day, select_final_users
 from tracearena.contest.data import official_file_name
-from tracearena.contest.file_judge import score_table, score_traces
+from tracearena.contest.file_judge import ANSWER_KINDS, score_table, score_traces
 from tracearena.contest.release import SEED, write_answer
 from tracearena.errors import DataError, ParameterError
 from tracearena.files import replacing
@@ -55,7 +55,6 @@ from tracearena.traces import IdTable, Traces
 
 COSTLY_LIMITS = ("memory", "cpu", "wall-clock", "threads")
 """Limits that a file makes a child reach; any other end of a child is a failure of the judge."""
-ANSWER_KINDS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
 RESULT_JOB_KINDS = ("check", "publish", "sample", "score", "sample score")
 """Kinds of jobs without which there is no result."""
 _RESCORABLE_KINDS = (queue.UTILITY, queue.FINAL, queue.SAMPLE)
