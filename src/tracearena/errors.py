@@ -20,14 +20,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 SHOWN_FAULTS = 10
 _SHOWN_CHARACTERS = 60
 
 
 class TracearenaError(Exception):
-    """Base of every error that is the caller's to mend."""
+    """Base of every error that is the caller's to mend.
+
+    Of an error about a file, `path` is the file, with which the message begins, and `problem` the rest.
+    """
+
+    path: str | None = None
+    problem = ""
+
+    @classmethod
+    def about(cls, path: str | PathLike[str], problem: str) -> Self:
+        """Make an error about a file."""
+        error = cls(f"{path}: {problem}")
+        error.path, error.problem = str(path), problem
+        return error
+
+    def with_path(self, path: str | PathLike[str]) -> TracearenaError:
+        """Return the error under another name of its file."""
+        return type(self).about(path, self.problem)
 
 
 class TracearenaWarning(UserWarning):
@@ -127,6 +144,8 @@ class FileError(DataError):
         How many there are in all.
     """
 
+    path: str
+
     def __init__(self, path: str | PathLike[str], faults: Iterable[Fault], total: int | None = None) -> None:
         self.path = str(path)
         self.faults: Sequence[Fault] = tuple(faults)[:SHOWN_FAULTS]
@@ -144,6 +163,10 @@ class FileError(DataError):
     def whole(cls, path: str | PathLike[str], problem: str, code: str, value: str | None = None) -> FileError:
         """Make the error for a file that cannot be read at all."""
         return cls(path, [Fault(None, None, value, problem, code)])
+
+    def with_path(self, path: str | PathLike[str]) -> FileError:
+        """Return the error under another name of its file."""
+        return FileError(path, self.faults, self.total)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -170,6 +175,37 @@ def test_a_scheduler_without_workers_is_named(monkeypatch):
     told = pytest.raises(ClusterError, match="has no workers; start some with: dask worker tcp://")
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty, told:
         Cluster(empty.scheduler_address, timeout_s=60)
+
+
+@contextmanager
+def lost_worker(worker_timeout_s: float) -> Iterator[tuple[Any, Cluster]]:
+    """Give a cluster whose last worker has just gone."""
+    from distributed import LocalCluster
+
+    workers = LocalCluster(n_workers=1, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0")
+    with workers, Cluster(workers.scheduler_address, worker_timeout_s=worker_timeout_s) as joined:
+        workers.scale(0)
+        while joined._client.nthreads():
+            time.sleep(0.05)
+        yield workers, joined
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_a_cluster_that_loses_its_last_worker_is_given_up(one_by_one):
+    told = pytest.raises(ClusterError, match=r"at tcp://\S+ has had no workers for 0\.5 s; start some with:")
+    with lost_worker(0.5) as (_, joined), use(cluster=joined), told:
+        if one_by_one:
+            run_blocks(lambda *_: 1, block_ranges(2, 1), anywhere=True, finished=lambda *_: None)
+        else:
+            joined.gather([joined.submit(os.getpid)])
+
+
+@pytest.mark.slow
+def test_a_worker_that_comes_back_in_time_goes_on():
+    with lost_worker(60) as (workers, joined):
+        threading.Timer(1.5, workers.scale, [1]).start()
+        assert joined.gather([joined.submit(os.getpid)]) == [os.getpid()]
 
 
 @pytest.mark.slow

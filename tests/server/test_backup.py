@@ -48,7 +48,7 @@ def test_nobody_works_on_a_restored_contest_yet(held: Held, tmp_path: Path) -> N
     """The judges of the contest that was backed up are not shown as those of the new one."""
     from tracearena.server import clock
     from tracearena.server.models import Worker
-    from tracearena.server.operations.schedule import collect_status
+    from tracearena.server.operations.status import collect_status
 
     Worker.objects.create(name="judge 1", started_at=clock.now(), seen_at=clock.now())
     write_backup(held.folder, tmp_path / "friday.tar")
@@ -89,7 +89,7 @@ def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path
 
 def test_the_age_of_the_last_backup_is_known(played: Held, tmp_path: Path) -> None:
     """`contest status` shows it."""
-    from tracearena.server.operations.schedule import collect_status
+    from tracearena.server.operations.status import collect_status
 
     assert collect_status(played.folder)["backup_age_s"] is None
     write_backup(played.folder, tmp_path / "friday.tar")

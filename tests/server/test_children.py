@@ -394,7 +394,7 @@ def test_the_judges_attacks_answer_in_a_child_as_they_do_outside(
     reference, original = make_walks(users=6, days=4).split_days(2)
     released = pseudonymise(ObfuscatedTraces.from_traces(original), seed=3).anonymized
     options = RULES.scoring.attacker_settings
-    found = run_attacks(names, reference, released, options=options, seed=(1, 2, 1))
+    found = run_attacks(names, reference, released, options=options, seed=1, target=("002", 1))
     attacks, own = make_attacks(names, **options), child_seed(seed_sequence(1), 2, 1)
     outside = dict(Ensemble(attacks).fit(reference).answers(released, seed=own))
     for attack, answer in zip(attacks, found, strict=True):
@@ -406,5 +406,5 @@ def test_the_judges_attacks_have_limits(make_walks: Callable[..., Traces]) -> No
     reference, original = make_walks(users=2_000, days=4).split_days(2)
     released, tight = ObfuscatedTraces.from_traces(original), Limits(memory_mb=10)
     with pytest.raises(ChildDied) as caught:
-        run_attacks(["VisitProb-R"], reference, released, options={}, seed=(1,), limits=tight)
+        run_attacks(["VisitProb-R"], reference, released, options={}, seed=1, target=("002", 1), limits=tight)
     assert caught.value.reason == "memory"

@@ -17,6 +17,7 @@ import pytest
 from tests.border.command_line import tracearena
 
 from tracearena.contest import phase_at
+from tracearena.contest.simulated_teams import plan_hand_ins
 from tracearena.server import clock
 from tracearena.server.accounts import make_demo_account
 from tracearena.server.client import ServerRefused
@@ -59,6 +60,16 @@ def test_its_schedule_is_laid_around_now(stop: str, phase: str | None) -> None:
     answer = phase_at(build_demo_schedule(DemoStop(stop), NOON), NOON)
     assert answer.phase == phase
     assert answer.next_change is None or answer.next_change >= NOON + timedelta(hours=6)
+
+
+def test_visitors_find_something_to_do() -> None:
+    """Their teams leave a data set for after the first stop, and attacks for after the second."""
+    schedule = build_demo_schedule(DemoStop.RESULTS, NOON)
+    script = plan_hand_ins(6, incidents=True)
+    defences = {one.team for one in script if one.target is None and one.cell is None
+                and one.find_time(schedule) >= DemoStop.ANONYMIZATION.find_time(schedule)}  # fmt: skip
+    attacks = {one.team for one in script if one.find_time(schedule) >= DemoStop.ATTACK.find_time(schedule)}
+    assert (defences, attacks) == ({"002"}, {"001", "002"})
 
 
 def test_a_driven_clock_stands_or_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +169,7 @@ class _Line:
 
 def test_a_team_whose_token_was_revoked_is_left_to_whoever_did_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others play on; before, the whole demo ended at the next phase."""
-    played = Demonstration(SimpleNamespace())  # type: ignore[arg-type]
+    played = Demonstration(SimpleNamespace(), [])  # type: ignore[arg-type]
     lines = {"001": _Line(401), "002": _Line(200)}
     played.playing = {number: SimpleNamespace(client=line) for number, line in lines.items()}  # type: ignore[misc]
     monkeypatch.setattr(played, "_play_defences", lambda: None)
@@ -177,3 +188,16 @@ def test_a_demo_shows_the_results() -> None:
     assert "Best anonymization" in board
     assert "Heavy Weather" in board
     assert "invalid" in board
+
+
+@pytest.mark.long
+def test_a_rehearsal_goes_through_all_phases() -> None:
+    """The same teams, on a server that is gone afterwards; every team and every target is on the board."""
+    done = tracearena("contest", "rehearse", "--teams", 2, "--users", 20, "--seed", 1, "--json")
+    assert done.status == 0, done.err
+    shown = done.json["board"]["snapshot"]
+    assert {row["team"] for row in shown["board"]} == {"000", "001", "002"}
+    pairs = {(one["attacker"], one["target"]) for one in shown["attacks"]}
+    assert {("001", "000"), ("001", "002"), ("002", "000"), ("002", "001")} <= pairs
+    stages = [line for line in done.err.splitlines() if line in ("teams defend", "everybody attacks")]
+    assert stages == ["teams defend", "everybody attacks"]

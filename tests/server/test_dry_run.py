@@ -13,7 +13,7 @@ from tests.server.visitors import joined, organiser
 from tracearena.server import clock
 from tracearena.server.models import Contest
 from tracearena.server.operations import backup
-from tracearena.server.operations.schedule import simulate_next_phase
+from tracearena.server.operations.next_phase import simulate_next_phase
 
 
 @pytest.fixture

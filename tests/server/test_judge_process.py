@@ -175,7 +175,7 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
     from tracearena.cli.contest_server import _format_status
     from tracearena.server.judge import worker as working
     from tracearena.server.judge.scoring import JudgeFiles
-    from tracearena.server.operations.schedule import collect_status
+    from tracearena.server.operations.status import collect_status
 
     assert dict(_format_status(collect_status(held.folder)))["guards"] == "unknown while no judge works"
     monkeypatch.setattr(working.JudgeWorker, "_send_heartbeats", lambda judge: None)

@@ -104,7 +104,7 @@ def test_the_checklist_turns_as_things_become_true(
 ) -> None:
     """Before each phase what must be true, and whether it is."""
     from tracearena.server.models import Contest
-    from tracearena.server.operations import schedule
+    from tracearena.server.operations import next_phase
 
     hands.without_children(monkeypatch)
     boss = organiser(held)
@@ -112,7 +112,7 @@ def test_the_checklist_turns_as_things_become_true(
     def unmet() -> set[str]:
         from tracearena.server import clock
 
-        checks = schedule.build_checklist(held.folder, Contest.get_current(), clock.now())
+        checks = next_phase.build_checklist(held.folder, Contest.get_current(), clock.now())
         text = page("/organiser/phases", boss)
         assert text.count('<li class="met">') == sum(one.met for one in checks)
         assert text.count('<li class="unmet">') == sum(not one.met for one in checks)

@@ -13,7 +13,8 @@ from tests.server.hands import defend, judged, without_children
 from tracearena.errors import DataError, ParameterError
 from tracearena.server import teams
 from tracearena.server.accounts import find_usable_link
-from tracearena.server.operations.schedule import collect_status, move_point
+from tracearena.server.operations.schedule import move_point
+from tracearena.server.operations.status import collect_status
 
 
 def _moved(point: str, days: float) -> None:

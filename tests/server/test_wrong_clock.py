@@ -226,7 +226,7 @@ def test_a_judge_whose_clock_has_leapt_closes_nothing(held: Held, monkeypatch: p
     """It says so in the control room, and goes on when the clock is steady."""
     from tracearena.server.judge import worker as working
     from tracearena.server.models import Worker
-    from tracearena.server.operations.schedule import collect_status
+    from tracearena.server.operations.status import collect_status
 
     held.at(SCHEDULE.anonymization_end)
     steady: list[Any] = [False, False, True]

@@ -143,7 +143,7 @@ def serve(
 def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
     """Show the clock, the phase, the judges' queue, the last error, the disk and the age of the backup."""
     contest = open_contest(folder)
-    from tracearena.server.operations.schedule import collect_status
+    from tracearena.server.operations.status import collect_status
 
     found = collect_status(contest)
     if as_json:

@@ -14,10 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,9 +33,9 @@ from tracearena.jobs.outputs import choose_seed
 from tracearena.jobs.reading import ReadingOptions
 
 if TYPE_CHECKING:
-    from tracearena.contest import ContestFile, ContestPlan, Schedule, SimulatedContest
-    from tracearena.server.operations.create import ContestLinks
-    from tracearena.server.operations.demo import Demonstration
+    from tracearena.contest import ContestFile, ContestPlan, SimulatedContest
+    from tracearena.server.operations.demo import Demonstration, DemoStop
+    from tracearena.server.processes.supervisor import ServerOptions
 
 
 _QUIET_S = 10
@@ -169,57 +169,29 @@ def run_demo(host: str, port: int, workers: int, phase: str) -> None:
     from tracearena.contest import ContestPlan, write_contest_data
     from tracearena.contest.contest_file import CityPeople
     from tracearena.engine import fresh_seed
-    from tracearena.server.operations.demo import (
-        TEAM_COUNT,
-        Demonstration,
-        DemoSetup,
-        DemoStop,
-        build_demo_schedule,
-    )
-    from tracearena.server.processes.supervisor import (
-        ServerOptions,
-        require_free_port,
-        serve_in_background,
-        stop_on_signal,
-    )
-    from tracearena.server.settings import configure, is_loopback
-    from tracearena.server.store.folder import Folder
+    from tracearena.server.operations.demo import TEAM_COUNT, DemoStop
+    from tracearena.server.processes.supervisor import ServerOptions, require_free_port, stop_on_signal
+    from tracearena.server.settings import is_loopback
 
     if not is_loopback(host):
         raise ParameterError(f"--host {host}: a demo is for this machine alone; leave --host out")
     serving = ServerOptions(host=host, port=port, workers=workers)
     require_free_port(serving)
     plan, stop = ContestPlan(teams=TEAM_COUNT, users=60, days=4), DemoStop(phase)
-    with (
-        delay_stop(),
-        tempfile.TemporaryDirectory(prefix="tracearena-demo-") as place,
-        drive_clock(Path(place) / "clock") as put,
-        (Path(place) / "log").open("wb") as log,
-    ):
-        folder = Path(place)
-        schedule = build_demo_schedule(stop, datetime.now(UTC).replace(microsecond=0))
-        put(schedule.registration_begin)
-        charter = build_sample_contest_file("Demo", plan, schedule, mode="live")
-        note("the city wakes up; the first time takes longer, for the kernels are compiled")
-        links, key = make_contest(
-            folder / "contest",
-            charter,
-            lambda to: write_contest_data(to, CityPeople(), plan, charter=charter),
-        )
-        contest = Folder(folder / "contest")
-        configure(contest)
-        with serve_in_background(contest, key, serving, log=log) as url:
-            stage = DemoSetup(url=url, made=links, folder=folder, put=put, seed=fresh_seed())
-            demonstration = Demonstration(stage)
-            demonstration.play_until(stop, lambda following: note(f"invented teams play: {following}"))
-            with stop_on_signal() as ended:
-                _print_logins(demonstration, url)
-                _wait_for_end(demonstration, ended)
-            demonstration.close()
+    charter = _build_contest_file("Demo", plan, stop, mode="live")
+    note("the city wakes up; the first time takes longer, for the kernels are compiled")
+    write = partial(write_contest_data, model=CityPeople(), plan=plan, charter=charter)
+    simulated = _serve_simulation(charter, write, serving, fresh_seed(), incidents=True)
+    with delay_stop(), simulated as demonstration:
+        demonstration.play_until(stop, lambda following: note(f"invented teams play: {following}"))
+        with stop_on_signal() as ended:
+            _print_logins(demonstration)
+            _wait_for_end(demonstration, ended)
     note("ended; nothing of the demo is left")
 
 
-def _print_logins(shown: Demonstration, url: str) -> None:
+def _print_logins(shown: Demonstration) -> None:
+    url = shown.stage.url
     typer.echo(f"The contest is at {url}/")
     typer.echo(f"It is in {_PHASE_TEXTS[str(shown.stop)]}\n")
     width = max(len(one.name) for one in shown.accounts)
@@ -254,60 +226,92 @@ def _prompt_next_phase(shown: Demonstration, listens: bool) -> None:
         typer.echo("Enter goes on to the next phase.")
 
 
-Put: TypeAlias = Callable[..., None]
-"""Sets a driven clock: `put(at)`, or `put(at, runs=True)`."""
-
-
-def build_sample_contest_file(name: str, plan: ContestPlan, schedule: Schedule, **rules: Any) -> ContestFile:
-    """Return a contest of the first teams of the cast, on people of the embedded city."""
+def _build_contest_file(name: str, plan: ContestPlan, stop: DemoStop, **rules: Any) -> ContestFile:
+    """Return a contest of the first teams of the cast, on people of the embedded city; a stop is now."""
     from dataclasses import replace
 
     from tracearena.contest import ContestFile, DataSource
-    from tracearena.contest.report_data import select_simulated_teams
+    from tracearena.contest.simulated_teams import select_simulated_teams
+    from tracearena.server.operations.demo import build_demo_schedule
 
+    cast = select_simulated_teams(plan.teams)
     return ContestFile(
         name=name,
         teams=plan.teams,
         rules=replace(plan.rules(), **rules),
-        schedule=schedule,
-        names={
-            f"{number:03d}": player.name
-            for number, player in enumerate(select_simulated_teams(plan.teams), 1)
-        },
+        schedule=build_demo_schedule(stop, datetime.now(UTC).replace(microsecond=0)),
+        names={f"{number:03d}": player.name for number, player in enumerate(cast, 1)},
         data=DataSource(),
     )
 
 
 @contextmanager
-def drive_clock(path: Path) -> Iterator[Put]:
-    """Drive the clock of everything that is started inside."""
+def _serve_simulation(
+    charter: ContestFile,
+    write: Callable[[Path], object],
+    serving: ServerOptions,
+    seed: int,
+    *,
+    incidents: bool = False,
+    database: str | None = None,
+) -> Iterator[Demonstration]:
+    """Serve a contest with invented teams, who have not begun; nothing is left of it after the block.
+
+    Parameters
+    ----------
+    charter
+        The contest.
+    write
+        Writes its data to a new folder.
+    serving
+        How it is served.
+    seed
+        Of the teams' defences and attacks.
+    incidents
+        Whether some things go wrong (`plan_hand_ins`).
+    database
+        URL of an empty PostgreSQL database; SQLite if left out.
+    """
+    from tracearena.contest.simulated_teams import plan_hand_ins
     from tracearena.server import clock
-
-    clock.set_driven(path, datetime.now(UTC))
-    os.environ[clock.VARIABLE] = str(path)
-    try:
-        yield lambda at, runs=False: clock.set_driven(path, at, runs=runs)
-    finally:
-        del os.environ[clock.VARIABLE]
-
-
-def make_contest(
-    folder: Path, charter: ContestFile, write: Callable[[Path], object], database: str | None = None
-) -> tuple[ContestLinks, bytes]:
-    """Make a contest whose data somebody writes to a folder; return its links and the judge's key."""
     from tracearena.server.operations.create import open_private_folder
+    from tracearena.server.operations.demo import Demonstration, DemoSetup
+    from tracearena.server.processes.supervisor import serve_in_background
+    from tracearena.server.settings import configure
     from tracearena.server.store.crypto import read_judge_key
     from tracearena.server.store.database import require_empty_database
+    from tracearena.server.store.folder import Folder
 
     require_empty_database(database)
-    key = folder.with_name("judge-key")
-    with open_private_folder() as place:
-        write(place / "contest")
-        links = create_contest_with_key(folder, place / "contest", key, None, charter, database=database)
-    return links, read_judge_key(key)
+    with tempfile.TemporaryDirectory(prefix=f"tracearena-{charter.name.lower()}-") as place:
+        folder, key = Path(place), Path(place) / "judge-key"
+
+        def put(at: datetime, runs: bool) -> None:
+            clock.set_driven(folder / "clock", at, runs=runs)
+
+        assert charter.schedule is not None
+        put(charter.schedule.registration_begin, False)
+        os.environ[clock.VARIABLE] = str(folder / "clock")  # also for everything that is started from here on
+        try:
+            with open_private_folder() as prepared:
+                write(prepared / "contest")
+                made = folder / "contest", prepared / "contest", key, None, charter
+                links = create_contest_with_key(*made, database=database)
+            contest = Folder(folder / "contest")
+            configure(contest)
+            with (
+                (folder / "log").open("wb") as log,
+                serve_in_background(contest, read_judge_key(key), serving, log=log) as url,
+            ):
+                stage = DemoSetup(url=url, made=links, folder=folder, put=put, seed=seed)
+                demonstration = Demonstration(stage, plan_hand_ins(charter.teams, incidents=incidents))
+                yield demonstration
+                demonstration.close()
+        finally:
+            del os.environ[clock.VARIABLE]
 
 
-_MOMENT = timedelta(minutes=1)
+_STAGES = {"anonymization": "teams defend", "attack": "everybody attacks", "ceremony": "the judge scores"}
 
 
 def rehearse(
@@ -327,69 +331,23 @@ def rehearse(
     require_extra("server")
     import json
 
-    from tracearena.contest import ContestPlan, Schedule
+    from tracearena.contest import ContestPlan
+    from tracearena.server.operations.demo import DemoStop
+    from tracearena.server.processes.supervisor import ServerOptions, find_free_port
 
     used, begun = choose_seed(seed), time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="tracearena-rehearsal-") as place:
-        folder = Path(place)
-        with drive_clock(folder / "clock") as put:
-            begin = datetime.now(UTC).replace(microsecond=0)
-            plan = ContestPlan(teams=teams, users=users, days=days)
-            charter = build_sample_contest_file("Rehearsal", plan, Schedule.weeks(begin))
-            people = PeopleOptions(ReadingOptions(), seed=used)
-            links, key = make_contest(
-                folder / "contest", charter, partial(people.write, charter=charter), database
-            )
-            board = _run_phases(folder, charter, links, key, used, workers, put)
+    plan = ContestPlan(teams=teams, users=users, days=days)
+    charter = _build_contest_file("Rehearsal", plan, DemoStop.RESULTS)
+    write = partial(PeopleOptions(ReadingOptions(), seed=used).write, charter=charter)
+    serving = ServerOptions(port=find_free_port(), workers=workers)
+    with _serve_simulation(charter, write, serving, used, database=database) as demonstration:
+        demonstration.play_until(
+            DemoStop.RESULTS, lambda following: note(_STAGES[following]) if following in _STAGES else None
+        )
+        board = demonstration.playing["001"].client.get("board")
     took = time.monotonic() - begun
     if as_json:
         typer.echo(json.dumps({"seed": used, "seconds": took, "board": board}))
         return
     print_scores(board)
     typer.echo(f"\n{teams} teams with {users:,} users went through all phases in {took:.0f} s")
-
-
-def _run_phases(
-    folder: Path, charter: ContestFile, links: ContestLinks, key: bytes, seed: int, workers: int, put: Put
-) -> dict[str, Any]:
-    """Go through all phases; return what the board shows at the end."""
-    from tracearena.contest.report_data import SIMULATED_TEAMS
-    from tracearena.server.client import Client
-    from tracearena.server.operations import demo
-    from tracearena.server.processes.supervisor import ServerOptions, find_free_port, serve_in_background
-    from tracearena.server.store.folder import Folder
-
-    schedule: Schedule = charter.schedule  # type: ignore[assignment]
-    put(schedule.anonymization_begin + _MOMENT)
-    serving = ServerOptions(port=find_free_port(), workers=workers)
-    with (
-        open(folder / "log", "wb") as log,
-        serve_in_background(Folder(folder / "contest"), key, serving, log=log) as url,
-    ):
-        playing = []
-        for number, secret in links.invitations.items():
-            player = SIMULATED_TEAMS[int(number) - 1]
-            client = Client(url, demo.join_and_get_token(url, secret, player.name))
-            own = folder / f"team{number}"
-            playing.append(demo.DemoBot(number=number, player=player, client=client, folder=own, seed=seed))
-        note("teams defend")
-        for bot in playing:
-            bot.fetch()
-            bot.defend()
-        demo.wait_for("the judge's check", lambda: demo.are_all_checked(playing))
-        put(schedule.attack_begin + _MOMENT)
-        demo.wait_for("the release", lambda: demo.are_all_released(playing))
-        note("everybody attacks")
-        for bot in playing:
-            bot.fetch()
-            for target in bot.client.get("targets"):
-                bot.attack(target)
-        demo.wait_for("the judge's check", lambda: demo.are_all_checked(playing))
-        put(schedule.results_begin + _MOMENT)
-        note("the judge scores")
-        client = playing[0].client
-        demo.wait_for("the result", lambda: client.get("board")["snapshot"] is not None)
-        board: dict[str, Any] = client.get("board")
-        for bot in playing:
-            bot.client.close()
-    return board

@@ -29,13 +29,11 @@ from .data import ContestPlan, team_traces, write_contest_data
 from .differences import Discrepancy
 from .file_judge import Judgement, judge
 from .phases import Gate, Phase, PhaseAnswer, Schedule, phase_at
-from .release import ContestRelease, release_all
+from .release import ContestRelease, attack_all, release_all
 from .report_data import (
-    SIMULATED_TEAMS,
     DataSetView,
     ReportData,
     ScoreTables,
-    SimulatedTeam,
     build_report_data,
     read_score_tables,
     select_compared_rows,
@@ -43,7 +41,8 @@ from .report_data import (
     write_results,
 )
 from .rules import Rules
-from .simulation import Entrant, SimulatedContest, attack_all, simulate_contest
+from .simulated_teams import SIMULATED_TEAMS, SimulatedTeam
+from .simulation import Entrant, SimulatedContest, simulate_contest
 from .submissions import ContestFolder, Refusal, read_submissions
 from .verification import Verification, verify_archive
 from .virtual_days import ShortWalk, contest_training

@@ -172,7 +172,7 @@ def make_board(
     rows = []
     for team, data_set in expected | counting.keys():
         utility = counting.get((team, data_set))
-        valid = utility is not None and rules.is_valid(utility)
+        valid = rules.is_valid(utility)
         least = (minima[team, data_set, kind] if valid else INVALID for kind in AttackKind)
         rows.append(BoardRow(team, roster.role(team), data_set, utility, valid, *least))
     rows.sort(key=lambda row: (row.data_set, -row.s_T_min, -row.s_R_min, row.team))

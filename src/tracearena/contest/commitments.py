@@ -20,7 +20,7 @@ import hmac
 import io
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -29,14 +29,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.pseudonyms import random_order
+from tracearena.arena.pseudonyms import Release, pseudonymise, random_order
 from tracearena.checks import require_number
 from tracearena.contest.phases import require_utc
 from tracearena.contest.rules import Rules
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError, Fault, FileError, ParameterError
 from tracearena.files import csv_text, read_bytes, replacing
-from tracearena.traces import IdTable
+from tracearena.traces import IdTable, ObfuscatedTraces
 from tracearena.traces._arrays import find_positions, to_comparable_ids
 
 LIVE_HEADER = "live_user_id"
@@ -184,6 +184,22 @@ def select_final_users(user_ids: Any, live: Any) -> NDArray[Any]:
     """
     users = np.asarray(user_ids)
     return np.asarray(users[~np.isin(*to_comparable_ids(users, np.asarray(live)))])
+
+
+def release_one(
+    obfuscated: ObfuscatedTraces, rules: Rules, *, seeds: Sequence[SeedLike] = (None, None, None)
+) -> tuple[Release, NDArray[Any] | None, Commitment]:
+    """Draw pseudonyms and the users of the live board of one data set, once, and commit to both.
+
+    Parameters
+    ----------
+    seeds
+        Of the shuffle, the salt and the live users, for experiments. None, for a real contest, draws by
+        the operating system's cryptographic source.
+    """
+    release = pseudonymise(obfuscated, seed=seeds[0])
+    live = live_users(rules, release.id_table.user_ids, seed=seeds[2])
+    return release, live, commit(release.id_table, live=live, seed=seeds[1])
 
 
 def refresh_at(rules: Rules, now: datetime) -> datetime:

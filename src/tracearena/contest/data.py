@@ -21,11 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.arena.pseudonyms import Release, pseudonymise
+from tracearena.arena.pseudonyms import Release
 from tracearena.checks import require_switch, require_whole
 from tracearena.contest import contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
-from tracearena.contest.commitments import Commitment, commit, live_users, write_live_users
+from tracearena.contest.commitments import Commitment, release_one, write_live_users
 from tracearena.contest.contest_file import ContestFile
 from tracearena.contest.rules import Rules
 from tracearena.contest.virtual_days import contest_days
@@ -213,15 +213,13 @@ def write_contest_data(
             files = write_traces(judge, team, number + 1, reference, original, days=days)
             if plan.roles()[team] == "pseudonymised":
                 unchanged = ObfuscatedTraces.from_traces(original)
-                shuffle = salt = drawn = None
+                seeds: list[SeedLike] = [None] * 3
                 if shuffle_seed is not None:
                     shuffles = seed_sequence(shuffle_seed)
-                    shuffle = child_seed(shuffles, number)
-                    salt, drawn = child_seed(shuffles, number, 1), child_seed(shuffles, number, 2)
-                release = pseudonymise(unchanged, seed=shuffle)
-                live = live_users(charter.rules, release.id_table.user_ids, seed=drawn)
+                    seeds = [child_seed(shuffles, number, *more) for more in ((), (1,), (2,))]
+                release, live, commitment = release_one(unchanged, charter.rules, seeds=seeds)
                 files |= write_release(judge, team, number + 1, unchanged, release, live)
-                commitments[files["id_table"]] = commit(release.id_table, live=live, seed=salt)
+                commitments[files["id_table"]] = commitment
             for secret in files.keys() & SECRET:
                 (judge / files[secret]).chmod(0o600)
             entries.append(

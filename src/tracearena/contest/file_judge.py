@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -39,7 +40,8 @@ from tracearena.metrics import reidentification_score, trace_inference_score, ut
 from tracearena.traces import IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces._arrays import find_positions
 
-_KINDS = {"etable": AttackKind.REIDENTIFICATION, "etraces": AttackKind.TRACE_INFERENCE}
+ANSWER_KINDS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
+_KINDS = {name: kind for kind, name in ANSWER_KINDS.items()}
 
 _Attack: TypeAlias = tuple[str, PwsName, tuple[Path, ...]]
 """Who attacks, the name of the file, and its versions in the order in which they came."""
@@ -92,10 +94,6 @@ class CountingSubmission:
 
     path: Path | None
     utility: float | None
-
-    def is_valid(self, rules: Rules) -> bool:
-        """Whether it is enough to be released."""
-        return self.utility is not None and rules.is_valid(self.utility)
 
 
 class FileJudge:
@@ -197,7 +195,7 @@ class FileJudge:
     def _score_attacks(
         self, truth: GroundTruth, handed_in: CountingSubmission, attacks: list[_Attack]
     ) -> Iterator[AttackRecord]:
-        valid = handed_in.is_valid(self.rules)
+        valid = self.rules.is_valid(handed_in.utility)
         released = valid and truth.is_released
         if released and handed_in.path is not None and not self.is_release(truth, handed_in.path):
             problem = f"is not {handed_in.path.name} under the pseudonyms of {truth.file('ptable').name}"
@@ -330,14 +328,16 @@ def score_obfuscated(path: Path, original: Traces, rules: Rules) -> float:
     return compute_utility(original, read_obfuscated(path, original, rules), rules)
 
 
-def score_table(path: Path, id_table: IdTable, users: Any, rules: Rules, among: Any = None) -> float:
+def score_table(
+    path: str | PathLike[str], id_table: IdTable, users: Any, rules: Rules, among: Any = None
+) -> float:
     """Check an inferred ID table and return the privacy that it leaves."""
     limit = rules.largest_file_mb * 2**20
     guess = pwscup.read_inferred_table(path, id_table.pseudonyms, users=users, max_bytes=limit)
     return compute_reidentification(id_table, guess, among)
 
 
-def score_traces(path: Path, original: Traces, rules: Rules, among: Any = None) -> float:
+def score_traces(path: str | PathLike[str], original: Traces, rules: Rules, among: Any = None) -> float:
     """Check inferred traces and return the privacy that they leave."""
     guess = pwscup.read_inferred_traces(path, original, max_bytes=rules.largest_file_mb * 2**20)
     return compute_trace_inference(original, guess, rules, among)
@@ -405,14 +405,19 @@ def _select_rows(table: IdTable, rows: NDArray[np.int64]) -> IdTable:
     return IdTable(table.pseudonyms[rows], table.user_ids[rows])
 
 
+def apply_id_table(obfuscated: ObfuscatedTraces, table: IdTable) -> ObfuscatedTraces:
+    """Return obfuscated traces under the pseudonyms of a table."""
+    order = np.searchsorted(obfuscated.user_ids, table.user_ids)
+    return obfuscated.take_users(order).with_user_ids(table.pseudonyms)
+
+
 def is_release(obfuscated: ObfuscatedTraces, public: ObfuscatedTraces, table: IdTable) -> bool:
     """Whether released traces are the obfuscated ones under the pseudonyms of a table."""
     if not np.array_equal(public.user_ids, table.pseudonyms):
         return False
     if not np.array_equal(np.sort(table.user_ids), obfuscated.user_ids):
         return False
-    order = np.searchsorted(obfuscated.user_ids, table.user_ids)
-    named = obfuscated.take_users(order).with_user_ids(table.pseudonyms)
+    named = apply_id_table(obfuscated, table)
     if not named.has_rows_of(public) or not np.array_equal(named.is_set, public.is_set):
         return False
     single = ~named.is_set
@@ -441,7 +446,7 @@ class GroundTruth:
         found = self.desk.intake.path(kind, self.target)
         if found is None:
             team, number = self.target
-            raise DataError(f"{self.desk.intake.judge}: has no {kind} of team {team}, data set {number}")
+            raise DataError.about(self.desk.intake.judge, f"has no {kind} of team {team}, data set {number}")
         return found
 
     @property

@@ -1,20 +1,33 @@
-"""The end of the anonymization phase: every valid data set gets its pseudonyms, once and for all."""
+"""The end of the anonymization phase: every valid data set gets its pseudonyms, once and for all.
+
+Then the judge's own attacks run on what was released: in a contest by files (`attack_all`), or in a child
+process of a server. Both answer by `attack_one`, so the same files get the same answers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tracearena.arena.pseudonyms import pseudonymise
+from tracearena.arena.ensemble import Attack, Ensemble, make_attacks
+from tracearena.arena.sweep import digest_code
 from tracearena.contest import data
-from tracearena.contest.board import Target
-from tracearena.contest.commitments import Commitment, commit, live_users, verify
-from tracearena.contest.file_judge import FileJudge, GroundTruth, read_obfuscated
-from tracearena.contest.submissions import ContestFolder, Refusal
-from tracearena.engine import SeedLike, child_seed, report, seed_sequence
+from tracearena.contest.board import AttackKind, Target
+from tracearena.contest.commitments import Commitment, release_one, verify
+from tracearena.contest.file_judge import ANSWER_KINDS, FileJudge, GroundTruth, read_obfuscated
+from tracearena.contest.submissions import ContestFolder, Refusal, answer_path, read_submissions
+from tracearena.engine import SeedLike, child_seed, report, seed_sequence, use
 from tracearena.errors import FileError
 from tracearena.files import read_bytes, replacing, replacing_all
+from tracearena.files.atomic import make_folder
+from tracearena.io import pwscup
+from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+
+SEED = 1
+"""Of the judge's own attacks."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,7 @@ def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelea
                     raise FileError.whole(path, problem, "contradiction")
             elif handed_in.path is None or handed_in.utility is None:
                 missing.append(target)
-            elif not handed_in.is_valid(desk.rules):
+            elif not desk.rules.is_valid(handed_in.utility):
                 invalid.append((target, handed_in.utility))
             else:
                 # A table whose hash is published is lost; another one would not open the hash.
@@ -127,14 +140,99 @@ def _release_data_set(
 ) -> dict[str, Commitment]:
     """Shuffle one data set into the judge's folder, and fix its ID table."""
     obfuscated = read_obfuscated(handed_in, truth.original, desk.rules)
-    release = pseudonymise(obfuscated, seed=None if seed is None else child_seed(seed, 0))
-    team, number = int(truth.target[0]), truth.target[1]
+    seeds = [None if seed is None else child_seed(seed, number) for number in range(3)]
+    release, live, commitment = release_one(obfuscated, desk.rules, seeds=seeds)
     judge = desk.intake.judge
-    drawn = None if seed is None else child_seed(seed, 2)
-    live = live_users(desk.rules, release.id_table.user_ids, seed=drawn)
-    names = data.write_release(judge, team, number, obfuscated, release, live)
+    names = data.write_release(judge, int(truth.target[0]), truth.target[1], obfuscated, release, live)
     # The very bytes that came, so that nobody can say that another file was judged.
     with replacing(judge / names["obfuscated"], private=True) as file:
         file.write(read_bytes(handed_in))
-    salt = None if seed is None else child_seed(seed, 1)
-    return {names["id_table"]: commit(release.id_table, live=live, seed=salt)}
+    return {names["id_table"]: commitment}
+
+
+# The judge's own attacks on everything that was released.
+
+
+def attack_one(
+    attacks: Sequence[Attack],
+    reference: Traces,
+    released: ObfuscatedTraces,
+    *,
+    seed: SeedLike,
+    target: Target,
+) -> Iterator[tuple[Attack, IdTable | Traces]]:
+    """Yield what attacks answer about one data set, from what every team sees.
+
+    Parameters
+    ----------
+    seed
+        Of the contest; every data set has a child of it, by the numbers of its team and its own.
+    """
+    own = child_seed(seed_sequence(seed), int(target[0]), target[1])
+    with use(progress=None):
+        yield from Ensemble(attacks).fit(reference).answers(released, seed=own)
+
+
+def write_answer(answer: IdTable | Traces, path: str | PathLike[str]) -> None:
+    """Write what an attack answers, as a team hands it in."""
+    if isinstance(answer, IdTable):
+        pwscup.write_inferred_table(answer, path)
+    else:
+        pwscup.write_inferred_traces(answer, path)
+
+
+def attack_all(intake: ContestFolder, *, seed: int = SEED) -> ContestFolder:
+    """Run the sample attacks of the rules on every valid release, and look through the folder again.
+
+    They see what every team sees: reference traces and released traces. Answers that are there from
+    the same files, attack and seed are kept, so a run that was stopped goes on.
+
+    Parameters
+    ----------
+    intake
+        The contest's folder.
+    seed
+        Seed of attacks that draw; it is part of what an answer is kept by.
+    """
+    desk = FileJudge(intake)
+    targets, names = intake.targets(), desk.rules.sample_attacks
+    for done, target in enumerate(targets):
+        report(done, len(targets))
+        truth = GroundTruth(desk, target)
+        if not desk.rules.is_valid(desk.select_submission(truth).utility) or not truth.is_released:
+            continue
+        made = zip(names, make_attacks(names, **desk.rules.scoring.attacker_settings), strict=True)
+        tasks = [_AttackTask(desk, truth, name, attack, seed) for name, attack in made]
+        waiting = {id(one.attack): one for one in tasks if not one.is_answered}
+        if waiting:
+            attacks = [one.attack for one in waiting.values()]
+            answers = attack_one(attacks, truth.reference, truth.public, seed=seed, target=target)
+            for attack, answer in answers:
+                waiting[id(attack)].write(answer)
+    report(len(targets), len(targets))
+    return read_submissions(intake.folder, intake.rules_file)
+
+
+class _AttackTask:
+    """One attack on one release."""
+
+    def __init__(self, desk: FileJudge, truth: GroundTruth, name: str, attack: Attack, seed: int) -> None:
+        kind, team, number = ANSWER_KINDS[AttackKind(attack.kind)], int(truth.target[0]), truth.target[1]
+        self.attack, self.ledger = attack, desk.ledger
+        official = data.official_file_name(kind, team, number, attacker=0)
+        self.path = answer_path(desk.intake.judge, name, official)
+        self.files = [truth.file("reftraces"), truth.file("pubtraces"), *desk.frame]
+        self.settings = [name, digest_code([attack]), seed, desk.rules.scoring.attacker_settings]
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the answer is there that these files, this attack and this seed give."""
+        known = self.ledger.lookup("answer", self.files, self.settings)
+        return known is not None and self.path.is_file() and self.ledger.digest(self.path) == known
+
+    def write(self, answer: IdTable | Traces) -> None:
+        """Put the answer where it belongs, and remember it."""
+        make_folder(self.path.parent)
+        write_answer(answer, self.path)
+        self.ledger.forget(self.path)
+        self.ledger.get_or_compute("answer", self.files, self.settings, lambda: self.ledger.digest(self.path))

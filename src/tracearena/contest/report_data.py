@@ -1,7 +1,6 @@
 """The data behind the report of a contest, whether it was held by files or simulated.
 
-`ReportData` has all that a page needs; the rest reads and writes tables of scores and names the teams of
-a simulated contest.
+`ReportData` has all that a page needs; the rest reads and writes tables of scores.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 
 from tracearena.arena.claims import correlation
 from tracearena.arena.sweep import SweepRow
-from tracearena.checks import require_whole
 from tracearena.contest.board import (
     AttackKind,
     AttackRecord,
@@ -38,6 +36,7 @@ from tracearena.contest.board import (
 from tracearena.contest.commitments import Commitment
 from tracearena.contest.contest_file import PSEUDONYMISED
 from tracearena.contest.rules import Rules
+from tracearena.contest.simulated_teams import SimulatedTeam
 from tracearena.contest.submissions import Refusal
 from tracearena.errors import Fault, FileError
 from tracearena.files import csv_rows, read_bytes, replacing, write_csv
@@ -487,84 +486,3 @@ def read_totals(path: str | PathLike[str]) -> dict[str, float]:
 def build_totals_table(totals: Mapping[str, float]) -> tuple[list[str], Iterable[tuple[str, float]]]:
     """Return header and rows of totals, as `read_totals` reads them."""
     return ["team", "total"], sorted(totals.items())
-
-
-# Teams of a simulated contest, each with a defence and two attacks of its own.
-
-
-@dataclass(frozen=True)
-class SimulatedTeam:
-    """One invented team.
-
-    Attributes
-    ----------
-    name
-        What the team calls itself.
-    idea
-        Its defence in a few words, for people who have not read the papers.
-    defence, identification, inference
-        Names in the catalogue; None where the team does not attack in that way.
-    """
-
-    name: str
-    idea: str
-    defence: str
-    identification: str | None
-    inference: str | None
-
-
-_CAST = (
-    (
-        "Paper Cranes",
-        "make similar people visit similar places",
-        "ClusterAveraging(0.7,blur_km=0.5)",
-        "HomeProb-R",
-        "HomeProb-T",
-    ),
-    ("Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"),
-    ("Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "VisitProb-T"),
-    ("Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"),
-    ("Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
-    ("Dice Throwers", "answer a random place now and then", "RR(8)", "FuzzyCount-R(log-idf)", "FuzzyCount-T"),
-    ("Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "FuzzyCount-T(count)"),
-    ("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),
-    (
-        "Morning Mist",
-        "move every place a little",
-        "PL(6,1)",
-        "FuzzyCount-R(count-idf)",
-        "FuzzyCount-T(log-idf)",
-    ),
-    ("Loaded Dice", "answer a random place rarely", "RR(9)", "VisitProb-R", "Random-T"),
-    ("Two by One", "name pairs of regions, hide a fifth", "MRLH(1,0,0.2)", "HomeProb-R", "VisitProb-T"),
-    ("Big Tiles", "name blocks of sixteen regions", "MRLH(2,2,0)", "VisitProb-R", "Replay-T"),
-    (
-        "Murmuration",
-        "make similar people more alike, gently",
-        "ClusterAveraging(0.8,blur_km=0.5)",
-        "FuzzyCount-R",
-        "HomeProb-T",
-    ),
-    ("Pickpockets", "swap the traces of every tenth person", "Cheat(0.1)", "HomeProb-R", "VisitProb-T"),
-    ("Sea Smoke", "move every place a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"),
-    ("Coin Flippers", "answer a random place half the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"),
-    ("Small Tiles", "name blocks of four regions", "MRLH(1,1,0)", "HomeProb-R", "FuzzyCount-T(count)"),
-    ("Light Drizzle", "move every place very little", "PL(7,1)", "FuzzyCount-R", "Random-T"),
-    ("Blind Spot", "hide a tenth of all events", "MRLH(0,0,0.1)", "Random-R", "VisitProb-T"),
-    ("Long Odds", "answer a random place very rarely", "RR(10)", "FuzzyCount-R(log-idf)", "HomeProb-T"),
-    ("Thunderheads", "move every place by a kilometre or so", "PL(2,1)", "VisitProb-R", None),
-)
-SIMULATED_TEAMS = tuple(SimulatedTeam(*row) for row in _CAST)
-"""Everybody who can play, the most instructive first: the first n teams make a contest of n."""
-
-FEWEST, DEFAULT = 2, 7
-
-
-def select_simulated_teams(count: int = DEFAULT) -> tuple[SimulatedTeam, ...]:
-    """Return the first teams of the cast.
-
-    >>> [player.name for player in select_simulated_teams(2)]
-    ['Paper Cranes', 'Card Sharps']
-    """
-    require_whole("teams", count, at_least=FEWEST, at_most=len(SIMULATED_TEAMS))
-    return SIMULATED_TEAMS[:count]

@@ -179,9 +179,9 @@ class Rules:
         """How releases and attacks are scored by these rules."""
         return Scoring(**{field.name: getattr(self, field.name) for field in fields(Scoring)})
 
-    def is_valid(self, utility: float) -> bool:
-        """Whether a data set of this utility is published and counts."""
-        return self.scoring.is_valid(utility)
+    def is_valid(self, utility: float | None) -> bool:
+        """Whether a data set of this utility is published and counts; None is that of nothing."""
+        return utility is not None and self.scoring.is_valid(utility)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as plain values for JSON."""

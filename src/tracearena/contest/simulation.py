@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tracearena.algorithms import catalogue, validation
-from tracearena.arena.ensemble import Attack, AttackScores, Ensemble, make_attacks
-from tracearena.arena.pseudonyms import Release, pseudonymise
-from tracearena.arena.sweep import SweepRow, digest_code, require_success, run_sweep
+from tracearena.arena.ensemble import AttackScores, Ensemble, make_attacks
+from tracearena.arena.pseudonyms import Release
+from tracearena.arena.sweep import SweepRow, require_success, run_sweep
 from tracearena.contest.board import (
     AttackKind,
     AttackRecord,
@@ -28,26 +27,26 @@ from tracearena.contest.board import (
     make_awards,
     make_board,
 )
-from tracearena.contest.commitments import Commitment, commit
+from tracearena.contest.commitments import Commitment, release_one
+from tracearena.contest.contest_file import PSEUDONYMISED as PSEUDONYMISED_NUMBER
 from tracearena.contest.contest_file import simulate_residents
-from tracearena.contest.data import ContestPlan, VirtualUserModel, official_file_name, team_traces
-from tracearena.contest.file_judge import FileJudge, GroundTruth
+from tracearena.contest.data import ContestPlan, VirtualUserModel, team_traces
 from tracearena.contest.report_data import (
-    DEFAULT,
     DataSetView,
     ReportData,
-    SimulatedTeam,
     estimate_margin,
-    select_simulated_teams,
 )
 from tracearena.contest.rules import Rules
-from tracearena.contest.submissions import ContestFolder, answer_path, read_submissions
+from tracearena.contest.simulated_teams import (
+    DEFAULT,
+    SimulatedTeam,
+    plan_hand_ins,
+    select_simulated_teams,
+)
 from tracearena.contest.virtual_days import contest_training
-from tracearena.engine import child_seed, report, seed_sequence, use
-from tracearena.files.atomic import make_folder
-from tracearena.io import pwscup
+from tracearena.engine import child_seed, seed_sequence, use
 from tracearena.metrics import UtilityScore, utility_score
-from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+from tracearena.traces import ObfuscatedTraces, Traces
 
 Tell: TypeAlias = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -252,22 +251,25 @@ def simulate_contest(
     entrants = []
     for number, (player, (reference, original)) in enumerate(zip((*cast, None), data, strict=False)):
         say("teams defend", number, len(cast) + 1)
-        name, defence = (PSEUDONYMISED, "No") if player is None else (player.name, player.defence)
         own = child_seed(root, _TEAM, number)
-        obfuscator = catalogue.create(defence, "obfuscator")
-        obfuscated = validation.run_transform(obfuscator, original, seed=child_seed(own, _DEFENCE))
+        if player is None:
+            name, obfuscated = PSEUDONYMISED, ObfuscatedTraces.from_traces(original)
+        else:
+            name, obfuscated = player.name, player.obfuscate(original, seed=child_seed(own, _DEFENCE))
         rule, limit_km = rules.utility_rule, rules.utility_limit_km
         utility = utility_score(original, obfuscated, rule=rule, limit_km=limit_km)
         valid = rules.is_valid(utility.utility)
-        release = pseudonymise(obfuscated, seed=child_seed(own, _SHUFFLE)) if valid else None
-        commitment = commit(release.id_table, seed=child_seed(own, _SALT)) if release else None
+        release = commitment = None
+        if valid:
+            seeds = [child_seed(own, _SHUFFLE), child_seed(own, _SALT), None]
+            release, _, commitment = release_one(obfuscated, rules, seeds=seeds)
         entrants.append(
             Entrant(name, player, reference, original, obfuscated, utility, valid, release, commitment)
         )
 
     # Each different attack runs once on each published data set, and counts for everybody who uses it.
-    used = (name for player in cast for name in (player.identification, player.inference) if name)
-    every = list(dict.fromkeys((*rules.sample_attacks, *used)))
+    used = (name for player in cast for name in player.attacks)
+    every, hand_ins = list(dict.fromkeys((*rules.sample_attacks, *used))), plan_hand_ins(len(cast))
     records: list[AttackRecord] = []
     for number, target in enumerate(entrants):
         say("everybody attacks", number, len(entrants))
@@ -276,7 +278,9 @@ def simulate_contest(
             ensemble = Ensemble(make_attacks(every, **known), **known).fit(target.reference)
             own = child_seed(root, _TEAM, number, _ATTACK)
             scores = ensemble.score(target.original, target.release, seed=own)
-            records += _credit_attacks(target.name, scores, cast, rules)
+            attacked = PSEUDONYMISED_NUMBER if target.player is None else f"{number + 1:03d}"
+            attackers = sorted(int(one.team) for one in hand_ins if one.target == attacked)
+            records += _credit_attacks(target.name, scores, [cast[one - 1] for one in attackers], rules)
 
     names = [player.name for player in cast]
     roster = Roster(teams=names, pseudonymised=PSEUDONYMISED, samples=rules.sample_attacks)
@@ -311,7 +315,7 @@ def simulate_contest(
 
 
 def _credit_attacks(
-    target: str, scores: AttackScores, cast: Sequence[SimulatedTeam], rules: Rules
+    target: str, scores: AttackScores, players: Sequence[SimulatedTeam], rules: Rules
 ) -> Iterator[AttackRecord]:
     for kind, by_name in (
         (AttackKind.REIDENTIFICATION, scores.reidentification),
@@ -319,72 +323,6 @@ def _credit_attacks(
     ):
         attribute = "identification" if kind is AttackKind.REIDENTIFICATION else "inference"
         chosen = {name: name for name in rules.sample_attacks}
-        for attacker, attack in (chosen | {one.name: getattr(one, attribute) for one in cast}).items():
-            if attack in by_name and attacker != target:
+        for attacker, attack in (chosen | {one.name: getattr(one, attribute) for one in players}).items():
+            if attack in by_name:
                 yield AttackRecord(attacker=attacker, target=target, kind=kind, score=by_name[attack])
-
-
-# The judge's own attacks on everything that was released.
-
-SEED = 1
-
-
-def attack_all(intake: ContestFolder, *, seed: int = SEED) -> ContestFolder:
-    """Run the sample attacks of the rules on every valid release, and look through the folder again.
-
-    They see what every team sees: reference traces and released traces. Answers that are there from
-    the same files, attack and seed are kept, so a run that was stopped goes on.
-
-    Parameters
-    ----------
-    intake
-        The contest's folder.
-    seed
-        Seed of attacks that draw; it is part of what an answer is kept by.
-    """
-    desk = FileJudge(intake)
-    targets, names = intake.targets(), desk.rules.sample_attacks
-    for done, target in enumerate(targets):
-        report(done, len(targets))
-        truth = GroundTruth(desk, target)
-        if not desk.select_submission(truth).is_valid(desk.rules) or not truth.is_released:
-            continue
-        made = zip(names, make_attacks(names, **desk.rules.scoring.attacker_settings), strict=True)
-        tasks = [_AttackTask(desk, truth, name, attack, seed) for name, attack in made]
-        waiting = {id(one.attack): one for one in tasks if not one.is_answered}
-        if waiting:
-            own = child_seed(seed_sequence(seed), int(target[0]), target[1])
-            with use(progress=None):
-                ensemble = Ensemble([one.attack for one in waiting.values()]).fit(truth.reference)
-                for attack, answer in ensemble.answers(truth.public, seed=own):
-                    waiting[id(attack)].write(answer)
-    report(len(targets), len(targets))
-    return read_submissions(intake.folder, intake.rules_file)
-
-
-class _AttackTask:
-    """One attack on one release."""
-
-    def __init__(self, desk: FileJudge, truth: GroundTruth, name: str, attack: Attack, seed: int) -> None:
-        kind = "etable" if attack.kind == "reidentification" else "etraces"
-        team, number = int(truth.target[0]), truth.target[1]
-        self.attack, self.ledger = attack, desk.ledger
-        self.path = answer_path(desk.intake.judge, name, official_file_name(kind, team, number, attacker=0))
-        self.files = [truth.file("reftraces"), truth.file("pubtraces"), *desk.frame]
-        self.settings = [name, digest_code([attack]), seed, desk.rules.scoring.attacker_settings]
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the answer is there that these files, this attack and this seed give."""
-        known = self.ledger.lookup("answer", self.files, self.settings)
-        return known is not None and self.path.is_file() and self.ledger.digest(self.path) == known
-
-    def write(self, answer: IdTable | Traces) -> None:
-        """Put the answer where it belongs, and remember it."""
-        make_folder(self.path.parent)
-        if isinstance(answer, IdTable):
-            pwscup.write_inferred_table(answer, self.path)
-        else:
-            pwscup.write_inferred_traces(answer, self.path)
-        self.ledger.forget(self.path)
-        self.ledger.get_or_compute("answer", self.files, self.settings, lambda: self.ledger.digest(self.path))

@@ -188,7 +188,7 @@ def _assume_contest_file(
     """Return the usual rules for the data that lies there, and everybody who defends or attacks."""
     defended = {name.team for name in own if name.kind == "orgtraces" and name.team > 0}
     if not defended:
-        raise DataError(f"{submissions}: holds no orgtraces_teamNNN_… of any team")
+        raise DataError.about(submissions, "holds no orgtraces_teamNNN_… of any team")
     teams = set(defended)
     for path in submissions.rglob("e*_team*"):
         with suppress(ParameterError):

@@ -231,7 +231,7 @@ class _ArchiveCheck:
         for truth in truths:
             name = f"{JUDGE}/{official_file_name('pubtraces', int(truth.target[0]), truth.target[1])}"
             with self._record_errors(name):
-                valid = desk.select_submission(truth).is_valid(desk.rules)
+                valid = desk.rules.is_valid(desk.select_submission(truth).utility)
                 words = {True: "a release", False: "no release"}
                 self._compare("release", name, words[valid], words[truth.is_released])
 
@@ -282,10 +282,17 @@ class _ArchiveCheck:
         """Turn what cannot be read or does not fit into a finding, and go on after the block."""
         try:
             yield
-        except (TracearenaError, FileNotFoundError) as error:
-            inside = f"{self.folder}/"
-            file = error.path.removeprefix(inside) if isinstance(error, FileError) else where
-            self._report("unreadable", file, "what the judge can read", str(error).replace(inside, ""))
+        except FileNotFoundError as error:
+            missing = FileNotFoundError(error.errno, error.strerror, self._name_inside(error.filename))
+            self._report("unreadable", where, "what the judge can read", str(missing))
+        except TracearenaError as error:
+            shown = error if error.path is None else error.with_path(self._name_inside(error.path))
+            file = shown.path if isinstance(shown, FileError) else where
+            self._report("unreadable", file, "what the judge can read", str(shown))
+
+    def _name_inside(self, path: str) -> str:
+        """Return how a file is called inside the archive."""
+        return str(path).removeprefix(f"{self.folder}/")
 
 
 def _read_result_scores(path: Path) -> _ResultScores:

@@ -6,11 +6,13 @@ scheduler can have it made again: a worker that dies costs time, not the result.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 import re
 import ssl
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -44,6 +46,8 @@ CHUNKS_PER_THREAD = 4
 """Tasks for each thread of the workers: enough to even out, few enough to cost nothing."""
 SUMS_PER_TASK = 4
 """Lists of sums that one task joins: with more workers, sums are joined in a tree."""
+_LOOK_S = 1.0
+"""Seconds between two looks at the workers while results are awaited."""
 _for_good = ExitStack()
 
 
@@ -60,6 +64,8 @@ class Cluster:
         files of TLS, or ``local:N`` to start N worker processes on this machine for the time being.
     timeout_s
         Seconds to wait for an answer of the scheduler, and for a first worker.
+    worker_timeout_s
+        Seconds to wait for results while no worker is connected; workers that come back in time go on.
 
     Notes
     -----
@@ -67,8 +73,8 @@ class Cluster:
     the last digit of a matrix product, within the cluster as well as outside.
     """
 
-    def __init__(self, address: str, *, timeout_s: float = 10.0) -> None:
-        self.address, self.timeout_s = address, timeout_s
+    def __init__(self, address: str, *, timeout_s: float = 10.0, worker_timeout_s: float = 60.0) -> None:
+        self.address, self.timeout_s, self.worker_timeout_s = address, timeout_s, worker_timeout_s
         with ExitStack() as opened:
             self._client: Any = opened.enter_context(connect_client(address, opened, timeout_s))
             self._check_versions(version("tracearena"))
@@ -177,7 +183,9 @@ class Cluster:
             own = pack([array[first:stop] for array in rows])
             number[self.submit(_run, shared, block, [(first, stop)], own)] = block
         found: dict[int, T] = {}
-        for future in as_completed(list(number)):
+        completed = as_completed(list(number), loop=self._client.loop)
+        while len(found) < len(number):
+            future = self._wait(completed.__anext__)
             ((result,),) = self.gather([future])
             found[number[future]] = result
             finished(number[future], result)
@@ -245,8 +253,30 @@ class Cluster:
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the results of tasks."""
+        return [message.value for message in self._wait(lambda: self._client.gather(list(futures)))]
+
+    def _wait(self, start: Callable[[], Awaitable[T]]) -> T:
+        """Wait for what `start` begins in the client's loop, as long as there are workers to do it."""
+
+        async def watch() -> T:
+            waiting, seen_at = asyncio.ensure_future(start()), time.monotonic()
+            # When it is given up, it ends with the client, and nobody wants to hear how.
+            waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
+            while not (await asyncio.wait([waiting], timeout=min(_LOOK_S, self.worker_timeout_s)))[0]:
+                # Dask itself would wait for another worker for ever.
+                if await self._client.nthreads():
+                    seen_at = time.monotonic()
+                elif time.monotonic() - seen_at > self.worker_timeout_s:
+                    raise ClusterError(
+                        f"the Dask scheduler at {self.scheduler} has had no workers for "
+                        f"{self.worker_timeout_s:g} s; start some with: dask worker {self.scheduler}, "
+                        "and run this again"
+                    )
+            return waiting.result()
+
         with self._translate_errors():
-            return [message.value for message in self._client.gather(list(futures))]
+            result: T = self._client.sync(watch)
+        return result
 
     def join_sums(self, sums: Sequence[Any]) -> Sequence[Any]:
         """Join sums that tasks return (`PairwiseSum.nodes`), neighbours first, until few lists are left."""

@@ -153,7 +153,7 @@ def _move_to_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tup
 def require_coordinates(columns: Sequence[str], path: str) -> None:
     """Refuse places of which nothing says where they lie."""
     if "lat" not in columns:
-        raise DataError(f"{path}: has places without coordinates; give their file with --places")
+        raise DataError.about(path, "has places without coordinates; give their file with --places")
 
 
 def keep_named_venues(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
@@ -252,7 +252,7 @@ def _keep_places(traces: Traces, chosen: NDArray[np.int64], reason: str, report:
 def _move_events(traces: Traces, new: NDArray[Any], places: Places, reason: str, report: Report) -> Traces:
     found = new[traces.place_index] >= 0
     if not found.any():
-        raise DataError(f"{report.path}: no event is left: all are {reason}")
+        raise DataError.about(report.path, f"no event is left: all are {reason}")
     if not found.all():
         report.drop(reason, int((~found).sum()))
         traces = traces.keep(found)

@@ -139,7 +139,7 @@ class Layout:
         """Refuse what a format has no use for, instead of ignoring it."""
         if useless := [name for name in self.option_names if name not in useful]:
             verb = "does" if len(useless) == 1 else "do"
-            raise ParameterError(f"{path}: {', '.join(useless)} {verb} not apply to {what}")
+            raise ParameterError.about(path, f"{', '.join(useless)} {verb} not apply to {what}")
 
     def roles(self, names: Sequence[str], wanted: Sequence[str] = EVENTS) -> dict[str, str]:
         """Return which of the columns has which role: as said, and else by its name."""
@@ -161,7 +161,7 @@ class Layout:
             known = ", ".join(map(find_option_name, wanted))
             what = "GPS points" if "trajectory" in wanted else "events"
             said = f"columns: {', '.join(useless)} cannot be said of {what}"
-            raise ParameterError(f"{path}: {said}, whose columns are {known}")
+            raise ParameterError.about(path, f"{said}, whose columns are {known}")
 
     def require_columns(self, names: Sequence[str], path: str | PathLike[str]) -> None:
         """Refuse columns that are named and absent."""

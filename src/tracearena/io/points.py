@@ -154,14 +154,14 @@ def convert_points_to_events(
     zone = local.zone or "UTC"
     inside = traces if choices.bounds is None else traces.take_box(choices.bounds)
     if not len(inside):
-        raise DataError(f"{report.path}: no point lies within the bounds {choices.bounds}")
+        raise DataError.about(report.path, f"no point lies within the bounds {choices.bounds}")
     if resample is None:
         events = grid_points(inside, places, clock, timezone=zone)
     else:
         method: Any = resample
         events = resample_points(inside, places, clock, method=method, timezone=zone)
     if not events.n_events:
-        raise DataError(f"{report.path}: no point lies on the grid")
+        raise DataError.about(report.path, "no point lies on the grid")
     if places.grid is not None:
         covered = traces.take_box(places.grid.box).n_points
         if covered < traces.n_points:

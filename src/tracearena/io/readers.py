@@ -202,9 +202,9 @@ def read_file(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     request.layout.refuse_all_but(row.layout, path, f"files of format {row.name}")
     if request.times is not None and row.name != "pwscup":
         problem = f"is read as {row.name}; only files of format pwscup have a table of times"
-        raise ParameterError(f"{path}: {problem}")
+        raise ParameterError.about(path, problem)
     if row.holds == "events" and request.resample is not None:
-        raise ParameterError(f"{path}: {_NO_RESAMPLING}")
+        raise ParameterError.about(path, _NO_RESAMPLING)
     reading: Reading[Any] = globals()[row.reader](source, request)
     if row.reader == "read_row_format":
         return reading
@@ -304,7 +304,7 @@ def read_rows(
         made = Reading(build_gps_traces(frame, report, request.layout), report)
         return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
     if request.resample is not None:
-        raise ParameterError(f"{report.path}: {_NO_RESAMPLING}")
+        raise ParameterError.about(report.path, _NO_RESAMPLING)
     reading = checkins.build_table_events(
         frame, report, request.choices, read_known_places(request.places), request.layout
     )
@@ -341,15 +341,16 @@ def _keep_within_bounds(
     }
     path = reading.report.path
     if given := [name for name, value in settings.items() if value is not None]:
-        raise ParameterError(
-            f"{path}: holds GPS points, which lie at no places and no instants: {', '.join(given)} needs a "
-            "grid for them, such as --grid 32x32 (grid='32x32')"
+        raise ParameterError.about(
+            path,
+            f"holds GPS points, which lie at no places and no instants: {', '.join(given)} needs a "
+            "grid for them, such as --grid 32x32 (grid='32x32')",
         )
     if choices.bounds is None:
         return reading
     inside = reading.traces.take_box(choices.bounds)
     if not len(inside):
-        raise ParameterError(f"{path}: no point lies within the bounds {choices.bounds}")
+        raise ParameterError.about(path, f"no point lies within the bounds {choices.bounds}")
     if len(inside) < len(reading.traces):
         reading.report.drop("outside the bounds", len(reading.traces) - len(inside))
     return Reading(inside, reading.report)

@@ -366,10 +366,10 @@ def choose_time_conversion(
     is_local = not are_instants and named.are_all_bare
     latest = int(time.time()) + DAY_S
     if (are_instants or is_local) and choices.utc_hours:
-        raise ParameterError(f"{path}: its times name no zone, so that hours of UTC are not known")
+        raise ParameterError.about(path, "its times name no zone, so that hours of UTC are not known")
     if are_instants:
         if choices.timezone is not None:
-            raise ParameterError(f"{path}: has numbers for times, which have no time zone")
+            raise ParameterError.about(path, "has numbers for times, which have no time zone")
         return TimeConversion("numbers", None, True, latest)
     if choices.utc_hours:
         return TimeConversion("as written", IN_UTC, False, latest, "UTC")

@@ -164,9 +164,10 @@ def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) 
     elif {"date", "time"} <= set(layout.columns) or goes_with_a_date(time):
         given["time"] = join_date_and_time(date, time)
     elif "date" in layout.columns:
-        raise ParameterError(
-            f"{path}: date={date.name} does not apply: the column {time.name!r} holds no times of day to go "
-            f"with it; --columns time={date.name} reads the dates alone"
+        raise ParameterError.about(
+            path,
+            f"date={date.name} does not apply: the column {time.name!r} holds no times of day to go "
+            f"with it; --columns time={date.name} reads the dates alone",
         )
     elif simplify_name(time.name) != INSTANTS and layout.time_format is None and has_instant_numbers(time):
         problem = (

@@ -171,6 +171,10 @@ class DataSet(models.Model):
     def __str__(self) -> str:
         return f"{self.team.number}/{self.number}"
 
+    def is_valid(self, rules: Rules) -> bool:
+        """Whether it is to be released: what counts is good enough, or nothing was to be obfuscated."""
+        return self.team.role == Role.PSEUDONYMISED or rules.is_valid(self.utility)
+
 
 class Quota(models.Model):
     """How often a team has done something that is limited; changed by conditional updates only."""

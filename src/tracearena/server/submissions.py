@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from typing import IO, Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext
 
 from tracearena.contest import Gate, Role, Rules, Schedule, phase_at
@@ -273,6 +273,11 @@ def count_used(team: Team, what: str) -> int:
     """Return how much of a limit is used up."""
     found = Quota.objects.filter(team=team, what=what).values_list("used", flat=True).first()
     return found or 0
+
+
+def find_unchecked() -> QuerySet[Submission]:
+    """Return the obfuscated traces that the judge has not looked at yet."""
+    return Submission.objects.filter(kind=UploadKind.OBFUSCATED, state=State.RECEIVED)
 
 
 # A team's data sets, targets and attacks, for page and API alike.

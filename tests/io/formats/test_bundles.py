@@ -8,6 +8,7 @@ import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,7 +16,7 @@ from tests.border.command_line import tracearena
 from tests.io.formats import json_layouts as layouts
 
 import tracearena as ta
-from tracearena.errors import FileError, ParameterError
+from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.files import archives
 from tracearena.io import Input
 
@@ -181,6 +182,35 @@ class TestEveryKind:
         with pytest.raises(ParameterError, match="interval needs a grid") as caught:
             ta.read(tmp_path / kind, interval="20min")
         assert str(tmp_path / kind) in str(caught.value)
+
+
+VENUES = "user,venue,time,lat,lng\nann,a,2020-01-01T00:00:00,48.1,11.5\nann,b,2020-01-02T00:00:00,48.2,11.6\n"
+NUMBERED = "user,venue,time,lat,lng\nann,a,1,48.1,11.5\nann,b,2,48.2,11.6\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        (POINTS, {"interval": "20min"}, "holds GPS points, which lie at no places and no instants"),
+        (POINTS, {"bounds": "0,0,1,1"}, "no point lies within the bounds"),
+        (POINTS, {"bounds": "0,0,1,1", "grid": "2x2"}, "no point lies within the bounds"),
+        (POINTS, {"times": "info_time.csv"}, "is read as points; only files of format pwscup"),
+        (POINTS, {"columns": "user=user,venue=lat"}, "has places without coordinates"),
+        (POINTS, {"columns": "trajectory=user", "format": "table"}, "columns: trajectory cannot be said of"),
+        (VENUES, {"utc_hours": True}, "its times name no zone"),
+        (VENUES, {"resample": "last"}, "resample is for GPS points"),
+        (NUMBERED, {"timezone": "Asia/Tokyo"}, "has numbers for times"),
+        (GPX, {"delimiter": ";"}, "delimiter does not apply to"),
+    ],
+)
+def test_what_does_not_go_with_a_file_is_said_of_its_archive(
+    tmp_path: Path, text: str, options: Mapping[str, Any], problem: str
+) -> None:
+    """Whatever the error is; nobody hears of the folder to which the archive was unpacked."""
+    path = packed(tmp_path, "a.zip", {f"ann.{'gpx' if text == GPX else 'csv'}": text.format("ann", "bob")})
+    with pytest.raises((ParameterError, DataError)) as caught:
+        ta.read(path, **options)
+    assert str(caught.value).startswith(f"{path}: {problem}")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -91,10 +91,12 @@ def open_archive(path: Path) -> Iterator[tuple[Path, Path]]:
         inside = files[0] if len(files) == 1 else folder
         try:
             yield folder, inside
-        except FileError as error:
-            raise FileError(_rename_path(error.path, folder, path), error.faults, error.total) from None
         except TracearenaError as error:
-            raise type(error)(str(error).replace(str(inside), str(path))) from None
+            if error.path is None:
+                raise
+            # What does not go with the whole of one file is said of the archive; a fault is in the file.
+            within = folder if isinstance(error, FileError) else inside
+            raise error.with_path(_rename_path(error.path, within, path)) from None
 
 
 @contextmanager

@@ -190,8 +190,8 @@ def _import_geo_extra(module: str, path: str | PathLike[str]) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise ParameterError(
-            f"{path}: GeoPackage and GeoParquet need {module}: pip install 'tracearena[geo]'"
+        raise ParameterError.about(
+            path, f"GeoPackage and GeoParquet need {module}: pip install 'tracearena[geo]'"
         ) from None
 
 

@@ -34,23 +34,21 @@ from tracearena.contest.data import (
     official_file_name,
 )
 from tracearena.contest.differences import refusal_label
+from tracearena.contest.file_judge import ANSWER_KINDS
 from tracearena.contest.submissions import ARRIVALS, HEADER, answer_path
 from tracearena.errors import DataError, FileError
 from tracearena.files import write_csv
 from tracearena.io import pwscup
 from tracearena.server import clock, results
-from tracearena.server.judge.scoring import ANSWER_KINDS, JudgeFiles, find_attack_kinds
+from tracearena.server.judge.scoring import JudgeFiles, find_attack_kinds
 from tracearena.server.models import Contest, DataSet, Job, State, Submission, Team, UploadKind
 from tracearena.server.store import queue
 from tracearena.server.store.audit_log import list_public_entries, log_act
 from tracearena.server.store.folder import Folder
+from tracearena.server.submissions import OFFICIAL_KINDS
 from tracearena.traces import ObfuscatedTraces
 
-_UPLOAD_FILE_KINDS = {
-    UploadKind.OBFUSCATED: "anotraces",
-    UploadKind.INFERRED_TABLE: "etable",
-    UploadKind.INFERRED_TRACES: "etraces",
-}
+_UPLOAD_FILE_KINDS = {UploadKind.OBFUSCATED: "anotraces", **OFFICIAL_KINDS}
 _VALID_STATES = (State.CHECKED, State.SCORED, State.PUBLISHED)
 EXPORT_KIND = "export"
 _LONGEST_EXPORT_NAME = 40

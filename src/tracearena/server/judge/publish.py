@@ -12,31 +12,29 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 from django.db import transaction
 
-from tracearena.arena.pseudonyms import pseudonymise
-from tracearena.contest import Role, commit, id_table_text
+from tracearena.contest import id_table_text
 from tracearena.contest.commitments import (
     LISTS,
     ListedReceipt,
     format_live_users,
     format_receipt_list,
-    live_users,
     public_signing_key,
     receipt_commitment,
+    release_one,
     sign,
     signature_path,
 )
 from tracearena.contest.data import COMMITMENTS, SALTS, live_file_name
+from tracearena.contest.file_judge import apply_id_table
 from tracearena.errors import DataError
 from tracearena.files import csv_text, replacing
 from tracearena.io import pwscup
-from tracearena.server import clock, results
+from tracearena.server import clock, results, submissions
 from tracearena.server.accounts import LINK_PURPOSE
-from tracearena.server.judge.scoring import JudgeFiles, ReleaseSecret, build_file_name, check_in_sandbox
+from tracearena.server.judge.scoring import JudgeFiles, ReleaseSecret, build_file_name, check_again
 from tracearena.server.models import Contest, DataSet, Job, Link, State, Submission, UploadKind
-from tracearena.server.sandbox.messages import Verdict
 from tracearena.server.store import queue
 from tracearena.server.store.audit_log import log_act
 from tracearena.server.store.crypto import derive_secret_key, unseal, wrap
@@ -45,8 +43,7 @@ from tracearena.traces import ObfuscatedTraces
 
 def can_publish(contest: Contest) -> bool:
     """Whether the phase is closed and every upload of it has been looked at."""
-    unseen = Submission.objects.filter(kind=UploadKind.OBFUSCATED, state=State.RECEIVED)
-    return contest.anonymization_closed_at is not None and not unseen.exists()
+    return contest.anonymization_closed_at is not None and not submissions.find_unchecked().exists()
 
 
 def publish_data_set(taken: queue.JobLease, bench: JudgeFiles) -> None:
@@ -58,7 +55,7 @@ def publish_data_set(taken: queue.JobLease, bench: JudgeFiles) -> None:
     elif data_set.closed_at is not None:
         with queue.finish_job(taken):
             return
-    elif is_data_set_valid(data_set, contest):
+    elif data_set.is_valid(contest.rules):
         _release_data_set(taken, data_set, bench)
     else:
         with queue.finish_job(taken):
@@ -67,22 +64,12 @@ def publish_data_set(taken: queue.JobLease, bench: JudgeFiles) -> None:
             results.invalidate_board()
 
 
-def is_data_set_valid(data_set: DataSet, contest: Contest) -> bool:
-    """Whether a data set is to be released: what counts is good enough, or nothing was to be obfuscated."""
-    if data_set.team.role == Role.PSEUDONYMISED:
-        return True
-    return data_set.utility is not None and contest.rules.is_valid(data_set.utility)
-
-
 def read_obfuscated_traces(data_set: DataSet, bench: JudgeFiles) -> ObfuscatedTraces:
     """Return the obfuscated traces that count; those of the pseudonymised team are its originals."""
     original = bench.read_original(data_set)
     if data_set.counts is None:
         return ObfuscatedTraces.from_traces(original)
-    found = check_in_sandbox(data_set.counts, bench)
-    if isinstance(found, Verdict):
-        raise DataError(f"upload {data_set.counts.pk} was accepted and is refused now: {found.code}")
-    return found.to_obfuscated(original)
+    return check_again(data_set.counts, bench).to_obfuscated(original)
 
 
 def _release_data_set(taken: queue.JobLease, data_set: DataSet, bench: JudgeFiles) -> None:
@@ -117,10 +104,9 @@ def _load_or_draw_secret(data_set: DataSet, obfuscated: ObfuscatedTraces, bench:
     path = bench.secret_path(data_set)
     upload = "" if data_set.counts is None else data_set.counts.sha256
     if not path.exists():
-        table = pseudonymise(obfuscated).id_table
-        live = live_users(Contest.get_current().rules, table.user_ids)
-        drawn = ReleaseSecret(table, live, commit(table, live=live), upload)
-        write_once(path, bench.seal(drawn.to_bytes()))
+        release, live, commitment = release_one(obfuscated, Contest.get_current().rules)
+        secret = ReleaseSecret(release.id_table, live, commitment, upload)
+        write_once(path, bench.seal(secret.to_bytes()))
     found = bench.read_secret(data_set)
     if found.upload != upload:
         raise DataError(f"pseudonyms of {data_set} were drawn for another upload; they are not drawn again")
@@ -154,8 +140,7 @@ def _write_public_traces(
     reference = build_file_name("reftraces", data_set)
     with replacing(everybody / reference) as file:
         file.write(bench.unseal(bench.folder.for_judge(reference)))
-    order = np.searchsorted(obfuscated.user_ids, secret.table.user_ids)
-    public = obfuscated.take_users(order).with_user_ids(secret.table.pseudonyms)
+    public = apply_id_table(obfuscated, secret.table)
     pwscup.write_anonymized(public, everybody / build_file_name("pubtraces", data_set))
 
 

@@ -25,8 +25,8 @@ from tracearena.arena.ensemble import make_attacks
 from tracearena.contest import AttackKind, Commitment, id_table_text
 from tracearena.contest.commitments import live_day, select_final_users
 from tracearena.contest.data import official_file_name
-from tracearena.contest.file_judge import compute_reidentification, compute_trace_inference
-from tracearena.contest.simulation import SEED
+from tracearena.contest.file_judge import ANSWER_KINDS, score_table, score_traces
+from tracearena.contest.release import SEED, write_answer
 from tracearena.errors import DataError, ParameterError
 from tracearena.files import replacing
 from tracearena.files.io import InMemoryFile
@@ -55,7 +55,6 @@ from tracearena.traces import IdTable, Traces
 
 COSTLY_LIMITS = ("memory", "cpu", "wall-clock", "threads")
 """Limits that a file makes a child reach; any other end of a child is a failure of the judge."""
-ANSWER_KINDS = {AttackKind.REIDENTIFICATION: "etable", AttackKind.TRACE_INFERENCE: "etraces"}
 RESULT_JOB_KINDS = ("check", "publish", "sample", "score", "sample score")
 """Kinds of jobs without which there is no result."""
 _RESCORABLE_KINDS = (queue.UTILITY, queue.FINAL, queue.SAMPLE)
@@ -123,10 +122,15 @@ def score_submission(submission: Submission, bench: JudgeFiles, *, on_live_users
     on_live_users
         Whether an attack is scored on the users of the live board rather than on those who decide.
     """
+    return score_arrays(check_again(submission, bench), submission, bench, on_live_users=on_live_users)
+
+
+def check_again(submission: Submission, bench: JudgeFiles) -> UploadArrays:
+    """Return the arrays of an upload that the checker took before."""
     found = check_in_sandbox(submission, bench)
     if isinstance(found, Verdict):
         raise DataError(f"upload {submission.pk} was accepted and is refused now: {found.code}")
-    return score_arrays(found, submission, bench, on_live_users=on_live_users)
+    return found
 
 
 def score_arrays(
@@ -150,11 +154,8 @@ def score_sealed_answer(
     path = bench.answer_path(attack, data_set, ANSWER_KINDS[kind])
     answer, among = InMemoryFile(path.name, bench.unseal(path)), _select_users(secret, on_live_users)
     if kind is AttackKind.REIDENTIFICATION:
-        users = bench.read_reference(data_set).user_ids
-        guess = pwscup.read_inferred_table(answer, secret.table.pseudonyms, users=users)
-        return compute_reidentification(secret.table, guess, among)
-    original = bench.read_original(data_set)
-    return compute_trace_inference(original, pwscup.read_inferred_traces(answer, original), rules, among)
+        return score_table(answer, secret.table, bench.read_reference(data_set).user_ids, rules, among)
+    return score_traces(answer, bench.read_original(data_set), rules, among)
 
 
 def _select_users(secret: ReleaseSecret, on_live_users: bool) -> Any:
@@ -394,14 +395,17 @@ def run_sample_attacks(taken: queue.JobLease, bench: JudgeFiles) -> None:
                 bench.read_reference(data_set),
                 public,
                 options=rules.scoring.attacker_settings,
-                seed=(SEED, int(data_set.team.number), data_set.number),
+                seed=SEED,
+                target=(data_set.team.number, data_set.number),
             )
         except ChildDied as death:
             _log.warning("the judge's attacks on %s ended: %s", data_set, death.said)
             raise
         for (name, kind), answer in zip(kinds.items(), answers, strict=True):
-            with replacing(bench.answer_path(name, data_set, ANSWER_KINDS[kind]), private=True) as file:
-                file.write(bench.seal(_encode_answer(answer)))
+            path = bench.answer_path(name, data_set, ANSWER_KINDS[kind])
+            with replacing(path, private=True) as file, open_private_folder() as folder:
+                write_answer(answer, folder / "answer.csv")
+                file.write(bench.seal((folder / "answer.csv").read_bytes()))
     _write_sample_scores(taken, data_set, bench, on_live_users=True)
 
 
@@ -433,17 +437,6 @@ def _write_sample_scores(
 
 def _load_data_set(taken: queue.JobLease) -> DataSet:
     return DataSet.objects.select_related("team").get(pk=taken.about["data_set"])
-
-
-def _encode_answer(answer: IdTable | Traces) -> bytes:
-    """Return an answer as its file."""
-    with open_private_folder() as folder:
-        path = folder / "answer.csv"
-        if isinstance(answer, IdTable):
-            pwscup.write_inferred_table(answer, path)
-        else:
-            pwscup.write_inferred_traces(answer, path)
-        return path.read_bytes()
 
 
 # Re-scoring.

@@ -364,24 +364,20 @@ def hash_tables() -> dict[str, tuple[int, str]]:
 def load_rows(source: IO[bytes]) -> None:
     """Put rows into the empty database of this process, all or none of them."""
     apply_migrations()
+    known = list_tables()
     try:
-        _load_all_rows(source)
+        with transaction.atomic():
+            for name, rows in groupby(map(_parse_line, source), key=lambda line: line[0]):
+                if name not in known:
+                    raise DataError(f"there is no table {name!r} in this version of tracearena")
+                _insert_batches(known[name], (row for _, row in rows))
+            with connection.cursor() as cursor:
+                for statement in connection.ops.sequence_reset_sql(no_style(), list(known.values())):
+                    cursor.execute(statement)
     except TracearenaError:
         raise
     except (ValueError, TypeError, DatabaseError, ValidationError) as error:
         raise DataError(f"the content of the database is none: {str(error)[:_LONGEST_ERROR_TEXT]}") from None
-
-
-def _load_all_rows(source: IO[bytes]) -> None:
-    known = list_tables()
-    with transaction.atomic():
-        for name, rows in groupby(map(_parse_line, source), key=lambda line: line[0]):
-            if name not in known:
-                raise DataError(f"there is no table {name!r} in this version of tracearena")
-            _insert_batches(known[name], (row for _, row in rows))
-        with connection.cursor() as cursor:
-            for statement in connection.ops.sequence_reset_sql(no_style(), list(known.values())):
-                cursor.execute(statement)
 
 
 def _insert_batches(model: type[models.Model], rows: Iterable[dict[str, Any]]) -> None:

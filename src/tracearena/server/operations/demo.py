@@ -1,7 +1,8 @@
-"""A contest in full swing, to be looked at: invented teams play it up to a phase, and further when asked.
+"""A contest with invented teams on a server: they play its script up to a phase, and further when asked.
 
-One team is late, one falls short of the threshold, one never comes; the two whose accounts are given away
-leave something to do. Everything goes over HTTP, as with real teams, and the clock is driven.
+Everything goes over HTTP, as with real teams, and the clock is driven. In a demonstration one team is late,
+one falls short of the threshold, one never comes; the two whose accounts are given away leave something to
+do.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
@@ -19,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tracearena.algorithms import catalogue, validation
-from tracearena.arena.ensemble import Ensemble, make_attacks
+from tracearena.arena.ensemble import make_attacks
 from tracearena.contest import Role, Schedule, SimulatedTeam
 from tracearena.contest.data import REGIONS, TIMES, official_file_name
-from tracearena.contest.report_data import SIMULATED_TEAMS
-from tracearena.engine import child_seed, seed_sequence, use
+from tracearena.contest.release import attack_one, write_answer
+from tracearena.contest.simulated_teams import DAY, HOUR, SIMULATED_TEAMS, VISITOR_TEAMS, HandIn
+from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import DataError
 from tracearena.io import pwscup
 from tracearena.server import clock
@@ -36,20 +37,55 @@ from tracearena.traces import IdTable
 if TYPE_CHECKING:
     from tracearena.server.accounts import DemoAccount
 
-_VISITOR_TEAMS = ("001", "002")
-_LATE, _ABSENT = "003", "006"
-_FIRST_WAVE = (("001", "000"), ("003", "001"), ("005", "001"), ("001", "002"), ("004", "005"))
-"""Who attacks whom early enough for the live board; most of the others follow while somebody looks."""
 _CHANGED_ROW = 17
 _CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 _TOKEN = re.compile(r"tracearena_[\w-]{43}", re.ASCII)
 _POLL_S = 0.2
 _WAIT_TIMEOUT_S = 600.0
 _DEFENCE, _ATTACK = range(2)
-FINAL_STATES = ("scored", "published", "refused", "late", "judge error")
 TEAM_COUNT = 6
 """Invented teams of a demonstration."""
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+class DemoStop(StrEnum):
+    """Where a demonstration can be, in order."""
+
+    ANONYMIZATION = "anonymization"
+    ATTACK = "attack"
+    CEREMONY = "ceremony"
+    RESULTS = "results"
+
+    def find_time(self, schedule: Schedule) -> datetime:
+        """Return when it is by a schedule."""
+        return {
+            DemoStop.ANONYMIZATION: schedule.anonymization_begin + 5 * DAY,
+            DemoStop.ATTACK: schedule.attack_begin + 3 * DAY,
+            DemoStop.CEREMONY: schedule.attack_end + 12 * HOUR,
+            DemoStop.RESULTS: schedule.results_begin + 6 * HOUR,
+        }[self]
+
+
+def build_demo_schedule(stop: DemoStop, now: datetime) -> Schedule:
+    """Return a schedule by which it is now the time of a stop.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    >>> build_demo_schedule(DemoStop.ATTACK, noon).attack_begin.isoformat()
+    '2026-05-01T12:00:00+00:00'
+    """
+
+    def begin_at(begin: datetime) -> Schedule:
+        return Schedule(
+            registration_begin=begin - DAY,
+            registration_end=begin,
+            anonymization_begin=begin,
+            anonymization_end=begin + 7 * DAY,
+            attack_begin=begin + 8 * DAY,
+            attack_end=begin + 15 * DAY,
+            results_begin=begin + 16 * DAY,
+        )
+
+    return begin_at(now - (stop.find_time(begin_at(now)) - now))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +114,18 @@ class DemoSetup:
 
 
 class Demonstration:
-    """The invented teams of one contest, and how far they have come."""
+    """The invented teams of one contest, and how far they have come.
 
-    def __init__(self, stage: DemoSetup) -> None:
-        self._stage = stage
+    Parameters
+    ----------
+    stage
+        Where they play.
+    script
+        What they hand in (`plan_hand_ins`).
+    """
+
+    def __init__(self, stage: DemoSetup, script: Sequence[HandIn]) -> None:
+        self.stage, self._left = stage, list(script)
         self.accounts: list[DemoAccount] = []
         self.playing: dict[str, DemoBot] = {}
         self.stop: DemoStop | None = None
@@ -126,100 +170,76 @@ class Demonstration:
     def _play_defences(self) -> None:
         from tracearena.server.accounts import make_demo_account
 
-        begin = self._schedule.anonymization_begin
-        self._set_clock(begin + HOUR)
+        self._set_clock(self._schedule.anonymization_begin + HOUR)
         organiser = make_demo_account("organiser", "/organiser")
-        join_by_link(self._stage.url, self._stage.made.organiser, organiser.name, organiser.password)
+        join_by_link(self.stage.url, self.stage.made.organiser, organiser.name, organiser.password)
         self.accounts.append(organiser)
-        for number, secret in self._stage.made.invitations.items():
-            if number != _ABSENT:
-                self._join_team(number, secret)
-        for number, bot in self.playing.items():
-            self._set_clock(begin + int(number) * 18 * HOUR)
-            bot.fetch()
-            path = bot.obfuscate()
-            if number == _VISITOR_TEAMS[0]:
-                bot.submit_obfuscated(_copy_with_change(path, "broken.csv", "0"))
-            if number != _VISITOR_TEAMS[1]:
-                bot.submit_obfuscated(path)
-        self._set_clock(begin + 5 * DAY)
-        wait_for("the judge's check", lambda: are_all_checked(self._bots))
-        self._start_clock(begin + 5 * DAY)
+        for number in sorted({one.team for one in self._left}):
+            self._join_team(number)
+        self._hand_in_before(DemoStop.ANONYMIZATION.find_time(self._schedule))
+        self._start_clock(DemoStop.ANONYMIZATION.find_time(self._schedule))
 
     def _play_attacks(self) -> None:
         from tracearena.server.models import DataSet
-        from tracearena.server.store import queue
 
         schedule = self._schedule
-        waiting = self.playing.get(_VISITOR_TEAMS[1])
-        if waiting is not None and not waiting.client.get("submissions"):
-            waiting.submit_obfuscated(waiting.folder / "obfuscated.csv")
-        wait_for("the judge's check", lambda: are_all_checked(self._bots))
+        self._hand_in_before(schedule.attack_begin)
         self._set_clock(schedule.anonymization_end + HOUR)
-        if late := self.playing.get(_LATE):
-            late.submit_obfuscated(_copy_with_change(late.folder / "obfuscated.csv", "late.csv", "*"))
         # Teams see their targets when the attack phase begins, and the judge is ready before.
         left = DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True)
         wait_for("the release", lambda: not left.all().exists())
         self._set_clock(schedule.attack_begin + DAY)
-        for bot in self._bots:
+        for bot in self.playing.values():
             bot.fetch()
-        pairs = list(self._iterate_pairs())
-        early = [(bot, target) for bot, target in pairs if (bot.number, target["team"]) in _FIRST_WAVE]
-        for hours, (bot, target) in enumerate(early):
-            self._set_clock(schedule.attack_begin + DAY + hours * 3 * HOUR)
-            bot.attack(target)
-        wait_for("the judge", lambda: not queue.find_open_jobs().exists())
-        later = [pair for pair in pairs if pair not in early]
-        for hours, (bot, target) in enumerate(later):
-            self._set_clock(schedule.attack_begin + 2 * DAY + hours * HOUR)
-            if bot.number in _VISITOR_TEAMS:
-                bot.write_answers(target)
-            else:
-                bot.attack(target)
-        self._start_clock(schedule.attack_begin + 3 * DAY)
+        self._hand_in_before(DemoStop.ATTACK.find_time(schedule))
+        for one in self._left:
+            if one.team in self.playing:
+                self.playing[one.team].write_answers(one)
+        self._start_clock(DemoStop.ATTACK.find_time(schedule))
 
     def _play_closing(self) -> None:
         from tracearena.server import results
 
-        for bot, target in self._iterate_pairs():
-            attacked = {one["target"] for one in bot.client.get("submissions")}
-            if target["uploads_left"] and target["team"] not in attacked:
-                bot.attack(target)
-        wait_for("the judge's check", lambda: are_all_checked(self._bots))
-        self._start_clock(self._schedule.attack_end + 12 * HOUR)
+        self._hand_in_before(self._schedule.attack_end)
+        self._start_clock(DemoStop.CEREMONY.find_time(self._schedule))
         wait_for("the final board", lambda: results.find_final_snapshot() is not None)
 
     def _play_results(self) -> None:
         from tracearena.server.models import Contest
-        from tracearena.server.store import queue
 
-        self._start_clock(self._schedule.results_begin + 6 * HOUR)
+        self._start_clock(DemoStop.RESULTS.find_time(self._schedule))
         wait_for("the result", lambda: Contest.get_current().published_at is not None)
-        wait_for("the open tables", lambda: not queue.find_open_jobs().exists())
+        _wait_for_judge()
 
-    def _join_team(self, number: str, secret: str) -> None:
+    def _join_team(self, number: str) -> None:
         from tracearena.server.accounts import make_demo_account
 
-        stage, player = self._stage, SIMULATED_TEAMS[int(number) - 1]
-        account = make_demo_account(f"team {number}", "/team", stage.folder / f"team{number}")
-        token = join_and_get_token(stage.url, secret, account.name, account.password)
-        if number in _VISITOR_TEAMS:
+        stage, player = self.stage, SIMULATED_TEAMS[int(number) - 1]
+        folder = stage.folder / f"team{number}"
+        account = make_demo_account(f"team {number}", "/team", folder)
+        token = join_and_get_token(stage.url, stage.made.invitations[number], account.name, account.password)
+        if number in VISITOR_TEAMS:
             self.accounts.append(account)
-        assert account.files is not None
         client = Client(stage.url, token)
-        self.playing[number] = DemoBot(
-            number=number, player=player, client=client, folder=account.files, seed=stage.seed
-        )
+        bot = DemoBot(number=number, player=player, client=client, folder=folder, seed=stage.seed)
+        bot.fetch()
+        bot.obfuscate()
+        self.playing[number] = bot
 
-    def _iterate_pairs(self) -> Iterator[tuple[DemoBot, dict[str, Any]]]:
-        for bot in self._bots:
-            for target in bot.client.get("targets"):
-                yield bot, target
-
-    @property
-    def _bots(self) -> list[DemoBot]:
-        return list(self.playing.values())
+    def _hand_in_before(self, moment: datetime) -> None:
+        """Hand in what is due before a moment, and wait for the judge at the end of every day."""
+        schedule = self._schedule
+        due = [one for one in self._left if one.find_time(schedule) < moment]
+        self._left = [one for one in self._left if one not in due]
+        for before, one in zip([None, *due], due, strict=False):
+            if before is not None and before.after.days != one.after.days:
+                _wait_for_judge()
+            self._set_clock(one.find_time(schedule))
+            bot = self.playing.get(one.team)
+            # From the first stop on, visitors may have handed it in themselves.
+            if bot is not None and not (self.stop is not None and bot.has_handed_in(one)):
+                bot.hand_in(one)
+        _wait_for_judge()
 
     @property
     def _schedule(self) -> Schedule:
@@ -229,10 +249,16 @@ class Demonstration:
         return Contest.get_current().schedule
 
     def _set_clock(self, moment: datetime) -> None:
-        self._stage.put(max(moment, clock.now()), False)
+        self.stage.put(max(moment, clock.now()), False)
 
     def _start_clock(self, moment: datetime) -> None:
-        self._stage.put(max(moment, clock.now()), True)
+        self.stage.put(max(moment, clock.now()), True)
+
+
+def _wait_for_judge() -> None:
+    from tracearena.server.store import queue
+
+    wait_for("the judge", lambda: not queue.find_open_jobs().exists())
 
 
 def _can_play(bot: DemoBot) -> bool:
@@ -244,15 +270,6 @@ def _can_play(bot: DemoBot) -> bool:
         bot.client.close()
         return False
     return True
-
-
-def _copy_with_change(path: Path, name: str, cell: str) -> Path:
-    """Return a copy of obfuscated traces with another cell in one row."""
-    lines = path.read_text().splitlines()
-    lines[_CHANGED_ROW] = cell
-    other = path.with_name(name)
-    other.write_text("\n".join(lines) + "\n")
-    return other
 
 
 # Invented teams that play over HTTP, as people with a browser and a program would.
@@ -320,46 +337,48 @@ class DemoBot:
             target = self.folder / one["name"]
             download(self.client, f"files/{one['name']}", target, sha256=one["sha256"], size=one["size"])
 
-    def defend(self) -> dict[str, Any]:
-        """Obfuscate one's own people, and hand that in."""
-        return self.submit_obfuscated(self.obfuscate())
-
-    def submit_obfuscated(self, path: Path) -> dict[str, Any]:
-        """Hand in obfuscated traces."""
-        return upload(self.client, "uploads/obfuscated/1", path)
-
-    def obfuscate(self) -> Path:
-        """Obfuscate one's own people, and return the file."""
+    def obfuscate(self) -> None:
+        """Obfuscate one's own people."""
         original = self._read_team_traces("orgtraces", self.number, 1)
-        obfuscator = catalogue.create(self.player.defence, "obfuscator")
         seed = child_seed(seed_sequence(self.seed), int(self.number), _DEFENCE)
-        path = self.folder / "obfuscated.csv"
-        pwscup.write_obfuscated(validation.run_transform(obfuscator, original, seed=seed), path)
-        return path
+        pwscup.write_obfuscated(self.player.obfuscate(original, seed=seed), self.folder / "obfuscated.csv")
 
-    def attack(self, target: dict[str, Any]) -> list[dict[str, Any]]:
-        """Attack one target in the ways that the team knows, and hand that in."""
-        place = f"uploads/attack/{target['team']}/{target['data_set']}"
-        made = self.write_answers(target).items()
-        return [upload(self.client, f"{place}/{kind}", path) for kind, path in made]
+    def has_handed_in(self, planned: HandIn) -> bool:
+        """Whether the team has handed in its own data, or attacked the target; changed files come besides."""
+        return planned.cell is None and any(
+            one["target"] == planned.target for one in self.client.get("submissions")
+        )
 
-    def write_answers(self, target: dict[str, Any]) -> dict[str, Path]:
-        """Attack one target in the ways that the team knows, and return the files by what they are."""
-        names = [name for name in (self.player.identification, self.player.inference) if name]
+    def hand_in(self, planned: HandIn) -> None:
+        """Hand in obfuscated traces, or the answers about a target."""
+        if planned.target is None:
+            path = self.folder / planned.file
+            if planned.cell is not None:
+                lines = (self.folder / "obfuscated.csv").read_text().splitlines()
+                lines[_CHANGED_ROW] = planned.cell
+                path.write_text("\n".join(lines) + "\n")
+            upload(self.client, "uploads/obfuscated/1", path)
+        else:
+            for place, path in self.write_answers(planned).items():
+                upload(self.client, place, path)
+
+    def write_answers(self, planned: HandIn) -> dict[str, Path]:
+        """Attack a target, if it may still be attacked, and return the files by where they are handed in."""
+        found = (one for one in self.client.get("targets") if one["team"] == planned.target)
+        target = next(found, None)
+        if target is None or not target["uploads_left"]:
+            return {}
         team, number = target["team"], target["data_set"]
         public = pwscup.read_anonymized(self.folder / target["anonymized"], *self._read_grid_files())
-        seed = child_seed(seed_sequence(self.seed), int(self.number), _ATTACK, int(team))
+        reference = self._read_team_traces("reftraces", team, number)
+        seed = child_seed(seed_sequence(self.seed), int(self.number), _ATTACK)
+        attacks = make_attacks(self.player.attacks)
         made = {}
-        with use(progress=None):
-            ensemble = Ensemble(make_attacks(names)).fit(self._read_team_traces("reftraces", team, number))
-            for _, answer in ensemble.answers(public, seed=seed):
-                kind = "inferred-table" if isinstance(answer, IdTable) else "inferred-traces"
-                path = self.folder / f"{kind}-{team}.csv"
-                if isinstance(answer, IdTable):
-                    pwscup.write_inferred_table(answer, path)
-                else:
-                    pwscup.write_inferred_traces(answer, path)
-                made[kind] = path
+        for _, answer in attack_one(attacks, reference, public, seed=seed, target=(team, number)):
+            kind = "inferred-table" if isinstance(answer, IdTable) else "inferred-traces"
+            path = self.folder / f"{kind}-{team}.csv"
+            write_answer(answer, path)
+            made[f"uploads/attack/{team}/{number}/{kind}"] = path
         return made
 
     def _read_grid_files(self) -> tuple[Any, Any]:
@@ -378,57 +397,3 @@ def wait_for(what: str, is_so: Callable[[], bool], timeout_s: float = _WAIT_TIME
         if time.monotonic() > end:
             raise DataError(f"{what}: has not come within {timeout_s:.0f} s")
         time.sleep(_POLL_S)
-
-
-def are_all_checked(bots: Sequence[DemoBot]) -> bool:
-    """Whether every upload has been checked, and what is scored at once is scored."""
-    return all(
-        one["state"] in FINAL_STATES or (one["state"] == "checked" and one["target"] is not None)
-        for bot in bots
-        for one in bot.client.get("submissions")
-    )
-
-
-def are_all_released(bots: Sequence[DemoBot]) -> bool:
-    """Whether every valid data set and the pseudonymised team are there to be attacked."""
-    released = all(
-        one["released_at"] is not None or not one["valid"]
-        for bot in bots
-        for one in bot.client.get("data_sets")
-    )
-    return released and any(one["team"] == "000" for one in bots[0].client.get("targets"))
-
-
-class DemoStop(StrEnum):
-    """Where a demonstration can be, in order."""
-
-    ANONYMIZATION = "anonymization"
-    ATTACK = "attack"
-    CEREMONY = "ceremony"
-    RESULTS = "results"
-
-
-def build_demo_schedule(stop: DemoStop, now: datetime) -> Schedule:
-    """Return a schedule by which it is now the time of a stop.
-
-    >>> from datetime import UTC
-    >>> noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
-    >>> build_demo_schedule(DemoStop.ATTACK, noon).attack_begin.isoformat()
-    '2026-05-01T12:00:00+00:00'
-    """
-    passed = {
-        DemoStop.ANONYMIZATION: 5 * DAY,
-        DemoStop.ATTACK: 11 * DAY,
-        DemoStop.CEREMONY: 15 * DAY + 12 * HOUR,
-        DemoStop.RESULTS: 16 * DAY + 6 * HOUR,
-    }
-    begin = now - passed[stop]
-    return Schedule(
-        registration_begin=begin - DAY,
-        registration_end=begin,
-        anonymization_begin=begin,
-        anonymization_end=begin + 7 * DAY,
-        attack_begin=begin + 8 * DAY,
-        attack_end=begin + 15 * DAY,
-        results_begin=begin + 16 * DAY,
-    )

@@ -7,7 +7,8 @@ from typing import IO, Any
 import numpy as np
 
 from tracearena.arena.ensemble import Ensemble, make_attacks
-from tracearena.engine import child_seed, seed_sequence, use
+from tracearena.contest.release import attack_one
+from tracearena.engine import use
 from tracearena.server.sandbox.messages import (
     Frame,
     Work,
@@ -35,7 +36,7 @@ def prepare_attack(*names: str) -> Work:
 
 
 def pack_attack_request(reference: Traces, released: ObfuscatedTraces, **settings: Any) -> bytes:
-    """Return what `_run_attack` reads: the traces, and names, options and seed of the attacks."""
+    """Return what `_run_attack` reads: the traces, and names, options, seed and target of the attacks."""
     values, arrays = truth_to_parts(reference)
     events = {
         "pseudonyms": released.user_ids,
@@ -58,10 +59,9 @@ def _run_attack(request: IO[bytes]) -> bytes:
     assert isinstance(reference, Traces)
     released = _unpack_release(*unpack(read_message(request)))
     attacks = make_attacks(asked["names"], **asked["options"])
-    seed = child_seed(seed_sequence(asked["seed"][0]), *asked["seed"][1:])
-    with use(progress=None):
-        ensemble = Ensemble(attacks).fit(reference)
-        found = {id(one): answer for one, answer in ensemble.answers(released, seed=seed)}
+    target = asked["target"][0], asked["target"][1]
+    answers = attack_one(attacks, reference, released, seed=asked["seed"], target=target)
+    found = {id(one): answer for one, answer in answers}
     return b"".join(frame_message(pack(*truth_to_parts(found[id(one)]))) for one in attacks)
 
 

@@ -25,6 +25,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
+from tracearena.contest.board import Target
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, TracearenaError
 from tracearena.server.sandbox.attack_child import pack_attack_request
@@ -403,7 +404,8 @@ def run_attacks(
     released: ObfuscatedTraces,
     *,
     options: Mapping[str, Any],
-    seed: Sequence[int],
+    seed: int,
+    target: Target,
     limits: Limits | None = None,
 ) -> list[Traces | IdTable]:
     """Run attacks in a child and return their answers, in the order of the names.
@@ -412,10 +414,11 @@ def run_attacks(
     ----------
     options
         Settings of the attacks.
-    seed
-        A seed, and the numbers of its child that the attacks draw from.
+    seed, target
+        What the attacks draw from: the seed of the contest, team and number of the data set.
     """
-    request = pack_attack_request(reference, released, names=names, options=dict(options), seed=seed)
+    settings = {"names": names, "options": dict(options), "seed": seed, "target": target}
+    request = pack_attack_request(reference, released, **settings)
     # In a server of its own: what attacks load would make every child that checks an upload larger.
     with closing(ForkServer()) as server:
         answer = io.BytesIO(server.run("attack", [request], *names, limits=limits or Limits.of_attacks()))

@@ -23,7 +23,7 @@ from tracearena.contest import Gate, Phase, phase_at
 from tracearena.server import clock, results, submissions
 from tracearena.server.errors import API, FOR_TEAMS, RequestRefused, not_found
 from tracearena.server.models import Contest, State, Submission, Team, UploadKind
-from tracearena.server.operations.schedule import is_judge_away
+from tracearena.server.operations.status import is_judge_away
 from tracearena.server.settings import ENGLISH, LANGUAGES, is_loopback
 
 GetResponse = Callable[[Any], Any]

@@ -35,7 +35,7 @@ from tracearena.server.models import (
     Team,
     UploadKind,
 )
-from tracearena.server.operations import schedule
+from tracearena.server.operations import next_phase, schedule, status
 from tracearena.server.store import downloads, queue
 from tracearena.server.store.audit_log import find_broken_entry, log_act
 from tracearena.server.web.middleware import for_organiser
@@ -58,7 +58,7 @@ def show_status(request: Any) -> Any:
     arrivals = lately.order_by().values_list("received_at", flat=True)
     contest = Contest.get_current()
     about = {
-        "status": schedule.collect_status(settings.CONTEST_FOLDER),
+        "status": status.collect_status(settings.CONTEST_FOLDER),
         "disk": shutil.disk_usage(settings.CONTEST_FOLDER.path),
         "failed": Job.objects.filter(state=JobState.FAILED).order_by("pk")[:_ROWS_PER_PAGE],
         "errors": Job.objects.exclude(error="").exclude(state=JobState.FAILED).order_by("-pk")[:_MOST_ERRORS],
@@ -66,7 +66,7 @@ def show_status(request: Any) -> Any:
             :_MOST_ERRORS
         ],
         "activity": activity_picture(arrivals, now, hours=_HOURS),
-        "unmet": schedule.list_open_items(settings.CONTEST_FOLDER, contest, now),
+        "unmet": next_phase.list_open_items(settings.CONTEST_FOLDER, contest, now),
     }
     return render(request, "organiser/status.html", about)
 
@@ -205,9 +205,9 @@ def _render_phases(request: Any, refused: RequestRefused | None = None) -> Any:
             (errors.translate_point(name), name, getattr(contest.schedule, name))
             for name in schedule.list_movable_points(contest)
         ],
-        "following": schedule.find_next_phase(contest, now),
+        "following": next_phase.find_next_phase(contest, now),
         "teams": Team.objects.filter(role=Role.TEAM).values_list("number", flat=True),
-        "checks": schedule.build_checklist(settings.CONTEST_FOLDER, contest, now),
+        "checks": next_phase.build_checklist(settings.CONTEST_FOLDER, contest, now),
         "refused": refused,
         "given": request.POST,
     }
@@ -360,7 +360,7 @@ def decide_failed_job(request: Any, number: int) -> Any:
 @for_organiser
 def show_dry_run(request: Any) -> Any:
     """What would be published, invalid or missing, and what the judge would do; nothing is done."""
-    run = schedule.simulate_next_phase(Contest.get_current(), clock.now())
+    run = next_phase.simulate_next_phase(Contest.get_current(), clock.now())
     return render(request, "organiser/dry_run.html", {"run": run, "styles": teams.build_party_styles()})
 
 
@@ -435,10 +435,10 @@ def list_team_statuses() -> list[TeamStatus]:
 
 
 def _rate_defence(contest: Contest, team: Team) -> tuple[str, str]:
-    own = list(DataSet.objects.filter(team=team))
+    own = list(DataSet.objects.filter(team=team).select_related("team"))
     if not Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED).exists():
         return BAD, _("never uploaded")
-    valid = [one for one in own if one.utility is not None and contest.rules.is_valid(one.utility)]
+    valid = [one for one in own if one.is_valid(contest.rules)]
     if len(valid) == len(own):
         return GOOD, _("valid")
     some = _("%(valid)s of %(all)s valid") % {"valid": len(valid), "all": len(own)}

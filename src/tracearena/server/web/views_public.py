@@ -23,7 +23,7 @@ from tracearena.server import accounts, clock, past_contests, results, teams
 from tracearena.server.api import api
 from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.models import Contest, Team
-from tracearena.server.operations import schedule
+from tracearena.server.operations import schedule, status
 from tracearena.server.settings import ENGLISH
 from tracearena.server.store import downloads
 from tracearena.server.web.middleware import for_members, set_language_cookie
@@ -296,5 +296,5 @@ def report_metrics(request: Any) -> Any:
     if not request.is_from_this_machine and not getattr(request.user, "is_organiser", False):
         raise not_found()
     return HttpResponse(
-        schedule.format_metrics(schedule.collect_status(settings.CONTEST_FOLDER)), schedule.CONTENT_TYPE
+        status.format_metrics(status.collect_status(settings.CONTEST_FOLDER)), status.CONTENT_TYPE
     )
