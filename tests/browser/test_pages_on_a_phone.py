@@ -10,7 +10,7 @@ import pytest
 
 from tracearena.audit import charts, texts
 from tracearena.audit.usefulness import Task, Usefulness
-from tracearena.pages import Page
+from tracearena.pages.html import load_templates
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +26,19 @@ TITLES = """() => [...document.querySelectorAll(".xtitle")].every(title => {
   const box = title.getBoundingClientRect();
   return box.left >= 0 && box.right <= innerWidth;
 })"""
+
+PAGE = """{% extends "pages/templates/page.html" %}
+{% from "pages/templates/parts.html" import figure with context %}
+{% block main %}
+{% for name, drawn in figures.items() %}
+{% call figure(drawn, name, none, 320) %}A message.{% endcall %}
+{% endfor %}
+{% endblock %}
+"""
+
+
+def write_page(path: Path, **figures: dict[str, Any]) -> None:
+    path.write_text(load_templates().from_string(PAGE).render(title="Plots", figures=figures))
 
 
 def crowded() -> dict[str, Any]:
@@ -53,11 +66,8 @@ def crowded() -> dict[str, Any]:
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_plots_fit_and_names_lie_apart(tmp_path: Path, page_of: Callable[..., Any], width: int) -> None:
-    page = Page("Plots")
-    page.figure(crowded(), "Names lie apart.")
     kept = Usefulness(tuple(Task(name, 0.5, 0.9, 1.0, 1.0) for name in texts.TASKS), 0.5)
-    page.figure(charts.draw_tasks(kept)[0], "Long names of tasks.", least_width_px=320)
-    page.write(tmp_path / "page.html")
+    write_page(tmp_path / "page.html", points=crowded(), tasks=charts.draw_tasks(kept)[0])
     opened = page_of("file://", viewport={"width": width, "height": 900})
     opened.goto(f"file://{tmp_path}/page.html")
     opened.wait_for_selector(".textpoint text")
@@ -73,9 +83,7 @@ def test_plots_fit_and_names_lie_apart(tmp_path: Path, page_of: Callable[..., An
 
 
 def test_a_page_that_becomes_narrow_is_drawn_again(tmp_path: Path, page_of: Callable[..., Any]) -> None:
-    page = Page("Plots")
-    page.figure(crowded(), "It fits.")
-    page.write(tmp_path / "page.html")
+    write_page(tmp_path / "page.html", points=crowded())
     opened = page_of("file://", viewport={"width": 1280, "height": 900})
     opened.goto(f"file://{tmp_path}/page.html")
     opened.wait_for_selector(".textpoint text")
