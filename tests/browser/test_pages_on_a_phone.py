@@ -1,4 +1,4 @@
-"""The pages of describe and audit on a phone: no plot is cut, and no name lies on another."""
+"""Pages of commands on a phone: no plot is cut, no name lies on another, and a slider moves its picture."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contest.residents import Residents
 
 from tracearena.audit import charts, texts
 from tracearena.audit.usefulness import Task, Usefulness
+from tracearena.contest import simulate_contest
+from tracearena.pages.contest import contest_report
 from tracearena.pages.html import load_templates
 
 pytestmark = pytest.mark.slow
@@ -91,3 +94,20 @@ def test_a_page_that_becomes_narrow_is_drawn_again(tmp_path: Path, page_of: Call
     opened.wait_for_timeout(800)
     assert opened.evaluate(CUT) == []
     assert opened.evaluate(TITLES)
+
+
+def test_a_slider_moves_through_the_day(tmp_path: Path, page_of: Callable[..., Any]) -> None:
+    held = simulate_contest(teams=2, users=30, days=4, maker=Residents(), seed=5)
+    contest_report(held.to_report_data("tracearena demo")).write(tmp_path / "report.html")
+    opened = page_of("file://", viewport={"width": 390, "height": 900})
+    opened.goto(f"file://{tmp_path}/report.html")
+    slider = opened.locator("figure input").first
+    shown = "([name, figure]) => [...figure.querySelectorAll(`[${name}]`)]"
+    shown += ".filter(part => getComputedStyle(part).visibility === 'visible')"
+    shown += ".map(part => Number(part.getAttribute(name)))"
+    figure = opened.locator("figure:has(input)").first.element_handle()
+    for now, time in ((0, "08:00"), (19, "17:30"), (4, "10:00")):
+        slider.fill(str(now))
+        assert opened.locator("figure output").first.inner_text() == time
+        assert set(opened.evaluate(shown, ["data-at", figure])) == {now}
+        assert set(opened.evaluate(shown, ["data-since", figure])) == set(range(now + 1))

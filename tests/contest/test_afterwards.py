@@ -45,7 +45,16 @@ def test_every_defence_meets_old_and_new_attacks(held: SimulatedContest) -> None
 def test_the_page_shows_them_with_their_band(held: SimulatedContest) -> None:
     html = contest_report(held.to_report_data("mine")).html()
     assert "After the awards" in html
-    assert afterwards_picture(held.afterwards, held.rules.sample_attacks).svg in html
+    scores = held.samples[0].scores
+    drawn = afterwards_picture(held.afterwards, [*scores.reidentification, *scores.trace_inference])
+    assert drawn.svg in html
+    rows = [dict(zip(drawn.table_header, row, strict=True)) for row in drawn.table_rows]
+    assert all(row["s_T_min"] <= row["s_T_min_contest"] for row in rows)
+    assert [row["s_T_min"] for row in rows] == [row.scores.s_T_min for row in held.afterwards]
+    assert [(row["s_T_estimate"], row["s_T_ceiling"]) for row in rows] == [
+        row.band for row in held.afterwards
+    ]
+    assert drawn.svg.count('class="band"') == len(rows)
 
 
 def test_a_judge_may_run_new_sample_attacks_but_none_that_wait() -> None:

@@ -38,6 +38,7 @@ def test_a_page_asks_for_nothing_from_elsewhere() -> None:
     markup = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', markup)
     assert "Plotly" in page
+    assert Page("pages/templates/page.html", title="Title").html().startswith("<!DOCTYPE html>")
 
 
 def test_a_page_without_figures_carries_no_plotly() -> None:

@@ -68,6 +68,7 @@ def test_nothing_comes_from_elsewhere(html: str) -> None:
     assert not re.findall(r'(?:src|href)="(?!#|data:)', markup)
     assert not re.findall(r"url\((?!data:|#)|@import", markup)
     assert "Plotly" not in html
+    assert html.startswith("<!DOCTYPE html>")
 
 
 def test_every_picture_says_something_and_has_its_numbers(html: str) -> None:
@@ -108,7 +109,7 @@ def test_the_slider_goes_through_the_whole_day(html: str) -> None:
     days = [one for one in re.findall(r"<figure.*?</figure>", html, re.S) if 'type="range"' in one]
     assert days
     for day in days:
-        times = re.findall(r'data-at="(\d+)" data-time="(.*?)" visibility="(.*?)"', day)
+        times = dict.fromkeys(re.findall(r'data-at="(\d+)" data-time="(.*?)" visibility="(.*?)"', day))
         assert [int(at) for at, _, _ in times] == list(range(20))
         assert [time for _, time, _ in times][::19] == ["08:00", "17:30"]
         (now,) = [(at, time) for at, time, seen in times if seen == "visible"]

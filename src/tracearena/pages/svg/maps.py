@@ -340,23 +340,27 @@ def day_picture(
     way = [ground.at(int(place)) for place in original.place_index]
     released = obfuscated.cells()
     seen = ["visible" if event <= now else "hidden" for event in range(original.n_events)]
+    times = [original.clock.label(int(instant)) for instant in original.instants]
+    moments = [
+        {"data_at": event, "data_time": time, "visibility": "visible" if event == now else "hidden"}
+        for event, time in enumerate(times)
+    ]
     for event, cell in enumerate(released):
         with canvas.group(data_since=event, visibility=seen[event]):
             if not cell:
                 canvas.draw("path", d=_draw_cross(*way[event]), class_="line")
             _draw_released(canvas, ground, cell, style, 0.5 if len(cell) == 1 else 0.1)
+        with canvas.group(**moments[event]):
+            _draw_released(canvas, ground, cell, style, 0.45)
     for event, (x, y) in enumerate(way):
         with canvas.group(data_since=event, visibility=seen[event]):
             if event:
                 from_x, from_y = way[event - 1]
                 canvas.draw("line", x1=from_x, y1=from_y, x2=x, y2=y, class_="line way")
             canvas.draw("circle", cx=x, cy=y, r=3.2, class_="ink")
-    times = [original.clock.label(int(instant)) for instant in original.instants]
-    for event, (x, y) in enumerate(way):
-        shown = "visible" if event == now else "hidden"
-        with canvas.group(data_at=event, data_time=times[event], visibility=shown):
-            _draw_released(canvas, ground, released[event], style, 0.45)
-            canvas.draw("circle", make_hint(times[event]), cx=x, cy=y, r=7, class_="hollow line")
+    for moment, (x, y), time in zip(moments, way, times, strict=True):
+        with canvas.group(**moment):
+            canvas.draw("circle", make_hint(time), cx=x, cy=y, r=7, class_="hollow line")
     draw_frame(canvas, ground)
     ids = original.places.ids
     rows = tuple(
