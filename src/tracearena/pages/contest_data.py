@@ -274,45 +274,27 @@ class Displacements(NamedTuple):
     Attributes
     ----------
     labels
-        Of the bars: the same place, half kilometres one after the other, everything beyond.
-    single, sets
-        Share of events with one released place, and with several, of each bar.
-    hidden
-        Share of events that were deleted.
-    useless
-        Share of events whose released places are at the limit or beyond.
+        Of the bars: the same place, half kilometres one after the other, everything beyond, hidden.
+    shares
+        Share of all events of each bar.
     """
 
     labels: tuple[str, ...]
-    single: Floats
-    sets: Floats
-    hidden: float
-    useless: float
-
-    @property
-    def total_shares(self) -> Floats:
-        """Single places and sets together."""
-        return self.single + self.sets
+    shares: Floats
 
 
 def measure_displacements(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> Displacements:
     """Measure how far events were moved, up to 1 km beyond the limit from which on a place is useless."""
     edges = np.arange(0, limit_km + 1 + BIN_KM, BIN_KM)
-    far = event_losses(original, obfuscated, limit_km=_FAR_KM) * _FAR_KM
+    far = (event_losses(original, obfuscated, limit_km=_FAR_KM) * _FAR_KM)[~obfuscated.is_deleted]
+    moved = far[far > _SAME_KM]
+    bars = np.histogram(moved, np.concatenate([edges, [np.inf]]))[0]
+    counts = [len(far) - len(moved), *bars, original.n_events - len(far)]
     between = (f"{low:g}–{low + BIN_KM:g} km" for low in edges[:-1])
     return Displacements(
-        ("same place", *between, f"over {edges[-1]:g} km"),
-        _bin_distances(far[obfuscated.is_single], edges, original.n_events),
-        _bin_distances(far[obfuscated.is_set], edges, original.n_events),
-        int(obfuscated.is_deleted.sum()) / max(original.n_events, 1),
-        int((far[~obfuscated.is_deleted] >= limit_km - _SAME_KM).sum()) / max(original.n_events, 1),
+        ("same place", *between, f"over {edges[-1]:g} km", "hidden"),
+        np.array(counts) / max(original.n_events, 1),
     )
-
-
-def _bin_distances(far: Floats, edges: Floats, events: int) -> Floats:
-    moved = far[far > _SAME_KM]
-    counts = np.histogram(moved, np.concatenate([edges, [np.inf]]))[0]
-    return np.array([len(far) - len(moved), *counts]) / max(events, 1)
 
 
 def find_liveliest_day(original: Traces) -> tuple[int, int]:

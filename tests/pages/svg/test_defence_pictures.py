@@ -73,7 +73,7 @@ def test_bars_are_as_long_as_shares_of_events() -> None:
     moved = displacements("ab")
     picture = displacement_picture(moved, 2.0, STYLES)
     for team, one in moved.items():
-        shares = [*one.total_shares, one.hidden]
+        shares = one.shares.tolist()
         assert sum(shares) == pytest.approx(1)
         widths = bar_widths(picture, team)
         assert len(widths) == len(shares) == len(picture.table_rows)

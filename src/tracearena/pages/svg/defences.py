@@ -190,8 +190,8 @@ def displacement_picture(
     limit_km
         From which distance on a place is worthless.
     """
-    labels = [*next(iter(moved.values())).labels, "hidden"]
-    shares = {team: [*map(float, one.total_shares), one.hidden] for team, one in moved.items()}
+    labels = next(iter(moved.values())).labels
+    shares = {team: one.shares.tolist() for team, one in moved.items()}
     left_there = "; ".join(
         f"{isolate_name(team)} left {share[0]:.0%} of all events where they were"
         for team, share in shares.items()

@@ -337,28 +337,28 @@ def day_picture(
         WIDTH, ground.bottom + 34, name=name, title="One person's day, before and after", description=caption
     )
     draw_cells(canvas, ground)
+    times, released = [original.clock.label(int(one)) for one in original.instants], obfuscated.cells()
     way = [ground.at(int(place)) for place in original.place_index]
-    released = obfuscated.cells()
-    seen = ["visible" if event <= now else "hidden" for event in range(original.n_events)]
-    times = [original.clock.label(int(instant)) for instant in original.instants]
     moments = [
         {"data_at": event, "data_time": time, "visibility": "visible" if event == now else "hidden"}
         for event, time in enumerate(times)
     ]
-    for event, cell in enumerate(released):
-        with canvas.group(data_since=event, visibility=seen[event]):
+    lasting = [
+        {"data_since": event, "visibility": "visible" if event <= now else "hidden"}
+        for event in range(original.n_events)
+    ]
+    for cell, at, since, moment in zip(released, way, lasting, moments, strict=True):
+        with canvas.group(**since):
             if not cell:
-                canvas.draw("path", d=_draw_cross(*way[event]), class_="line")
+                canvas.draw("path", d=_draw_cross(*at), class_="line")
             _draw_released(canvas, ground, cell, style, 0.5 if len(cell) == 1 else 0.1)
-        with canvas.group(**moments[event]):
+        with canvas.group(**moment):
             _draw_released(canvas, ground, cell, style, 0.45)
-    for event, (x, y) in enumerate(way):
-        with canvas.group(data_since=event, visibility=seen[event]):
-            if event:
-                from_x, from_y = way[event - 1]
-                canvas.draw("line", x1=from_x, y1=from_y, x2=x, y2=y, class_="line way")
+    for before, (x, y), since in zip([way[0], *way], way, lasting, strict=False):
+        with canvas.group(**since):
+            canvas.draw("line", x1=before[0], y1=before[1], x2=x, y2=y, class_="line way")
             canvas.draw("circle", cx=x, cy=y, r=3.2, class_="ink")
-    for moment, (x, y), time in zip(moments, way, times, strict=True):
+    for (x, y), time, moment in zip(way, times, moments, strict=True):
         with canvas.group(**moment):
             canvas.draw("circle", make_hint(time), cx=x, cy=y, r=7, class_="hollow line")
     draw_frame(canvas, ground)
