@@ -123,17 +123,13 @@ TABLE = {
     **{
         name: name
         for name in (
-            *("attack", "found", "guessing", "people", "places", "learned", "visitors"),
-            *("task", "kept", "unit", "what", "value", "defence", "low"),
-            *("high", "limits", "evidence", "error", "measure"),
+            *("attack", "found", "guessing", "people", "task", "kept", "unit", "what", "defence"),
+            *("low", "high", "limits", "evidence", "error", "measure"),
         )
     },
-    "interval": "95 % interval",
-    "category": "kind of place",
     "halves": "half against half",
     "before": "original",
     "after": "release",
-    "reason": "why",
     "side": "side of a cell",
     "window": "time window",
     "points": "known points",
