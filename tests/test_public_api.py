@@ -19,7 +19,19 @@ import tracearena as ta
 Loaded: TypeAlias = Callable[[str], set[str]]
 
 SOURCE = Path(ta.__file__).parent
-HEAVY = ("django", "matplotlib", "numba", "ot", "plotly", "polars", "pyproj", "scipy", "sklearn", "torch")
+HEAVY = (
+    "django",
+    "jinja2",
+    "matplotlib",
+    "numba",
+    "ot",
+    "plotly",
+    "polars",
+    "pyproj",
+    "scipy",
+    "sklearn",
+    "torch",
+)
 PACKAGES = sorted(
     ".".join(("tracearena", *path.parent.relative_to(SOURCE).parts))
     for path in SOURCE.rglob("__init__.py")

@@ -93,7 +93,7 @@ MOST = {
     "attack VisitProb-R": Entered(48, 280),
     "attack Bayes-R": Entered(56, 382),
     "synthesize PPMTF(4,200)": Entered(48, 345),
-    "audit --quick": Entered(86, 705),
+    "audit --quick": Entered(87, 692),
 }
 
 WALK = """
@@ -116,7 +116,8 @@ def is_importing(frame):
 
 def note(frame, event, _):
     code = frame.f_code
-    if event == "call" and code.co_filename.startswith(SOURCE) and not code.co_name.startswith("<"):
+    ours = code.co_filename.startswith(SOURCE) and code.co_filename.endswith(".py")  # not a compiled template
+    if event == "call" and ours and not code.co_name.startswith("<"):
         key = code.co_filename[len(SOURCE):], code.co_qualname
         if key not in entered and not is_importing(frame.f_back):
             entered.add(key)

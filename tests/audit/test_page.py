@@ -197,7 +197,7 @@ def test_three_weeks_are_drawn_only_when_asked_for(people: Traces, audit: Audit)
     table = people.dense()
     slow = [np.mean([1 / (table[:, t] == own[t]).sum() for t in range(len(own))]) for own in table]
     assert exposure[0] == pytest.approx(max(slow))
-    assert "Three people&#x27;s weeks" in audit_page(shown).html()
+    assert "Three people's weeks" in audit_page(shown).html()
     assert "Three people" not in audit_page(audit).html()
 
 

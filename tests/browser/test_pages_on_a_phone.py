@@ -1,4 +1,4 @@
-"""The pages of describe and audit on a phone: no plot is cut, and no name lies on another."""
+"""Pages of commands on a phone: no plot is cut, no name lies on another, and a slider moves its picture."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.contest.residents import Residents
 
 from tracearena.audit import charts, texts
 from tracearena.audit.usefulness import Task, Usefulness
-from tracearena.pages import Page
+from tracearena.contest import simulate_contest
+from tracearena.pages.contest import contest_report
+from tracearena.pages.html import load_templates
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +29,19 @@ TITLES = """() => [...document.querySelectorAll(".xtitle")].every(title => {
   const box = title.getBoundingClientRect();
   return box.left >= 0 && box.right <= innerWidth;
 })"""
+
+PAGE = """{% extends "pages/templates/page.html" %}
+{% from "pages/templates/parts.html" import figure with context %}
+{% block main %}
+{% for name, drawn in figures.items() %}
+{% call figure(drawn, name, none, 320) %}A message.{% endcall %}
+{% endfor %}
+{% endblock %}
+"""
+
+
+def write_page(path: Path, **figures: dict[str, Any]) -> None:
+    path.write_text(load_templates().from_string(PAGE).render(title="Plots", figures=figures))
 
 
 def crowded() -> dict[str, Any]:
@@ -53,11 +69,8 @@ def crowded() -> dict[str, Any]:
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_plots_fit_and_names_lie_apart(tmp_path: Path, page_of: Callable[..., Any], width: int) -> None:
-    page = Page("Plots")
-    page.figure(crowded(), "Names lie apart.")
     kept = Usefulness(tuple(Task(name, 0.5, 0.9, 1.0, 1.0) for name in texts.TASKS), 0.5)
-    page.figure(charts.draw_tasks(kept)[0], "Long names of tasks.", least_width_px=320)
-    page.write(tmp_path / "page.html")
+    write_page(tmp_path / "page.html", points=crowded(), tasks=charts.draw_tasks(kept)[0])
     opened = page_of("file://", viewport={"width": width, "height": 900})
     opened.goto(f"file://{tmp_path}/page.html")
     opened.wait_for_selector(".textpoint text")
@@ -73,9 +86,7 @@ def test_plots_fit_and_names_lie_apart(tmp_path: Path, page_of: Callable[..., An
 
 
 def test_a_page_that_becomes_narrow_is_drawn_again(tmp_path: Path, page_of: Callable[..., Any]) -> None:
-    page = Page("Plots")
-    page.figure(crowded(), "It fits.")
-    page.write(tmp_path / "page.html")
+    write_page(tmp_path / "page.html", points=crowded())
     opened = page_of("file://", viewport={"width": 1280, "height": 900})
     opened.goto(f"file://{tmp_path}/page.html")
     opened.wait_for_selector(".textpoint text")
@@ -83,3 +94,20 @@ def test_a_page_that_becomes_narrow_is_drawn_again(tmp_path: Path, page_of: Call
     opened.wait_for_timeout(800)
     assert opened.evaluate(CUT) == []
     assert opened.evaluate(TITLES)
+
+
+def test_a_slider_moves_through_the_day(tmp_path: Path, page_of: Callable[..., Any]) -> None:
+    held = simulate_contest(teams=2, users=30, days=4, maker=Residents(), seed=5)
+    contest_report(held.to_report_data("tracearena demo")).write(tmp_path / "report.html")
+    opened = page_of("file://", viewport={"width": 390, "height": 900})
+    opened.goto(f"file://{tmp_path}/report.html")
+    slider = opened.locator("figure input").first
+    shown = "([name, figure]) => [...figure.querySelectorAll(`[${name}]`)]"
+    shown += ".filter(part => getComputedStyle(part).visibility === 'visible')"
+    shown += ".map(part => Number(part.getAttribute(name)))"
+    figure = opened.locator("figure:has(input)").first.element_handle()
+    for now, time in ((0, "08:00"), (19, "17:30"), (4, "10:00")):
+        slider.fill(str(now))
+        assert opened.locator("figure output").first.inner_text() == time
+        assert set(opened.evaluate(shown, ["data-at", figure])) == {now}
+        assert set(opened.evaluate(shown, ["data-since", figure])) == set(range(now + 1))

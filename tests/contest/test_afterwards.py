@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from tests.contest.residents import Residents
@@ -12,6 +11,7 @@ from tracearena.arena import UNINFORMED_ATTACKS
 from tracearena.contest import Rules, SimulatedContest, simulate_contest
 from tracearena.errors import ParameterError
 from tracearena.pages.contest import contest_report
+from tracearena.pages.svg import afterwards_picture
 
 SMALL = {"teams": 2, "users": 24, "days": 4, "maker": Residents(), "seed": 3}
 FURTHER = ("Bayes-R(adaptive)", "Tracking-T(adaptive)")
@@ -45,14 +45,16 @@ def test_every_defence_meets_old_and_new_attacks(held: SimulatedContest) -> None
 def test_the_page_shows_them_with_their_band(held: SimulatedContest) -> None:
     html = contest_report(held.to_report_data("mine")).html()
     assert "After the awards" in html
-    found = re.findall(r'<script type="application/json" id="[^"]*">(.*?)</script>', html, re.S)
-    (drawn,) = [
-        one for one in map(json.loads, found) if any(t.get("name") == "all attacks" for t in one["data"])
+    scores = held.samples[0].scores
+    drawn = afterwards_picture(held.afterwards, [*scores.reidentification, *scores.trace_inference])
+    assert drawn.svg in html
+    rows = [dict(zip(drawn.table_header, row, strict=True)) for row in drawn.table_rows]
+    assert all(row["s_T_min"] <= row["s_T_min_contest"] for row in rows)
+    assert [row["s_T_min"] for row in rows] == [row.scores.s_T_min for row in held.afterwards]
+    assert [(row["s_T_estimate"], row["s_T_ceiling"]) for row in rows] == [
+        row.band for row in held.afterwards
     ]
-    old, new = drawn["data"][-2:]
-    assert all(b <= a for a, b in zip(old["x"], new["x"], strict=True))
-    assert new["x"] == [row.scores.s_T_min for row in held.afterwards]
-    assert [line["x"] for line in drawn["data"][:-2]] == [[*row.band] for row in held.afterwards if row.band]
+    assert drawn.svg.count('class="band"') == len(rows)
 
 
 def test_a_judge_may_run_new_sample_attacks_but_none_that_wait() -> None:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from jinja2 import UndefinedError
 
 from tracearena.pages import Page, place_map
+from tracearena.pages.html import load_templates, render_part
 from tracearena.traces import Grid, Places
 
 BARS = {"data": [{"type": "bar", "x": [0, 1], "y": [3, 9]}], "layout": {"height": 300}}
+BASE = """{% extends "pages/templates/page.html" %}
+{% from "pages/templates/parts.html" import card, figure, table with context %}
+"""
+FIGURE = """{% block main %}<h2 id="hours">Hours</h2>
+{% call figure(drawn, "hours", behind) %}{{ caption }}{% endcall %}{% endblock %}"""
+
+
+def render(blocks: str, **values: object) -> str:
+    """Fill in a page with these blocks."""
+    return load_templates().from_string(BASE + blocks).render(**{"title": "Title", **values})
 
 
 def figures(html: str) -> list[dict]:
@@ -21,51 +34,82 @@ def figures(html: str) -> list[dict]:
 
 
 def test_a_page_asks_for_nothing_from_elsewhere() -> None:
-    page = Page("Title")
-    page.figure(BARS, "A message.", table=(["a"], [[1]]))
-    markup = re.sub(r"<script>.*?</script>", "", page.html(), flags=re.S)
+    page = render(FIGURE, drawn=BARS, caption="A message.", behind=(["a"], [[1]]))
+    markup = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', markup)
-    assert "Plotly" in page.html()
+    assert "Plotly" in page
+    assert Page("pages/templates/page.html", title="Title").html().startswith("<!DOCTYPE html>")
 
 
 def test_a_page_without_figures_carries_no_plotly() -> None:
-    page = Page("Title")
-    page.table(["name", "count"], [["a", 1]])
-    assert len(page.html()) < 20_000
+    page = render('{% block main %}{{ table(["name", "count"], [["a", 1]]) }}{% endblock %}')
+    assert len(page) < 20_000
+    assert "<script" not in page
 
 
 @pytest.mark.parametrize("text", ["</script><script>alert(1)</script>", '"><img src=x>', "a & b"])
 def test_text_of_a_file_cannot_become_markup(text: str) -> None:
-    page = Page(text, lead=text)
-    page.heading(text)
-    page.text(text)
-    page.cards({text: text})
-    figure = {"data": [{"type": "bar", "x": [text], "y": [1]}], "layout": {}}
-    page.figure(figure, text, table=([text], [[text]]), name=text)
-    markup = re.sub(r"<script.*?</script>", "", page.html(), flags=re.S)
+    page = render(
+        "{% block lead %}{{ text }}{% endblock %}{% block main %}{{ card(text, text) }}"
+        "{% call figure(drawn, text, behind) %}{{ text }}{% endcall %}{% endblock %}",
+        title=text,
+        text=text,
+        drawn={"data": [{"type": "bar", "x": [text], "y": [1]}], "layout": {}},
+        behind=([text], [[text]]),
+    )
+    markup = re.sub(r"<script.*?</script>", "", page, flags=re.S)
     assert text not in markup
-    assert figures(page.html())[0]["data"][0]["x"] == [text]
+    assert figures(page)[0]["data"][0]["x"] == [text]
 
 
-def test_headings_make_the_contents() -> None:
-    page = Page("Title")
-    page.heading("Where people are")
-    page.heading("When")
-    assert page.html().count('href="#where-people-are"') == 1
+def test_sections_make_the_contents() -> None:
+    two = '<h2 id="where-people-are">Where people are</h2><h2 id="when">When &amp; how</h2>'
+    page = render(f"{{% block main %}}{two}<h2>No section</h2>{{% endblock %}}")
+    contents = re.search("<nav>(.*?)</nav>", page, re.S)
+    assert contents is not None
+    assert re.findall('<a href="(.*?)">(.*?)</a>', contents[1]) == [
+        ("#where-people-are", "Where people are"),
+        ("#when", "When &amp; how"),
+    ]
+    assert "<nav>" not in render('{% block main %}<h2 id="one">One</h2>{% endblock %}')
 
 
 def test_numbers_of_a_figure_can_be_saved() -> None:
-    import base64
-
-    page = Page("Title")
-    page.figure(BARS, "A message.", table=(["hour", "events"], [[0, 3], [1, 9]]), name="hours")
-    packed = re.search(r'download="hours.csv" href="data:text/csv;base64,([^"]*)"', page.html())
+    page = render(FIGURE, drawn=BARS, caption="A message.", behind=(["hour", "events"], [[0, 3], [1, 9]]))
+    packed = re.search(r'download="hours.csv" href="data:text/csv;base64,([^"]*)"', page)
     assert packed is not None
     assert base64.b64decode(packed[1]).decode() == "hour,events\n0,3\n1,9\n"
 
 
+def test_a_caption_is_one_line() -> None:
+    page = render(FIGURE, drawn=BARS, caption="One\n  message.", behind=None)
+    assert "<figcaption>One message.</figcaption>" in page
+    assert "<details>" not in page
+
+
+def test_a_long_table_is_cut_and_says_so() -> None:
+    page = render(FIGURE, drawn=BARS, caption="Many.", behind=(["n"], [[n] for n in range(1300)]))
+    assert page.count("<tr>") == 1 + 200
+    assert "… and 1,100 more rows." in page
+
+
+def test_numbers_stand_on_the_right() -> None:
+    markup = render_part("table", ["name", "count"], [["a", 1], ["b", None]])
+    assert re.findall("<td(.*?)>(.*?)</td>", markup) == [
+        ("", "a"),
+        (' class="number"', "1"),
+        ("", "b"),
+        (' class="number"', "–"),
+    ]
+
+
+def test_a_name_that_a_template_lacks_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="drawn"):
+        render(FIGURE, caption="", behind=None)
+
+
 def test_a_page_is_written_whole(tmp_path: Path) -> None:
-    page = Page("Title")
+    page = Page("pages/templates/page.html", title="Title")
     page.write(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text() == page.html()
 
@@ -82,8 +126,6 @@ def test_a_map_keeps_the_shape_of_the_ground() -> None:
 
 def test_places_without_events_are_left_off_the_map() -> None:
     places = Places([35.0, 35.1, 35.2], [139.0, 139.1, 139.2], sensitive=[False, True, False])
-    page = Page("Title")
-    page.figure(place_map(places, [0, 10, 1]), "Two places.")
-    (figure,) = figures(page.html())
+    (figure,) = figures(render(FIGURE, drawn=place_map(places, [0, 10, 1]), caption="Two.", behind=None))
     assert figure["data"][0]["customdata"] == [1.0, 10.0]
     assert figure["data"][1]["name"] == "sensitive places"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tracearena
+from tracearena.pages.html import load_templates
 
 SOURCE = Path(tracearena.__file__).parent
 LOCALE = SOURCE / "server" / "locale"
@@ -41,9 +42,11 @@ class Entry:
 def marked() -> dict[tuple[str, ...], list[str]]:
     """Return every text that the source marks, and the files that it stands in."""
     found: dict[tuple[str, ...], list[str]] = {}
-    files = sorted([*SOURCE.rglob("*.py"), *(SOURCE / "server" / "templates").rglob("*.html")])
-    for path in files:
-        texts = _of_python(path) if path.suffix == ".py" else _of_template(path)
+    for path in sorted([*SOURCE.rglob("*.py"), *SOURCE.rglob("*.html")]):
+        is_django = SOURCE / "server" in path.parents
+        texts = (
+            _of_python(path) if path.suffix == ".py" else _of_template(path) if is_django else _of_page(path)
+        )
         for forms in texts:
             places = found.setdefault(forms, [])
             name = path.relative_to(SOURCE).as_posix()
@@ -77,6 +80,16 @@ def _of_template(path: Path) -> Iterator[tuple[str, ...]]:
     for one, first, second in _IN_TEMPLATES.findall(templatize(path.read_text(encoding="utf-8"))):
         texts = (one,) if one else (first, second)
         yield tuple(ast.literal_eval(text) for text in texts)
+
+
+def _of_page(path: Path) -> Iterator[tuple[str, ...]]:
+    """Return what a template of `tracearena.pages` marks."""
+    from jinja2.ext import extract_from_ast
+
+    parsed = load_templates().parse(path.read_text(encoding="utf-8"))
+    for _, marker, texts in extract_from_ast(parsed, tuple(_MARKERS["tracearena.i18n"])):
+        given = texts if isinstance(texts, tuple) else (texts,)
+        yield tuple(text for text in given[: _MARKERS["tracearena.i18n"][marker]] if text is not None)
 
 
 def read(language: str) -> list[Entry]:

@@ -1,7 +1,7 @@
 """The page of an audit, and its files.
 
-`audit_page` shows verdict and lights first, then a section for each question; `write_audit` writes the page
-with every number as JSON and, if asked for, tables.
+`audit_page` computes what ``templates/audit.html`` shows; `write_audit` writes the page with every number as
+JSON and, if asked for, tables.
 """
 
 from __future__ import annotations
@@ -9,37 +9,28 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from tracearena.algorithms import catalogue
 from tracearena.audit import charts, texts
-from tracearena.audit.inference import Inference
-from tracearena.audit.linkability import BY_DAYS, Linkability, describe_channels
+from tracearena.audit.inference import Inference, KeyPlace
+from tracearena.audit.linkability import BY_DAYS, describe_channels
 from tracearena.audit.protection import MOST_PROOFS, DefenceTrial, Protection
 from tracearena.audit.results import Audit, Risks, describe_measure, explain_light
 from tracearena.audit.settings import Proportion
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
-from tracearena.audit.texts import (
-    describe_synthetic,
-    fill_sentence,
-    format_length,
-    format_percent,
-    format_risk,
-    format_seconds,
-)
+from tracearena.audit.texts import format_length, format_risk, format_seconds
 from tracearena.dataframes import flatten
 from tracearena.files import replacing, replacing_folder, write_csv
-from tracearena.pages.contest_days import place_map
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
+from tracearena.pages.place_maps import place_map
 from tracearena.traces import Places
 
 _T = texts.TABLE
-_WIDE_PX = 320
 
 
 def audit_page(
@@ -59,241 +50,103 @@ def audit_page(
     reading
         Options by which the file was read, for the command that the page proposes.
     """
-    facts = audit.file.to_dict() | {"version": audit.version}
-    title = texts.TITLE.format(**facts)
+    linked = audit.risks.linkability
+    title = texts.TITLE.format(name=audit.file.name)
     if audit.release is not None:
-        title = texts.TITLE_RELEASED.format(**facts, release=audit.release.name)
-    page = Page(title, lead=texts.LEAD.format(**facts))
-    if not audit.complete:
-        page.html_part(f'<p class="warning" role="alert">{escape(texts.INCOMPLETE)}</p>')
-    if audit.settings.quick:
-        page.html_part(f'<p class="warning">{escape(texts.QUICK.format(people=audit.settings.people))}</p>')
-    _add_verdict(page, audit, protection, reading)
-    _add_lights(page, audit)
-    risks = audit.risks
+        title = texts.TITLE_RELEASED.format(name=audit.file.name, release=audit.release.name)
+    return Page(
+        "audit/templates/audit.html",
+        title=title,
+        audit=audit,
+        protection=protection,
+        command=command,
+        colour=audit.verdict if protection is None or protection.chosen is not None else "red",
+        headline=audit.headline if protection is None else describe_outcome(protection),
+        protect=_propose_command(audit, reading),
+        changes=[] if protection is None else describe_changes(protection),
+        most_proofs=MOST_PROOFS,
+        virtual_command=_propose_virtual(audit, protection),
+        drawn=_draw_figures(audit, protection),
+        known_points=HEADLINE,
+        by_days=BY_DAYS,
+        coarse=_find_coarseness(audit.risks.singling_out),
+        choices=[[one.name, one.value, one.reason] for one in audit.choices],
+        cut=next((one.value for one in audit.choices if one.name == "cut in two"), ""),
+        failed=[] if linked is None else [[one.attack, one.error] for one in linked.attacks if one.error],
+        channels=[] if linked is None else describe_channels(linked, audit.file.kind == texts.KINDS["gps"]),
+        key_places=_list_key_places(audit.risks.inference),
+        texts=texts,
+        describe_measure=lambda light: describe_measure(light, audit.settings.within_m),
+        explain_light=explain_light,
+    )
+
+
+def _propose_command(audit: Audit, reading: Sequence[str]) -> str:
+    """Return the command that looks for a defence of the audited file."""
+    target = f"{audit.settings.found_again:.0%}"
+    words = ("tracearena", "protect", audit.file.name, "safer.csv", *reading, "--target-risk", target)
+    return shlex.join((*words, "--out", "protected"))
+
+
+def _propose_virtual(audit: Audit, protection: Protection | None) -> str:
+    """Return the command that makes people who never lived, where they were tried."""
+    if protection is None or protection.virtual is None:
+        return ""
+    model, people = protection.virtual.synthesizer, str(protection.virtual.people)
+    words = ("tracearena", "synthesize", model, audit.file.name, "virtual.csv", "--virtual-users", people)
+    return shlex.join(words)
+
+
+def _draw_figures(
+    audit: Audit, protection: Protection | None
+) -> dict[str, tuple[charts.Figure, Table | None]]:
+    """Draw what was measured, each figure by its name with the numbers behind it."""
+    risks, crowd = audit.risks if audit.judges_risks else Risks(), audit.crowd
+    drawn: dict[str, tuple[charts.Figure, Table | None]] = {}
     if protection is not None:
-        add_protection_section(page, protection, command, audit.file.name)
-    if audit.synthetic is not None:
-        page.heading(texts.SYNTHETIC["heading"])
-        for sentence in describe_synthetic(audit.synthetic):
-            page.text(sentence)
+        drawn["defences"] = draw_protection(protection)
     if audit.after is not None:
         measures = compare_risks(audit.before, audit.after)
         if any(share is not None for _, _, share in measures):
-            page.heading(texts.CHANGED["heading"])
-            figure, table = charts.draw_changes(measures)
-            page.figure(
-                figure, texts.CHANGED["caption"], table=table, name="changes", least_width_px=_WIDE_PX
-            )
-    if audit.judges_risks:
-        if risks.singling_out is not None:
-            _add_singling_out(page, risks.singling_out, audit)
-        if risks.linkability is not None:
-            _add_linkability(page, risks.linkability, audit)
-        if risks.inference is not None:
-            _add_inference(page, risks.inference)
-    if (useful := audit.usefulness) is not None:
-        said, whole = texts.USEFUL, useful.kept_of_file or 0.0
-        page.heading(said["heading"])
-        page.text(said["lead"] if useful.kept is not None else said["alone"])
-        figure, table = charts.draw_tasks(useful)
-        caption = said["chance"]
-        if useful.kept is not None:
-            caption = said["kept"].format(kept=useful.kept, whole=whole)
-        page.figure(figure, caption, table=table, name="usefulness", least_width_px=_WIDE_PX)
-        _add_explanation(page, said["how"])
-    said, crowd = texts.CROWD, audit.crowd
-    page.heading(said["heading"])
+            drawn["changes"] = charts.draw_changes(measures)
+    if (singled := risks.singling_out) is not None:
+        drawn["points"] = charts.draw_finding_curves(singled)
+        drawn["coarseness"] = charts.draw_uniqueness_heat_map(singled)
+        if singled.night and singled.night[0].alone is not None:
+            drawn["night-time-groups"] = charts.draw_night_groups(singled)
+    if (linked := risks.linkability) is not None and linked.headline is not None:
+        drawn["attacks"] = charts.draw_attacks(linked)
+        if len(linked.days) > 1:
+            drawn["days-of-reference"] = charts.draw_reference_days(linked)
+        if linked.evidence:
+            drawn["evidence"] = charts.draw_evidence(linked)
+    if audit.usefulness is not None:
+        drawn["usefulness"] = charts.draw_tasks(audit.usefulness)
     if crowd.people:
-        caption = said["caption"].format(
-            places=len(crowd.people), smallest=crowd.smallest_group, hidden=crowd.hidden
-        )
-        page.figure(place_map(crowd.places(), crowd.people, what="people"), caption)
-    else:
-        page.text(said["none"].format(smallest=crowd.smallest_group))
-    if audit.weeks:
-        said = texts.WEEKS
-        page.heading(said["heading"])
-        page.text(said["lead"])
-        for week in audit.weeks:
+        drawn["crowd"] = place_map(crowd.places(), crowd.people, what="people"), None
+    for number, week in enumerate(audit.weeks, 1):
+        if week.events:
             places = Places(list(week.latitude), list(week.longitude))
-            caption = said["caption"].format(who=week.who, exposure=week.exposure, places=len(week.events))
-            if week.events:
-                page.figure(place_map(places, week.events, what="events", height=420), caption)
-            else:
-                page.text(caption)
-    said = texts.CHOSEN
-    page.heading(said["heading"])
-    page.text(said["lead"])
-    rows = [[one.name, one.value, one.reason] for one in audit.choices]
-    page.table([_T["what"], _T["value"], _T["reason"]], rows)
-    digests = {texts.SEED: str(audit.seed), texts.DIGEST: audit.file.sha256}
-    if audit.release is not None:
-        digests[texts.RELEASE_DIGEST] = audit.release.sha256
-    page.html_part(_format_definitions(digests, code=True))
-    page.heading(texts.LIMITS_HEADING)
-    page.html_part("<ul>" + "".join(f"<li>{escape(item)}</li>" for item in texts.LIMITS) + "</ul>")
-    page.heading(texts.GLOSSARY_HEADING)
-    page.html_part(_format_definitions(texts.GLOSSARY))
-    return page
+            drawn[f"week-{number}"] = place_map(places, week.events, what="events", height=420), None
+    return drawn
 
 
-def _add_verdict(page: Page, audit: Audit, protection: Protection | None, reading: Sequence[str]) -> None:
-    options = "".join(f" {shlex.quote(word)}" for word in reading)
-    protect = texts.PROTECT.format(
-        name=shlex.quote(audit.file.name), reading=options, target=audit.settings.found_again
-    )
-    headline, todo = audit.headline, texts.WHAT_TO_DO[audit.verdict].format(protect="\0")
-    if protection is not None:
-        headline = describe_outcome(protection)
-        todo = texts.NOT_MET_TODO if protection.chosen is None else texts.MET_TODO
-    marked = escape(todo).replace("\0", f"<code>{escape(protect)}</code>")
-    colour = audit.verdict if protection is None or protection.chosen is not None else "red"
-    page.html_part(
-        f'<div class="verdict {colour}"><p><strong>{escape(headline)}</strong></p><p>{marked}</p></div>'
-    )
+def _find_coarseness(found: SinglingOut | None) -> dict[str, Any]:
+    """Find the coarseness at which four points stop singling out half of the people, or the last one."""
+    if found is None:
+        return {}
+    few = [one.unique[HEADLINE].value < 0.5 for one in found.coarseness]
+    one = found.coarseness[few.index(True) if any(few) else -1]
+    fate = "never" if few[0] else "falls" if any(few) else "stays"
+    return {"fate": fate, "side": format_length(one.side_m), "window": format_seconds(one.window_s)}
 
 
-def _add_lights(page: Page, audit: Audit) -> None:
-    items = ""
-    for light in audit.lights:
-        number, what, interval = "–", "", ""
-        if (share := light.share) is not None:
-            number = format_risk(share, True) if light.at_least else format_percent(share.value)
-            what = describe_measure(light, audit.settings.within_m)
-            interval = fill_sentence(texts.INTERVAL, share)
-        items += (
-            f'<li class="{light.colour}"><h2>{escape(texts.QUESTIONS[light.question])}</h2>'
-            f'<p class="lamp"><i aria-hidden="true"></i> {escape(texts.COLOURS[light.colour])}</p>'
-            f'<p class="big">{escape(number)}</p><p>{escape(what)}</p>'
-            f"<p><small>{escape(interval)} {escape(explain_light(light))}</small></p></li>"
-        )
-    page.html_part(f'<ul class="lights">{items}</ul>')
-
-
-def _add_explanation(page: Page, text: str) -> None:
-    page.html_part(
-        f'<details class="how"><summary>{escape(texts.HOW)}</summary><p>{escape(text)}</p></details>'
-    )
-
-
-def _add_singling_out(page: Page, found: SinglingOut, audit: Audit) -> None:
-    said = texts.SINGLED
-    page.heading(said["heading"])
-    page.text(said["lead"])
-    if found.headline is not None:
-        page.text(fill_sentence(said["found"], found.headline, k=HEADLINE))
-    figure, table = charts.draw_finding_curves(found)
-    page.figure(
-        figure, said["curves"].format(message=_describe_coarseness(found)), table=table, name="points"
-    )
-    figure, table = charts.draw_uniqueness_heat_map(found)
-    page.figure(figure, said["heat"], table=table, name="coarseness")
-    night = found.night[0] if found.night else None
-    if night is not None and night.alone is not None:
-        figure, table = charts.draw_night_groups(found)
-        few = sum(people for first, people in night.sizes.items() if 1 < first < 10)
-        where = "" if night.side_m == 0 else texts.IN_CELLS.format(side=format_length(night.side_m))
-        caption = said["night"].format(value=night.alone.value, few=few, smallest=9, where=where)
-        page.figure(figure, caption, table=table, name="night-time-groups")
-    settings = audit.settings
-    _add_explanation(page, said["how"].format(people=settings.people, draws=settings.draws))
-
-
-def _describe_coarseness(found: SinglingOut) -> str:
-    """Say at which coarseness four points stop singling out half of the people."""
-    said = texts.SINGLED
-    finest, coarsest = found.coarseness[0], found.coarseness[-1]
-    if finest.unique[HEADLINE].value < 0.5:
-        return said["never"].format(side=format_length(finest.side_m), window=format_seconds(finest.window_s))
-    for one in found.coarseness:
-        if one.unique[HEADLINE].value < 0.5:
-            return said["falls"].format(side=format_length(one.side_m), window=format_seconds(one.window_s))
-    return said["stays"].format(side=format_length(coarsest.side_m), window=format_seconds(coarsest.window_s))
-
-
-def _add_linkability(page: Page, found: Linkability, audit: Audit) -> None:
-    said = texts.LINKED
-    page.heading(said["heading"])
-    page.text(said["lead"])
-    first = found.headline
-    if first is None:
-        page.text(texts.SENTENCES["grey"].format(why=texts.WHY_GREY["linkability"]))
-        return
-    figure, table = charts.draw_attacks(found)
-    caption = fill_sentence(
-        said["attacks"], first, strongest=found.strongest, at_least=said["at_least"] if found.at_least else ""
-    )
-    page.figure(figure, caption, table=table, name="attacks", least_width_px=_WIDE_PX)
-    if found.home_and_work is not None and found.home_and_work.first is not None:
-        page.text(fill_sentence(said["home_and_work"], found.home_and_work.first))
-    if len(found.days) > 1:
-        figure, table = charts.draw_reference_days(found)
-        known = list(found.days.items())
-        caption = said["days"].format(
-            least=known[0][1].value,
-            first=known[0][0],
-            most=known[-1][1].value,
-            last=known[-1][0],
-            attack=BY_DAYS,
-        )
-        page.figure(figure, caption, table=table, name="days-of-reference")
-    if found.evidence:
-        figure, table = charts.draw_evidence(found)
-        page.figure(figure, said["evidence"], table=table, name="evidence", least_width_px=_WIDE_PX)
-    for least, share in found.sure.items():
-        if share.people >= 10:
-            page.text(fill_sentence(said["sure"], share, least=least))
-    failed = [[one.attack, one.error] for one in found.attacks if one.error is not None]
-    if failed:
-        page.table([_T["attack"], _T["reason"]], failed)
-    cut = next((one.value for one in audit.choices if one.name == "cut in two"), "")
-    _add_explanation(page, said["how"].format(cut=cut, people=found.people, left_out=found.left_out))
-    page.heading(texts.CHANNELS["heading"])
-    channels = describe_channels(found, audit.file.kind == texts.KINDS["gps"])
-    for sentence in channels or [texts.CHANNELS["none"]]:
-        page.text(sentence)
-
-
-def _add_inference(page: Page, found: Inference) -> None:
-    said = texts.INFERRED
-    page.heading(said["heading"])
-    page.text(said["lead"])
+def _list_key_places(found: Inference | None) -> list[tuple[str, KeyPlace, Proportion]]:
+    """Return the places that were looked for and could be judged, by their keys of `texts.KEY_PLACES`."""
+    if found is None:
+        return []
     places = (("home", found.home), ("work", found.work), ("zones", found.behind_zones))
-    known = [(name, one, one.found) for name, one in places if one is not None and one.found is not None]
-    rows: list[list[Any]] = []
-    for name, one, share in known:
-        page.text(fill_sentence(said[name], share, within=one.within_m))
-        error_m = None if one.error_m is None else round(one.error_m)
-        rows.append([texts.KEY_PLACES[name], *_build_share_row(share), error_m])
-    if rows:
-        columns = [_T["what"], _T["found"], _T["interval"], _T["guessing"], _T["people"], texts.MEDIAN_ERROR]
-        page.table(columns, rows)
-    if found.whereabouts is not None:
-        there = found.whereabouts
-        page.text(
-            said["whereabouts"].format(
-                release=there.by_release.value, habits=there.by_habits.value, gain=there.gain.value,
-                low=there.gain.low, high=there.gain.high,
-            )
-        )  # fmt: skip
-    learned = [one for one in found.sensitive if one.learned is not None]
-    if learned:
-        page.text(said["sensitive"])
-        names = ("category", "places", "learned", "interval", "guessing", "visitors")
-        page.table(
-            [_T[name] for name in names],
-            [[texts.CATEGORIES[one.category], one.places, *_build_share_row(one.learned)] for one in learned],
-        )
-    else:
-        page.text(said["none"])
-    _add_explanation(page, said["how"])
-
-
-def _build_share_row(share: Proportion | None) -> list[Any]:
-    if share is None:
-        return [None] * 4
-    return [f"{share.value:.1%}", f"{share.low:.1%} – {share.high:.1%}", f"{share.chance:.2%}", share.people]
+    return [(name, one, one.found) for name, one in places if one is not None and one.found is not None]
 
 
 def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | None, Proportion | None]]:
@@ -316,47 +169,7 @@ def compare_risks(before: Risks, after: Risks) -> list[tuple[str, Proportion | N
     return [(name, both[0].get(name), both[1].get(name)) for name in both[0] | both[1]]
 
 
-def _format_definitions(terms: Mapping[str, str], *, code: bool = False) -> str:
-    mark = "code" if code else "span"
-    items = (
-        f"<dt>{escape(term)}</dt><dd><{mark}>{escape(text)}</{mark}></dd>" for term, text in terms.items()
-    )
-    return f'<dl class="terms">{"".join(items)}</dl>'
-
-
-# The section about defences: which were tried, and which holds.
-
-
-def add_protection_section(page: Page, found: Protection, command: str | None, name: str) -> None:
-    """Add the picture, the table, and what was chosen.
-
-    Parameters
-    ----------
-    command
-        What makes the release of the chosen defence.
-    name
-        The file that is to be protected.
-    """
-    said = texts.PROTECTED
-    page.heading(said["heading"])
-    page.text(said["lead"].format(target=found.target))
-    for sentence in describe_changes(found):
-        page.text(sentence)
-    if command is not None:
-        page.html_part(f"<p>{escape(said['command'])} <code>{escape(command)}</code></p>")
-    figure, table = draw_protection(found)
-    page.figure(figure, said["picture"], table=table, name="defences")
-    if (virtual := found.virtual) is not None:
-        model, people = virtual.synthesizer, virtual.people
-        page.text(said["virtual"].format(people=people, synthesizer=model, kept=virtual.kept))
-        for sentence in describe_synthetic(virtual.betrayed):
-            page.text(sentence)
-        words = ("tracearena", "synthesize", model, name, "virtual.csv", "--virtual-users", str(people))
-        code = escape(shlex.join(words))
-        page.html_part(f"<p>{escape(said['virtual_command'])} <code>{code}</code></p>")
-    choosing, proving = found.people
-    how = said["how"].format(choosing=choosing, proving=proving, proofs=MOST_PROOFS)
-    _add_explanation(page, how)
+# The defences that were tried, and which holds.
 
 
 def describe_outcome(found: Protection) -> str:
@@ -386,12 +199,12 @@ def describe_changes(found: Protection) -> list[str]:
     trial = next((one for one in found.trials if one.defence == found.chosen), None)
     if trial is None or found.proof is None:
         return []
-    said, side = texts.PROTECTED, format_length(found.proof.settings.cell_m)
+    side = format_length(found.proof.settings.cell_m)
     defence = catalogue.create(trial.defence, ("obfuscator", "gps-obfuscator", "synthesizer"))
     changes_times = not getattr(defence, "keeps_times", True)
     return [
-        *([said["cells"].format(defence=trial.defence, side=side)] if trial.on_cells else []),
-        *([said["times"].format(defence=trial.defence)] if changes_times else []),
+        *([texts.ON_CELLS.format(defence=trial.defence, side=side)] if trial.on_cells else []),
+        *([texts.OTHER_TIMES.format(defence=trial.defence)] if changes_times else []),
     ]
 
 

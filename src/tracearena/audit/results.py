@@ -323,7 +323,7 @@ def summary_html(audit: Audit) -> str:
         )
     kept = audit.usefulness.kept if audit.usefulness is not None else None
     whole = 0.0 if audit.usefulness is None else audit.usefulness.kept_of_file or 0.0
-    useful = "" if kept is None else f"<p>{escape(texts.USEFUL['kept'].format(kept=kept, whole=whole))}</p>"
+    useful = "" if kept is None else f"<p>{escape(texts.KEPT.format(kept=kept, whole=whole))}</p>"
     return (
         f"<div><b>{escape(texts.TITLE.format(name=audit.file.name))}</b>"
         f"<p>{escape(audit.headline)}</p><table>{rows}</table>{useful}</div>"

@@ -1,5 +1,5 @@
 from . import contest, svg
-from .contest_days import map_layout, place_map, sensitive_marks
 from .html import COLOURS, MARKERS, Page
+from .place_maps import map_layout, place_map, sensitive_marks
 
 __all__ = ["COLOURS", "MARKERS", "Page", "contest", "map_layout", "place_map", "sensitive_marks", "svg"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ from tracearena.contest.board import (
 from tracearena.contest.report_data import estimate_margin, select_compared_rows
 from tracearena.i18n import join_sentences, mark_for_translation, translate, translate_count
 from tracearena.metrics.contest_scores import event_losses
-from tracearena.pages.html import COLOURS, GREY, MARKERS
+from tracearena.pages.html import COLOURS, GREY, MARKERS, render_part
 from tracearena.pages.svg.canvas import draw_marker, replace_invisible, shorten_name
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 
@@ -275,45 +274,27 @@ class Displacements(NamedTuple):
     Attributes
     ----------
     labels
-        Of the bars: the same place, half kilometres one after the other, everything beyond.
-    single, sets
-        Share of events with one released place, and with several, of each bar.
-    hidden
-        Share of events that were deleted.
-    useless
-        Share of events whose released places are at the limit or beyond.
+        Of the bars: the same place, half kilometres one after the other, everything beyond, hidden.
+    shares
+        Share of all events of each bar.
     """
 
     labels: tuple[str, ...]
-    single: Floats
-    sets: Floats
-    hidden: float
-    useless: float
-
-    @property
-    def total_shares(self) -> Floats:
-        """Single places and sets together."""
-        return self.single + self.sets
+    shares: Floats
 
 
 def measure_displacements(original: Traces, obfuscated: ObfuscatedTraces, limit_km: float) -> Displacements:
     """Measure how far events were moved, up to 1 km beyond the limit from which on a place is useless."""
     edges = np.arange(0, limit_km + 1 + BIN_KM, BIN_KM)
-    far = event_losses(original, obfuscated, limit_km=_FAR_KM) * _FAR_KM
+    far = (event_losses(original, obfuscated, limit_km=_FAR_KM) * _FAR_KM)[~obfuscated.is_deleted]
+    moved = far[far > _SAME_KM]
+    bars = np.histogram(moved, np.concatenate([edges, [np.inf]]))[0]
+    counts = [len(far) - len(moved), *bars, original.n_events - len(far)]
     between = (f"{low:g}–{low + BIN_KM:g} km" for low in edges[:-1])
     return Displacements(
-        ("same place", *between, f"over {edges[-1]:g} km"),
-        _bin_distances(far[obfuscated.is_single], edges, original.n_events),
-        _bin_distances(far[obfuscated.is_set], edges, original.n_events),
-        int(obfuscated.is_deleted.sum()) / max(original.n_events, 1),
-        int((far[~obfuscated.is_deleted] >= limit_km - _SAME_KM).sum()) / max(original.n_events, 1),
+        ("same place", *between, f"over {edges[-1]:g} km", "hidden"),
+        np.array(counts) / max(original.n_events, 1),
     )
-
-
-def _bin_distances(far: Floats, edges: Floats, events: int) -> Floats:
-    moved = far[far > _SAME_KM]
-    counts = np.histogram(moved, np.concatenate([edges, [np.inf]]))[0]
-    return np.array([len(far) - len(moved), *counts]) / max(events, 1)
 
 
 def find_liveliest_day(original: Traces) -> tuple[int, int]:
@@ -435,7 +416,7 @@ _BADGE = 28
 
 @dataclass(frozen=True)
 class TeamStyle:
-    """Colour, and Plotly's name of the marker."""
+    """Colour, and the name of the marker as `MARKERS` has it for Plotly."""
 
     colour: str
     marker: str
@@ -462,44 +443,10 @@ def assign_team_styles(roster: Roster) -> dict[str, TeamStyle]:
     return given if extra is None else given | {extra: TeamStyle("var(--ink)", "x")}
 
 
-def escape_plotly(name: str) -> str:
-    """Return a name as Plotly shows it and takes no part of it for markup.
-
-    >>> escape_plotly("R&D <b>")
-    'R&amp;D &lt;b&gt;'
-    """
-    return escape(name, quote=False)
-
-
-def format_badge(name: str, style: TeamStyle) -> str:
+def format_badge(name: str, style: TeamStyle, *, hollow: bool = False) -> str:
     """Return markup: the marker in its colour, and the name, in a form that cannot harm what is around it."""
-    drawn = draw_marker(0, 0, style.marker, style.colour)
-    shape = (
-        f'<svg class="badge" viewBox="-9 -9 18 18" width="15" height="15" aria-hidden="true">{drawn}</svg>'
-    )
-    words, whole = shorten_name(name, _BADGE), replace_invisible(name)
-    hint = f' title="{escape(whole)}"' if words != whole else ""
-    return f'<span class="team"{hint}>{shape} <bdi>{escape(words)}</bdi></span>'
-
-
-def draw_dots(
-    name: str, style: TeamStyle, x: Sequence[Any], y: Sequence[Any], *, hollow: bool = False, **more: Any
-) -> dict[str, Any]:
-    """Return a Plotly trace of one team's points."""
-    marker = {
-        "symbol": style.marker + ("-open" if hollow else ""),
-        "color": style.colour,
-        "size": 13,
-        "line": {"width": 2 if hollow else 1, "color": style.colour if hollow else "var(--ink)"},
-    }
-    points = {"type": "scatter", "mode": "markers", "name": escape_plotly(name), "x": x, "y": y}
-    return points | {"marker": marker} | more
-
-
-def build_score_axis(title: str, **more: Any) -> dict[str, Any]:
-    """Return an axis from 0 to 1 that leaves room for the markers at its ends."""
-    return {"title": {"text": title}, "range": [-0.04, 1.04], "tickvals": [0, 0.2, 0.4, 0.6, 0.8, 1],
-            "zeroline": False} | more  # fmt: skip
+    marker = draw_marker(0, 0, style.marker, style.colour, hollow=hollow)
+    return render_part("badge", marker, shorten_name(name, _BADGE), replace_invisible(name))
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tracearena.io.fields.coordinates import find_local_time
 from tracearena.io.report import Report
-from tracearena.pages.contest_days import place_map
-from tracearena.pages.html import BLUE, GREY, ORANGE, SKY, Page, capitalise, format_value
+from tracearena.pages.html import BLUE, GREY, ORANGE, SKY, Page, Table
+from tracearena.pages.place_maps import place_map
 from tracearena.traces import Box, Clock, GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.gridding import default_area, tessellation
@@ -27,120 +27,36 @@ _WEEK = 7
 
 def build_description_page(traces: Traces | GpsTraces, report: Report) -> Page:
     """Assemble the page for traces, events or points, and the report of their file."""
-    summary = summarise(traces, report)
-    days = "one day" if summary.days == 1 else f"{summary.days:,} days"
-    dropped = summary.report.dropped_rows
-    fate = (
-        f"{dropped:,} of its {summary.report.rows:,} rows were dropped" if dropped else "no row was dropped"
-    )
-    recordings = "" if summary.trajectories is None else f" in {summary.trajectories:,} trajectories"
-    page = Page(
-        Path(report.path).name,
-        lead=(
-            f"{summary.users:,} users and {summary.events:,} {_name_rows(summary)}{recordings} "
-            f"within {days}, read as {summary.report.format}; {fate}."
-        )
-        + ("" if summary.local is None else f" {capitalise(str(summary.local))}."),
-    )
-    noun = _name_rows(summary)
-    zone = "" if summary.local is None or summary.local.zone is None else f" ({summary.local.zone})"
-    own = {
-        "trajectories": summary.trajectories,
-        "places visited": summary.visited_places,
-        "places in all": summary.places,
-        "seconds to the next point, median": summary.interval_s,
-        "gaps over four hours": summary.gaps_over_4h,
-    }
-    page.cards(
-        {
-            "users": summary.users,
-            noun: summary.events,
-            **{name: value for name, value in own.items() if value is not None},
-            f"first {noun[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.first),
-            f"last {noun[:-1]}{' (UTC)' if summary.are_points else zone}": _format_moment(summary.last),
-            f"{noun} of the median user": summary.events_per_user["median"],
-            f"hours to the next {noun[:-1]}, median": summary.gap_h["median"],
-            "rows dropped": summary.report.dropped_rows,
-        }
-    )
+    summary, found = summarise(traces, report), count_amounts(traces)
+    local = summary.local
     if isinstance(traces, GpsTraces):
-        _add_point_map(page, traces)
-        _add_times(page, compute_point_times(traces, (summary.local and summary.local.zone) or "UTC"))
+        times = compute_point_times(traces, (local and local.zone) or "UTC")
     else:
-        found = count_amounts(traces)
-        half, visited = _count_half(found.counts)
-        _add_map(page, found, f"Half of all events happen at {half:,} of {visited:,} visited places.")
-        _add_times(page, compute_event_times(traces, None if summary.local is None else summary.local.axis))
-    lengths = np.sort(np.diff(traces.offsets))
-    what = _name_rows(summary)
-    page.heading("How much of each person")
-    tenth = lengths[-max(len(lengths) // 10, 1) :].sum() / max(int(lengths.sum()), 1)
-    top = int(lengths.max(initial=1))
-    borders = [0] if (lengths == 0).any() else []
-    borders += [2**power for power in range(int(np.log2(max(top, 1))) + 2)]
-    edges, counts = borders, np.histogram(lengths, np.asarray(borders, float) - 0.5)[0]
-    labels = [(f"{low:,}" if high - low == 1 else f"{low:,}–{high - 1:,}") for low, high in pairwise(edges)]
-    message = (
-        f"The median user has {int(np.median(lengths)):,} {what}; the busiest tenth of the users "
-        f"has {tenth:.0%} of all."
+        times = compute_event_times(traces, None if local is None else local.axis)
+    return Page(
+        "pages/templates/description.html",
+        title=Path(report.path).name,
+        summary=summary,
+        noun="points" if summary.are_points else "events",
+        report=report,
+        problem_rows=lambda counts: _build_problem_rows(report, counts),
+        map=place_map(found.places, found.counts, what=found.what),
+        map_table=_build_place_table(found),
+        inside=found.inside,
+        half=_count_half(found.counts),
+        visited=int((found.counts > 0).sum()),
+        times=times,
+        **_count_times(times),
+        **_count_lengths(np.diff(traces.offsets), times.what),
     )
-    if lengths[0] == lengths[-1]:
-        message = f"Every user has as many {what} as any other: {int(lengths[0]):,}."
-    page.figure(
-        _draw_bars(labels, counts, f"{what} of a user", "users"),
-        message,
-        table=(
-            [f"{what} of a user", "users"],
-            [[text, int(n)] for text, n in zip(labels, counts, strict=True)],
-        ),
-        name=f"{what}-per-user",
-    )
-    page.heading("What was dropped, and why")
-    report = summary.report
-    if report.dropped:
-        page.table(["reason", "rows", "first examples"], _build_problem_rows(report, report.dropped))
-    else:
-        page.text(f"Nothing: all {report.rows:,} rows of the file are in use.")
-    if report.noticed:
-        page.heading("Noticed, and kept", level=3)
-        page.table(["what", "how often", "first examples"], _build_problem_rows(report, report.noticed))
-    gaps = (
-        f"Between two {_name_rows(summary)} of a user lie {format_value(summary.gap_h['median'])} hours in "
-        "the median "
-        f"and {format_value(summary.gap_h['longest'])} at most"
-    )
-    if summary.missing is not None and summary.several_at_an_instant is not None:
-        gaps += (
-            f"; {summary.missing:.1%} of all users × instants have no event, and "
-            f"{summary.several_at_an_instant:,} events share an instant with an earlier one"
-        )
-    page.text(f"{gaps}.")
-    return page
 
 
-def _name_rows(summary: Summary) -> str:
-    return "points" if summary.are_points else "events"
+def _count_half(counts: NDArray[Any]) -> int:
+    """Return how few places have half of everything."""
+    return int(np.searchsorted(np.cumsum(np.sort(counts)[::-1]), counts.sum() / 2)) + 1
 
 
-def _format_moment(text: str) -> str:
-    return text.rstrip("Z").replace("T", " ")
-
-
-def _add_point_map(page: Page, traces: GpsTraces) -> None:
-    found = count_amounts(traces)
-    half, visited = _count_half(found.counts)
-    share = f"The map holds {found.inside:.0%} of all points"
-    _add_map(page, found, f"{share}; half of them lie in {half:,} of {visited:,} cells.")
-
-
-def _count_half(counts: NDArray[Any]) -> tuple[int, int]:
-    """Return how few places have half of everything, and how many have anything."""
-    half = int(np.searchsorted(np.cumsum(np.sort(counts)[::-1]), counts.sum() / 2)) + 1
-    return half, int((counts > 0).sum())
-
-
-def _add_map(page: Page, found: PlaceAmounts, message: str) -> None:
-    page.heading("Where people are")
+def _build_place_table(found: PlaceAmounts) -> Table:
     places, counts, what, _ = found
     rows = [
         [
@@ -152,77 +68,78 @@ def _add_map(page: Page, found: PlaceAmounts, message: str) -> None:
         for i in np.argsort(-counts, kind="stable")[:_TOP_PLACES]
         if counts[i]
     ]
-    page.figure(
-        place_map(places, counts, what=what),
-        message,
-        table=(["place", "latitude", "longitude", what], rows),
-        name="places",
-    )
+    return ["place", "latitude", "longitude", what], rows
 
 
-def _add_times(page: Page, times: RowTimes) -> None:
+def _count_times(times: RowTimes) -> dict[str, Any]:
+    """Draw the times of day, the weekdays of at least a week, and the dates of several days."""
     labels, what = times.labels, times.what
     whose = "" if times.whose is None else f" ({times.whose})"
-    page.heading("When people are seen")
     counts = np.bincount(times.time, minlength=len(labels))
-    share = counts / max(len(times.time), 1)
     busiest = int(np.argmax(counts))
-    message = f"The busiest time of day is {labels[busiest]}{whose}, with {share[busiest]:.1%} of all {what}."
-    if (counts == counts[0]).all():
-        message = f"Every time of day has as many {what} as any other."
-    page.figure(
-        _draw_bars(labels, counts, times.axis, what),
-        message,
-        table=(
+    shown: dict[str, Any] = {
+        "hours": _draw_bars(labels, counts, times.axis, what),
+        "hours_table": (
             [f"time{whose}", what],
             [[label, int(n)] for label, n in zip(labels, counts, strict=True)],
         ),
-        name="time-of-day",
-    )
-    if times.first_day is not None:
-        days = np.unique(times.day)
-        if days[-1] - days[0] >= _WEEK:
-            noun, table = times.what, times.by_weekday(times.first_day)
-            totals = table.sum(axis=1)
-            most, least = int(np.argmax(totals)), int(np.argmin(totals))
-            message = (
-                f"{WEEKDAYS[most]} has the most {noun}, {totals[most] / totals.sum():.1%} of all, "
-                f"{WEEKDAYS[least]} the fewest, {totals[least] / totals.sum():.1%}."
-            )
-            if totals[most] == totals[least]:
-                message = f"Every weekday has as many {noun} as any other."
-            page.figure(
-                draw_heat_map(list(WEEKDAYS), times, table),
-                message,
-                table=(
-                    ["weekday", *times.labels],
-                    [[day, *map(int, row)] for day, row in zip(WEEKDAYS, table, strict=True)],
-                ),
-                name="weekdays",
-            )
-        if len(days) > 1:
-            days, what = times.day, times.what
-            first = int(days.min())
-            counts = np.bincount(days - first)
-            dates = [str(times.first_day + datetime.timedelta(days=first + i)) for i in range(len(counts))]
-            silent = int((counts == 0).sum())
-            fate = f"every day has {what}" if silent == 0 else f"{silent:,} of {len(counts):,} days have none"
-            line = {
-                "type": "scatter", "mode": "lines" if len(dates) > 60 else "lines+markers", "x": dates,
-                "y": counts, "line": {"color": BLUE, "width": 1},
-                "hovertemplate": "%{x}: %{y:,} " + what + "<extra></extra>",
-            }  # fmt: skip
-            layout = {
-                "height": 300,
-                "xaxis": {"title": {"text": "date"}, "type": "date"},
-                "yaxis": {"title": {"text": f"{what} a day"}, "rangemode": "tozero"},
-            }
-            page.figure(
-                {"data": [line], "layout": layout},
-                f"From {dates[0]} to {dates[-1]}: {fate}, and the busiest has {int(counts.max()):,}.",
-                table=(["date", what], [[date, int(n)] for date, n in zip(dates, counts, strict=True)]),
-                name="dates",
-            )
+        "busiest": labels[busiest],
+        "busiest_share": counts[busiest] / max(len(times.time), 1),
+        "are_times_equal": bool((counts == counts[0]).all()),
+        "weekdays": None,
+        "dates": None,
+    }
+    days = np.unique(times.day)
+    if times.first_day is None:
+        return shown
+    if days[-1] - days[0] >= _WEEK:
+        table = times.by_weekday(times.first_day)
+        rows = [[day, *map(int, row)] for day, row in zip(WEEKDAYS, table, strict=True)]
+        shown["weekdays"] = draw_heat_map(list(WEEKDAYS), times, table)
+        shown["weekdays_table"] = (["weekday", *labels], rows)
+        totals = table.sum(axis=1)
+        ends = int(np.argmax(totals)), int(np.argmin(totals))
+        shown["most"], shown["least"] = ((WEEKDAYS[at], totals[at] / totals.sum()) for at in ends)
+    if len(days) > 1:
+        counts = np.bincount(times.day - days[0])
+        dates = [str(times.first_day + datetime.timedelta(days=int(days[0]) + i)) for i in range(len(counts))]
+        shown["dates"] = _draw_dates(dates, counts, what)
+        shown["dates_table"] = (
+            ["date", what],
+            [[date, int(n)] for date, n in zip(dates, counts, strict=True)],
+        )
+    return shown
+
+
+def _draw_dates(dates: list[str], counts: NDArray[Any], what: str) -> dict[str, Any]:
+    line = {
+        "type": "scatter", "mode": "lines" if len(dates) > 60 else "lines+markers", "x": dates,
+        "y": counts, "line": {"color": BLUE, "width": 1},
+        "hovertemplate": "%{x}: %{y:,} " + what + "<extra></extra>",
+    }  # fmt: skip
+    layout = {
+        "height": 300,
+        "xaxis": {"title": {"text": "date"}, "type": "date"},
+        "yaxis": {"title": {"text": f"{what} a day"}, "rangemode": "tozero"},
+    }
+    return {"data": [line], "layout": layout}
+
+
+def _count_lengths(lengths: NDArray[np.int64], what: str) -> dict[str, Any]:
+    """Draw how many users have how many rows, in classes that double."""
+    borders = [0] if (lengths == 0).any() else []
+    borders += [2**power for power in range(int(np.log2(max(int(lengths.max(initial=1)), 1))) + 2)]
+    counts = np.histogram(lengths, np.asarray(borders, float) - 0.5)[0]
+    labels = [(f"{low:,}" if high - low == 1 else f"{low:,}–{high - 1:,}") for low, high in pairwise(borders)]
+    busiest = np.sort(lengths)[-max(len(lengths) // 10, 1) :]
+    axis = f"{what} of a user"
+    return {
+        "lengths": _draw_bars(labels, counts, axis, "users"),
+        "lengths_table": ([axis, "users"], [[text, int(n)] for text, n in zip(labels, counts, strict=True)]),
+        "median_length": int(np.median(lengths)),
+        "busiest_tenth": busiest.sum() / max(int(lengths.sum()), 1),
+        "are_lengths_equal": bool((lengths == lengths[0]).all()),
+    }
 
 
 def _build_problem_rows(report: Report, counts: dict[str, int]) -> list[list[Any]]:
@@ -250,13 +167,6 @@ def _draw_bars(labels: list[str], counts: Any, x: str, y: str) -> dict[str, Any]
 
 
 _COLOURS = {"released": BLUE, "kept": BLUE, "moved": SKY, "sets": ORANGE, "deleted": GREY}
-_WORDS = {
-    "released": "released at one place",
-    "kept": "released where they happened",
-    "moved": "moved to another place",
-    "sets": "released as one of several places",
-    "deleted": "deleted",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,7 +213,7 @@ class ReleaseSummary:
     @property
     def counts(self) -> dict[str, int]:
         """What became of the events, without what is not known."""
-        known = {name: getattr(self, name) for name in _WORDS}
+        known = {name: getattr(self, name) for name in _COLOURS}
         return {name: count for name, count in known.items() if count is not None}
 
 
@@ -344,19 +254,11 @@ def summarise_release(
 def build_release_page(released: ObfuscatedTraces, report: Report, original: Traces | None = None) -> Page:
     """Assemble the page for a release."""
     summary = summarise_release(released, report, original)
-    counts = summary.counts
-    said = ", ".join(f"{count:,} {_WORDS[name]}" for name, count in counts.items())
-    lead = f"{summary.users:,} users and {summary.events:,} events, read as {report.format}: {said}."
-    page = Page(Path(report.path).name, lead=lead)
-    page.cards({"users": summary.users, "events": summary.events, "places": summary.places} | counts)
-    page.heading("What is released when")
-    gone = summary.deleted / max(summary.events, 1)
-    several = summary.sets / max(summary.events, 1)
-    labels = list(summary.by_time)
     bars = [
         {
-            "type": "bar", "name": name, "x": labels, "y": [row[name] for row in summary.by_time.values()],
-            "marker": {"color": _COLOURS[name]}, "hovertemplate": "%{x}: %{y:,} " + name + "<extra></extra>",
+            "type": "bar", "name": name, "x": list(summary.by_time),
+            "y": [row[name] for row in summary.by_time.values()], "marker": {"color": _COLOURS[name]},
+            "hovertemplate": "%{x}: %{y:,} " + name + "<extra></extra>",
         }
         for name in summary.counts
     ]  # fmt: skip
@@ -368,20 +270,16 @@ def build_release_page(released: ObfuscatedTraces, report: Report, original: Tra
         "xaxis": {"title": {"text": "time of day"}, "type": "category"},
         "yaxis": {"title": {"text": "events"}},
     }
-    page.figure(
-        {"data": bars, "layout": layout},
-        f"{gone:.1%} of all events are deleted, and {several:.1%} are released as one of several places.",
-        table=_build_table(summary),
-        name="release-by-time",
+    rows = [[label, *row.values()] for label, row in summary.by_time.items()]
+    return Page(
+        "pages/templates/release.html",
+        title=Path(report.path).name,
+        summary=summary,
+        report=report,
+        by_time={"data": bars, "layout": layout},
+        by_time_table=(["time of day", *summary.counts], rows),
+        map=place_map(released.places, count_amounts(released).counts, what="events"),
     )
-    page.heading("Where")
-    _, place, weight = released.pairs()
-    amounts = np.bincount(place, weights=weight, minlength=len(released.places))
-    page.figure(
-        place_map(released.places, amounts, what="events"),
-        "Events by the places released for them; one of a set counts in equal parts for each.",
-    )
-    return page
 
 
 def _classify_events(released: ObfuscatedTraces, original: Traces | None) -> dict[str, NDArray[np.bool_]]:
@@ -397,11 +295,6 @@ def _count_true_sets(released: ObfuscatedTraces, original: Traces) -> int:
     event, place, _ = released.pairs()
     found = (place == original.place_index[event]) & released.is_set[event]
     return len(np.unique(event[found]))
-
-
-def _build_table(summary: ReleaseSummary) -> tuple[list[str], list[list[Any]]]:
-    rows = [[label, *row.values()] for label, row in summary.by_time.items()]
-    return ["time of day", *summary.counts], rows
 
 
 # What is in a set of traces, in numbers.

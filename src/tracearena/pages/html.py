@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from html import escape
-from importlib import resources
+from functools import cache
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,122 +17,45 @@ from tracearena import __version__
 from tracearena.files import csv_text, replacing
 from tracearena.i18n import mark_for_translation, translate, translate_count
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 """Column names and rows."""
 
-_SHOWN_ROWS = 200
+_PARTS = "pages/templates/parts.html"
 
 
 class Page:
     """A report that is written as one file and needs nothing else.
 
-    Figures take the reader's light or dark setting. In a figure the colours ``var(--ink)``,
-    ``var(--soft)`` and ``var(--paper)`` stand for text, quieter text and background.
+    Its sentences stand in a template that extends ``pages/templates/page.html`` and takes tables and
+    figures from ``parts.html`` there. Figures take the reader's light or dark setting: in a figure of
+    Plotly the colours ``var(--ink)``, ``var(--soft)`` and ``var(--paper)`` stand for text, quieter text
+    and background.
 
     Parameters
     ----------
+    template
+        By its path in the package ``tracearena``.
     title
         Heading of the page and title of its window.
-    lead
-        One or two sentences below it.
+    values
+        What else the template names.
 
     Examples
     --------
-    >>> page = Page("Check-ins", lead="What is in the file.")
-    >>> page.heading("When")
-    >>> bars = {"data": [{"type": "bar", "x": [0, 1], "y": [3, 9]}], "layout": {"height": 300}}
-    >>> page.figure(bars, "People are up late.", table=(["hour", "events"], [[0, 3], [1, 9]]))
-    >>> "People are up late." in page.html()
+    >>> "<h1>Check-ins</h1>" in Page("pages/templates/page.html", title="Check-ins").html()
     True
     """
 
-    def __init__(self, title: str, *, lead: str = "") -> None:
+    def __init__(self, template: str, *, title: str, **values: Any) -> None:
         self.title = title
-        self._lead = lead
-        self._parts: list[str] = []
-        self._headings: list[tuple[str, str]] = []
-        self._figures = 0
-
-    def heading(self, text: str, *, level: int = 2) -> None:
-        """Begin a section; those of level 2 make the table of contents."""
-        anchor = re.sub(r"\W+", "-", text.lower()).strip("-") or f"section-{len(self._parts)}"
-        if level == 2:
-            self._headings.append((anchor, text))
-        self._parts.append(f'<h{level} id="{escape(anchor)}">{escape(text)}</h{level}>')
-
-    def text(self, text: str) -> None:
-        """Add a paragraph of plain text."""
-        self._parts.append(f"<p>{escape(text)}</p>")
-
-    def html_part(self, markup: str) -> None:
-        """Add markup as it is; whatever comes from a file must be escaped before."""
-        self._parts.append(markup)
-
-    def cards(self, values: Mapping[str, Any]) -> None:
-        """Show a few single numbers, each with its name."""
-        items = (
-            f"<div><dt>{escape(name)}</dt><dd>{escape(format_value(value))}</dd></div>"
-            for name, value in values.items()
-        )
-        self._parts.append(f'<dl class="cards">{"".join(items)}</dl>')
-
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Show a table; one too wide for a phone scrolls by itself."""
-        self._parts.append(html_table(columns, list(rows)))
-
-    def figure(
-        self,
-        figure: Any,
-        caption: str,
-        *,
-        table: Table | None = None,
-        name: str = "",
-        least_width_px: int = 0,
-    ) -> None:
-        """Add a Plotly figure (or the dictionary of one) with the sentence that says its message.
-
-        Parameters
-        ----------
-        table
-            The numbers behind it, shown on request and to save as a CSV file.
-        name
-            Stem of the names of that file.
-        least_width_px
-            A figure that would be unreadable below this width scrolls sideways on a narrow screen.
-        """
-        self._figures += 1
-        anchor = f"figure-{self._figures}"
-        content = figure if isinstance(figure, dict) else figure.to_plotly_json()
-        height = int(content.get("layout", {}).get("height") or 420)
-        numbers = "" if table is None else _format_numbers(table, name or anchor)
-        self._parts.append(
-            f'<figure><div class="scroll"><div class="plot" id="{anchor}" '
-            f'style="min-height:{height}px;min-width:{least_width_px}px"></div></div>'
-            f'<script type="application/json" id="{anchor}-figure">{_embed_json(content)}</script>'
-            f"<figcaption>{escape(caption)}</figcaption>{numbers}</figure>"
-        )
+        self._template, self._values = template, values
 
     def html(self) -> str:
         """Return the page."""
-        contents = "".join(
-            f'<li><a href="#{escape(anchor)}">{escape(text)}</a></li>' for anchor, text in self._headings
-        )
-        lead = f"<p>{escape(self._lead)}</p>" if self._lead else ""
-        navigation = f"<nav><ul>{contents}</ul></nav>" if len(self._headings) > 1 else ""
-        scripts = (
-            f"<script>{_read_plotly()}</script>\n<script>{_read_resource('page.js')}</script>"
-            if self._figures
-            else ""
-        )
-        scripts = scripts.replace("COLOURS", json.dumps(COLOURS), 1)
-        return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{escape(self.title)}</title>\n<style>\n{_read_resource('page.css')}</style>\n</head>\n<body>\n"
-            f"<header><h1>{escape(self.title)}</h1>{lead}{navigation}</header>\n<main>\n"
-            + "\n".join(self._parts)
-            + f"\n</main>\n<footer>tracearena {__version__}</footer>\n{scripts}\n</body>\n</html>\n"
-        )
+        return load_templates().get_template(self._template).render(title=self.title, **self._values)
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the page."""
@@ -143,9 +64,65 @@ class Page:
             out.write(content)
 
 
-def capitalise(sentence: str) -> str:
-    """Return a sentence with its first letter large."""
-    return sentence[:1].upper() + sentence[1:]
+@cache
+def load_templates() -> Environment:
+    """Return the templates of the package, each by its path in it; whatever they show is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def read_plotly() -> Markup:
+        import plotly.offline
+
+        return Markup(plotly.offline.get_plotlyjs())
+
+    found = Environment(
+        loader=PackageLoader("tracearena", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+    )
+    found.policies["json.dumps_kwargs"] = {
+        "default": _to_plain,
+        "allow_nan": False,
+        "separators": (",", ":"),
+    }
+    found.filters |= {
+        "format_value": format_value,
+        "number": format,
+        "headings": lambda markup: re.findall(r'<h2 id="(.*?)">(.*?)</h2>', markup, re.S),
+        "one_line": lambda markup: Markup(" ").join(markup.split()),
+    }
+    found.globals |= {
+        "colours": COLOURS,
+        "encode_csv": encode_csv,
+        "find_number_columns": _find_number_columns,
+        "read_plotly": read_plotly,
+        "translate": translate,
+        "translate_count": translate_count,
+        "version": __version__,
+    }
+    return found
+
+
+def render_part(part: str, *values: Any) -> str:
+    """Return the markup of a macro of ``parts.html``.
+
+    >>> render_part("card", "users", 1200)
+    '<div><dt>users</dt><dd>1,200</dd></div>'
+    """
+    return str(getattr(load_templates().get_template(_PARTS).module, part)(*values))
+
+
+def encode_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table as an address from which a page without a server saves it."""
+    return f"data:text/csv;base64,{base64.b64encode(csv_text(columns, rows).encode()).decode()}"
+
+
+def _find_number_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[bool]:
+    return [
+        all(isinstance(row[i], (int, float, np.number)) or row[i] is None for row in rows)
+        for i in range(len(columns))
+    ]
 
 
 def format_value(value: Any) -> str:
@@ -163,44 +140,6 @@ def format_value(value: Any) -> str:
     return str(value)
 
 
-def html_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return the markup of a table, numbers to the right."""
-    numeric = [
-        all(isinstance(row[i], (int, float, np.number)) or row[i] is None for row in rows)
-        for i in range(len(columns))
-    ]
-    mark = [' class="number"' if number else "" for number in numeric]
-    head = "".join(
-        f'<th scope="col"{m}>{escape(column)}</th>' for m, column in zip(mark, columns, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{m}>{escape(format_value(value))}</td>" for m, value in zip(mark, row, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _format_numbers(table: Table, name: str) -> str:
-    columns, rows = table
-    packed = base64.b64encode(csv_text(columns, rows).encode()).decode()
-    more = len(rows) - _SHOWN_ROWS
-    hidden = f"<p><small>… and {more:,} more rows in the file.</small></p>" if more > 0 else ""
-    return (
-        "<details><summary>The numbers</summary>"
-        f'<p class="save"><a download="{escape(name)}.csv" href="data:text/csv;base64,{packed}">'
-        f"Save as CSV</a></p>{html_table(columns, rows[:_SHOWN_ROWS])}{hidden}</details>"
-    )
-
-
-def _embed_json(content: Any) -> str:
-    # "<" never stands for itself inside a script element, so no text of a file can end it.
-    return json.dumps(content, default=_to_plain, allow_nan=False, separators=(",", ":")).replace(
-        "<", "\\u003c"
-    )
-
-
 def _to_plain(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim > 1:
         return list(value)
@@ -208,19 +147,7 @@ def _to_plain(value: Any) -> Any:
         return [None if isinstance(v, float) and not np.isfinite(v) else v for v in value.tolist()]
     if isinstance(value, np.generic):
         return value.item()
-    if hasattr(value, "to_plotly_json"):
-        return value.to_plotly_json()
     raise TypeError(f"a figure cannot hold {type(value).__name__}")
-
-
-def _read_resource(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _read_plotly() -> str:
-    import plotly.offline
-
-    return str(plotly.offline.get_plotlyjs())
 
 
 # How things look on pages and in printed pictures: one palette, one list of markers, one scale bar.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from html import escape
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 
 from tracearena.arena.sweep import Sweep
 from tracearena.dataframes import Result, flatten
-from tracearena.pages.contest_days import compute_map_box
 from tracearena.pages.describe import format_instant
-from tracearena.pages.html import choose_scale_length, format_value, html_table
+from tracearena.pages.html import choose_scale_length, load_templates
+from tracearena.pages.place_maps import compute_map_box
+from tracearena.pages.svg.canvas import viridis
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box
 from tracearena.traces.gridding import default_area
@@ -27,17 +27,42 @@ _SIZE_PX = _CELLS * _CELL_PX
 _LEVELS = 8
 
 
-def draw_small_map(
+@dataclass(frozen=True)
+class SmallMap:
+    """A map in a few colours, ready to be drawn.
+
+    Attributes
+    ----------
+    width, height
+        In pixels.
+    rows, columns
+        Of its cells.
+    paths
+        The cells of each colour, in units of cells.
+    bar, scale
+        Length of the scale bar in pixels, and what it stands for.
+    """
+
+    width: float
+    height: float
+    rows: int
+    columns: int
+    paths: dict[str, str]
+    bar: float
+    scale: str
+
+
+def make_small_map(
     latitude: NDArray[np.float64],
     longitude: NDArray[np.float64],
     amounts: NDArray[np.float64],
     box: Box,
     grid: Grid | None = None,
-) -> str:
+) -> SmallMap:
     """Return the amounts of the cells of a box, in eight colours on a logarithmic scale.
 
-    North is up, and the map has the shape of the ground; a bar gives the scale in the ink of the page.
-    Cells are those of the grid if there is one, or several of them together if there are many.
+    North is up, and the map has the shape of the ground. Cells are those of the grid if there is one, or
+    several of them together if there are many.
     """
     height_m, width_m = (max(metres, 1.0) for metres in box.size_m())
     longer = max(height_m, width_m)
@@ -46,34 +71,23 @@ def draw_small_map(
     if grid is not None:
         together = -(-max(grid.rows, grid.columns) // _CELLS)
         rows, columns = -(-grid.rows // together), -(-grid.columns // together)
-    shape = (rows, columns)
     inside = box.contains(latitude, longitude) & (amounts > 0)
     spans = max(box.north - box.south, 1e-9), max(box.east - box.west, 1e-9)
-    row = ((box.north - latitude[inside]) / spans[0] * shape[0]).astype(np.int64).clip(0, shape[0] - 1)
-    column = ((longitude[inside] - box.west) / spans[1] * shape[1]).astype(np.int64).clip(0, shape[1] - 1)
-    totals = np.bincount(row * shape[1] + column, weights=amounts[inside], minlength=shape[0] * shape[1])
+    row = ((box.north - latitude[inside]) / spans[0] * rows).astype(np.int64).clip(0, rows - 1)
+    column = ((longitude[inside] - box.west) / spans[1] * columns).astype(np.int64).clip(0, columns - 1)
+    totals = np.bincount(row * columns + column, weights=amounts[inside], minlength=rows * columns)
     seen = totals > 0
     levels = np.zeros(len(totals), np.int64)
     if seen.any():
         logs = np.log(totals[seen])
         levels[seen] = 1 + np.rint((logs - logs.min()) / max(np.ptp(logs), 1e-9) * (_LEVELS - 1)).astype(int)
-    table = levels.reshape(shape)
-    bar_km, words = choose_scale_length(width_m / 1000)
+    bar_km, scale = choose_scale_length(width_m / 1000)
     bar = bar_km * 1000 / width_m * width
-    frame = f'width="{width:.4g}" height="{height:.4g}"'
-    return (
-        f'<svg viewBox="0 0 {width:.4g} {height + 16:.4g}" width="{width:.4g}" height="{height + 16:.4g}" '
-        'role="img" style="max-width:100%;height:auto"><title>where it is; darker is less</title>'
-        f'<g transform="scale({width / columns:.5g} {height / rows:.5g})" shape-rendering="crispEdges">'
-        f'{_draw_cells(table)}</g><rect {frame} fill="none" stroke="currentColor" stroke-opacity=".35"/>'
-        f'<path d="M0 {height + 9:.4g}h{bar:.4g}" stroke="currentColor" stroke-width="2"/>'
-        f'<text x="{bar + 5:.4g}" y="{height + 13:.4g}" font-size="11" fill="currentColor">{words}</text>'
-        "</svg>"
-    )
+    return SmallMap(width, height, rows, columns, _draw_cells(levels.reshape(rows, columns)), bar, scale)
 
 
-def _draw_cells(table: NDArray[np.int64]) -> str:
-    """Write one path a colour; cells of a row that follow each other are one rectangle."""
+def _draw_cells(table: NDArray[np.int64]) -> dict[str, str]:
+    """Return one path for each colour; cells of a row that follow each other are one rectangle."""
     paths: dict[int, list[str]] = {}
     for y, row in enumerate(table.tolist()):
         x = 0
@@ -82,18 +96,7 @@ def _draw_cells(table: NDArray[np.int64]) -> str:
             if level:
                 paths.setdefault(level, []).append(f"M{x} {y}h{run}v1h-{run}z")
             x += run
-    return "".join(
-        f'<path fill="{_list_colours()[level - 1]}" d="{"".join(paths[level])}"/>' for level in sorted(paths)
-    )
-
-
-@cache
-def _list_colours() -> list[str]:
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-
-    viridis = colormaps["viridis"]
-    return [to_hex(viridis(level / (_LEVELS - 1))) for level in range(_LEVELS)]
+    return {viridis((level - 1) / (_LEVELS - 1)): "".join(paths[level]) for level in sorted(paths)}
 
 
 # What stands for traces and results in a notebook: a few facts, the first rows, a small map.
@@ -115,9 +118,7 @@ def traces_html(traces: Traces | GpsTraces | ObfuscatedTraces) -> str:
     rows = [[_format_cell(value) for value in row] for row in first.rows()]
     spots = _collect_spots(traces)
     facts = _collect_facts(traces, spots)
-    return _lay_out(
-        type(traces).__name__, facts, _format_table(first.columns, rows, len(traces)), spots.map()
-    )
+    return _render(type(traces).__name__, facts, first.columns, rows, len(traces), spots.map())
 
 
 def places_html(places: Places) -> str:
@@ -134,21 +135,19 @@ def places_html(places: Places) -> str:
         [_format_cell(value) for value in row] for row in zip(*(part.tolist() for part in head), strict=True)
     ]
     drawn = _spots_of_places(places, np.where(places.sensitive, _BRIGHT, 1.0)).map()
-    return _lay_out("Places", known, _format_table(["place", "lat", "lng"], rows, len(places)), drawn)
+    return _render("Places", known, ["place", "lat", "lng"], rows, len(places), drawn)
 
 
 def id_table_html(table: IdTable) -> str:
     """Show how many pseudonyms a table has, and none of them: it is secret."""
     facts = {"pseudonyms": len(table), "one to one": "yes" if table.is_one_to_one else "no"}
-    return _lay_out("IdTable", facts, "<p>Who is who is secret: it is not shown.</p>", "")
+    return _render("IdTable", facts)
 
 
 def result_html(result: Result) -> str:
     """Show a result: a row for each of its numbers."""
     rows = list(flatten(result.to_dict()).items())
-    return _lay_out(
-        type(result).__name__, {}, _format_table(["name", "value"], rows[:_MOST_ROWS], len(rows)), ""
-    )
+    return _render(type(result).__name__, {}, ["name", "value"], rows[:_MOST_ROWS], len(rows))
 
 
 def sweep_html(sweep: Sweep) -> str:
@@ -160,7 +159,7 @@ def sweep_html(sweep: Sweep) -> str:
         f"valid (utility of {sweep.threshold:g} or more)": sum(row.valid for row in sweep),
         "failed": sum(row.error is not None for row in sweep),
     }
-    return _lay_out("Sweep", facts, _format_table(columns, rows, len(sweep)), "")
+    return _render("Sweep", facts, columns, rows, len(sweep))
 
 
 class _MapSpots(NamedTuple):
@@ -172,9 +171,9 @@ class _MapSpots(NamedTuple):
     box: Box | None
     grid: Grid | None = None
 
-    def map(self) -> str:
+    def map(self) -> SmallMap | None:
         """Return the map."""
-        return "" if self.box is None else draw_small_map(*self[:3], self.box, self.grid)
+        return None if self.box is None else make_small_map(*self[:3], self.box, self.grid)
 
 
 def _collect_spots(traces: Traces | GpsTraces | ObfuscatedTraces) -> _MapSpots:
@@ -219,12 +218,6 @@ def _format_second(moment: np.datetime64) -> str:
     return str(moment.astype("datetime64[s]")).replace("T", " ")
 
 
-def _format_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], of: int) -> str:
-    table = html_table(columns, [[_shorten(value) for value in row] for row in rows])
-    more = of - len(rows)
-    return table + (f"<p>… and {more:,} more rows</p>" if more > 0 else "")
-
-
 def _format_cell(value: Any) -> Any:
     """Write ids without commas, and degrees to the metre."""
     if isinstance(value, float):
@@ -243,14 +236,24 @@ def _shorten(value: Any) -> Any:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _lay_out(name: str, facts: Mapping[str, Any], table: str, picture: str) -> str:
-    """Put the map beside the facts and the rows; below them where there is little room."""
-    listed = " · ".join(
-        f"{escape(fact)}: <b>{escape(format_value(value))}</b>" for fact, value in facts.items()
-    )
-    said = f"<div>{listed}</div>" if listed else ""
-    words = f"<div><b>{escape(name)}</b></div>{said}{table}"
+def _render(
+    name: str,
+    facts: Mapping[str, Any],
+    columns: Sequence[str] = (),
+    rows: Sequence[Sequence[Any]] = (),
+    of: int = 0,
+    drawn: SmallMap | None = None,
+) -> str:
+    """Return the markup: a few facts, the first rows of a table of so many, and a map if there is one."""
     return (
-        '<div style="display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start">'
-        f'<div style="flex:0 1 38em;min-width:0;overflow-x:auto">{words}</div><div>{picture}</div></div>'
+        load_templates()
+        .get_template("plots/templates/notebook.html")
+        .render(
+            name=name,
+            facts=facts,
+            columns=columns,
+            rows=[[_shorten(value) for value in row] for row in rows],
+            more=of - len(rows),
+            map=drawn,
+        )
     )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.pages.contest_days import compute_map_box, map_layout, place_map, sensitive_marks
 from tracearena.pages.describe import WEEKDAYS, PlaceAmounts, RowTimes, count_amounts, draw_heat_map
 from tracearena.pages.html import COLOURS, GREY, VERMILION, YELLOW
+from tracearena.pages.place_maps import compute_map_box, map_layout, place_map, sensitive_marks
 from tracearena.papers.style import draw_ground, open_canvas
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces.box import Box

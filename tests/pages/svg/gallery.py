@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from xml.etree.ElementTree import Element
@@ -28,7 +29,12 @@ from tracearena.contest import (
 from tracearena.contest.report_data import estimate_margin
 from tracearena.io.pwscup import PWS_CLOCK
 from tracearena.pages import svg
-from tracearena.pages.contest_data import assign_team_styles
+from tracearena.pages.contest_data import (
+    Displacements,
+    TeamStyle,
+    assign_team_styles,
+    measure_displacements,
+)
 from tracearena.pages.svg import Picture
 from tracearena.traces import ObfuscatedTraces, Traces
 
@@ -57,6 +63,12 @@ SAMPLES = (
     SweepRow("No", 1.0, True, AttackScores({"A-R": 0.1}, {"A-T": 0.05})),
     SweepRow("PL(1,1)", 0.3, False, AttackScores({"A-R": 0.8}, {"A-T": 0.6})),
     SweepRow("RR(1)", 0.75, True, AttackScores({"A-R": 0.5}, {"A-T": 0.3})),
+)
+
+CHEATING = (
+    SweepRow("Cheat(0)", 1.0, True, AttackScores({"A-R": 0.1}, {"A-T": 0.05})),
+    SweepRow("Cheat(0.5)", 0.8, True, AttackScores({"A-R": 0.6}, {"A-T": 0.06})),
+    SweepRow("Cheat(1)", 0.6, False, AttackScores({"A-R": 0.99}, {"A-T": 0.07})),
 )
 
 
@@ -95,6 +107,21 @@ def released(defence: str = "PL(4,1)") -> ObfuscatedTraces:
     return validation.run_transform(catalogue.create(defence, "obfuscator"), people(), seed=1)
 
 
+def displacements(teams: Sequence[str]) -> dict[str, Displacements]:
+    """What each of some teams did to the same people: the first moved them, the others left them there."""
+    kept = ObfuscatedTraces.from_traces(people())
+    return {
+        team: measure_displacements(people(), kept if number else released(), 2.0)
+        for number, team in enumerate(teams)
+    }
+
+
+def one_day(style: TeamStyle, defence: str = "PL(4,1)", *, now: int = 15) -> Picture:
+    """The first day of the first person, released with a defence."""
+    before, after = (one.take_users([0]).take_days(0, 1) for one in (people(), released(defence)))
+    return svg.day_picture(before, after, style, now, whose="Somebody")
+
+
 def pictures(teams: tuple[str, ...] = PLAIN) -> dict[str, Picture]:
     """One picture of every kind, by the ids that they begin with."""
     shown = board(teams)
@@ -115,6 +142,10 @@ def pictures(teams: tuple[str, ...] = PLAIN) -> dict[str, Picture]:
         "noon-before": before,
         "noon-after": after,
         "losses": svg.losses_picture(people(), released(), 2.0),
+        "cheating": svg.cheating_picture(CHEATING, SAMPLES[:1]),
+        "afterwards": svg.afterwards_picture(SAMPLES, ["A-T"]),
+        "displacement": svg.displacement_picture(displacements(teams[:2]), 2.0, styles),
+        "day": one_day(styles[teams[0]]),
         "activity": svg.activity_picture([NOW - timedelta(hours=h) for h in (0, 1, 1, 5)], NOW),
     }
 

@@ -122,6 +122,11 @@ def test_the_numbers_can_be_saved_where_the_server_has_them() -> None:
     assert [float(line[-1]) for line in lines[1:]] == [row[-1] for row in picture.table_rows]
 
 
+def test_a_notebook_shows_a_picture_with_its_colours() -> None:
+    picture = pictures()["privacy"]
+    assert picture._repr_html_() == f"<style>{read_stylesheet()}</style>{picture.markup()}"
+
+
 def test_every_class_of_the_pictures_that_needs_a_rule_has_one() -> None:
     used = {
         name

@@ -19,8 +19,8 @@ from importlib import resources
 from typing import Any, TypeAlias
 
 from tracearena.files import csv_text
-from tracearena.i18n import translate, translate_count
-from tracearena.pages.html import html_table
+from tracearena.i18n import translate
+from tracearena.pages.html import render_part
 
 WIDTH = 560
 """Width of a usual picture in its own units; it is drawn as wide as there is room."""
@@ -414,9 +414,6 @@ def isolate_name(name: str, room: int = 40) -> str:
 # A picture as a page shows it: drawing, sentence, and the numbers behind it.
 
 
-_SHOWN_ROWS = 200
-
-
 @dataclass(frozen=True)
 class Picture:
     """A drawing with its message and its numbers.
@@ -464,22 +461,11 @@ class Picture:
         csv_address
             Where the page's server has what `csv` returns; then there is a link to save it.
         """
-        named = escape(translate("picture to scroll"))
-        reach = f' tabindex="0" role="group" aria-label="{named}"' if self.wide else ""
-        return (
-            f'<figure class="picture">{self.legend}<div class="scroll"{reach}>{self.svg}</div>'
-            f"<figcaption>{escape(self.caption)}</figcaption>{self._numbers(csv_address)}</figure>"
-        )
+        return render_part("picture", self, csv_address)
 
-    def _numbers(self, csv_address: str) -> str:
-        more = len(self.table_rows) - _SHOWN_ROWS
-        rest = translate_count("… and {count} more row.", "… and {count} more rows.", more)
-        left = f"<p><small>{escape(rest)}</small></p>" if more > 0 else ""
-        table = html_table(self.table_header, self.table_rows[:_SHOWN_ROWS])
-        words = escape(translate("Save as CSV"))
-        link = f'<p class="save"><a download="" href="{escape(csv_address)}">{words}</a></p>'
-        save = link if csv_address else ""
-        return f"<details><summary>{escape(translate('The numbers'))}</summary>{save}{table}{left}</details>"
+    def _repr_html_(self) -> str:
+        """Show the picture in a notebook."""
+        return f"<style>{read_stylesheet()}</style>{self.markup()}"
 
 
 def format_legend(badges: Sequence[str]) -> str:

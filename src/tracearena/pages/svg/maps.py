@@ -1,4 +1,4 @@
-"""SVG maps of traces: crowds at noon, lost usefulness, one person's day, and data for the viewer.
+"""SVG maps of traces: crowds at noon, lost usefulness, one person's day, and data for the server's viewer.
 
 `MapProjection` keeps the shape of the ground: longitudes shrink by the cosine of the latitude, north is up.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 
 from tracearena.i18n import translate
 from tracearena.pages.contest_data import (
+    TeamStyle,
+    compute_box,
     compute_day_box,
     count_noon_crowds,
+    format_badge,
     sum_losses_by_place,
 )
-from tracearena.pages.contest_days import compute_map_box
 from tracearena.pages.html import VERMILION, choose_scale_length
-from tracearena.pages.svg.canvas import WIDTH, Canvas, Picture, Ticks, viridis
+from tracearena.pages.place_maps import compute_map_box
+from tracearena.pages.svg.canvas import WIDTH, Canvas, Picture, Ticks, format_legend, make_hint, viridis
 from tracearena.traces import Box, ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE
 
@@ -297,6 +300,98 @@ def _draw_true_way(canvas: Canvas, ground: MapProjection, before: Traces) -> Non
         inward = x > ground.left + ground.width - 130
         canvas.words(x - 9 if inward else x + 9, y - 9, words, text_anchor="end" if inward else "start",
                      class_="halo strong number")  # fmt: skip
+
+
+def day_picture(
+    original: Traces,
+    obfuscated: ObfuscatedTraces,
+    style: TeamStyle,
+    now: int,
+    *,
+    whose: str,
+    name: str = "day",
+) -> Picture:
+    """Draw the day of one person up to an event: where she was, and what was released.
+
+    What belongs to an event has ``data-since`` and stays from its instant on; where the person is, and what
+    is released of it, has ``data-at`` and ``data-time`` and is seen at its instant only. A slider on the page
+    shows and hides them.
+
+    Parameters
+    ----------
+    original, obfuscated
+        One day of one person, the same events.
+    style, whose
+        Of the team that released it: how it looks, and what it is called.
+    now
+        The last event that is shown at first.
+    """
+    moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
+    caption = (
+        f"{whose}: of {original.n_events} times of this person's day, {moved} were moved, "
+        f"{int(obfuscated.is_set.sum())} became a set of places and {int(obfuscated.is_deleted.sum())} were "
+        "hidden."
+    )
+    ground = MapProjection(original.places, compute_day_box(original, obfuscated))
+    canvas = Canvas(
+        WIDTH, ground.bottom + 34, name=name, title="One person's day, before and after", description=caption
+    )
+    draw_cells(canvas, ground)
+    times, released = [original.clock.label(int(one)) for one in original.instants], obfuscated.cells()
+    way = [ground.at(int(place)) for place in original.place_index]
+    moments = [
+        {"data_at": event, "data_time": time, "visibility": "visible" if event == now else "hidden"}
+        for event, time in enumerate(times)
+    ]
+    lasting = [
+        {"data_since": event, "visibility": "visible" if event <= now else "hidden"}
+        for event in range(original.n_events)
+    ]
+    for cell, at, since, moment in zip(released, way, lasting, moments, strict=True):
+        with canvas.group(**since):
+            if not cell:
+                canvas.draw("path", d=_draw_cross(*at), class_="line")
+            _draw_released(canvas, ground, cell, style, 0.5 if len(cell) == 1 else 0.1)
+        with canvas.group(**moment):
+            _draw_released(canvas, ground, cell, style, 0.45)
+    for before, (x, y), since in zip([way[0], *way], way, lasting, strict=False):
+        with canvas.group(**since):
+            canvas.draw("line", x1=before[0], y1=before[1], x2=x, y2=y, class_="line way")
+            canvas.draw("circle", cx=x, cy=y, r=3.2, class_="ink")
+    for (x, y), time, moment in zip(way, times, moments, strict=True):
+        with canvas.group(**moment):
+            canvas.draw("circle", make_hint(time), cx=x, cy=y, r=7, class_="hollow line")
+    draw_frame(canvas, ground)
+    ids = original.places.ids
+    rows = tuple(
+        (time, str(ids[place]), " ".join(str(ids[one]) for one in cell) or "*")
+        for time, place, cell in zip(times, original.place_index, released, strict=True)
+    )
+    badges = [
+        ("published", TeamStyle(style.colour, "square")),
+        ("true way", TeamStyle("var(--ink)", "circle")),
+    ]
+    if obfuscated.is_deleted.any():
+        badges.append(("hidden", TeamStyle("var(--ink)", "x")))
+    return Picture(
+        canvas.markup(),
+        caption,
+        ("time", "true region", "published regions (* hidden)"),
+        rows,
+        format_legend([format_badge(words, one) for words, one in badges]),
+    )
+
+
+def _draw_released(
+    canvas: Canvas, ground: MapProjection, cell: Sequence[int], style: TeamStyle, strength: float
+) -> None:
+    """Draw the box around the places that are released for an event; nothing where it is hidden."""
+    if cell:
+        box = compute_box(ground.places, cell)
+        left, top = ground.x(box.west), ground.y(box.north)
+        size = {"width": ground.x(box.east) - left, "height": ground.y(box.south) - top}
+        ink = {"fill": style.colour, "fill_opacity": strength, "stroke": style.colour, "stroke_width": 1.5}
+        canvas.draw("rect", x=left, y=top, **size, **ink)
 
 
 def build_map_data(original: Traces) -> dict[str, Any]:
