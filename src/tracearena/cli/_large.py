@@ -291,14 +291,15 @@ def transform_table(
     transform_point_table : the same for a table of points, with the other parameters.
     """
     from tracearena import jobs
+    from tracearena.engine import check_resume
     from tracearena.io import large
-    from tracearena.io.large.checkpoint import check_parts_checkpoint, make_scratch_folder
+    from tracearena.io.large.checkpoint import make_scratch_folder
 
     in_parts = to == PARTS
     if cluster is not None:  # workers may have been started elsewhere
         path, out = path.resolve(), out.resolve()
     if in_parts:
-        check_parts_checkpoint(out, resume=resume)
+        check_resume(out, resume=resume)
     with make_scratch_folder(out) as scratch:
         with show_progress(f"reading {path.name}", cluster):
             table, found = opening(path, scratch)

@@ -25,7 +25,7 @@ from tracearena.engine.blocks import run_in_order
 from tracearena.files.io import replacing
 from tracearena.io.discretisation import count_oddities
 from tracearena.io.formats import checkins, released_table
-from tracearena.io.large.checkpoint import JOURNAL_NAMES, PartsCheckpoint
+from tracearena.io.large.checkpoint import PartsCheckpoint
 from tracearena.io.large.first_pass import FirstPass
 from tracearena.io.large.user_chunks import UserChunkTable
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
@@ -113,7 +113,7 @@ def write_and_count(
         counts = _write_one_file(table, change_chunk, out, text)
     else:
         counts = _write_parts(table, change_chunk, unfinished)
-    return {name: sum(one[name] for one in counts) for name in counts[0] if name not in JOURNAL_NAMES}
+    return {name: sum(one[name] for one in counts) for name in counts[0]}
 
 
 def _write_parts(
