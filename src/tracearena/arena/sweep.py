@@ -6,7 +6,6 @@ utility and privacy. With a `Checkpoint` an interrupted sweep resumes where it s
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import sys
 import zlib
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import Obfuscator, catalogue, validation
@@ -34,7 +34,7 @@ from tracearena.engine import (
     seed_sequence,
 )
 from tracearena.errors import DataError, ParameterError, TracearenaError
-from tracearena.files import write_csv
+from tracearena.files import digest_values, write_csv
 from tracearena.metrics import utility_score
 from tracearena.metrics.contest_scores import UtilityRule
 from tracearena.traces import Traces
@@ -459,24 +459,22 @@ _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
 
 def digest(traces: Iterable[Traces], *others: object) -> str:
     """Return a digest of traces, of settings by their text, and of this package's version."""
-    total = hashlib.sha256(f"{__version__} {others!r}".encode())
+    values: list[str | NDArray[Any]] = [f"{__version__} {others!r}"]
     for one in traces:
         places = one.places
         arrays = [one.user_ids, one.offsets, one.instants, one.place_index, one.timestamps]
         arrays += [getattr(places, name) for name in _PLACE_COLUMNS]
-        total.update(f"{one.span} {one.clock!r} {places.grid!r} {places.km_per_degree!r}".encode())
+        values.append(f"{one.span} {one.clock!r} {places.grid!r} {places.km_per_degree!r}")
         for array in arrays:
-            total.update(b"none" if array is None else f"{array.dtype} {array.shape}".encode())
-            if array is not None:
-                total.update(np.ascontiguousarray(array).data)
-    return total.hexdigest()
+            values += ["none"] if array is None else [f"{array.dtype} {array.shape}", array]
+    return digest_values(*values)
 
 
 def digest_code(algorithms: Sequence[object]) -> str:
     """Return a digest of the modules of classes from elsewhere, which change without a new version."""
-    total = hashlib.sha256()
+    contents = []
     for name in sorted({type(one).__module__ for one in algorithms}):
         file = getattr(sys.modules.get(name), "__file__", None)
         if name.partition(".")[0] != "tracearena" and file and Path(file).is_file():
-            total.update(Path(file).read_bytes())
-    return total.hexdigest()
+            contents.append(Path(file).read_bytes())
+    return digest_values(*contents)

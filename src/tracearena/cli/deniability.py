@@ -61,12 +61,10 @@ def deniability(
     about the same probability: in the same bucket of width eta on the log scale. With --k-prime FILE, what
     finished verifiers have counted is kept in FILE.unfinished until all are: --resume goes on there.
     """
-    import hashlib
-
     from tracearena.arena.sweep import digest
     from tracearena.engine import Checkpoint, check_resume, get_checkpoint_path, read_checkpoint_seed
     from tracearena.errors import ParameterError
-    from tracearena.files import is_stream
+    from tracearena.files import digest_file, is_stream
     from tracearena.io import read
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability
@@ -111,9 +109,7 @@ def deniability(
     asked: dict[str, Any] = {"k": k, "eta": eta, "verifiers": verifiers, "early_stop": early_stop}
     checkpoint = None
     if kept is not None:
-        with open(model, "rb") as file:
-            model_digest = hashlib.file_digest(file, "sha256").hexdigest()
-        depends_on = digest([traces], model_digest, asked, used)
+        depends_on = digest([traces], digest_file(model), asked, used)
         checkpoint = Checkpoint(kept, depends_on, used, refuse_as=kept if resume else None)
     try:
         with show_progress("verifiers", cluster=workers):

@@ -25,10 +25,10 @@ from tracearena.contest.commitments import (
     read_receipts,
     read_signer,
 )
-from tracearena.contest.data import EVERYBODY, HANDED_IN, MANIFEST, SUBMISSIONS, file_digest
+from tracearena.contest.data import EVERYBODY, HANDED_IN, MANIFEST, SUBMISSIONS
 from tracearena.contest.submissions import ARRIVALS, Arrival, read_arrivals
 from tracearena.errors import FileError, shorten
-from tracearena.files import read_bytes
+from tracearena.files import digest_file, read_bytes
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.ASCII)
 _LISTED = 10
@@ -265,7 +265,7 @@ class Completeness:
                 found = arrival.at.isoformat()
                 yield Discrepancy("receipt", f"{SUBMISSIONS}/{ARRIVALS}, {name}", one.received, found)
             path = self.submissions / name
-            if path.is_file() and (digest := file_digest(path)) != one.sha256:
+            if path.is_file() and (digest := digest_file(path)) != one.sha256:
                 yield Discrepancy("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
 
     def find_wrong_refusals(self, again: list[list[str]]) -> Iterator[Discrepancy]:

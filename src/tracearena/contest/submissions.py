@@ -7,7 +7,6 @@ reads the other files.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -36,13 +35,12 @@ from tracearena.contest.data import (
     SALTS,
     SUBMISSIONS,
     TIMES,
-    file_digest,
 )
 from tracearena.contest.phases import Gate, phase_at
 from tracearena.contest.rules import Rules
 from tracearena.engine import Checkpoint
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.files import read_bytes
+from tracearena.files import digest_file, digest_values, read_bytes
 from tracearena.io.pwscup import PwsName
 
 ANSWERS = "answers"
@@ -286,7 +284,7 @@ class ScoreCache:
 
     def _key(self, what: str, files: list[Path], settings: Any) -> str:
         digests = [self.digest(path) for path in files]
-        return hashlib.sha256(json.dumps([what, digests, settings]).encode()).hexdigest()
+        return digest_values(json.dumps([what, digests, settings]))
 
     def sort_rows(self) -> None:
         """Put the rows in one order: a run that was stopped finds them in another than one that was not."""
@@ -295,7 +293,7 @@ class ScoreCache:
     def digest(self, path: Path) -> str:
         """Return SHA-256 of a file, computed once."""
         if path not in self._digests:
-            self._digests[path] = file_digest(path)
+            self._digests[path] = digest_file(path)
         return self._digests[path]
 
     def forget(self, path: Path) -> None:

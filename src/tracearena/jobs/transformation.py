@@ -5,7 +5,6 @@ Points and events are obfuscated, renamed or kept, counted, and written to one f
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -22,6 +21,7 @@ from tracearena.algorithms.base import Algorithm, Defence
 from tracearena.arena.sweep import digest_code
 from tracearena.engine import block_ranges, current_progress, run_blocks, thread_count, use
 from tracearena.engine.blocks import run_in_order
+from tracearena.files import digest_values
 from tracearena.files.io import replacing
 from tracearena.io.discretisation import count_oddities
 from tracearena.io.formats import checkins, released_table
@@ -225,7 +225,7 @@ def digest_inputs(table: UserChunkTable[Any], *others: object) -> str:
     files = table.files
     said = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files.files]
     options = (*files.options, table.portions, pl.__version__, np.__version__, __version__, others)
-    return hashlib.sha256(repr((said, options)).encode()).hexdigest()
+    return digest_values(repr((said, options)))
 
 
 def write_events(

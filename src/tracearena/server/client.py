@@ -6,7 +6,6 @@ receipts are kept in files of their owner, among the user's settings.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -36,7 +35,7 @@ from tracearena.contest.commitments import (
 from tracearena.contest.contest_file import NAME
 from tracearena.contest.data import REGIONS, TIMES, official_file_name
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
-from tracearena.files import make_folder, read_bytes, replacing
+from tracearena.files import digest_file, digest_values, make_folder, read_bytes, replacing
 from tracearena.files.io import InMemoryFile
 from tracearena.io import pwscup
 from tracearena.server.sandbox.child import check_file
@@ -196,13 +195,13 @@ def upload(client: Client, path: str, file: Path, progress: Progress | None = No
     most = client.get("contest")["rules"]["largest_file_mb"] * 2**20
     if size > most:
         raise FileError.whole(file, f"has {size:,} bytes; the most is {most:,}", "too-large")
-    sha256 = _hash_local_file(file)
+    sha256 = digest_file(file)
     before = _find_last_submission(client, path)
     if before is not None and before["sha256"] == sha256 and before["state"] != "judge error":
         return before
     said = f"{path} {sha256} after {0 if before is None else before['id']}"
     headers = {
-        "Idempotency-Key": hashlib.sha256(said.encode()).hexdigest(),
+        "Idempotency-Key": digest_values(said),
         "X-File-Name": quote(file.name),
         "Content-Type": "application/octet-stream",
         "Content-Length": str(size),
@@ -221,11 +220,11 @@ def download(
     What came before the line broke is stored next to it, under a name that says of which version it is; this
     call or the next resumes from there.
     """
-    if target.is_file() and _hash_local_file(target) == sha256:
+    if target.is_file() and digest_file(target) == sha256:
         return False
     part = target.with_name(f".{target.name}.{sha256[:16]}.part")
     client.ask_with_retries(lambda: _resume_download(client, path, part, sha256, size, progress))
-    if _hash_local_file(part) != sha256:
+    if digest_file(part) != sha256:
         part.unlink()
         raise DataError(f"{target.name}: came otherwise than the server has it; fetch it again")
     with open(part, "rb+") as file:
@@ -311,11 +310,6 @@ def _read_pieces(file: Path, size: int, progress: Progress | None) -> Iterator[b
             yield piece
             if progress is not None:
                 progress(content.tell(), size)
-
-
-def _hash_local_file(file: Path) -> str:
-    with open(file, "rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 # The judge's checker, run locally on the files that a team has downloaded.
