@@ -34,6 +34,7 @@ from tracearena.engine import child_seed, fresh_seed, generator, report, seed_se
 from tracearena.errors import DataError, TracearenaError
 from tracearena.obfuscation.gps import round_coordinates
 from tracearena.traces import GpsTraces, IdTable, Traces
+from tracearena.traces.row_table import split_users
 from tracearena.traces.time import LocalTime
 
 MOST_PROOFS = 3
@@ -261,9 +262,7 @@ def split_people(
         raise DataError(
             f"{len(people)} people are on record on both sides of the cut; it takes four to choose"
         )
-    order = generator(child_seed(root, _DIVIDE)).permutation(people)
-    middle = len(order) // 2
-    return np.sort(order[:middle]), np.sort(order[middle:])
+    return split_users(people, len(people) // 2, generator(child_seed(root, _DIVIDE)))
 
 
 # Trials: what one defence keeps of some people's data, and whom the strongest attack still finds.

@@ -17,6 +17,7 @@ from tracearena.mobility.statistics import radius_of_gyration_km, share_at_home,
 from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import unique_values
 from tracearena.traces.geodesy import earth_centred
+from tracearena.traces.row_table import split_users
 
 HOTSPOTS = 0.1
 """Share of the visited places that count as hotspots."""
@@ -81,9 +82,8 @@ def assess_usefulness(
         The original at its own places, and on the ground of the release.
     """
     original = material.coarse
-    order = generator(child_seed(root, _HALVES)).permutation(original.n_users)
-    middle = original.n_users // 2
-    parts = [original.take_users(np.sort(part)) for part in (order[:middle], order[middle:])]
+    halves = split_users(original.n_users, original.n_users // 2, generator(child_seed(root, _HALVES)))
+    parts = [original.take_users(half) for half in halves]
     released, whole = None, None
     if published is not None:
         released = to_plain_events(published.coarse, child_seed(root, _DRAW))

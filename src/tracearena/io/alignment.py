@@ -324,7 +324,7 @@ def _split_before_day(reading: AnyReading, day: int, where: str) -> tuple[AnyRea
     else:
         first, stop = traces.span
         cut = min(max(day * traces.clock.instants_per_day, first), stop)
-        halves = traces.take_instants(first, cut), traces.take_instants(cut, stop)
+        halves = traces.split_at(cut)
     if not all(map(len, halves)):
         raise DataError(f"{report.path}: nothing lies {'after' if len(halves[0]) else 'before'} {where}")
     return Reading(halves[0], report), Reading(halves[1], report)

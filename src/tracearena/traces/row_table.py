@@ -307,6 +307,19 @@ def concat_user_ids(parts: Sequence[RowTable]) -> tuple[NDArray[Any], NDArray[An
     return rows, unique_values(np.concatenate([part.user_ids for part in parts]))
 
 
+def split_users(
+    users: int | NDArray[np.int64], count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw `count` of some users, or of the first users by their number; return them and the others, sorted.
+
+    >>> drawn, others = split_users(5, 2, np.random.default_rng(1))
+    >>> len(drawn), sorted([*drawn.tolist(), *others.tolist()])
+    (2, [0, 1, 2, 3, 4])
+    """
+    order = rng.permutation(users)
+    return np.sort(order[:count]), np.sort(order[count:])
+
+
 class EventTable(RowTable):
     """Events of many users as flat arrays, sorted by user, then by instant.
 
@@ -393,6 +406,11 @@ class EventTable(RowTable):
         """Return the events of days `first` up to but not including `stop` (day 0 is instant 0's)."""
         return self.take_instants(first * self.clock.instants_per_day, stop * self.clock.instants_per_day)
 
+    def split_at(self, instant: int) -> tuple[Self, Self]:
+        """Return what lies before an instant of the span, and what lies from it on."""
+        first, stop = self.span
+        return self.take_instants(first, instant), self.take_instants(instant, stop)
+
     def split_days(self, days: int) -> tuple[Self, Self]:
         """Cut after the first `days` days of the span, as into reference and original traces."""
         first, stop = self.span
@@ -401,7 +419,7 @@ class EventTable(RowTable):
             raise DataError(
                 f"cannot split after {days} days: the traces cover instants {first} to {stop - 1}"
             )
-        return self.take_instants(first, cut), self.take_instants(cut, stop)
+        return self.split_at(cut)
 
     def with_timestamps(self, timestamps: Any) -> Self:
         """Return the same events with the second (UTC) of each."""
