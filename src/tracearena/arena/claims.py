@@ -15,6 +15,7 @@ import numpy as np
 
 from tracearena.arena.sweep import SweepRow
 from tracearena.i18n import mark_for_translation
+from tracearena.traces._arrays import correlate
 
 
 @dataclass(frozen=True)
@@ -104,13 +105,8 @@ def correlation(pairs: Iterable[tuple[float | None, float | None]]) -> float | N
     >>> correlation([(0, 1), (1, 1), (2, 1)]) is None
     True
     """
-    known = [(x, y) for x, y in pairs if x is not None and y is not None]
-    if len(known) < 3:
-        return None
-    values = np.array(known, float)
-    if (values.std(axis=0) < 1e-12).any():
-        return None
-    return float(np.corrcoef(values.T)[0, 1].round(12))
+    found = correlate(*np.array([*pairs], float).reshape(-1, 2).T)
+    return None if found is None else float(np.round(found, 12))
 
 
 def check_privacies_correlate(pairs: Iterable[tuple[float | None, float | None]]) -> ClaimResult:
