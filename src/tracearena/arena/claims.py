@@ -93,7 +93,7 @@ STRONG = 0.7
 """Correlation from which two scores are said to go together; [contest] Figure 9 has 0.895."""
 NEAR_ONE = 0.9
 """[contest] Figure 8: s_R,min of the cheating anonymization is near 1; from here on we call it so."""
-SAME = 0.022
+UNCHANGED = 0.022
 """s_T,min counts as unchanged up to here: twice its spread over undefended teams, [contest] Table 2."""
 
 
@@ -141,9 +141,9 @@ def check_shuffling_hides_names(rows: Sequence[SweepRow]) -> ClaimResult:
     gain = after_t - before_t
     return ClaimResult(
         statement,
-        after_r >= NEAR_ONE and gain <= SAME,
+        after_r >= NEAR_ONE and gain <= UNCHANGED,
         f"{cheats[-1].defence}: s_R,min from {before_r:.3f} to {after_r:.3f}, it takes "
-        f"{NEAR_ONE:g}; s_T,min from {before_t:.3f} to {after_t:.3f}, at most {SAME:g} more",
+        f"{NEAR_ONE:g}; s_T,min from {before_t:.3f} to {after_t:.3f}, at most {UNCHANGED:g} more",
         gain,
     )
 

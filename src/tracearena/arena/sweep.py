@@ -174,7 +174,7 @@ ATTACKS_2019 = (*SAMPLE_ATTACKS, "FuzzyCount-R", "FuzzyCount-T", "Replay-T")
 
 LEGACY_SEED = 1
 TIE = 1e-9
-"""Scores that differ by no more are equal."""
+"""Scores that differ by no more are equal: such a difference is rounding, not merit."""
 
 
 class Sweep(list[SweepRow]):

@@ -32,7 +32,7 @@ from tracearena.files import digest_file, read_bytes
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.ASCII)
 _LISTED = 10
-SAME = 1e-12
+ROUNDING = 1e-12
 """Numbers closer than this are equal: the same sum, rounded on another machine."""
 
 
@@ -125,7 +125,7 @@ def format_plain_value(value: Any) -> str:
 
 
 def is_same_value(expected: Any, found: Any) -> bool:
-    """Whether two values are equal, numbers up to `SAME`.
+    """Whether two values are equal, numbers up to `ROUNDING`.
 
     >>> is_same_value(0.1 + 0.2, 0.3), is_same_value(1.0, True), is_same_value("1", 1.0)
     (True, False, False)
@@ -133,7 +133,7 @@ def is_same_value(expected: Any, found: Any) -> bool:
     numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (expected, found)]
     if all(numbers):
         try:
-            return math.isclose(expected, found, rel_tol=0, abs_tol=SAME)
+            return math.isclose(expected, found, rel_tol=0, abs_tol=ROUNDING)
         except OverflowError:  # a whole number beyond all decimals
             return bool(expected == found)
     return type(expected) is type(found) and bool(expected == found)
