@@ -287,10 +287,11 @@ class Completeness:
             own = {refusal_label(one.team, n) for n, one in self.receipts.items() if n not in taken}
         there = self.files()
         for row in self.refusal_rows:
-            name = row[0].removeprefix(f"{SUBMISSIONS}/") if row else ""
+            label = row[0] if row else ""
+            name = label.removeprefix(f"{SUBMISSIONS}/")
             is_left_out = self._may_be_left_out(name) and name not in there
-            if row not in again and row[0] not in own and not is_left_out:
-                yield Discrepancy("refusal", where, "no such row", ", ".join(row))
+            if row not in again and label not in own and not is_left_out:
+                yield Discrepancy("refusal", where, "no such row", ", ".join(row) or "an empty row")
 
     def _may_be_left_out(self, name: str) -> bool:
         """Whether a file holds obfuscated traces that are given away with the originals only."""
