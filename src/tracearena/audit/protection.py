@@ -461,14 +461,9 @@ def synthesize_days(synthesizer: Synthesizer, material: AuditData, seed: Any, *,
     days = max(-(-(material.exact.span[1] - start) // length), 1)
     fitted = validation.run_fit(synthesizer, later, seed=None if seed is None else child_seed(seed, 0))
     made = validation.run_synthesize(fitted, later, days, seed=None if seed is None else child_seed(seed, 1))
-    return Traces(
-        made.places,
-        material.exact.clock,
-        user_ids=made.user_ids,
-        offsets=made.offsets,
-        instants=made.instants + start,
-        place_index=made.place_index,
-        span=(start, start + days * length),
+    span = start, start + days * length
+    return made.replace(
+        clock=material.exact.clock, instants=made.instants + start, timestamps=None, span=span
     )
 
 

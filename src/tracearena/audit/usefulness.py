@@ -133,16 +133,7 @@ def measure_usefulness(material: AuditData, published: AuditRelease, seed: np.ra
 def to_plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Traces:
     """Return a release as somebody uses it: one place of a set at random, deleted events gone."""
     place = choose_places(released, generator(seed))
-    told = released.keep(place >= 0)
-    return Traces(
-        told.places,
-        told.clock,
-        user_ids=told.user_ids,
-        offsets=told.offsets,
-        instants=told.instants,
-        place_index=place[place >= 0],
-        span=told.span,
-    )
+    return Traces.like(released.keep(place >= 0).without_timestamps(), place[place >= 0])
 
 
 def _to_number(value: float) -> float | None:

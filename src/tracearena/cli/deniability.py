@@ -68,7 +68,6 @@ def deniability(
     from tracearena.io import read
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability
-    from tracearena.traces import Traces
 
     kept = None  # where the test keeps what it has counted, if it does
     if k_prime is not None and not is_stream(k_prime):
@@ -92,15 +91,7 @@ def deniability(
     traces = made.traces
     if traces.timestamps is None:
         # A table of synthetic traces numbers the instants and has no clock: they are the model's.
-        traces = Traces(
-            traces.places,
-            trained.clock_,
-            user_ids=traces.user_ids,
-            offsets=traces.offsets,
-            instants=traces.instants,
-            place_index=traces.place_index,
-            span=traces.span,
-        )
+        traces = traces.replace(clock=trained.clock_)
     # A stopped test goes on with its own seed.
     begun = read_checkpoint_seed(kept) if resume and kept is not None and seed is None else None
     if begun is not None:

@@ -387,12 +387,4 @@ def make_placeholder_traces(truth: GroundTruth) -> Traces:
         raise DataError(f"{truth.file('pubtraces').name} has other pseudonyms than the ID table")
     order = np.argsort(table.user_ids)
     named = public.take_users(order).with_user_ids(table.user_ids[order])
-    return Traces(
-        named.places,
-        named.clock,
-        user_ids=named.user_ids,
-        offsets=named.offsets,
-        instants=named.instants,
-        place_index=np.zeros(named.n_events, np.int32),
-        span=named.span,
-    )
+    return Traces.like(named.without_timestamps(), np.zeros(named.n_events, np.int32))

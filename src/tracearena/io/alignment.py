@@ -140,19 +140,14 @@ def _move_table(table: EventTable, places: Places, clock: Clock) -> EventTable:
     if places is table.places and not shift:
         return table
     new = find_place_indices(places, table.places).astype(np.int32)
-    frame: dict[str, Any] = {
-        "user_ids": table.user_ids,
-        "offsets": table.offsets,
-        "instants": table.instants + np.int32(shift),
-        "timestamps": table.timestamps,
-        "span": (table.span[0] + shift, table.span[1] + shift),
-    }
+    where: dict[str, Any]
     if isinstance(table, ObfuscatedTraces):
         codes = np.where(table.is_single, new[table.codes.clip(0)], table.codes) if len(new) else table.codes
-        sets = PlaceSets(table.sets.offsets, new[table.sets.members])
-        return ObfuscatedTraces(places, clock, codes=codes, sets=sets, **frame)
-    traces = cast(Traces, table)
-    return Traces(places, clock, place_index=new[traces.place_index], **frame)
+        where = {"codes": codes, "sets": PlaceSets(table.sets.offsets, new[table.sets.members])}
+    else:
+        where = {"place_index": new[cast(Traces, table).place_index]}
+    instants, span = table.instants + np.int32(shift), (table.span[0] + shift, table.span[1] + shift)
+    return table.replace(places=places, clock=clock, instants=instants, span=span, **where)
 
 
 # Parts of traces by local time: some hours of every day, some dates, the days before and after a date.
@@ -220,16 +215,7 @@ def _shorten_days(traces: Traces, first: int, stop: int) -> Traces:
         int(clock.day_of(at)) * count + min(max(int(clock.time_of_day(at)) - skipped, 0), count)
         for at in (begin, end)
     )
-    return Traces(
-        traces.places,
-        shorter,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=instants.astype(np.int32),
-        place_index=traces.place_index,
-        timestamps=traces.timestamps,
-        span=(next(ends), next(ends)),
-    )
+    return traces.replace(clock=shorter, instants=instants.astype(np.int32), span=tuple(ends))
 
 
 def keep_dates(reading: AnyReading, first: str | None, last: str | None) -> AnyReading:

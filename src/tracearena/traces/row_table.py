@@ -96,6 +96,11 @@ class RowTable:
             other.__dict__[name] = mark_readonly(value) if isinstance(value, np.ndarray) else value
         return other
 
+    def replace(self, **changed: Any) -> Self:
+        """Return a copy with some attributes replaced, checked as if all were new."""
+        own = {name: value for name, value in self.__dict__.items() if name not in self._derived}
+        return type(self)(**(own | changed))
+
     def __len__(self) -> int:
         return len(self._times)
 
@@ -364,6 +369,14 @@ class EventTable(RowTable):
         if span is None:
             span = (int(self.instants.min()), int(self.instants.max()) + 1) if self.instants.size else (0, 0)
         self._set(span=(int(span[0]), int(span[1])))
+
+    @classmethod
+    def _on_frame_of(cls, other: EventTable) -> Self:
+        """Return the users and times of other events, to which places are still to be added."""
+        made = object.__new__(cls)
+        shared = ("places", "clock", "user_ids", "offsets", "instants", "timestamps", "span")
+        made._set(**{name: getattr(other, name) for name in shared})
+        return made
 
     def _check_frame(self) -> None:
         self._check_rows()
