@@ -7,6 +7,7 @@ anonymization. Each can draw as the organisers' program did (``legacy_2019``).
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -33,8 +34,29 @@ class NoObfuscation(Obfuscator):
         return ObfuscatedTraces.from_traces(original)
 
 
+class EventObfuscator(Obfuscator):
+    """A defence that treats each event on its own, with draws of the event's own number."""
+
+    by_user: ClassVar[bool] = True
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return what is released in the place of each event."""
+        require_kind(self, original, Traces)
+        return self._transform_events(original, seed, 0, original.n_events)
+
+    def transform_part(
+        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
+    ) -> ObfuscatedTraces:
+        """Return what is released of some users, with the draws they have among all of them."""
+        return self._transform_events(part, seed, first, total)
+
+    @abstractmethod
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
+        """Return what is released of events that are numbered from `first` among `total`."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class MRLH(Obfuscator):
+class MRLH(EventObfuscator):
     """Generalise each region to its block and delete some events ([contest] section 4.1, [samples] A2).
 
     The lower `mu_x` bits of the column and `mu_y` bits of the row are dropped: a region becomes the
@@ -52,7 +74,6 @@ class MRLH(Obfuscator):
     """
 
     name: ClassVar[str] = "MRLH"
-    by_user: ClassVar[bool] = True
 
     mu_x: int
     mu_y: int
@@ -65,18 +86,7 @@ class MRLH(Obfuscator):
         require_number("deletion", self.deletion, at_least=0, at_most=1)
         require_switch("legacy_2019", self.legacy_2019)
 
-    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return blocks instead of regions; needs places on a grid."""
-        require_kind(self, original, Traces)
-        return self._transform_events(original, seed, 0)
-
-    def transform_part(
-        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
-    ) -> ObfuscatedTraces:
-        """Return the blocks of some users, with the draws they have among all of them."""
-        return self._transform_events(part, seed, first)
-
-    def _transform_events(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         grid = part.places.grid
         if grid is None:
             raise DataError(
@@ -97,7 +107,7 @@ class MRLH(Obfuscator):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomizedResponse(Obfuscator):
+class RandomizedResponse(EventObfuscator):
     """Keep a place with probability e^ε / (m - 1 + e^ε), else answer any other ([samples] A3).
 
     Each event is ε-differentially private on its own; a trace of t events is tε.
@@ -111,7 +121,6 @@ class RandomizedResponse(Obfuscator):
     """
 
     name: ClassVar[str] = "RR"
-    by_user: ClassVar[bool] = True
 
     epsilon: float
     legacy_2019: bool = setting(False)
@@ -120,18 +129,7 @@ class RandomizedResponse(Obfuscator):
         require_number("epsilon", self.epsilon, at_least=0, at_most=1e6)
         require_switch("legacy_2019", self.legacy_2019)
 
-    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return the traces with most places replaced at random."""
-        require_kind(self, original, Traces)
-        return self._transform_events(original, seed, 0)
-
-    def transform_part(
-        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
-    ) -> ObfuscatedTraces:
-        """Return the answers of some users, with the draws they have among all of them."""
-        return self._transform_events(part, seed, first)
-
-    def _transform_events(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         # With u uniform: u < keep answers the truth; beyond it every other place owns a stretch of
         # equal length. Written with exp(-ε) so that a large ε does not overflow; the stretches are
         # looked at only where they are longer than the rounding of `keep`.
