@@ -96,6 +96,12 @@ class Matcher(ABC):
         return self
 
 
+def require_users(reference: Traces) -> None:
+    """Refuse reference traces of nobody."""
+    if not reference.n_users:
+        raise DataError("the reference traces have no users")
+
+
 class MatchingAttack(ABC):
     """What both kinds of matching attacks share: a matcher, fitted once."""
 
