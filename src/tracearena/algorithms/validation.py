@@ -137,13 +137,14 @@ def _check_synthetic_days(synthesizer: Any, made: Any, training: Traces, days: i
     wanted = (
         f"Traces of {days:,} days of each of the {training.n_users:,} training users, at the training places"
     )
-    made = _check_traces(synthesizer, "synthesize", wanted, made, Traces, training.user_ids, training.places)
+    users, places = training.user_ids, training.places
+    traces = _check_traces(synthesizer, "synthesize", wanted, made, Traces, users, places)
     length = training.clock.instants_per_day
     # Our baseline `Training` gives the training days back, however many there are.
-    wrong_days = is_foreign(synthesizer) and made.n_instants != days * length
-    if made.clock.instants_per_day != length or wrong_days:
-        raise _build_answer_error(synthesizer, "synthesize", wanted, f"{made.n_instants:,} instants")
-    return made
+    wrong_days = is_foreign(synthesizer) and traces.n_instants != days * length
+    if traces.clock.instants_per_day != length or wrong_days:
+        raise _build_answer_error(synthesizer, "synthesize", wanted, f"{traces.n_instants:,} instants")
+    return traces
 
 
 def check_id_table(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: Traces) -> IdTable:
@@ -169,12 +170,10 @@ def check_inference(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: 
         f"Traces with one place for each of the {known.n_users:,} reference users "
         f"and {anonymized.n_instants:,} instants"
     )
-    got = _check_traces(attack, "infer", wanted, got, Traces, known.user_ids, anonymized.places)
-    if got.span != anonymized.span or not got.is_complete:
-        raise _build_answer_error(
-            attack, "infer", wanted, f"{got.n_events:,} events at instants {_describe_span(got)}"
-        )
-    return got
+    traces = _check_traces(attack, "infer", wanted, got, Traces, known.user_ids, anonymized.places)
+    if traces.span != anonymized.span or not traces.is_complete:
+        raise _build_answer_error(attack, "infer", wanted, _describe_events(traces))
+    return traces
 
 
 def _check_release(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces:
@@ -186,14 +185,12 @@ def _check_release(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces
         else f"ObfuscatedTraces of the same {original.n_users:,} users, places and clock"
     )
     users, places = original.user_ids, original.places
-    got = _check_traces(defence, "transform", wanted, got, ObfuscatedTraces, users, places)
-    if got.clock != original.clock:
+    made = _check_traces(defence, "transform", wanted, got, ObfuscatedTraces, users, places)
+    if made.clock != original.clock:
         raise _build_answer_error(defence, "transform", wanted, "traces with another clock")
-    if keeps_times and (got.span != original.span or not got.has_rows_of(original)):
-        raise _build_answer_error(
-            defence, "transform", wanted, f"{got.n_events:,} events at instants {_describe_span(got)}"
-        )
-    return got
+    if keeps_times and (made.span != original.span or not made.has_rows_of(original)):
+        raise _build_answer_error(defence, "transform", wanted, _describe_events(made))
+    return made
 
 
 def _check_same_users(algorithm: Any, method: str, got: Any, given: GpsTraces) -> GpsTraces:
@@ -234,8 +231,8 @@ def _take_few_users(traces: _SomeTraces) -> _SomeTraces:
     return traces.take_users(np.arange(min(_FEW, traces.n_users)))
 
 
-def _describe_span(traces: Traces | ObfuscatedTraces) -> str:
-    return f"{traces.span[0]} to {traces.span[1] - 1}"
+def _describe_events(traces: Traces | ObfuscatedTraces) -> str:
+    return f"{traces.n_events:,} events at instants {traces.span[0]} to {traces.span[1] - 1}"
 
 
 def _build_answer_error(algorithm: Any, method: str, wanted: str, got: str) -> AlgorithmError:

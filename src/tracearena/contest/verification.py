@@ -148,7 +148,7 @@ class _ArchiveCheck:
             own = (self.folder if path.name == contest_file.NAME else self.folder / JUDGE) / path.name
             if own.is_file():
                 where = path.relative_to(self.folder).as_posix()
-                self._compare("copy", where(own)(path))
+                self._compare("copy", where, digest_file(own), digest_file(path))
         with self._record_errors(SUBMISSIONS):
             self.signed_by = self.uploads.find_signer()
             self.findings += self.uploads.find_unlisted_files()

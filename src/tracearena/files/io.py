@@ -221,7 +221,8 @@ def digest_values(*values: str | bytes | NDArray[Any]) -> str:
     """
     total = hashlib.sha256()
     for value in values:
-        view = memoryview(value.encode() if isinstance(value, str) else value)
+        content: Any = value.encode() if isinstance(value, str) else value
+        view = memoryview(content)
         total.update(view if view.ndim == 1 and view.contiguous else view.tobytes())
     return total.hexdigest()
 
