@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.base import setting
+from tracearena.algorithms.base import EventObfuscator, setting
 from tracearena.checks import LARGEST_KM, require_number, require_switch
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.obfuscation.samples_2019 import EventObfuscator, draw_event_uniforms
+from tracearena.obfuscation.samples_2019 import draw_event_uniforms
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 from tracearena.traces.geodesy import KM_PER_DEGREE
 

@@ -7,14 +7,13 @@ anonymization. Each can draw as the organisers' program did (``legacy_2019``).
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.base import Obfuscator, setting
+from tracearena.algorithms.base import EventObfuscator, Obfuscator, setting
 from tracearena.checks import require_kind, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
 from tracearena.errors import DataError, ParameterError
@@ -32,27 +31,6 @@ class NoObfuscation(Obfuscator):
         """Return the original traces unchanged."""
         require_kind(self, original, Traces)
         return ObfuscatedTraces.from_traces(original)
-
-
-class EventObfuscator(Obfuscator):
-    """A defence that treats each event on its own, with draws of the event's own number."""
-
-    by_user: ClassVar[bool] = True
-
-    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return what is released in the place of each event."""
-        require_kind(self, original, Traces)
-        return self._transform_events(original, seed, 0, original.n_events)
-
-    def transform_part(
-        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
-    ) -> ObfuscatedTraces:
-        """Return what is released of some users, with the draws they have among all of them."""
-        return self._transform_events(part, seed, first, total)
-
-    @abstractmethod
-    def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
-        """Return what is released of events that are numbered from `first` among `total`."""
 
 
 @dataclass(frozen=True, kw_only=True)
