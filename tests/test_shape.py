@@ -88,9 +88,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "audit --quick": ("audit", "reference.csv", *PLACES, "--out", "audit", *SEED, "--quick"),
 }
 MOST = {
-    "obfuscate PL(4,1)": Entered(43, 247),
-    "obfuscate GeoInd(100m)": Entered(44, 275),
-    "attack VisitProb-R": Entered(48, 280),
+    "obfuscate PL(4,1)": Entered(43, 246),
+    "obfuscate GeoInd(100m)": Entered(44, 273),
+    "attack VisitProb-R": Entered(48, 279),
     "attack Bayes-R": Entered(56, 382),
     "synthesize PPMTF(4,200)": Entered(48, 345),
     "audit --quick": Entered(87, 692),

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tracearena.engine import Checkpoint
 from tracearena.io import pwscup, write
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.deniability import DeniabilityCheckpoint, VerifierScan
+from tracearena.synthesis.ppmtf.deniability import VerifierScan
 from tracearena.traces import Places
 
 QUICK = "PPMTF(2,iterations=3,zeros=all)"
@@ -51,19 +52,19 @@ def test_the_pass_rate_is_told_and_k_prime_written(run, made: Path) -> None:
 @pytest.fixture
 def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
     """Have tests count in rounds of eight verifiers, and stop after so many of them as by Ctrl-C."""
-    keep, count = DeniabilityCheckpoint.save_counts, VerifierScan.count
+    keep, count = Checkpoint.add, VerifierScan.count
 
     def stop_after(rounds: int | None) -> None:
         monkeypatch.setattr(VerifierScan, "count", partialmethod(count, rounds=(8, 8)))
         kept: list[int] = []
 
-        def keep_and_stop(self: DeniabilityCheckpoint, *what: Any) -> None:
+        def keep_and_stop(self: Checkpoint, *what: Any) -> None:
             keep(self, *what)
             kept.append(1)
             if len(kept) == rounds:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(DeniabilityCheckpoint, "save_counts", keep_and_stop)
+        monkeypatch.setattr(Checkpoint, "add", keep_and_stop)
 
     return stop_after
 

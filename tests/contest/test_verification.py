@@ -166,6 +166,11 @@ CHANGES = {
         "refusal",
         "results/refused.csv",
     ),
+    "an empty row among the refusals": (
+        lambda folder: (folder / "results/refused.csv").write_text("file,code,reason\n\n"),
+        "refusal",
+        "results/refused.csv",
+    ),
     "teams that are not there any more": (
         all_of(*(reword(place + "contest.toml", "teams = 2", "teams = 1") for place in ("", ALL))),
         "unreadable",

@@ -17,6 +17,7 @@ from tracearena.contest.commitments import (
     receipt_commitment,
     sign,
 )
+from tracearena.engine import use
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.server import client as connection
 from tracearena.server import client as keeping
@@ -87,6 +88,15 @@ def test_an_upload_over_a_broken_line_is_one_upload(tmp_path: Path, after_receip
     receipt = upload(client(server), PATH, tmp_path / "mine.csv")
     assert receipt["sha256"] == SHA256
     assert (len(server.keys), len(set(server.keys)), len(server.received)) == (4, 1, 1)
+
+
+def test_an_upload_says_how_far_it_is(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_bytes(CONTENT)
+    seen: list[tuple[int, int]] = []
+    with use(progress=lambda done, total: seen.append((done, total))):
+        upload(client(Server()), PATH, tmp_path / "mine.csv")
+    assert len(seen) > 1
+    assert seen[-1] == (len(CONTENT), len(CONTENT))
 
 
 def test_a_command_that_is_repeated_gives_the_same_receipt(tmp_path: Path) -> None:

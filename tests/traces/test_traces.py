@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tracearena.errors import DataError
-from tracearena.traces import Clock, Places, Traces
+from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 PLACES = Places(np.linspace(0, 1, 6), np.zeros(6))
 CLOCK = Clock(instants_per_day=4, interval_s=3600)
@@ -157,3 +157,22 @@ def test_events_go_onto_other_places_with_all_else_kept(make_walks: Callable[...
     assert walks.onto(walks.places) == walks
     with pytest.raises(DataError, match="place_index"):
         walks.onto(walks.places.take([0]))
+
+
+def test_replaced_attributes_are_checked_and_nothing_derived_is_taken_over() -> None:
+    traces = Traces.from_dense([[0, -1, -1], [-1, 1, 0]], PLACES, CLOCK)
+    assert traces.user_index.tolist() == [0, 1, 1]
+    other = traces.replace(offsets=[0, 2, 3])
+    assert other.user_index.tolist() == [0, 0, 1]
+    assert other.places is traces.places
+    assert traces.replace() == traces
+    with pytest.raises(DataError, match=r"place_index\[1\] = 6"):
+        traces.replace(place_index=[0, 6, 1])
+
+
+def test_places_put_on_a_release_keep_its_events() -> None:
+    traces = Traces.from_dense([[0, 1, -1], [1, 1, 0]], PLACES, CLOCK).with_timestamps(range(5))
+    released = ObfuscatedTraces.like(traces, [1, 1, 0, 0, 1])
+    assert Traces.like(released, released.codes) == traces.with_places([1, 1, 0, 0, 1])
+    with pytest.raises(DataError, match="need as many places"):
+        Traces.like(released, [0])

@@ -13,6 +13,7 @@ from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, f
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from tracearena.algorithms.spec import format_parameter
+from tracearena.checks import require_kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -144,6 +145,29 @@ class Obfuscator(Defence["Traces", "ObfuscatedTraces"]):
     @abstractmethod
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
         """Return the obfuscated traces: the same events, in the same order, unless times are changed."""
+
+
+class EventObfuscator(Obfuscator):
+    """A defence that treats each event on its own, with draws of the event's own number."""
+
+    by_user: ClassVar[bool] = True
+
+    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
+        """Return what is released in the place of each event."""
+        from tracearena.traces import Traces
+
+        require_kind(self, original, Traces)
+        return self._transform_events(original, seed, 0, original.n_events)
+
+    def transform_part(
+        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
+    ) -> ObfuscatedTraces:
+        """Return what is released of some users, with the draws they have among all of them."""
+        return self._transform_events(part, seed, first, total)
+
+    @abstractmethod
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
+        """Return what is released of events that are numbered from `first` among `total`."""
 
 
 class GpsObfuscator(Defence["GpsTraces", "GpsTraces"]):

@@ -14,10 +14,11 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena.engine import SeedLike
 from tracearena.errors import AlgorithmError, TracearenaError
-from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 
 T = TypeVar("T")
 _SomeTraces = TypeVar("_SomeTraces", Traces, GpsTraces)
@@ -136,18 +137,14 @@ def _check_synthetic_days(synthesizer: Any, made: Any, training: Traces, days: i
     wanted = (
         f"Traces of {days:,} days of each of the {training.n_users:,} training users, at the training places"
     )
-    if not isinstance(made, Traces):
-        raise _build_answer_error(synthesizer, "synthesize", wanted, _type_name(made))
-    if not np.array_equal(made.user_ids, training.user_ids):
-        raise _build_answer_error(synthesizer, "synthesize", wanted, f"traces of {_describe_users(made)}")
-    if made.places != training.places:
-        raise _build_answer_error(synthesizer, "synthesize", wanted, "traces at other places")
+    users, places = training.user_ids, training.places
+    traces = _check_traces(synthesizer, "synthesize", wanted, made, Traces, users, places)
     length = training.clock.instants_per_day
     # Our baseline `Training` gives the training days back, however many there are.
-    wrong_days = is_foreign(synthesizer) and made.n_instants != days * length
-    if made.clock.instants_per_day != length or wrong_days:
-        raise _build_answer_error(synthesizer, "synthesize", wanted, f"{made.n_instants:,} instants")
-    return made
+    wrong_days = is_foreign(synthesizer) and traces.n_instants != days * length
+    if traces.clock.instants_per_day != length or wrong_days:
+        raise _build_answer_error(synthesizer, "synthesize", wanted, f"{traces.n_instants:,} instants")
+    return traces
 
 
 def check_id_table(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: Traces) -> IdTable:
@@ -173,17 +170,10 @@ def check_inference(attack: Any, got: Any, anonymized: ObfuscatedTraces, known: 
         f"Traces with one place for each of the {known.n_users:,} reference users "
         f"and {anonymized.n_instants:,} instants"
     )
-    if not isinstance(got, Traces):
-        raise _build_answer_error(attack, "infer", wanted, _type_name(got))
-    if not np.array_equal(got.user_ids, known.user_ids):
-        raise _build_answer_error(attack, "infer", wanted, f"traces of {_describe_users(got)}")
-    if got.places != anonymized.places:
-        raise _build_answer_error(attack, "infer", wanted, "traces at other places")
-    if got.span != anonymized.span or not got.is_complete:
-        raise _build_answer_error(
-            attack, "infer", wanted, f"{got.n_events:,} events at instants {_describe_span(got)}"
-        )
-    return got
+    traces = _check_traces(attack, "infer", wanted, got, Traces, known.user_ids, anonymized.places)
+    if traces.span != anonymized.span or not traces.is_complete:
+        raise _build_answer_error(attack, "infer", wanted, _describe_events(traces))
+    return traces
 
 
 def _check_release(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces:
@@ -194,28 +184,18 @@ def _check_release(defence: Any, got: Any, original: Traces) -> ObfuscatedTraces
         if keeps_times
         else f"ObfuscatedTraces of the same {original.n_users:,} users, places and clock"
     )
-    if not isinstance(got, ObfuscatedTraces):
-        raise _build_answer_error(defence, "transform", wanted, _type_name(got))
-    if not np.array_equal(got.user_ids, original.user_ids):
-        raise _build_answer_error(defence, "transform", wanted, f"traces of {_describe_users(got)}")
-    if got.places != original.places:
-        raise _build_answer_error(defence, "transform", wanted, "traces at other places")
-    if got.clock != original.clock:
+    users, places = original.user_ids, original.places
+    made = _check_traces(defence, "transform", wanted, got, ObfuscatedTraces, users, places)
+    if made.clock != original.clock:
         raise _build_answer_error(defence, "transform", wanted, "traces with another clock")
-    if keeps_times and (got.span != original.span or not got.has_rows_of(original)):
-        raise _build_answer_error(
-            defence, "transform", wanted, f"{got.n_events:,} events at instants {_describe_span(got)}"
-        )
-    return got
+    if keeps_times and (made.span != original.span or not made.has_rows_of(original)):
+        raise _build_answer_error(defence, "transform", wanted, _describe_events(made))
+    return made
 
 
 def _check_same_users(algorithm: Any, method: str, got: Any, given: GpsTraces) -> GpsTraces:
     wanted = f"GpsTraces of the same {given.n_users:,} users in their order"
-    if not isinstance(got, GpsTraces):
-        raise _build_answer_error(algorithm, method, wanted, _type_name(got))
-    if not np.array_equal(got.user_ids, given.user_ids):
-        raise _build_answer_error(algorithm, method, wanted, f"traces of {_describe_users(got)}")
-    return got
+    return _check_traces(algorithm, method, wanted, got, GpsTraces, given.user_ids)
 
 
 def _check_same_points(attack: Any, got: Any, released: GpsTraces) -> GpsTraces:
@@ -226,16 +206,33 @@ def _check_same_points(attack: Any, got: Any, released: GpsTraces) -> GpsTraces:
     return made
 
 
+def _check_traces(
+    algorithm: Any,
+    method: str,
+    wanted: str,
+    got: Any,
+    kind: type[T],
+    user_ids: NDArray[Any],
+    places: Places | None = None,
+) -> T:
+    """Return an answer; refuse one of another kind, or of other users or places than those wanted."""
+    if not isinstance(got, kind):
+        raise _build_answer_error(algorithm, method, wanted, _type_name(got))
+    traces: Any = got
+    if not np.array_equal(traces.user_ids, user_ids):
+        found = f"traces of {traces.n_users:,} users, or others, or in another order"
+        raise _build_answer_error(algorithm, method, wanted, found)
+    if places is not None and traces.places != places:
+        raise _build_answer_error(algorithm, method, wanted, "traces at other places")
+    return got
+
+
 def _take_few_users(traces: _SomeTraces) -> _SomeTraces:
     return traces.take_users(np.arange(min(_FEW, traces.n_users)))
 
 
-def _describe_users(traces: Traces | ObfuscatedTraces | GpsTraces) -> str:
-    return f"{traces.n_users:,} users, or others, or in another order"
-
-
-def _describe_span(traces: Traces | ObfuscatedTraces) -> str:
-    return f"{traces.span[0]} to {traces.span[1] - 1}"
+def _describe_events(traces: Traces | ObfuscatedTraces) -> str:
+    return f"{traces.n_events:,} events at instants {traces.span[0]} to {traces.span[1] - 1}"
 
 
 def _build_answer_error(algorithm: Any, method: str, wanted: str, got: str) -> AlgorithmError:

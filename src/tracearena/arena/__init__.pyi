@@ -46,10 +46,8 @@ from .sweep import (
     SweepRow,
     TunedScores,
     best_defences,
-    read_sweep_seed,
     require_success,
     run_sweep,
-    sweep_checkpoint_path,
     write_table,
 )
 from .tuning import SampleTeam, Tuning, WeightTuning, split_reference, tune, tune_against, tune_weights
@@ -107,12 +105,10 @@ __all__ = [
     "measure_release_noise",
     "pseudonymise",
     "pseudonymise_users",
-    "read_sweep_seed",
     "require_success",
     "run_sweep",
     "split_reference",
     "strongest",
-    "sweep_checkpoint_path",
     "tune",
     "tune_against",
     "tune_weights",

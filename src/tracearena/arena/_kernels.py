@@ -41,6 +41,18 @@ def draw_distinct(uniform: Any, m: int, chosen: Any) -> int:
 
 
 @njit(cache=True, nogil=True)
+def count_ties(total: Any, listed: Any, top: float, target: int) -> tuple[int, bool]:
+    """Return how many of the users listed have the highest total, and whether `target` is one of them."""
+    ties, right = 0, False
+    least = top * (1 - 1e-12)
+    for user in listed:
+        if total[user] >= least:
+            ties += 1
+            right |= user == target
+    return ties, right
+
+
+@njit(cache=True, nogil=True)
 def count_singling_draws(own: Any, uniform: Any, visitor_offsets: Any, visitors: Any, target: int) -> Any:
     """Count, for 1, 2, … points, the draws of the codes `own` that only `target` has all of.
 
@@ -214,12 +226,7 @@ def add_link_credit(
                     total[user] += gain[e]
                     top = max(top, total[user])
                 if top > 0:
-                    ties, right = 0, False
-                    least = top * (1 - 1e-12)
-                    for t in range(n_listed):
-                        if total[listed[t]] >= least:
-                            ties += 1
-                            right |= listed[t] == target
+                    ties, right = count_ties(total, listed[:n_listed], top, target)
                 else:
                     right = weight[target] > 0 if target >= 0 else False
             if right:

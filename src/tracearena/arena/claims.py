@@ -15,6 +15,7 @@ import numpy as np
 
 from tracearena.arena.sweep import SweepRow
 from tracearena.i18n import mark_for_translation
+from tracearena.traces._arrays import correlate
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ STRONG = 0.7
 """Correlation from which two scores are said to go together; [contest] Figure 9 has 0.895."""
 NEAR_ONE = 0.9
 """[contest] Figure 8: s_R,min of the cheating anonymization is near 1; from here on we call it so."""
-SAME = 0.022
+UNCHANGED = 0.022
 """s_T,min counts as unchanged up to here: twice its spread over undefended teams, [contest] Table 2."""
 
 
@@ -97,13 +98,8 @@ def correlation(pairs: Iterable[tuple[float | None, float | None]]) -> float | N
     >>> correlation([(0, 1), (1, 1), (2, 1)]) is None
     True
     """
-    known = [(x, y) for x, y in pairs if x is not None and y is not None]
-    if len(known) < 3:
-        return None
-    values = np.array(known, float)
-    if (values.std(axis=0) < 1e-12).any():
-        return None
-    return float(np.corrcoef(values.T)[0, 1].round(12))
+    found = correlate(*np.array([*pairs], float).reshape(-1, 2).T)
+    return None if found is None else float(np.round(found, 12))
 
 
 def check_privacies_correlate(pairs: Iterable[tuple[float | None, float | None]]) -> ClaimResult:
@@ -138,9 +134,9 @@ def check_shuffling_hides_names(rows: Sequence[SweepRow]) -> ClaimResult:
     gain = after_t - before_t
     return ClaimResult(
         statement,
-        after_r >= NEAR_ONE and gain <= SAME,
+        after_r >= NEAR_ONE and gain <= UNCHANGED,
         f"{cheats[-1].defence}: s_R,min from {before_r:.3f} to {after_r:.3f}, it takes "
-        f"{NEAR_ONE:g}; s_T,min from {before_t:.3f} to {after_t:.3f}, at most {SAME:g} more",
+        f"{NEAR_ONE:g}; s_T,min from {before_t:.3f} to {after_t:.3f}, at most {UNCHANGED:g} more",
         gain,
     )
 

@@ -23,6 +23,7 @@ from tracearena.metrics.transitions import BINS, Slices, axis_emd, find_bins, ma
 from tracearena.mobility.weighted import check_comparable as weighted_comparable
 from tracearena.traces import Box, Traces
 from tracearena.traces._arrays import to_comparable_ids
+from tracearena.traces.row_table import split_users
 
 
 @dataclass(frozen=True)
@@ -338,7 +339,7 @@ def compare_user_halves(
     rng, cut = generator(seed), people.n_users // 2
     found = []
     for _ in range(halvings):
-        one = people.count_events(users=np.sort(rng.permutation(people.n_users)[:cut]))
+        one = people.count_events(users=split_users(people.n_users, cut, rng)[0])
         found.append(measure_utility(one, one, training - one, bounds).to_dict())
     known = measure_utility(None, training, testing, bounds).to_dict()
     mean: dict[str, Any] = dict.fromkeys(known)

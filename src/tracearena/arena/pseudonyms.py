@@ -88,15 +88,7 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     released: Any = traces.take_users(order).with_user_ids(id_table.pseudonyms)
     if isinstance(released, GpsTraces):
         number, _ = number_trajectories(released.user_index, released.trajectory)
-        released = GpsTraces.of_checked(
-            user_ids=released.user_ids,
-            offsets=released.offsets,
-            time_ms=released.time_ms,
-            latitude=released.latitude,
-            longitude=released.longitude,
-            trajectory=number,
-            trajectory_ids=np.arange(int(number.max(initial=-1)) + 1),
-        )
+        released = released.with_trajectories(number)
     return released, id_table
 
 

@@ -1,14 +1,11 @@
 """Many defences against many attacks: `run_sweep`.
 
 Each defence releases the original traces, every attack is made on the release, and a `SweepRow` holds
-utility and privacy. With a checkpoint file (`Journal`) an interrupted sweep resumes where it stopped.
+utility and privacy. With a `Checkpoint` an interrupted sweep resumes where it stopped.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import secrets
 import sys
 import zlib
@@ -19,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracearena import __version__
 from tracearena.algorithms import Obfuscator, catalogue, validation
@@ -27,6 +25,7 @@ from tracearena.arena.ensemble import SAMPLE_ATTACKS, AttackScores, Ensemble, at
 from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.dataframes import Result, build_result_frame
 from tracearena.engine import (
+    Checkpoint,
     SeedLike,
     block_ranges,
     child_seed,
@@ -35,9 +34,7 @@ from tracearena.engine import (
     seed_sequence,
 )
 from tracearena.errors import DataError, ParameterError, TracearenaError
-from tracearena.files import write_csv
-from tracearena.files.atomic import name_in_errors
-from tracearena.files.io import replacing
+from tracearena.files import digest_values, write_csv
 from tracearena.metrics import utility_score
 from tracearena.metrics.contest_scores import UtilityRule
 from tracearena.traces import Traces
@@ -177,7 +174,7 @@ ATTACKS_2019 = (*SAMPLE_ATTACKS, "FuzzyCount-R", "FuzzyCount-T", "Replay-T")
 
 LEGACY_SEED = 1
 TIE = 1e-9
-"""Scores that differ by no more are equal."""
+"""Scores that differ by no more are equal: such a difference is rounding, not merit."""
 
 
 class Sweep(list[SweepRow]):
@@ -326,7 +323,7 @@ def run_sweep(
         valid = limits.is_valid(trial.utility)
         return SweepRow(str(obfuscator), trial.utility, valid, scores, failed, between, tuned)
 
-    journal = None
+    checkpoint = None
     if unfinished is not None:
         number = int(seed) if isinstance(seed, (int, np.integer)) else None
         # A root of unknown origin is unlike any other: no row is reused.
@@ -335,16 +332,17 @@ def run_sweep(
         drawn = origin if number is None else number
         settings = (ensemble, digest_code(ensemble.attacks), limits, legacy_2019, drawn, band)
         traces = (reference, original, *(half for sample in samples for half in sample))
-        journal = Journal(Path(unfinished), digest(traces, *settings), number)
+        checkpoint = Checkpoint(Path(unfinished), digest(traces, *settings), number)
     keys = [f"{obfuscator!r} {digest_code([obfuscator])}" for obfuscator in obfuscators]
-    known = {} if journal is None else {key: _row_from_json(kept) for key, kept in journal.rows.items()}
+    kept_rows = {} if checkpoint is None else checkpoint.rows
+    known = {key: _row_from_json(kept) for key, kept in kept_rows.items()}
     missing = [one for key, one in zip(keys, obfuscators, strict=True) if key not in known]
     wanted = [key for key in keys if key not in known]
 
     def keep(block: int, row: SweepRow) -> None:
         # A row that failed is tried again when the sweep resumes.
-        if journal is not None and row.error is None:
-            journal.add(wanted[block], asdict(row))
+        if checkpoint is not None and row.error is None:
+            checkpoint.add(wanted[block], asdict(row))
 
     with one_library_thread():
         rows = run_blocks(
@@ -352,7 +350,7 @@ def run_sweep(
             block_ranges(len(missing), 1),
             anywhere=True,
             report=True,
-            finished=None if journal is None else keep,
+            finished=None if checkpoint is None else keep,
         )
     known |= dict(zip(wanted, rows, strict=True))
     return Sweep((known[key] for key in keys), threshold=limits.utility_threshold)
@@ -454,114 +452,29 @@ def check_same_users(reference: Traces, original: Traces) -> None:
         )
 
 
-# Checkpoint: the finished rows of a running sweep.
+# What the rows of a checkpoint depend on.
 
-_FORMAT = "tracearena-sweep-3"
 _PLACE_COLUMNS = ("latitude", "longitude", "ids", "sensitive", "categories")
-
-
-class Journal:
-    """A checkpoint: a file with one line per finished row, each on disk before the next begins.
-
-    A sweep keeps its rows here until it is done; the judge of a contest by files keeps its scores.
-
-    The first line says what the rows depend on. A file that depends on anything else (other traces,
-    another seed, another attack, changed code of a user's own class) is started again.
-
-    Parameters
-    ----------
-    path
-        The file; a sweep removes it when it is done.
-    depends_on
-        A digest of what every row depends on (see `digest`).
-    seed
-        The seed, if it is a number: a sweep that was started without one resumes with it.
-    """
-
-    def __init__(self, path: Path, depends_on: str, seed: int | None = None) -> None:
-        self.path = path
-        self.rows: dict[str, dict[str, Any]] = {}
-        self._header = {"format": _FORMAT, "depends_on": depends_on, "seed": seed}
-        kept = _read_lines(path)
-        if kept and kept[0] == self._header:
-            self.rows = {line["key"]: line["row"] for line in kept[1:] if {"key", "row"} <= set(line)}
-        # Rewritten as far as it is intact: the end of a killed run may be half a line.
-        self._rewrite()
-
-    def add(self, key: str, row: dict[str, Any]) -> None:
-        """Keep a finished row, on disk too."""
-        self.rows[key] = row
-        with name_in_errors(self.path), open(self.path, "ab") as file:
-            file.write(_encode_line({"key": key, "row": row}))
-            file.flush()
-            os.fsync(file.fileno())
-
-    def sort_rows(self) -> None:
-        """Sort the rows by their keys."""
-        ordered = dict(sorted(self.rows.items()))
-        if list(ordered) != list(self.rows):
-            self.rows = ordered
-            self._rewrite()
-
-    def _rewrite(self) -> None:
-        with replacing(self.path) as file:
-            file.write(_encode_line(self._header))
-            for key, row in self.rows.items():
-                file.write(_encode_line({"key": key, "row": row}))
-
-
-def sweep_checkpoint_path(table: Path) -> Path:
-    """Return the name of the file with the finished rows of a table that is not finished."""
-    return table.with_name(f"{table.name}.unfinished")
-
-
-def read_sweep_seed(path: Path) -> int | None:
-    """Return the seed that an unfinished sweep was begun with, if there is one."""
-    kept = _read_lines(path)
-    seed = kept[0].get("seed") if kept and kept[0].get("format") == _FORMAT else None
-    return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
 
 
 def digest(traces: Iterable[Traces], *others: object) -> str:
     """Return a digest of traces, of settings by their text, and of this package's version."""
-    total = hashlib.sha256(f"{_FORMAT} {__version__} {others!r}".encode())
+    values: list[str | NDArray[Any]] = [f"{__version__} {others!r}"]
     for one in traces:
         places = one.places
         arrays = [one.user_ids, one.offsets, one.instants, one.place_index, one.timestamps]
         arrays += [getattr(places, name) for name in _PLACE_COLUMNS]
-        total.update(f"{one.span} {one.clock!r} {places.grid!r} {places.km_per_degree!r}".encode())
+        values.append(f"{one.span} {one.clock!r} {places.grid!r} {places.km_per_degree!r}")
         for array in arrays:
-            total.update(b"none" if array is None else f"{array.dtype} {array.shape}".encode())
-            if array is not None:
-                total.update(np.ascontiguousarray(array).data)
-    return total.hexdigest()
+            values += ["none"] if array is None else [f"{array.dtype} {array.shape}", array]
+    return digest_values(*values)
 
 
 def digest_code(algorithms: Sequence[object]) -> str:
     """Return a digest of the modules of classes from elsewhere, which change without a new version."""
-    total = hashlib.sha256()
+    contents = []
     for name in sorted({type(one).__module__ for one in algorithms}):
         file = getattr(sys.modules.get(name), "__file__", None)
         if name.partition(".")[0] != "tracearena" and file and Path(file).is_file():
-            total.update(Path(file).read_bytes())
-    return total.hexdigest()
-
-
-def _encode_line(line: dict[str, Any]) -> bytes:
-    return json.dumps(line).encode() + b"\n"
-
-
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the whole lines of a file, up to the first that is none."""
-    found: list[dict[str, Any]] = []
-    if not path.is_file():
-        return found
-    for text in path.read_bytes().splitlines():
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            break
-        if not isinstance(line, dict):
-            break
-        found.append(line)
-    return found
+            contents.append(Path(file).read_bytes())
+    return digest_values(*contents)

@@ -20,7 +20,7 @@ from tracearena.algorithms.base import ReidentificationAttack, TraceInferenceAtt
 from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, uniforms
 from tracearena.errors import DataError
-from tracearena.traces import IdTable, ObfuscatedTraces, Traces
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -94,6 +94,12 @@ class Matcher(ABC):
         Matchers that turn out to be equal can share one match.
         """
         return self
+
+
+def require_users(reference: Traces | GpsTraces) -> None:
+    """Refuse reference traces of nobody."""
+    if not reference.n_users:
+        raise DataError("the reference traces have no users")
 
 
 class MatchingAttack(ABC):

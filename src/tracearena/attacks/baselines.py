@@ -23,11 +23,11 @@ from tracearena.attacks.base import (
     build_answer,
     check_places,
     choose_greedily,
+    require_users,
 )
 from tracearena.attacks.bayesian.profiles import check_same_clock
 from tracearena.checks import require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
-from tracearena.errors import DataError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 
@@ -40,8 +40,7 @@ class RandomIdentification(ReidentificationAttack):
     def fit(self, reference: Traces) -> Self:
         """Remember who the users are."""
         require_kind(self, reference, Traces)
-        if not reference.n_users:
-            raise DataError("the reference traces have no users")
+        require_users(reference)
         self.user_ids_ = reference.user_ids
         return self
 
@@ -150,8 +149,7 @@ class AlignedMatcher(Matcher):
 
     def fit(self, reference: Traces) -> Self:
         """Remember where everybody is at every instant, the first time if she is at several places."""
-        if not reference.n_users:
-            raise DataError("the reference traces have no users")
+        require_users(reference)
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         self.places_ = np.full((reference.n_users, reference.n_instants), -1, np.int32)

@@ -21,12 +21,12 @@ from tracearena.attacks.base import (
     MatchingInference,
     build_answer,
     check_places,
+    require_users,
     undo_obfuscation,
 )
 from tracearena.attacks.candidate_search import CandidateIndex, TraceKeys, choose_by_candidates
 from tracearena.checks import require_choice, require_fitted, require_number
 from tracearena.engine import SeedLike
-from tracearena.errors import DataError
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ class FuzzyMatcher(Matcher):
 
     def fit(self, reference: Traces) -> Self:
         """Count, weigh and spread the visits of every user."""
-        if not reference.n_users:
-            raise DataError("the reference traces have no users")
+        require_users(reference)
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         counts = count_place_visits(reference)

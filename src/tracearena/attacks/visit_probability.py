@@ -27,11 +27,11 @@ from tracearena.attacks.base import (
     MatchingInference,
     check_places,
     choose_greedily,
+    require_users,
 )
 from tracearena.attacks.candidate_search import CandidateIndex, TraceKeys, choose_by_candidates
 from tracearena.checks import require_fitted, require_switch
 from tracearena.engine import SeedLike, generator
-from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, PlaceSets, Traces
 
 HOME_HOURS = (8.0, 9.0)
@@ -73,8 +73,7 @@ class VisitMatcher(Matcher):
 
     def fit(self, reference: Traces) -> Self:
         """Count how often each user visits each place."""
-        if not reference.n_users:
-            raise DataError("the reference traces have no users")
+        require_users(reference)
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         self.visitors_ = index_visitors(self._keep_hours(reference))

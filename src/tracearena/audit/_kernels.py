@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tracearena.arena._kernels import draw_distinct
+from tracearena.arena._kernels import count_ties, draw_distinct
 
 
 @njit(cache=True, nogil=True)
@@ -58,12 +58,7 @@ def credit_sightings(
                     total[user] += best[user]
                     best[user] = 0.0
                     top = max(top, total[user])
-                ties, right = 0, False
-                least = top * (1 - 1e-12)
-                for t in range(n_listed):
-                    if total[listed[t]] >= least:
-                        ties += 1
-                        right |= listed[t] == target
+                ties, right = count_ties(total, listed[:n_listed], top, target)
                 if n_listed == 0:
                     value = 1.0 / n_candidates if target >= 0 else 0.0
                 else:

@@ -363,17 +363,8 @@ def remap_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.i
     codes = released.codes.copy()
     single = released.is_single
     codes[single] = cell[codes[single]]
-    return ObfuscatedTraces(
-        places,
-        released.clock,
-        user_ids=released.user_ids,
-        offsets=released.offsets,
-        instants=released.instants,
-        codes=codes,
-        sets=PlaceSets(np.searchsorted(of_set, np.arange(len(sizes) + 1)), members),
-        timestamps=released.timestamps,
-        span=released.span,
-    )
+    sets = PlaceSets(np.searchsorted(of_set, np.arange(len(sizes) + 1)), members)
+    return released.replace(places=places, codes=codes, sets=sets)
 
 
 def drop_unvisited(known: Traces, seen: ObfuscatedTraces) -> tuple[Traces, ObfuscatedTraces]:

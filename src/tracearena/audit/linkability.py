@@ -24,7 +24,7 @@ from tracearena.engine import child_seed
 from tracearena.errors import TracearenaError
 from tracearena.obfuscation import NoObfuscation
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
-from tracearena.traces._arrays import find_positions, mark_run_starts
+from tracearena.traces._arrays import correlate, find_positions, mark_run_starts
 from tracearena.traces.geodesy import earth_centred
 from tracearena.traces.time import utc_seconds
 
@@ -600,7 +600,7 @@ def _match_by_rank(known: NDArray[np.float64], seen: NDArray[np.float64]) -> Pro
     if n < 3 or len(np.unique(seen[both])) < n:
         return None
     mine, theirs = (np.argsort(np.argsort(one[both], kind="stable")) for one in (known, seen))
-    correlation = float(np.corrcoef(mine, theirs)[0, 1])
+    correlation = correlate(mine, theirs) or 0.0
     if abs(correlation) * np.sqrt(n - 1) < _UNLIKELY:
         return None
     right = mine == (theirs if correlation > 0 else n - 1 - theirs)

@@ -34,6 +34,7 @@ from tracearena.engine import child_seed, fresh_seed, generator, report, seed_se
 from tracearena.errors import DataError, TracearenaError
 from tracearena.obfuscation.gps import round_coordinates
 from tracearena.traces import GpsTraces, IdTable, Traces
+from tracearena.traces.row_table import split_users
 from tracearena.traces.time import LocalTime
 
 MOST_PROOFS = 3
@@ -261,9 +262,7 @@ def split_people(
         raise DataError(
             f"{len(people)} people are on record on both sides of the cut; it takes four to choose"
         )
-    order = generator(child_seed(root, _DIVIDE)).permutation(people)
-    middle = len(order) // 2
-    return np.sort(order[:middle]), np.sort(order[middle:])
+    return split_users(people, len(people) // 2, generator(child_seed(root, _DIVIDE)))
 
 
 # Trials: what one defence keeps of some people's data, and whom the strongest attack still finds.
@@ -462,14 +461,9 @@ def synthesize_days(synthesizer: Synthesizer, material: AuditData, seed: Any, *,
     days = max(-(-(material.exact.span[1] - start) // length), 1)
     fitted = validation.run_fit(synthesizer, later, seed=None if seed is None else child_seed(seed, 0))
     made = validation.run_synthesize(fitted, later, days, seed=None if seed is None else child_seed(seed, 1))
-    return Traces(
-        made.places,
-        material.exact.clock,
-        user_ids=made.user_ids,
-        offsets=made.offsets,
-        instants=made.instants + start,
-        place_index=made.place_index,
-        span=(start, start + days * length),
+    span = start, start + days * length
+    return made.replace(
+        clock=material.exact.clock, instants=made.instants + start, timestamps=None, span=span
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -21,6 +20,7 @@ from tracearena.audit.singling_out import SinglingOut
 from tracearena.audit.synthetic import Synthetic
 from tracearena.audit.texts import format_share
 from tracearena.audit.usefulness import Usefulness
+from tracearena.files import digest_file, digest_values
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import unique_values
 from tracearena.traces.clock import DAY_S
@@ -160,17 +160,15 @@ def collect_facts(traces: Any, kind: str, given: Any, zone: str | None = None) -
     else:
         days = len(unique_values(traces.clock.day_of(traces.instants)))
     # The digest of a file's bytes, or of the columns of traces.
-    path, digest = Path(given) if isinstance(given, (str, PathLike)) else None, hashlib.sha256()
+    path = Path(given) if isinstance(given, (str, PathLike)) else None
     if path is not None and path.is_file():
-        with open(path, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256")
+        digest = digest_file(path)
     else:
-        for column in ("offsets", "time_ms", "latitude", "longitude", "instants", "place_index", "codes"):
-            if hasattr(traces, column):
-                digest.update(np.ascontiguousarray(getattr(traces, column)).tobytes())
+        columns = ("offsets", "time_ms", "latitude", "longitude", "instants", "place_index", "codes")
+        digest = digest_values(*(getattr(traces, name) for name in columns if hasattr(traces, name)))
     return FileFacts(
         name="traces" if path is None else path.name,
-        sha256=digest.hexdigest(),
+        sha256=digest,
         kind=texts.KINDS[kind],
         people=int((np.diff(traces.offsets) > 0).sum()),
         events=len(traces),

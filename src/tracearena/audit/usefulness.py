@@ -17,6 +17,7 @@ from tracearena.mobility.statistics import radius_of_gyration_km, share_at_home,
 from tracearena.traces import ObfuscatedTraces, Traces
 from tracearena.traces._arrays import unique_values
 from tracearena.traces.geodesy import earth_centred
+from tracearena.traces.row_table import split_users
 
 HOTSPOTS = 0.1
 """Share of the visited places that count as hotspots."""
@@ -81,9 +82,8 @@ def assess_usefulness(
         The original at its own places, and on the ground of the release.
     """
     original = material.coarse
-    order = generator(child_seed(root, _HALVES)).permutation(original.n_users)
-    middle = original.n_users // 2
-    parts = [original.take_users(np.sort(part)) for part in (order[:middle], order[middle:])]
+    halves = split_users(original.n_users, original.n_users // 2, generator(child_seed(root, _HALVES)))
+    parts = [original.take_users(half) for half in halves]
     released, whole = None, None
     if published is not None:
         released = to_plain_events(published.coarse, child_seed(root, _DRAW))
@@ -133,16 +133,7 @@ def measure_usefulness(material: AuditData, published: AuditRelease, seed: np.ra
 def to_plain_events(released: ObfuscatedTraces, seed: np.random.SeedSequence) -> Traces:
     """Return a release as somebody uses it: one place of a set at random, deleted events gone."""
     place = choose_places(released, generator(seed))
-    told = released.keep(place >= 0)
-    return Traces(
-        told.places,
-        told.clock,
-        user_ids=told.user_ids,
-        offsets=told.offsets,
-        instants=told.instants,
-        place_index=place[place >= 0],
-        span=told.span,
-    )
+    return Traces.like(released.keep(place >= 0).without_timestamps(), place[place >= 0])
 
 
 def _to_number(value: float) -> float | None:

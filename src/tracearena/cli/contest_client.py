@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import JsonOption, progress_bar
+from tracearena.cli._output import JsonOption
 from tracearena.cli.contest_server import require_extra
 from tracearena.errors import FileError, ParameterError
-from tracearena.jobs.feedback import note
+from tracearena.jobs.feedback import note, show_progress
 
 if TYPE_CHECKING:
     from tracearena.server.client import Client
@@ -76,15 +76,13 @@ def data(
     from tracearena.server.client import download, download_bundle
 
     with _open_client() as client:
-        with progress_bar("own traces") as progress:
-            own = download_bundle(client, to, progress)
+        with show_progress("own traces"):
+            own = download_bundle(client, to)
         files, new = client.get("data")["files"], []
         for one in files:
-            with progress_bar(one["name"]) as progress:
-                if download(
-                    client, f"files/{one['name']}", to / Path(one["name"]).name, sha256=one["sha256"],
-                    size=one["size"], progress=progress,
-                ):  # fmt: skip
+            target = to / Path(one["name"]).name
+            with show_progress(one["name"]):
+                if download(client, f"files/{one['name']}", target, sha256=one["sha256"], size=one["size"]):
                     new.append(one["name"])
     if as_json:
         typer.echo(json.dumps({"folder": str(to), "own": [path.name for path in own], "new": new}))
@@ -250,8 +248,8 @@ def _format_team(one: dict[str, Any]) -> str:
 def _submit_file(path: str, file: Path, as_json: bool) -> None:
     from tracearena.server.client import save_receipt, upload
 
-    with _open_client() as client, progress_bar(file.name) as progress:
-        receipt = upload(client, path, file, progress)
+    with _open_client() as client, show_progress(file.name):
+        receipt = upload(client, path, file)
         save_receipt(client.url, receipt)
     if as_json:
         typer.echo(json.dumps(receipt))

@@ -54,26 +54,18 @@ def deniability(
     about the same probability: in the same bucket of width eta on the log scale. With --k-prime FILE, what
     finished verifiers have counted is kept in FILE.unfinished until all are: --resume goes on there.
     """
-    import hashlib
-
     from tracearena.arena.sweep import digest
+    from tracearena.engine import Checkpoint, check_resume, get_checkpoint_path, read_checkpoint_seed
     from tracearena.errors import ParameterError
-    from tracearena.files import is_stream
+    from tracearena.files import digest_file, is_stream
     from tracearena.io import read
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability
-    from tracearena.synthesis.ppmtf.deniability import (
-        DeniabilityCheckpoint,
-        check_deniability_resume,
-        deniability_checkpoint_path,
-        read_deniability_seed,
-    )
-    from tracearena.traces import Traces
 
     kept = None  # where the test keeps what it has counted, if it does
     if k_prime is not None and not is_stream(k_prime):
-        kept = deniability_checkpoint_path(k_prime)
-        check_deniability_resume(kept, resume=resume)
+        kept = get_checkpoint_path(k_prime)
+        check_resume(k_prime, resume=resume)
     elif resume:
         raise ParameterError(
             "--resume needs --k-prime FILE: what a test has counted is kept beside that file"
@@ -91,36 +83,30 @@ def deniability(
     traces = made.traces
     if traces.timestamps is None:
         # A table of synthetic traces numbers the instants and has no clock: they are the model's.
-        traces = Traces(
-            traces.places,
-            trained.clock_,
-            user_ids=traces.user_ids,
-            offsets=traces.offsets,
-            instants=traces.instants,
-            place_index=traces.place_index,
-            span=traces.span,
-        )
+        traces = traces.replace(clock=trained.clock_)
     # A stopped test goes on with its own seed.
-    begun = read_deniability_seed(kept) if resume and kept is not None and seed is None else None
+    begun = read_checkpoint_seed(kept) if resume and kept is not None and seed is None else None
     if begun is not None:
         note(f"seed {begun}, with which {kept} was begun")
     used = choose_seed(seed) if begun is None else begun
     asked: dict[str, Any] = {"k": k, "eta": eta, "verifiers": verifiers, "early_stop": early_stop}
-    tally = DeniabilityCheckpoint()
+    checkpoint = None
     if kept is not None:
-        with open(model, "rb") as file:
-            model_digest = hashlib.file_digest(file, "sha256").hexdigest()
-        tally = DeniabilityCheckpoint(kept, digest([traces], model_digest, asked, used), used)
-        tally.begin(resume=resume)
+        depends_on = digest([traces], digest_file(model), asked, used)
+        checkpoint = Checkpoint(kept, depends_on, used, refuse_as=kept if resume else None)
     try:
         with show_progress("verifiers", cluster=workers):
-            found = measure_deniability(trained, traces, **asked, seed=used, tally=tally)
+            found = measure_deniability(trained, traces, **asked, seed=used, checkpoint=checkpoint)
     except BaseException:
-        if tally.path is not None and tally.path.exists():
-            done = f"{sum(tally.done.values()):,} verifiers are finished in {tally.path}"
-            print_outcome(f"{done}; the same command with --resume goes on")
+        if checkpoint is not None and checkpoint.rows:
+            done = sum(row["done"] for row in checkpoint.rows.values())
+            finished = f"{done:,} verifiers are finished in {kept}"
+            print_outcome(f"{finished}; the same command with --resume goes on")
+        elif checkpoint is not None:
+            checkpoint.remove()
         raise
     if k_prime is not None:
         found.write(k_prime)
-    tally.finish()
+    if checkpoint is not None:
+        checkpoint.remove()
     print_result(found.to_dict() | {"seed": used}, as_json)

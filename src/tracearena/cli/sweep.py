@@ -96,6 +96,7 @@ def sweep(
     """
     from tracearena.arena.sweep import Scoring
     from tracearena.cli._output import report_sensitive_places
+    from tracearena.engine import get_checkpoint_path, read_checkpoint_seed
     from tracearena.files.atomic import replacing_all
     from tracearena.jobs.pairs import read_halves
     from tracearena.papers import style
@@ -107,8 +108,8 @@ def sweep(
     if plot is not None:
         style.check_suffix(plot)
     halves = read_halves(reading, reference, original)
-    kept = arena.sweep_checkpoint_path(out)
-    begun = arena.read_sweep_seed(kept)
+    kept = get_checkpoint_path(out)
+    begun = read_checkpoint_seed(kept)
     used = seed if legacy_2019 else choose_seed(begun if seed is None else seed)
     if seed is None and begun is not None:
         note(f"seed {begun}, with which {kept} was begun: its rows are taken over")

@@ -17,7 +17,6 @@ the hash of every file::
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import unicodedata
@@ -33,11 +32,11 @@ from tracearena import __version__
 from tracearena.contest import contest_file
 from tracearena.contest.commitments import sign
 from tracearena.contest.contest_file import read_contest_file
-from tracearena.contest.data import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS, file_digest
+from tracearena.contest.data import EVERYBODY, JUDGE, MANIFEST, SUBMISSIONS
 from tracearena.contest.file_judge import SCORER_VERSION
 from tracearena.contest.submissions import SCORE_CACHE
 from tracearena.errors import FileError
-from tracearena.files import read_bytes, replacing
+from tracearena.files import digest_file, digest_values, read_bytes, replacing
 from tracearena.files.archives import unpack_archive
 
 RESULTS, BOARD, PRELIMINARY = "results", "board.json", "preliminary.csv"
@@ -112,7 +111,7 @@ def write_archive(
         "originals": originals,
         "released": sorted(tables),
         "awards": {one["name"]: one["winners"] for one in read_json(place / RESULTS / BOARD)["awards"]},
-        "sha256": {name: file_digest(place / name) for name in names},
+        "sha256": {name: digest_file(place / name) for name in names},
     }
     with replacing(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         listed = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()
@@ -207,9 +206,9 @@ def _is_archivable(folder: Path, name: str, originals: bool) -> bool:
     if path.name.startswith(_HANDED_IN):
         # Obfuscated traces that nobody was given may be the originals, unchanged.
         about = path.name.removeprefix(_HANDED_IN).partition(".")[0]
-        released = map(file_digest, (folder / JUDGE).glob(f"{_HANDED_IN}{about}.*"))
+        released = map(digest_file, (folder / JUDGE).glob(f"{_HANDED_IN}{about}.*"))
         has_table = any((folder / JUDGE).glob(f"ptable{about}.*"))
-        is_secret |= not has_table or file_digest(folder / path) not in released
+        is_secret |= not has_table or digest_file(folder / path) not in released
     return _is_archive_name(name) and (originals or not is_secret)
 
 
@@ -229,7 +228,7 @@ FIELDS = ("at", "actor", "act", "details", "before", "sha256")
 def entry_digest(entry: Mapping[str, Any]) -> str:
     """Return the hash of an entry, that of the one before included."""
     said = [entry[name] for name in ("before", "at", "actor", "act", "details")]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    return digest_values(json.dumps(said, sort_keys=True, ensure_ascii=True))
 
 
 def find_broken_log_entry(entries: Sequence[Mapping[str, Any]]) -> int | None:

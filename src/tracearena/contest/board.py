@@ -13,6 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from tracearena.arena.sweep import TIE
 from tracearena.checks import require_number, require_whole
 from tracearena.contest.rules import Rules
 from tracearena.errors import DataError, ParameterError
@@ -357,9 +358,6 @@ def _check_numbers(data_set: int, receipt: int) -> None:
 
 # Awards: who defended best and who attacked best; equal teams share.
 
-SAME = 1e-9
-"""Scores closer than this are equal: such a difference is rounding, not merit."""
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -529,7 +527,7 @@ def _award_best_defence(board: Board, name: str, kind: AttackKind, data_set: int
 def _rank_teams(values: Mapping[str, float], *, lowest_first: bool) -> tuple[Standing, ...]:
     sign = 1 if lowest_first else -1
     return tuple(
-        Standing(1 + sum(sign * (value - other) > SAME for other in values.values()), team, value)
+        Standing(1 + sum(sign * (value - other) > TIE for other in values.values()), team, value)
         for team, value in sorted(values.items(), key=lambda item: (sign * item[1], item[0]))
     )
 

@@ -15,7 +15,6 @@ same text, its header ``live_user_id``, its ids ascending, one per line::
 from __future__ import annotations
 
 import csv
-import hashlib
 import hmac
 import io
 import re
@@ -35,7 +34,7 @@ from tracearena.contest.phases import require_utc
 from tracearena.contest.rules import Rules
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.files import csv_text, read_bytes, replacing
+from tracearena.files import csv_text, digest_values, read_bytes, replacing
 from tracearena.traces import IdTable, ObfuscatedTraces
 from tracearena.traces._arrays import find_positions, to_comparable_ids
 
@@ -123,7 +122,7 @@ def format_live_users(live: Any) -> str:
 
 def _compute_digest(id_table: IdTable, salt: str, live: Any) -> str:
     tables = id_table_text(id_table) + ("" if live is None else format_live_users(live))
-    return hashlib.sha256(f"{salt}\n{tables}".encode()).hexdigest()
+    return digest_values(f"{salt}\n{tables}")
 
 
 def _format_ids(identifiers: NDArray[Any]) -> list[str]:
@@ -305,7 +304,7 @@ def receipt_commitment(sha256: str, salt: str) -> str:
     >>> receipt_commitment(64 * "0", "salt")[:16]
     '104c4cfaafc0c4bb'
     """
-    return hashlib.sha256(f"{salt}\n{sha256}\n".encode()).hexdigest()
+    return digest_values(f"{salt}\n{sha256}\n")
 
 
 def format_receipt_list(receipts: Iterable[ListedReceipt]) -> str:

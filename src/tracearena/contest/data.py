@@ -6,7 +6,6 @@ a manifest and letters; the other functions write and read the parts.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -31,7 +30,7 @@ from tracearena.contest.rules import Rules
 from tracearena.contest.virtual_days import contest_days
 from tracearena.engine import SeedLike, child_seed, is_secret, report, seed_sequence, use
 from tracearena.errors import DataError, FileError, ParameterError
-from tracearena.files import csv_text, read_bytes, replacing, replacing_folder
+from tracearena.files import csv_text, digest_file, read_bytes, replacing, replacing_folder
 from tracearena.io import pwscup
 from tracearena.io.pwscup import PwsName
 from tracearena.traces import ObfuscatedTraces, Places, Traces
@@ -396,16 +395,10 @@ def write_manifest(
         "seed": seed,
         "model": dict(about),
         "data": entries,
-        "sha256": {path.name: file_digest(path) for path in sorted(judge.iterdir())},
+        "sha256": {path.name: digest_file(path) for path in sorted(judge.iterdir())},
     }
     _write_text(judge / MANIFEST, json.dumps(manifest, indent=1) + "\n", private=True)
     return manifest
-
-
-def file_digest(path: Path) -> str:
-    """Return SHA-256 of a file as it lies there."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_text(path: Path, text: str, *, private: bool = False) -> None:

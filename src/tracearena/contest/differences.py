@@ -25,14 +25,14 @@ from tracearena.contest.commitments import (
     read_receipts,
     read_signer,
 )
-from tracearena.contest.data import EVERYBODY, HANDED_IN, MANIFEST, SUBMISSIONS, file_digest
+from tracearena.contest.data import EVERYBODY, HANDED_IN, MANIFEST, SUBMISSIONS
 from tracearena.contest.submissions import ARRIVALS, Arrival, read_arrivals
 from tracearena.errors import FileError, shorten
-from tracearena.files import read_bytes
+from tracearena.files import digest_file, read_bytes
 
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.ASCII)
 _LISTED = 10
-SAME = 1e-12
+ROUNDING = 1e-12
 """Numbers closer than this are equal: the same sum, rounded on another machine."""
 
 
@@ -125,7 +125,7 @@ def format_plain_value(value: Any) -> str:
 
 
 def is_same_value(expected: Any, found: Any) -> bool:
-    """Whether two values are equal, numbers up to `SAME`.
+    """Whether two values are equal, numbers up to `ROUNDING`.
 
     >>> is_same_value(0.1 + 0.2, 0.3), is_same_value(1.0, True), is_same_value("1", 1.0)
     (True, False, False)
@@ -133,7 +133,7 @@ def is_same_value(expected: Any, found: Any) -> bool:
     numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (expected, found)]
     if all(numbers):
         try:
-            return math.isclose(expected, found, rel_tol=0, abs_tol=SAME)
+            return math.isclose(expected, found, rel_tol=0, abs_tol=ROUNDING)
         except OverflowError:  # a whole number beyond all decimals
             return bool(expected == found)
     return type(expected) is type(found) and bool(expected == found)
@@ -265,7 +265,7 @@ class Completeness:
                 found = arrival.at.isoformat()
                 yield Discrepancy("receipt", f"{SUBMISSIONS}/{ARRIVALS}, {name}", one.received, found)
             path = self.submissions / name
-            if path.is_file() and (digest := file_digest(path)) != one.sha256:
+            if path.is_file() and (digest := digest_file(path)) != one.sha256:
                 yield Discrepancy("receipt", f"{SUBMISSIONS}/{name}", one.sha256, digest)
 
     def find_wrong_refusals(self, again: list[list[str]]) -> Iterator[Discrepancy]:
@@ -287,10 +287,11 @@ class Completeness:
             own = {refusal_label(one.team, n) for n, one in self.receipts.items() if n not in taken}
         there = self.files()
         for row in self.refusal_rows:
-            name = row[0].removeprefix(f"{SUBMISSIONS}/") if row else ""
+            label = row[0] if row else ""
+            name = label.removeprefix(f"{SUBMISSIONS}/")
             is_left_out = self._may_be_left_out(name) and name not in there
-            if row not in again and row[0] not in own and not is_left_out:
-                yield Discrepancy("refusal", where, "no such row", ", ".join(row))
+            if row not in again and label not in own and not is_left_out:
+                yield Discrepancy("refusal", where, "no such row", ", ".join(row) or "an empty row")
 
     def _may_be_left_out(self, name: str) -> bool:
         """Whether a file holds obfuscated traces that are given away with the originals only."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tracearena.arena.claims import correlation
-from tracearena.arena.sweep import SweepRow
+from tracearena.arena.sweep import TIE, SweepRow
 from tracearena.contest.board import (
     AttackKind,
     AttackRecord,
@@ -355,7 +355,7 @@ def _read_matrix(path: Path) -> _Matrix:
         return _Matrix(path, tuple(attackers), found, None)
     for *others, last in found.values():
         least = min((score for score in others if score is not None), default=None)
-        if last is None or least is None or abs(last - least) > 1e-9:
+        if last is None or least is None or abs(last - least) > TIE:
             return _Matrix(path, tuple(attackers), found, None)
     without = {target: scores[:-1] for target, scores in found.items()}
     return _Matrix(path, tuple(attackers[:-1]), without, attackers[-1])

@@ -7,7 +7,6 @@ reads the other files.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -22,7 +21,6 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from tracearena import __version__
-from tracearena.arena.sweep import Journal
 from tracearena.contest import contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET, Target
 from tracearena.contest.commitments import RECEIPTS
@@ -37,12 +35,12 @@ from tracearena.contest.data import (
     SALTS,
     SUBMISSIONS,
     TIMES,
-    file_digest,
 )
 from tracearena.contest.phases import Gate, phase_at
 from tracearena.contest.rules import Rules
+from tracearena.engine import Checkpoint
 from tracearena.errors import DataError, Fault, FileError, ParameterError
-from tracearena.files import read_bytes
+from tracearena.files import digest_file, digest_values, read_bytes
 from tracearena.io.pwscup import PwsName
 
 ANSWERS = "answers"
@@ -268,7 +266,7 @@ class ScoreCache:
     def __init__(self, path: Path) -> None:
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        self._journal = Journal(path, f"scores of tracearena {__version__}")
+        self._checkpoint = Checkpoint(path, f"scores of tracearena {__version__}")
         self._digests: dict[Path, str] = {}
 
     def get_or_compute(self, what: str, files: list[Path], settings: Any, find: Callable[[], Any]) -> Any:
@@ -277,26 +275,25 @@ class ScoreCache:
         if known is not None:
             return known
         row = {"what": what, "found": find()}
-        key = self._key(what, files, settings)
-        self._journal.add(key, row)
+        self._checkpoint.add(self._key(what, files, settings), row)
         return row["found"]
 
     def lookup(self, what: str, files: list[Path], settings: Any) -> Any:
         """Return what was found before of the same content, None if nothing was."""
-        return self._journal.rows.get(self._key(what, files, settings), {}).get("found")
+        return self._checkpoint.rows.get(self._key(what, files, settings), {}).get("found")
 
     def _key(self, what: str, files: list[Path], settings: Any) -> str:
         digests = [self.digest(path) for path in files]
-        return hashlib.sha256(json.dumps([what, digests, settings]).encode()).hexdigest()
+        return digest_values(json.dumps([what, digests, settings]))
 
     def sort_rows(self) -> None:
         """Put the rows in one order: a run that was stopped finds them in another than one that was not."""
-        self._journal.sort_rows()
+        self._checkpoint.replace_rows(dict(sorted(self._checkpoint.rows.items())))
 
     def digest(self, path: Path) -> str:
         """Return SHA-256 of a file, computed once."""
         if path not in self._digests:
-            self._digests[path] = file_digest(path)
+            self._digests[path] = digest_file(path)
         return self._digests[path]
 
     def forget(self, path: Path) -> None:

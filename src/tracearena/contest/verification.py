@@ -32,7 +32,6 @@ from tracearena.contest.data import (
     JUDGE,
     MANIFEST,
     SUBMISSIONS,
-    file_digest,
     official_file_name,
     read_commitments,
 )
@@ -48,7 +47,7 @@ from tracearena.contest.file_judge import FileJudge, GroundTruth, is_release, re
 from tracearena.contest.report_data import read_totals, write_results
 from tracearena.contest.submissions import ContestFolder, read_submissions
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
-from tracearena.files import read_bytes
+from tracearena.files import digest_file, read_bytes
 from tracearena.io.pwscup import PwsName
 from tracearena.traces import Traces
 
@@ -141,7 +140,7 @@ class _ArchiveCheck:
         """Look at everything, as far as one can get."""
         digests, files = self.archive.digests, self.archive.files()
         for name in sorted(digests.keys() | set(files)):
-            found = file_digest(self.folder / name) if name in files else "no such file"
+            found = digest_file(self.folder / name) if name in files else "no such file"
             self._compare("hash", name, digests.get(name, f"a line in {MANIFEST}"), found)
         self.checked["files"] = len(files)
         # Everybody had the very files that the judge had.
@@ -149,7 +148,7 @@ class _ArchiveCheck:
             own = (self.folder if path.name == contest_file.NAME else self.folder / JUDGE) / path.name
             if own.is_file():
                 where = path.relative_to(self.folder).as_posix()
-                self._compare("copy", where, file_digest(own), file_digest(path))
+                self._compare("copy", where, digest_file(own), digest_file(path))
         with self._record_errors(SUBMISSIONS):
             self.signed_by = self.uploads.find_signer()
             self.findings += self.uploads.find_unlisted_files()
@@ -395,12 +394,4 @@ def make_placeholder_traces(truth: GroundTruth) -> Traces:
         raise DataError(f"{truth.file('pubtraces').name} has other pseudonyms than the ID table")
     order = np.argsort(table.user_ids)
     named = public.take_users(order).with_user_ids(table.user_ids[order])
-    return Traces(
-        named.places,
-        named.clock,
-        user_ids=named.user_ids,
-        offsets=named.offsets,
-        instants=named.instants,
-        place_index=np.zeros(named.n_events, np.int32),
-        span=named.span,
-    )
+    return Traces.like(named.without_timestamps(), np.zeros(named.n_events, np.int32))

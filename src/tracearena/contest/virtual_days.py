@@ -92,10 +92,8 @@ def resample_to_clock(traces: Traces, wanted: Clock) -> Traces:
     users = traces.user_index[kept]
     days = clock.day_of(traces.instants[kept])
     first, last = (int(clock.day_of(instant)) for instant in (traces.span[0], max(traces.span[1] - 1, 0)))
-    return Traces(
-        traces.places,
-        replace(wanted, first_day=clock.first_day),
-        user_ids=traces.user_ids,
+    return traces.replace(
+        clock=replace(wanted, first_day=clock.first_day),
         offsets=np.concatenate([[0], np.cumsum(np.bincount(users, minlength=traces.n_users))]),
         instants=days * wanted.instants_per_day + late[kept] // wanted.interval_s,
         place_index=traces.place_index[kept],
@@ -189,15 +187,8 @@ class ShortWalk:
         filled = self.learned
         if self.steps > 1:
             filled = ShortSteps.of(filled, self.steps).fill(filled, seed=FIXED_SEED)
-        return Traces(
-            filled.places,
-            replace(filled.clock, instants_per_slot=(slot * self.steps)),
-            user_ids=filled.user_ids,
-            offsets=filled.offsets,
-            instants=filled.instants,
-            place_index=filled.place_index,
-            span=filled.span,
-        )
+        slots = replace(filled.clock, instants_per_slot=slot * self.steps)
+        return filled.replace(clock=slots, timestamps=None)
 
     def build_model(self, model: PPMTF, *, homes: bool, only_seen: bool) -> ShortStepModel:
         """Return what makes virtual users of a model that was trained on `training()`, at the right pace.

@@ -8,6 +8,7 @@ from .blocks import (
     sum_blocks,
     uniforms,
 )
+from .checkpoint import Checkpoint, check_resume, get_checkpoint_path, read_checkpoint_seed
 from .cluster import Cluster
 from .context import (
     Progress,
@@ -33,12 +34,14 @@ from .seeding import (
 
 __all__ = [
     "BroadcastValue",
+    "Checkpoint",
     "Cluster",
     "PairwiseSum",
     "Progress",
     "SecretRoot",
     "SeedLike",
     "block_ranges",
+    "check_resume",
     "child_seed",
     "current_chunk_rows",
     "current_cluster",
@@ -46,9 +49,11 @@ __all__ = [
     "fold_blocks",
     "fresh_seed",
     "generator",
+    "get_checkpoint_path",
     "is_secret",
     "library_state",
     "one_library_thread",
+    "read_checkpoint_seed",
     "report",
     "run_blocks",
     "seed_sequence",

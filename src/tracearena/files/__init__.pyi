@@ -2,6 +2,8 @@ from .atomic import make_folder, name_in_errors, replacing_all
 from .io import (
     csv_rows,
     csv_text,
+    digest_file,
+    digest_values,
     is_stream,
     read_bytes,
     refuse_pipe,
@@ -14,6 +16,8 @@ from .io import (
 __all__ = [
     "csv_rows",
     "csv_text",
+    "digest_file",
+    "digest_values",
     "is_stream",
     "make_folder",
     "name_in_errors",

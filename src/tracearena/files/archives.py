@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from tracearena.errors import FileError
 from tracearena.files.atomic import name_in_errors, scratch_folder
-from tracearena.files.io import MAX_BYTES, SupportsRead, UnpackingReader, require_expansion
+from tracearena.files.io import MAX_BYTES, SupportsRead, UnpackingReader, limit_error, require_expansion
 
 TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 NAMES = (*TAR_NAMES, ".zip")
@@ -55,7 +55,7 @@ class ArchiveMember:
         """Return the content, if it is no longer than allowed."""
         data = self.content.read(most + 1)
         if len(data) > most:
-            raise too_large_error(f"{place}: {self.name}", most)
+            raise limit_error(f"{place}: {self.name}", most)
         return data
 
 
@@ -186,14 +186,9 @@ def _copy_member(member: ArchiveMember, target: Path, path: str | PathLike[str],
     with open(target, "xb") as out:
         while piece := member.content.read(_PIECE):
             if out.tell() + len(piece) > min(left, MAX_BYTES):
-                raise too_large_error(f"{path}: {member.name}", MAX_BYTES)
+                raise limit_error(f"{path}: {member.name}", MAX_BYTES)
             out.write(piece)
         return out.tell()
-
-
-def too_large_error(path: str | PathLike[str], limit: int) -> FileError:
-    """Return the error for what is larger than allowed."""
-    return FileError.whole(path, f"is larger than the limit of {limit:,} bytes", "too-large")
 
 
 def _is_plain(name: str, parts: Sequence[str]) -> bool:
@@ -216,7 +211,7 @@ def _iter_tar_members(place: Path) -> Iterator[ArchiveMember]:
                 raise FileError.whole(place, problem, "link", member.name[:_LONGEST_NAME])
             total += member.size
             if total > MAX_ARCHIVE_BYTES:
-                raise too_large_error(place, MAX_ARCHIVE_BYTES)
+                raise limit_error(place, MAX_ARCHIVE_BYTES)
             content = archive.extractfile(member)
             if content is not None:
                 yield ArchiveMember(
@@ -246,7 +241,7 @@ def _iter_zip_members(place: Path, file: IO[bytes] | None = None) -> Iterator[Ar
         total = sum(member.file_size for member in archive.infolist())
         require_expansion(place, size, total)
         if total > MAX_ARCHIVE_BYTES:
-            raise too_large_error(place, MAX_ARCHIVE_BYTES)
+            raise limit_error(place, MAX_ARCHIVE_BYTES)
         for member in archive.infolist():
             if member.is_dir():
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import gzip
+import hashlib
 import io
 import itertools
 import os
@@ -16,10 +17,13 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from tracearena.errors import FileError
 from tracearena.files.atomic import clear_leftovers, name_in_errors, stage_file, stage_folder, stage_stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Limits beyond which a file is refused unread.
 
@@ -201,6 +205,26 @@ def open_unpacked(path: str | PathLike[str]) -> Iterator[SupportsRead]:
             yield UnpackingReader(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
+
+
+def digest_file(path: str | PathLike[str]) -> str:
+    """Return SHA-256 of a file as it lies there, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_values(*values: str | bytes | NDArray[Any]) -> str:
+    """Return SHA-256 of texts, bytes and arrays, one after the other, in hexadecimal digits.
+
+    >>> digest_values("ab", b"c") == digest_values("abc")
+    True
+    """
+    total = hashlib.sha256()
+    for value in values:
+        content: Any = value.encode() if isinstance(value, str) else value
+        view = memoryview(content)
+        total.update(view if view.ndim == 1 and view.contiguous else view.tobytes())
+    return total.hexdigest()
 
 
 def refuse_pipe(path: str | PathLike[str]) -> None:

@@ -140,19 +140,14 @@ def _move_table(table: EventTable, places: Places, clock: Clock) -> EventTable:
     if places is table.places and not shift:
         return table
     new = find_place_indices(places, table.places).astype(np.int32)
-    frame: dict[str, Any] = {
-        "user_ids": table.user_ids,
-        "offsets": table.offsets,
-        "instants": table.instants + np.int32(shift),
-        "timestamps": table.timestamps,
-        "span": (table.span[0] + shift, table.span[1] + shift),
-    }
+    where: dict[str, Any]
     if isinstance(table, ObfuscatedTraces):
         codes = np.where(table.is_single, new[table.codes.clip(0)], table.codes) if len(new) else table.codes
-        sets = PlaceSets(table.sets.offsets, new[table.sets.members])
-        return ObfuscatedTraces(places, clock, codes=codes, sets=sets, **frame)
-    traces = cast(Traces, table)
-    return Traces(places, clock, place_index=new[traces.place_index], **frame)
+        where = {"codes": codes, "sets": PlaceSets(table.sets.offsets, new[table.sets.members])}
+    else:
+        where = {"place_index": new[cast(Traces, table).place_index]}
+    instants, span = table.instants + np.int32(shift), (table.span[0] + shift, table.span[1] + shift)
+    return table.replace(places=places, clock=clock, instants=instants, span=span, **where)
 
 
 # Parts of traces by local time: some hours of every day, some dates, the days before and after a date.
@@ -220,16 +215,7 @@ def _shorten_days(traces: Traces, first: int, stop: int) -> Traces:
         int(clock.day_of(at)) * count + min(max(int(clock.time_of_day(at)) - skipped, 0), count)
         for at in (begin, end)
     )
-    return Traces(
-        traces.places,
-        shorter,
-        user_ids=traces.user_ids,
-        offsets=traces.offsets,
-        instants=instants.astype(np.int32),
-        place_index=traces.place_index,
-        timestamps=traces.timestamps,
-        span=(next(ends), next(ends)),
-    )
+    return traces.replace(clock=shorter, instants=instants.astype(np.int32), span=tuple(ends))
 
 
 def keep_dates(reading: AnyReading, first: str | None, last: str | None) -> AnyReading:
@@ -324,7 +310,7 @@ def _split_before_day(reading: AnyReading, day: int, where: str) -> tuple[AnyRea
     else:
         first, stop = traces.span
         cut = min(max(day * traces.clock.instants_per_day, first), stop)
-        halves = traces.take_instants(first, cut), traces.take_instants(cut, stop)
+        halves = traces.split_at(cut)
     if not all(map(len, halves)):
         raise DataError(f"{report.path}: nothing lies {'after' if len(halves[0]) else 'before'} {where}")
     return Reading(halves[0], report), Reading(halves[1], report)

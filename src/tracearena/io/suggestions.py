@@ -28,12 +28,13 @@ from tracearena.io.rows import FIRST_PLAUSIBLE_S, parse_rows
 from tracearena.io.tables import (
     BYTES_A_VALUE,
     ROW,
-    build_parquet_error,
+    blame_parquet,
     decode_start,
     is_parquet,
     list_parquet_parts,
     read_parquet,
     read_parquet_schema,
+    require_same_columns,
     select_by_role,
 )
 from tracearena.traces import GpsTraces, Traces
@@ -399,7 +400,8 @@ def sample_parquet(
 ) -> pl.DataFrame:  # fmt: skip
     """Return some columns of the rows of the people drawn, with the numbers of the rows in the file."""
     files = list_parquet_parts(path)
-    try:
+    require_same_columns(files, [read_parquet_schema(file) for file in files])
+    with blame_parquet(path):
         lazy = pl.scan_parquet(files, glob=False, hive_partitioning=False)
         names = lazy.collect_schema().names()
         chosen, column = wanted(names), user(names)
@@ -415,8 +417,6 @@ def sample_parquet(
             return numbered.collect()
         report.sampled = SampleSize(len(drawn), counts.height)
         return numbered.filter(pl.col(column).is_in(drawn.implode())).collect(engine="streaming")
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise build_parquet_error(path, error) from None
 
 
 def sample_text(

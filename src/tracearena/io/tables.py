@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from os.path import commonpath
@@ -107,22 +108,10 @@ def read_role_rows(
         return suggestions.sample_parquet(
             Path(path), report, chosen, lambda names: layout.roles(names, wanted)["user"], sample
         )
-    if not Path(path).is_dir():
-        return read_parquet(path, chosen)
-    files = list_parquet_files(path)
-    if not files:
-        raise FileError.whole(path, "holds no .parquet files", "empty")
+    files = list_parquet_parts(Path(path))
     frames = [read_parquet(file, chosen) for file in files]
-    for file, frame in zip(files, frames, strict=True):
-        if frame.schema != frames[0].schema:
-            differ = f"{_format_columns(frame)}, not {_format_columns(frames[0])}"
-            problem = f"has other columns or types than {files[0].name}: {differ}"
-            raise FileError.whole(file, problem, "columns")
+    require_same_columns(files, [frame.schema for frame in frames])
     return pl.concat(frames)
-
-
-def _format_columns(frame: pl.DataFrame) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
 
 
 def select_by_role(
@@ -208,24 +197,28 @@ def is_parquet(path: str | PathLike[str]) -> bool:
 
 
 def list_parquet_parts(path: Path) -> list[Path]:
-    """Return the Parquet files of a folder, whose columns must be of the same types, or the file itself."""
-    if not path.is_dir():
-        return [path]
-    files = list_parquet_files(path)
+    """Return the Parquet files of a folder, of which there must be one, or the file itself."""
+    files = list_parquet_files(path) if path.is_dir() else [path]
     if not files:
         raise FileError.whole(path, "holds no .parquet files", "empty")
-    first = read_parquet_schema(files[0])
-    for file in files[1:]:
-        if read_parquet_schema(file) != first:
-            raise FileError.whole(file, f"has other columns or types than {files[0].name}", "columns")
     return files
+
+
+def require_same_columns(files: Sequence[Path], schemas: Sequence[Mapping[str, pl.DataType]]) -> None:
+    """Refuse files that are one table if their columns have other names or types than those of the first."""
+    for file, schema in zip(files, schemas, strict=True):
+        if schema != schemas[0]:
+            pair = schema, schemas[0]
+            own, first = (", ".join(f"{name} {kind}" for name, kind in one.items()) for one in pair)
+            problem = f"has other columns or types than {files[0].name}: {own}, not {first}"
+            raise FileError.whole(file, problem, "columns")
 
 
 def read_parquet(
     path: str | PathLike[str], wanted: Callable[[list[str]], list[str]], most: int | None = None
 ) -> pl.DataFrame:
     """Read some columns of a Parquet file, which are chosen by their names, or their first `most` rows."""
-    try:
+    with blame_parquet(path):
         lazy = pl.scan_parquet(Path(path), glob=False)
         names = lazy.collect_schema().names()
         require_columns(path, len(names))
@@ -236,20 +229,12 @@ def read_parquet(
         unpacked = rows * len(chosen) * BYTES_A_VALUE
         require_expansion(path, Path(path).stat().st_size, unpacked, MAX_TABLE_EXPANSION)
         return lazy.select(chosen).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise build_parquet_error(path, error) from None
 
 
 def read_parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
     """Return the names and types of the columns of a Parquet file."""
-    try:
+    with blame_parquet(path):
         schema = pl.read_parquet_schema(Path(path))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise build_parquet_error(path, error) from None
     require_columns(path, len(schema))
     return schema
 
@@ -303,10 +288,17 @@ def _format_type(kind: pl.DataType) -> str:
     return str(kind).partition("(")[0]
 
 
-def build_parquet_error(path: str | PathLike[str], error: BaseException) -> FileError:
-    """Return what to raise of a Parquet file that Polars cannot read."""
-    said = (str(error).splitlines() or ["it cannot be read"])[0]
-    return FileError.whole(path, f"is not a whole Parquet file: {said[:200]}", "bad-parquet")
+@contextmanager
+def blame_parquet(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn what Polars says of a Parquet file that it cannot read into an error of the file."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        said = (str(error).splitlines() or ["it cannot be read"])[0]
+        problem = f"is not a whole Parquet file: {said[:200]}"
+        raise FileError.whole(path, problem, "bad-parquet") from None
 
 
 # Tables as text: which columns the first line names, and the rows, all at once or in pieces.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tracearena.engine import Cluster, current_chunk_rows
+from tracearena.engine import Cluster, check_resume, current_chunk_rows
 from tracearena.errors import ParameterError
 from tracearena.io import Input, write
 from tracearena.io.discretisation import ODDITIES
@@ -24,7 +24,7 @@ from tracearena.io.large import (
     open_event_chunks,
     open_point_chunks,
 )
-from tracearena.io.large.checkpoint import check_parts_checkpoint, make_scratch_folder
+from tracearena.io.large.checkpoint import make_scratch_folder
 from tracearena.io.large.first_pass import FirstPass
 from tracearena.io.places import read_places
 from tracearena.io.report import Report
@@ -249,7 +249,7 @@ def transform_table(
     if cluster is not None:  # workers may have been started elsewhere
         source, out = source.resolve(), out.resolve()
     if in_parts:
-        check_parts_checkpoint(out, resume=resume)
+        check_resume(out, resume=resume)
     with make_scratch_folder(out) as scratch:
         with show_progress(f"reading {source.path.name}", cluster):
             table, found = opening(source, scratch)

@@ -5,7 +5,6 @@ Points and events are obfuscated, renamed or kept, counted, and written to one f
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -22,10 +21,11 @@ from tracearena.algorithms.base import Algorithm, Defence
 from tracearena.arena.sweep import digest_code
 from tracearena.engine import block_ranges, current_progress, run_blocks, thread_count, use
 from tracearena.engine.blocks import run_in_order
+from tracearena.files import digest_values
 from tracearena.files.io import replacing
 from tracearena.io.discretisation import count_oddities
 from tracearena.io.formats import checkins, released_table
-from tracearena.io.large.checkpoint import JOURNAL_NAMES, PartsCheckpoint
+from tracearena.io.large.checkpoint import PartsCheckpoint
 from tracearena.io.large.first_pass import FirstPass
 from tracearena.io.large.user_chunks import UserChunkTable
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
@@ -113,7 +113,7 @@ def write_and_count(
         counts = _write_one_file(table, change_chunk, out, text)
     else:
         counts = _write_parts(table, change_chunk, unfinished)
-    return {name: sum(one[name] for one in counts) for name in counts[0] if name not in JOURNAL_NAMES}
+    return {name: sum(one[name] for one in counts) for name in counts[0]}
 
 
 def _write_parts(
@@ -225,7 +225,7 @@ def digest_inputs(table: UserChunkTable[Any], *others: object) -> str:
     files = table.files
     said = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files.files]
     options = (*files.options, table.portions, pl.__version__, np.__version__, __version__, others)
-    return hashlib.sha256(repr((said, options)).encode()).hexdigest()
+    return digest_values(repr((said, options)))
 
 
 def write_events(

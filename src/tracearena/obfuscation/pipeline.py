@@ -138,16 +138,7 @@ def _prepare_stage_input(stage: Defence[Any, Any], released: Any) -> Any:
     if not released.is_single.all():
         left = "deleted events" if released.is_deleted.any() else "released sets of places"
         raise DataError(f"{stage} needs one place for every event; a stage before it {left}")
-    return Traces(
-        released.places,
-        released.clock,
-        user_ids=released.user_ids,
-        offsets=released.offsets,
-        instants=released.instants,
-        place_index=released.codes,
-        timestamps=released.timestamps,
-        span=released.span,
-    )
+    return Traces.like(released, released.codes)
 
 
 def _run_stage(stage: Any, given: Any, **how: Any) -> Any:

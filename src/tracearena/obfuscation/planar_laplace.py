@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.base import Obfuscator, setting
-from tracearena.checks import LARGEST_KM, require_kind, require_number, require_switch
+from tracearena.algorithms.base import EventObfuscator, setting
+from tracearena.checks import LARGEST_KM, require_number, require_switch
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.obfuscation.samples_2019 import draw_event_uniforms
 from tracearena.traces import ObfuscatedTraces, Places, Traces
@@ -20,7 +20,7 @@ _EVENTS_PER_BLOCK = 2**16
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanarLaplace(Obfuscator):
+class PlanarLaplace(EventObfuscator):
     """Move each event by planar Laplace noise: l-privacy within r km ([samples] A4, Andrés et al. 2013).
 
     The radius has density ε² ρ e^(-ερ) with ε = l / r per km (mean 2 / ε), the angle is uniform. The
@@ -39,7 +39,6 @@ class PlanarLaplace(Obfuscator):
 
     name: ClassVar[str] = "PL"
     units: ClassVar[Mapping[str, str]] = {"r": "km"}
-    by_user: ClassVar[bool] = True
 
     l: float  # noqa: E741  the papers write PL(l, r)
     r: float
@@ -55,17 +54,6 @@ class PlanarLaplace(Obfuscator):
     def epsilon(self) -> float:
         """Privacy per km, l / r."""
         return self.l / self.r
-
-    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return the traces with every place moved."""
-        require_kind(self, original, Traces)
-        return self._transform_events(original, seed, 0, original.n_events)
-
-    def transform_part(
-        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
-    ) -> ObfuscatedTraces:
-        """Return the events of some users, moved as among all of them."""
-        return self._transform_events(part, seed, first, total)
 
     def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         if self.legacy_2019:

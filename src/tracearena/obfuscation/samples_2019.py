@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.algorithms.base import Obfuscator, setting
+from tracearena.algorithms.base import EventObfuscator, Obfuscator, setting
 from tracearena.checks import require_kind, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike, generator, seed_sequence, uniforms
 from tracearena.errors import DataError, ParameterError
@@ -34,7 +34,7 @@ class NoObfuscation(Obfuscator):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MRLH(Obfuscator):
+class MRLH(EventObfuscator):
     """Generalise each region to its block and delete some events ([contest] section 4.1, [samples] A2).
 
     The lower `mu_x` bits of the column and `mu_y` bits of the row are dropped: a region becomes the
@@ -52,7 +52,6 @@ class MRLH(Obfuscator):
     """
 
     name: ClassVar[str] = "MRLH"
-    by_user: ClassVar[bool] = True
 
     mu_x: int
     mu_y: int
@@ -65,18 +64,7 @@ class MRLH(Obfuscator):
         require_number("deletion", self.deletion, at_least=0, at_most=1)
         require_switch("legacy_2019", self.legacy_2019)
 
-    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return blocks instead of regions; needs places on a grid."""
-        require_kind(self, original, Traces)
-        return self._transform_events(original, seed, 0)
-
-    def transform_part(
-        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
-    ) -> ObfuscatedTraces:
-        """Return the blocks of some users, with the draws they have among all of them."""
-        return self._transform_events(part, seed, first)
-
-    def _transform_events(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         grid = part.places.grid
         if grid is None:
             raise DataError(
@@ -97,7 +85,7 @@ class MRLH(Obfuscator):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomizedResponse(Obfuscator):
+class RandomizedResponse(EventObfuscator):
     """Keep a place with probability e^ε / (m - 1 + e^ε), else answer any other ([samples] A3).
 
     Each event is ε-differentially private on its own; a trace of t events is tε.
@@ -111,7 +99,6 @@ class RandomizedResponse(Obfuscator):
     """
 
     name: ClassVar[str] = "RR"
-    by_user: ClassVar[bool] = True
 
     epsilon: float
     legacy_2019: bool = setting(False)
@@ -120,18 +107,7 @@ class RandomizedResponse(Obfuscator):
         require_number("epsilon", self.epsilon, at_least=0, at_most=1e6)
         require_switch("legacy_2019", self.legacy_2019)
 
-    def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return the traces with most places replaced at random."""
-        require_kind(self, original, Traces)
-        return self._transform_events(original, seed, 0)
-
-    def transform_part(
-        self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
-    ) -> ObfuscatedTraces:
-        """Return the answers of some users, with the draws they have among all of them."""
-        return self._transform_events(part, seed, first)
-
-    def _transform_events(self, part: Traces, seed: SeedLike, first: int) -> ObfuscatedTraces:
+    def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         # With u uniform: u < keep answers the truth; beyond it every other place owns a stretch of
         # equal length. Written with exp(-ε) so that a large ε does not overflow; the stretches are
         # looked at only where they are longer than the rounding of `keep`.

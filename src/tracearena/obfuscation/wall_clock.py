@@ -186,14 +186,9 @@ class EventClock(WallClock[ObfuscatedTraces]):
         # Whole days: times of day may have come from other days than the first and the last.
         length = released.clock.instants_per_day
         first, stop = released.span
-        return ObfuscatedTraces(
-            released.places,
-            released.clock,
-            user_ids=released.user_ids,
-            offsets=released.offsets,
+        return released.replace(
             instants=instants[rows],
             codes=released.codes[rows],
-            sets=released.sets,
             timestamps=None if timestamps is None else timestamps[rows],
             span=(first // length * length, -(-stop // length) * length),
         )
@@ -262,9 +257,7 @@ class PointClock(WallClock[GpsTraces]):
         traces = self.traces
         rows = np.lexsort([key for key in (order, time_ms, self.user) if key is not None])
         recorded = np.diff(traces.offsets) > 0
-        return GpsTraces(
-            user_ids=traces.user_ids,
-            offsets=traces.offsets,
+        return traces.replace(
             time_ms=time_ms[rows],
             latitude=traces.latitude[rows],
             longitude=traces.longitude[rows],

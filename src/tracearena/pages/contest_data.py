@@ -20,10 +20,9 @@ from tracearena.arena.claims import (
     check_privacies_correlate,
     check_privacy_costs_utility,
 )
-from tracearena.arena.sweep import SweepRow
+from tracearena.arena.sweep import TIE, SweepRow
 from tracearena.contest.board import (
     NOT_ATTACKED,
-    SAME,
     AttackKind,
     Award,
     Board,
@@ -96,7 +95,7 @@ class AttackTable:
     def is_least(self, row: int, column: int) -> bool:
         """Whether this is the strongest attack on its target, or one of several equal ones."""
         score = self.scores[row][column]
-        return score is not None and score <= self.minima[row] + SAME
+        return score is not None and score <= self.minima[row] + TIE
 
     @cached_property
     def fences(self) -> tuple[float, ...]:

@@ -6,7 +6,6 @@ receipts are kept in files of their owner, among the user's settings.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -18,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -35,8 +34,9 @@ from tracearena.contest.commitments import (
 )
 from tracearena.contest.contest_file import NAME
 from tracearena.contest.data import REGIONS, TIMES, official_file_name
+from tracearena.engine import report
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
-from tracearena.files import make_folder, read_bytes, replacing
+from tracearena.files import digest_file, digest_values, make_folder, read_bytes, replacing
 from tracearena.files.io import InMemoryFile
 from tracearena.io import pwscup
 from tracearena.server.sandbox.child import check_file
@@ -50,7 +50,6 @@ _PIECE_BYTES = 2**18
 _LARGEST_BUNDLE_BYTES = 2**32
 _MOST_BYTES = 2**16
 LISTED, MISSING, OTHER, WAITING = "listed", "MISSING", "LISTED OTHERWISE", "its phase is not closed yet"
-Progress: TypeAlias = Callable[[int, int], None]
 
 
 class ServerRefused(TracearenaError):
@@ -180,7 +179,7 @@ def check_url(url: str) -> str:
 # Files up and down.
 
 
-def upload(client: Client, path: str, file: Path, progress: Progress | None = None) -> dict[str, Any]:
+def upload(client: Client, path: str, file: Path) -> dict[str, Any]:
     """Hand a file in, and return the receipt.
 
     What was handed in last for the same purpose, if it has the same content, is not sent again: its
@@ -196,36 +195,34 @@ def upload(client: Client, path: str, file: Path, progress: Progress | None = No
     most = client.get("contest")["rules"]["largest_file_mb"] * 2**20
     if size > most:
         raise FileError.whole(file, f"has {size:,} bytes; the most is {most:,}", "too-large")
-    sha256 = _hash_local_file(file)
+    sha256 = digest_file(file)
     before = _find_last_submission(client, path)
     if before is not None and before["sha256"] == sha256 and before["state"] != "judge error":
         return before
     said = f"{path} {sha256} after {0 if before is None else before['id']}"
     headers = {
-        "Idempotency-Key": hashlib.sha256(said.encode()).hexdigest(),
+        "Idempotency-Key": digest_values(said),
         "X-File-Name": quote(file.name),
         "Content-Type": "application/octet-stream",
         "Content-Length": str(size),
     }
-    receipt: dict[str, Any] = client.post(path, lambda: _read_pieces(file, size, progress), headers)
+    receipt: dict[str, Any] = client.post(path, lambda: _read_pieces(file, size), headers)
     if receipt["sha256"] != sha256:
         raise DataError(f"{file}: the server has other bytes than were sent; hand it in again")
     return receipt
 
 
-def download(
-    client: Client, path: str, target: Path, *, sha256: str, size: int, progress: Progress | None = None
-) -> bool:
+def download(client: Client, path: str, target: Path, *, sha256: str, size: int) -> bool:
     """Fetch a file whole and checked; False if it is there already.
 
     What came before the line broke is stored next to it, under a name that says of which version it is; this
     call or the next resumes from there.
     """
-    if target.is_file() and _hash_local_file(target) == sha256:
+    if target.is_file() and digest_file(target) == sha256:
         return False
     part = target.with_name(f".{target.name}.{sha256[:16]}.part")
-    client.ask_with_retries(lambda: _resume_download(client, path, part, sha256, size, progress))
-    if _hash_local_file(part) != sha256:
+    client.ask_with_retries(lambda: _resume_download(client, path, part, sha256, size))
+    if digest_file(part) != sha256:
         part.unlink()
         raise DataError(f"{target.name}: came otherwise than the server has it; fetch it again")
     with open(part, "rb+") as file:
@@ -234,14 +231,14 @@ def download(
     return True
 
 
-def download_bundle(client: Client, folder: Path, progress: Progress | None = None) -> list[Path]:
+def download_bundle(client: Client, folder: Path) -> list[Path]:
     """Fetch a team's own traces, and unpack them; original traces are for their owner alone."""
     make_folder(folder)
     with client.stream("data/bundle", {"Range": "bytes=0-0"}) as answer:
         sha256 = answer.headers["ETag"].strip('"')
         size = int(answer.headers["Content-Range"].rpartition("/")[2])
     packed = folder / ".bundle.zip"
-    download(client, "data/bundle", packed, sha256=sha256, size=size, progress=progress)
+    download(client, "data/bundle", packed, sha256=sha256, size=size)
     try:
         return _unpack_bundle(packed, folder)
     finally:
@@ -263,9 +260,7 @@ def _unpack_bundle(packed: Path, folder: Path) -> list[Path]:
     return written
 
 
-def _resume_download(
-    client: Client, path: str, part: Path, sha256: str, size: int, progress: Progress | None
-) -> None:
+def _resume_download(client: Client, path: str, part: Path, sha256: str, size: int) -> None:
     """Resume from what is there of a file; a server that sends another version begins again."""
     have = part.stat().st_size if part.is_file() else 0
     if have == size:
@@ -279,8 +274,7 @@ def _resume_download(
             out.write(piece)
             if out.tell() > size:
                 break
-            if progress is not None:
-                progress(out.tell(), size)
+            report(out.tell(), size)
 
 
 def _find_last_submission(client: Client, path: str) -> dict[str, Any] | None:
@@ -305,17 +299,11 @@ def _parse_upload_path(path: str) -> tuple[str, str | None, int]:
     raise ParameterError(f"{path}: nothing is handed in there")
 
 
-def _read_pieces(file: Path, size: int, progress: Progress | None) -> Iterator[bytes]:
+def _read_pieces(file: Path, size: int) -> Iterator[bytes]:
     with open(file, "rb") as content:
         while piece := content.read(_PIECE_BYTES):
             yield piece
-            if progress is not None:
-                progress(content.tell(), size)
-
-
-def _hash_local_file(file: Path) -> str:
-    with open(file, "rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+            report(content.tell(), size)
 
 
 # The judge's checker, run locally on the files that a team has downloaded.

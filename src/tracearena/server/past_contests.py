@@ -6,7 +6,6 @@ them is checked and taken apart before it is shown; and what does not fit is no 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -28,6 +27,7 @@ from tracearena.contest.contest_file import NAME as CHARTER
 from tracearena.contest.contest_file import PSEUDONYMISED
 from tracearena.contest.data import MANIFEST
 from tracearena.errors import DataError, TracearenaError
+from tracearena.files import digest_values
 from tracearena.files.io import InMemoryFile
 from tracearena.server.results import BoardDrawing, draw_result
 from tracearena.server.store.folder import Folder
@@ -156,7 +156,7 @@ def _parse_contest(file: str, size: int, parts: dict[str, bytes]) -> PastContest
         raise DataError(f"its {MANIFEST} is not that of an archive of a contest, version {VERSION}")
     for name in (CHARTER, f"{RESULTS}/{BOARD}"):
         said = manifest["sha256"][name]
-        if not _DIGEST.fullmatch(said) or hashlib.sha256(parts[name]).hexdigest() != said:
+        if not _DIGEST.fullmatch(said) or digest_values(parts[name]) != said:
             raise DataError(f"{name} is not the one that its {MANIFEST} names")
     charter = read_contest_file(InMemoryFile(CHARTER, parts[CHARTER]))
     drawn = _draw_archive(charter, _parse_json(parts[f"{RESULTS}/{BOARD}"]), f"/archive/{file}/numbers/")

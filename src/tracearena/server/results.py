@@ -7,7 +7,6 @@ as it is regardless of what happens later.
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +38,7 @@ from tracearena.contest import (
 from tracearena.contest.commitments import LISTS, round_score, signature_path
 from tracearena.contest.data import COMMITMENTS, SALTS
 from tracearena.contest.report_data import estimate_margin
-from tracearena.files import csv_text
+from tracearena.files import csv_text, digest_values
 from tracearena.i18n import translate
 from tracearena.pages.contest_data import TeamStyle, assign_team_styles
 from tracearena.pages.svg import (
@@ -442,4 +441,4 @@ def parse_snapshot(content: bytes) -> dict[str, Any]:
 
 def _build_snapshot_fields(content: dict[str, Any]) -> dict[str, Any]:
     data = encode_snapshot(content)
-    return {"made_at": clock.now(), "content": data, "sha256": hashlib.sha256(data).hexdigest()}
+    return {"made_at": clock.now(), "content": data, "sha256": digest_values(data)}

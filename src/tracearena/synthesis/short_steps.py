@@ -113,13 +113,12 @@ class ShortSteps:
         places = np.repeat(traces.place_index, copies)
         places[(at[start, None] + np.arange(1, self.steps)).ravel()] = between.ravel()
         within = np.arange(at[-1]) - np.repeat(at[:-1], copies)
-        return Traces(
-            traces.places,
-            fine,
-            user_ids=traces.user_ids,
+        return traces.replace(
+            clock=fine,
             offsets=at[traces.offsets],
             instants=np.repeat(traces.instants.astype(np.int64) * self.steps, copies) + within,
             place_index=places,
+            timestamps=None,
             span=(traces.span[0] * self.steps, traces.span[1] * self.steps),
         )
 

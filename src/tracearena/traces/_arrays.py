@@ -202,3 +202,19 @@ class ExactSum:
     def mean(self) -> float:
         """The mean, rounded once; there must be numbers."""
         return float(self.exact / self.count)
+
+
+def correlate(first: Any, second: Any) -> float | None:
+    """Return Pearson's R of the pairs with both values; None for fewer than three, or if one is constant.
+
+    >>> correlate([0, 1, 2, None], [1, 2, 3, 4])
+    1.0
+    >>> correlate([0, 1, 2], [1, 1, 1]) is None
+    True
+    """
+    x, y = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y = x[both], y[both]
+    if len(x) < 3 or min(x.std(), y.std()) < 1e-12:
+        return None
+    return float(np.corrcoef(x, y)[0, 1])

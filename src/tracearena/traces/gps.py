@@ -244,15 +244,7 @@ class GpsTraces(RowTable):
 
     def with_trajectories(self, trajectory: NDArray[np.int32], trajectory_ids: Any = None) -> GpsTraces:
         """Return the same points cut into other trajectories."""
-        return GpsTraces(
-            user_ids=self.user_ids,
-            offsets=self.offsets,
-            time_ms=self.time_ms,
-            latitude=self.latitude,
-            longitude=self.longitude,
-            trajectory=trajectory,
-            trajectory_ids=trajectory_ids,
-        )
+        return self.replace(trajectory=trajectory, trajectory_ids=trajectory_ids)
 
     def with_trajectory_ids(self, trajectory_ids: Any) -> GpsTraces:
         """Return the same points in trajectories under other ids."""

@@ -145,9 +145,7 @@ class ObfuscatedTraces(EventTable):
     @classmethod
     def like(cls, original: EventTable, codes: Any, sets: PlaceSets | None = None) -> ObfuscatedTraces:
         """Put codes on the events of other traces, which keep their times to the second."""
-        other = object.__new__(cls)
-        shared = ("places", "clock", "user_ids", "offsets", "instants", "timestamps", "span")
-        other._set(**{name: getattr(original, name) for name in shared})
+        other = cls._on_frame_of(original)
         other._set_codes(codes, sets)
         return other
 

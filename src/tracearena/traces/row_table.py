@@ -96,6 +96,11 @@ class RowTable:
             other.__dict__[name] = mark_readonly(value) if isinstance(value, np.ndarray) else value
         return other
 
+    def replace(self, **changed: Any) -> Self:
+        """Return a copy with some attributes replaced, checked as if all were new."""
+        own = {name: value for name, value in self.__dict__.items() if name not in self._derived}
+        return type(self)(**(own | changed))
+
     def __len__(self) -> int:
         return len(self._times)
 
@@ -307,6 +312,19 @@ def concat_user_ids(parts: Sequence[RowTable]) -> tuple[NDArray[Any], NDArray[An
     return rows, unique_values(np.concatenate([part.user_ids for part in parts]))
 
 
+def split_users(
+    users: int | NDArray[np.int64], count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw `count` of some users, or of the first users by their number; return them and the others, sorted.
+
+    >>> drawn, others = split_users(5, 2, np.random.default_rng(1))
+    >>> len(drawn), sorted([*drawn.tolist(), *others.tolist()])
+    (2, [0, 1, 2, 3, 4])
+    """
+    order = rng.permutation(users)
+    return np.sort(order[:count]), np.sort(order[count:])
+
+
 class EventTable(RowTable):
     """Events of many users as flat arrays, sorted by user, then by instant.
 
@@ -352,6 +370,14 @@ class EventTable(RowTable):
             span = (int(self.instants.min()), int(self.instants.max()) + 1) if self.instants.size else (0, 0)
         self._set(span=(int(span[0]), int(span[1])))
 
+    @classmethod
+    def _on_frame_of(cls, other: EventTable) -> Self:
+        """Return the users and times of other events, to which places are still to be added."""
+        made = object.__new__(cls)
+        shared = ("places", "clock", "user_ids", "offsets", "instants", "timestamps", "span")
+        made._set(**{name: getattr(other, name) for name in shared})
+        return made
+
     def _check_frame(self) -> None:
         self._check_rows()
         first, stop = self.span
@@ -393,6 +419,11 @@ class EventTable(RowTable):
         """Return the events of days `first` up to but not including `stop` (day 0 is instant 0's)."""
         return self.take_instants(first * self.clock.instants_per_day, stop * self.clock.instants_per_day)
 
+    def split_at(self, instant: int) -> tuple[Self, Self]:
+        """Return what lies before an instant of the span, and what lies from it on."""
+        first, stop = self.span
+        return self.take_instants(first, instant), self.take_instants(instant, stop)
+
     def split_days(self, days: int) -> tuple[Self, Self]:
         """Cut after the first `days` days of the span, as into reference and original traces."""
         first, stop = self.span
@@ -401,7 +432,7 @@ class EventTable(RowTable):
             raise DataError(
                 f"cannot split after {days} days: the traces cover instants {first} to {stop - 1}"
             )
-        return self.take_instants(first, cut), self.take_instants(cut, stop)
+        return self.split_at(cut)
 
     def with_timestamps(self, timestamps: Any) -> Self:
         """Return the same events with the second (UTC) of each."""

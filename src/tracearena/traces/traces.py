@@ -130,6 +130,11 @@ class Traces(EventTable):
         )
 
     @classmethod
+    def like(cls, events: EventTable, place_index: Any) -> Traces:
+        """Put places on the events of other traces, such as a release; their times to the second stay."""
+        return cls._on_frame_of(events).with_places(place_index)
+
+    @classmethod
     def concat(cls, parts: Sequence[Traces]) -> Traces:
         """Put together the events of several traces with the same places and clock.
 

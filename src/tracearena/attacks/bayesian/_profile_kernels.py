@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tracearena.attacks.bayesian.profiles import ProfileArrays
 
 Array = NDArray[Any]
 
@@ -63,15 +66,7 @@ def score_profile_pairs(
     said_offsets: Array,
     said: Array,
     said_counts: Array,
-    visit_offsets: Array,
-    times: Array,
-    places: Array,
-    counts: Array,
-    in_time: Array,
-    space_offsets: Array,
-    space_members: Array,
-    space_weights: Array,
-    population: Array,
+    habits: ProfileArrays,
     others: float,
     used: Array,
     emission_offsets: Array,
@@ -86,25 +81,13 @@ def score_profile_pairs(
     ``said[k]`` is symbol × time of day of a trace, as an index of ``ordinary`` (flat), which holds the
     logarithm of how likely that is of anybody. `pair_offsets` begins with user `first_listed`.
     """
-    n_places, length = population.shape
-    profile = np.empty((n_places, length))
+    length = habits.population.shape[1]
+    profile = np.empty(habits.population.shape)
     released = np.empty((used.shape[0], length))
     for u in range(first, stop):
         if pair_offsets[u - first_listed] == pair_offsets[u - first_listed + 1]:
             continue
-        own = slice(visit_offsets[u], visit_offsets[u + 1])
-        fill_profile(
-            times[own],
-            places[own],
-            counts[own],
-            in_time,
-            space_offsets,
-            space_members,
-            space_weights,
-            population,
-            others,
-            profile,
-        )
+        fill_profile(u, habits, others, profile)
         fill_release_profile(
             profile, used, emission_offsets, emission_places, emission_values, floor, released
         )
@@ -139,15 +122,7 @@ def score_markov_pairs(
     move_keys: Array,
     move_counts: Array,
     n_symbols: int,
-    visit_offsets: Array,
-    times: Array,
-    places: Array,
-    counts: Array,
-    in_time: Array,
-    space_offsets: Array,
-    space_members: Array,
-    space_weights: Array,
-    population: Array,
+    habits: ProfileArrays,
     others: float,
     share: float,
     weight: float,
@@ -160,8 +135,7 @@ def score_markov_pairs(
     the population's Q(y|x) adds, and ``step_ordinary`` one by how likely the step is for anybody. A key is
     the number of a move, for all users.
     """
-    n_places, length = population.shape
-    profile = np.empty((n_places, length))
+    profile = np.empty(habits.population.shape)
     here = np.empty(end_times.shape[0])
     keys = np.full(MOVES_TABLE, -1, np.int64)
     often = np.zeros(MOVES_TABLE)
@@ -170,19 +144,7 @@ def score_markov_pairs(
     for u in range(first, stop):
         if pair_offsets[u] == pair_offsets[u + 1]:
             continue
-        own = slice(visit_offsets[u], visit_offsets[u + 1])
-        fill_profile(
-            times[own],
-            places[own],
-            counts[own],
-            in_time,
-            space_offsets,
-            space_members,
-            space_weights,
-            population,
-            others,
-            profile,
-        )
+        fill_profile(u, habits, others, profile)
         for c in range(end_times.shape[0]):
             likely = 0.0
             for e in range(end_offsets[c], end_offsets[c + 1]):
@@ -401,32 +363,22 @@ def sinkhorn(
 
 
 @njit(cache=True, nogil=True)
-def fill_profile(
-    times: Array,
-    places: Array,
-    counts: Array,
-    in_time: Array,
-    offsets: Array,
-    members: Array,
-    weights: Array,
-    population: Array,
-    others: float,
-    profile: Array,
-) -> None:
+def fill_profile(user: int, habits: ProfileArrays, others: float, profile: Array) -> None:
     """Write P_t(x) of one user into ``profile[x, t]``; her visits come sorted by place.
 
-    `in_time[s]` spreads a visit at time s over the day, `weights` spreads it over the places around,
+    ``in_time[s]`` spreads a visit at time s over the day, ``weights`` spreads it over the places around,
     and `others` is the weight of the whole population; her own is 1.
     """
+    visit_offsets, times, places, counts, in_time, offsets, members, weights, population = habits
     length = profile.shape[1]
     profile[:] = 0.0
     own = np.zeros(length)
     total = np.zeros(length)
-    k = 0
-    while k < places.shape[0]:
+    k, stop = visit_offsets[user], visit_offsets[user + 1]
+    while k < stop:
         place = places[k]
         own[:] = 0.0
-        while k < places.shape[0] and places[k] == place:
+        while k < stop and places[k] == place:
             for t in range(length):
                 own[t] += counts[k] * in_time[times[k], t]
             k += 1

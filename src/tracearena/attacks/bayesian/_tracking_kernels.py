@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -13,6 +13,9 @@ from tracearena.attacks.bayesian._profile_kernels import (
     compute_profile_gains,
     fill_profile,
 )
+
+if TYPE_CHECKING:
+    from tracearena.attacks.bayesian.profiles import ProfileArrays
 
 Array = NDArray[Any]
 
@@ -36,15 +39,7 @@ def infer_users(
     emission_places: Array,
     emission_values: Array,
     floor: Array,
-    visit_offsets: Array,
-    times: Array,
-    places: Array,
-    counts: Array,
-    in_time: Array,
-    space_offsets: Array,
-    space_members: Array,
-    space_weights: Array,
-    population: Array,
+    habits: ProfileArrays,
     others: float,
     move_offsets: Array,
     move_targets: Array,
@@ -69,12 +64,13 @@ def infer_users(
     population's, ``move_values`` rows of targets, ``move_rest`` the part of a row that is anybody's.
     `common` is what each answer is worth by the population's habits.
     """
+    population = habits.population
     n_places, length = population.shape
     n_instants = said.shape[1]
     profile = np.empty((n_places, length))
     usual = np.empty((n_places, length))
     # One time of day after the other is looked at, all places of each: that is how tables lie in memory.
-    habits = np.empty((length, n_places))
+    by_time = np.empty((length, n_places))
     worth = np.empty((length, n_places))
     everybody = population.T.copy()
     by_habit = np.empty(length, np.int32)
@@ -93,17 +89,13 @@ def infer_users(
     # Weight of the traces that say nothing at an instant, which habits alone then answer.
     silent = np.zeros(length)
     for u in range(first, stop):
-        own = slice(visit_offsets[u], visit_offsets[u + 1])
-        fill_profile(
-            times[own], places[own], counts[own], in_time,
-            space_offsets, space_members, space_weights, population, others, profile,
-        )  # fmt: skip
-        part = others / (1.0 + others) if visit_offsets[u + 1] > visit_offsets[u] else 1.0
+        fill_profile(u, habits, others, profile)
+        part = others / (1.0 + others) if habits.visit_offsets[u + 1] > habits.visit_offsets[u] else 1.0
         compute_profile_gains(
             profile, population, common, part, sensitivity, near_offsets, near_members, near_worth, usual
         )
         choose_best_answers(usual, by_habit)
-        habits[:] = profile.T
+        by_time[:] = profile.T
         worth[:] = usual.T
         start = 0
         while start < n_instants:
@@ -121,13 +113,13 @@ def infer_users(
                     continue
                 known += match_weights[k]
                 _forward(
-                    said[row, start : start + span], t0, habits, everybody,
+                    said[row, start : start + span], t0, by_time, everybody,
                     emission_offsets, emission_places, emission_values, floor,
                     move_offsets, move_targets, move_values, move_rest, share, beam,
                     support, sizes, ahead, fits, predicted,
                 )  # fmt: skip
                 _backward(
-                    t0, span, habits, everybody, move_offsets, move_targets, move_values, move_rest, share,
+                    t0, span, by_time, everybody, move_offsets, move_targets, move_values, move_rest, share,
                     support, sizes, fits, back, later,
                 )  # fmt: skip
                 for i in range(span):

@@ -24,6 +24,7 @@ from tracearena.attacks.base import (
     MatchingInference,
     build_answer,
     check_places,
+    require_users,
 )
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher, parse_mechanism
@@ -38,7 +39,7 @@ from tracearena.attacks.bayesian.profiles import (
 from tracearena.attacks.bayesian.weights import BayesMatch, check_weights
 from tracearena.checks import HEAVIEST, LARGEST_KM, require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import ParameterError
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 
@@ -270,8 +271,7 @@ class HabitsInference(TraceInferenceAttack):
     def fit(self, reference: Traces) -> Self:
         """Learn where every user tends to be at each time of day."""
         require_kind(self, reference, Traces)
-        if not reference.n_users:
-            raise DataError("the reference traces have no users")
+        require_users(reference)
         around = Neighbourhoods.of(reference.places, self.limit_km)
         self.reference_ = reference
         habits = TimeProfiles.with_fitted_kernel(reference, around)

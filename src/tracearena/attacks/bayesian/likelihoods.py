@@ -391,7 +391,7 @@ def compute_markov_scores(
 
     def score(first: int, stop: int, offsets: Ints, rows: Ints, scores: Floats) -> None:
         score_markov_pairs(
-            first, stop, offsets, rows, *chains, *ends, *own, n, *habits.arrays, OTHERS, SHARE, WEIGHT, scores
+            first, stop, offsets, rows, *chains, *ends, *own, n, habits.arrays, OTHERS, SHARE, WEIGHT, scores
         )
 
     return _score_by_user(pairs, score, 16)
@@ -442,7 +442,7 @@ class ProfileLikelihood:
         from tracearena.attacks.bayesian._profile_kernels import score_profile_pairs
 
         score_profile_pairs(
-            first, stop, offsets, first_listed, rows, *self.said, *self.habits, OTHERS, *self.through, scores
+            first, stop, offsets, first_listed, rows, *self.said, self.habits, OTHERS, *self.through, scores
         )
 
 

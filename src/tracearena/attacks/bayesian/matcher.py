@@ -13,7 +13,7 @@ import numpy as np
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, Defence, Obfuscator, kinds_of
-from tracearena.attacks.base import Ints, Matcher, check_places
+from tracearena.attacks.base import Ints, Matcher, check_places, require_users
 from tracearena.attacks.bayesian import channel
 from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
 from tracearena.attacks.bayesian.detection import detect_mechanism
@@ -28,7 +28,7 @@ from tracearena.attacks.bayesian.simulated_release import (
 from tracearena.attacks.bayesian.weights import BayesMatch
 from tracearena.checks import require_fitted
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import ParameterError
 from tracearena.traces import ObfuscatedTraces, Traces
 
 CALIBRATION_USERS = 400
@@ -65,8 +65,7 @@ class BayesMatcher(Matcher):
 
     def fit(self, reference: Traces) -> Self:
         """Learn the time profile of every user."""
-        if not reference.n_users:
-            raise DataError("the reference traces have no users")
+        require_users(reference)
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         self.around_ = Neighbourhoods.of(reference.places, self.limit_km)

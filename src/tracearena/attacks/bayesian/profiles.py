@@ -126,9 +126,7 @@ class TimeProfiles:
 
         if profile is None:
             profile = np.empty((self.n_places, self.clock.instants_per_day))
-        own = slice(self.offsets[user], self.offsets[user + 1])
-        visits = self.times[own], self.places[own], self.counts[own]
-        fill_profile(*visits, *self.arrays[4:], OTHERS, profile)
+        fill_profile(user, self.arrays, OTHERS, profile)
         return profile
 
     def compute_population_gains(self, around: Neighbourhoods, worth: Floats, sensitive: Floats) -> Floats:

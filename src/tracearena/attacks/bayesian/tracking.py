@@ -128,7 +128,7 @@ def infer_places(
         infer_users(
             first, stop, *followed, table,
             emission.offsets, emission.places, emission.values, emission.floor,
-            *habits.arrays, OTHERS, *movement, share, beam, doubt, ignored,
+            habits.arrays, OTHERS, *movement, share, beam, doubt, ignored,
             around.offsets, around.members, worth, sensitive, common, first_time, answers,
         )  # fmt: skip
 

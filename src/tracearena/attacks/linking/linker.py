@@ -16,7 +16,7 @@ import numpy as np
 
 from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, setting
-from tracearena.attacks.base import Floats, Ints, Match, Matcher, MatchingIdentification
+from tracearena.attacks.base import Floats, Ints, Match, Matcher, MatchingIdentification, require_users
 from tracearena.attacks.bayesian.attacks import InformedAttack
 from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher
@@ -42,7 +42,6 @@ from tracearena.attacks.linking.scoring import (
 )
 from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
-from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
 DRAWS_OF_EVENTS = 4
@@ -190,8 +189,7 @@ class LinkMatcher(Matcher):
 
     def fit(self, reference: AnyTraces) -> Self:
         """Keep what is known of every user."""
-        if not reference.n_users:
-            raise DataError("the reference traces have no users")
+        require_users(reference)
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         self.bayes_ = None

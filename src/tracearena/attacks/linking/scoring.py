@@ -21,6 +21,7 @@ from tracearena.attacks.bayesian.weights import double_centre
 from tracearena.attacks.linking.evidence import Histogram, Kind, Likelihood, Scalar
 from tracearena.attacks.linking.observations import Observations
 from tracearena.engine import block_ranges, one_library_thread, run_blocks
+from tracearena.traces._arrays import correlate
 
 SATURATION = 200.0
 """Rows of one person depend on each other: n of them count as n / (1 + n / SATURATION)."""
@@ -238,11 +239,7 @@ def normal_scores(values: Floats) -> Floats:
 
 def correlation_of(kind: Scalar, first: ComparisonSide, second: ComparisonSide) -> float:
     """Return how much the normal scores of the same people agree between two periods."""
-    one, other = normal_scores(first.values(kind)), normal_scores(second.values(kind))
-    both = np.isfinite(one) & np.isfinite(other)
-    if both.sum() < 3 or not one[both].std() or not other[both].std():
-        return 0.0
-    return float(np.corrcoef(one[both], other[both])[0, 1])
+    return correlate(normal_scores(first.values(kind)), normal_scores(second.values(kind))) or 0.0
 
 
 # Calibration: weights learned on the known days cut in two.

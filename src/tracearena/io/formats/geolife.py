@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError, Fault
 from tracearena.files import archives
-from tracearena.files.io import replacing_folder, require_short_lines
+from tracearena.files.io import limit_error, replacing_folder, require_short_lines
 from tracearena.io.fields.coordinates import (
     OLDEST_MS,
     find_misplaced,
@@ -103,7 +103,7 @@ def _build_report(place: Path, strict: bool) -> Report:
 def _read_limited(path: str | Path) -> bytes:
     with open(path, "rb", buffering=0) as file:
         if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
-            raise archives.too_large_error(path, MAX_FILE_BYTES)
+            raise limit_error(path, MAX_FILE_BYTES)
         return file.readall()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -11,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from tracearena.files import digest_values
 from tracearena.io.discretisation import (
     keep_inside_box,
     keep_named_venues,
@@ -339,5 +339,4 @@ def _select_event_columns(frame: pl.DataFrame) -> pl.DataFrame:
 
 def digest_places(places: Places) -> str:
     """Return a digest of what places are and where they lie."""
-    arrays = (places.latitude, places.longitude, places.ids, places.sensitive)
-    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
+    return digest_values(places.latitude, places.longitude, places.ids, places.sensitive)

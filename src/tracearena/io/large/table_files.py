@@ -28,7 +28,7 @@ from tracearena.io.tables import (
     BYTES_A_VALUE,
     ROW,
     UNDELIMITED,
-    build_parquet_error,
+    blame_parquet,
     is_parquet,
     list_visible_files,
     read_parquet,
@@ -100,13 +100,9 @@ class TableFiles:
         said = self.said[chunk.file]
         wanted = list(self.schema) if columns is None else list(columns)
         own = [name for name in wanted if name not in said]
-        try:
+        with blame_parquet(path):
             rows = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(own)
             frame = rows.slice(chunk.first, chunk.stop - chunk.first).collect()
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            raise build_parquet_error(path, error) from None
         added = [pl.lit(said[name], pl.String).alias(name) for name in wanted if name in said]
         number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
         return frame.with_columns(*added, number)
@@ -196,10 +192,8 @@ def find_partition_values(root: Path, file: Path) -> dict[str, str | None]:
 
 def count_rows(file: Path, columns: int) -> int:
     """Return how many rows a Parquet file has; refuse one that would unpack to more than it may."""
-    try:
+    with blame_parquet(file):
         rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise build_parquet_error(file, error) from None
     require_expansion(file, file.stat().st_size, rows * columns * BYTES_A_VALUE, MAX_TABLE_EXPANSION)
     return rows
 

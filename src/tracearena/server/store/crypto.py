@@ -24,7 +24,6 @@ authenticated-encryption and its nonce-reuse misuse-resistance", CRYPTO 2015 (ST
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
@@ -48,7 +47,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from tracearena.errors import FileError, ParameterError, TracearenaError
-from tracearena.files import replacing
+from tracearena.files import digest_values, replacing
 
 KEY_BYTES = 32
 CHUNK_BYTES = 65_536
@@ -267,7 +266,7 @@ def hash_secret(text: str) -> str:
 
     A text of 256 random bits cannot be found by trying, so no slow hash is needed.
     """
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest_values(text.encode("utf-8", "surrogatepass"))
 
 
 def derive_signing_key(judge_key: bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
 import zipfile
@@ -18,7 +17,7 @@ from django.utils.http import content_disposition_header, parse_etags
 
 from tracearena.contest import Role
 from tracearena.contest.data import COMMITMENTS
-from tracearena.files import replacing
+from tracearena.files import digest_file, digest_values, replacing
 from tracearena.io.pwscup import PwsName
 from tracearena.server import clock
 from tracearena.server.errors import not_found
@@ -93,7 +92,7 @@ class _Bundle:
     """A bundle that was opened: it is in memory once for all who read it at the same time."""
 
     def __init__(self, content: bytes) -> None:
-        self.content, self.tag = content, hashlib.sha256(content).hexdigest()
+        self.content, self.tag = content, digest_values(content)
 
     def pieces(self, start: int, stop: int) -> Iterator[bytes]:
         for at in range(start, stop, _FILE_PIECE_BYTES):
@@ -158,8 +157,7 @@ def _read_file_pieces(path: Path, start: int, stop: int) -> Iterator[bytes]:
 
 @lru_cache(maxsize=1_000)
 def _hash_file_cached(path: Path, changed_at: int, size: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return digest_file(path)
 
 
 def _belongs_to_team(path: Path, teams: set[str]) -> bool:
@@ -178,7 +176,7 @@ def find_public_archive(folder: Folder, files: Sequence[Path]) -> Path:
     """Return where the archive of some files lies, if it is written."""
     states = ((path.name, path.stat()) for path in files)
     listed = "".join(f"{name} {state.st_size} {state.st_mtime_ns}\n" for name, state in states)
-    return folder.public_archives / f"{hashlib.sha256(listed.encode()).hexdigest()}.zip"
+    return folder.public_archives / f"{digest_values(listed)}.zip"
 
 
 def write_public_archives(folder: Folder) -> None:

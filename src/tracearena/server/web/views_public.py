@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -18,6 +17,7 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from tracearena.contest import Role
+from tracearena.files import digest_values
 from tracearena.pages.svg import read_stylesheet, timeline_picture
 from tracearena.server import accounts, clock, past_contests, results, teams
 from tracearena.server.api import api
@@ -114,7 +114,7 @@ def send_opening_file(request: Any, name: str) -> Any:
 def send_picture_styles(request: Any) -> Any:
     """The stylesheet that pictures need; it is stored next to the code that draws them."""
     styles = read_stylesheet()
-    tag = hashlib.sha256(styles.encode()).hexdigest()
+    tag = digest_values(styles)
     headers = {"Cache-Control": f"max-age={_STYLE_CACHE_S}, public", "ETag": f'"{tag}"'}
     return HttpResponse(styles, content_type="text/css; charset=utf-8", headers=headers)
 

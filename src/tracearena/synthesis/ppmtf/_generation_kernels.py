@@ -53,16 +53,11 @@ def draw_walks(
     at_home = np.zeros(len(D))
     for u in range(users):
         home = homes[u]
-        for slot in range(len(D)):
-            if home >= 0 and home_weight[slot] > 0.0:
-                _fill_visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
-                at_home[slot] = home_weight[slot] * sum_by_tiles(visits, visit_tiles)
+        visit_total = _fill_first_visits(
+            A2[u], B2T, D, slot_of[0], smallest, visit_seen, home, home_weight, at_home, visits, visit_tiles
+        )
         sums[:] = -1.0
         holder = -1
-        _fill_visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
-        if home >= 0:
-            visits[home] += at_home[slot_of[0]]
-        visit_total = sum_by_tiles(visits, visit_tiles)
         for d in range(days):
             i = pick_index(visits, visit_tiles, uniforms[u, d, 0, 0] * visit_total)
             out[u, d, 0] = i
@@ -107,6 +102,22 @@ def _fill_visit_row(
         for j in range(len(out)):
             if not visit_seen[slot, j]:
                 out[j] = smallest
+
+
+@njit(cache=True, nogil=True)
+def _fill_first_visits(
+    a: Floats, B2T: Floats, D: Floats, first_slot: int, smallest: float, visit_seen: Flags, home: int,
+    home_weight: Floats, at_home: Floats, visits: Floats, tiles: Floats,
+) -> float:  # fmt: skip
+    """Fill what home adds to a user's π in each slot, and π of the first slot; return the sum of that π."""
+    for slot in range(len(D)):
+        if home >= 0 and home_weight[slot] > 0.0:
+            _fill_visit_row(a * D[slot], B2T, smallest, visit_seen, slot, visits)
+            at_home[slot] = home_weight[slot] * sum_by_tiles(visits, tiles)
+    _fill_visit_row(a * D[first_slot], B2T, smallest, visit_seen, first_slot, visits)
+    if home >= 0:
+        visits[home] += at_home[first_slot]
+    return sum_by_tiles(visits, tiles)
 
 
 @njit(cache=True, nogil=True)
@@ -209,16 +220,11 @@ def draw_seen_walks(
     at_home = np.zeros(len(D))
     for u in range(users):
         home = homes[u]
-        for slot in range(len(D)):
-            if home >= 0 and home_weight[slot] > 0.0:
-                _fill_visit_row(A2[u] * D[slot], B2T, smallest, visit_seen, slot, visits)
-                at_home[slot] = home_weight[slot] * sum_by_tiles(visits, tiles)
+        visit_total = _fill_first_visits(
+            A2[u], B2T, D, slot_of[0], smallest, visit_seen, home, home_weight, at_home, visits, tiles
+        )
         sums[:] = -1.0
         holder = -1
-        _fill_visit_row(A2[u] * D[slot_of[0]], B2T, smallest, visit_seen, slot_of[0], visits)
-        if home >= 0:
-            visits[home] += at_home[slot_of[0]]
-        visit_total = sum_by_tiles(visits, tiles)
         for d in range(days):
             i = pick_index(visits, tiles, uniforms[u, d, 0, 0] * visit_total)
             out[u, d, 0] = i

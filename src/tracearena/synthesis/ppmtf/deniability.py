@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +14,7 @@ from tracearena.checks import require_fitted, require_number, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import (
     BroadcastValue,
+    Checkpoint,
     SeedLike,
     block_ranges,
     current_cluster,
@@ -29,7 +27,6 @@ from tracearena.engine import (
 )
 from tracearena.errors import DataError, ParameterError
 from tracearena.files import write_csv
-from tracearena.files.io import replacing
 from tracearena.synthesis.ppmtf.generation import TraceModel
 from tracearena.traces import Traces
 
@@ -125,7 +122,7 @@ def measure_deniability(
     verifiers: int | None = None,
     early_stop: bool = False,
     seed: SeedLike = None,
-    tally: DeniabilityCheckpoint | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Deniability:
     """Test synthetic traces for (k, η)-plausible deniability.
 
@@ -146,7 +143,7 @@ def measure_deniability(
         Stop a trace's scan when it passes; its k′ is then k.
     seed
         Seed of U*.
-    tally
+    checkpoint
         Keeps what finished verifiers have counted, and resumes from it.
 
     References
@@ -168,18 +165,23 @@ def measure_deniability(
     chosen = generator(seed).permutation(n_users)[:size]
     table, owner = model.days_of(synthetic)
     found = np.empty(len(table), np.int32)
-    kept = DeniabilityCheckpoint() if tally is None else tally
     for kind, (one, rows) in enumerate(model.trace_model_.split_by_day_kind(model.day_numbers(synthetic))):
         running, own = _estimate_own_likelihoods(one, table[rows], owner[rows], float(eta))
         if len(own) and not (-own / eta < _FARTHEST).all():
             raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
         scan = VerifierScan(one, table[rows], owner[rows], running, bucket_of(own, eta), float(eta))
+        kept = {} if checkpoint is None else checkpoint.rows.get(str(kind), {})
+
+        def keep(done: int, counts: NDArray[np.int32], kind: int = kind) -> None:
+            if checkpoint is not None:
+                checkpoint.add(str(kind), {"done": done, "counts": counts.tolist()})
+
         found[rows] = scan.count(
             chosen,
             int(k) if early_stop else None,
-            done=kept.done.get(kind, 0),
-            counts=kept.counts(kind, len(rows)),
-            finished=partial(kept.save_counts, kind),
+            done=kept.get("done", 0),
+            counts=np.array(kept["counts"], np.int32) if kept else None,
+            finished=keep,
         )
     return Deniability(found, int(k), float(eta), size, early_stop)
 
@@ -487,100 +489,3 @@ def distinct_steps(
         target.astype(np.int32),
         np.ascontiguousarray(steps.reshape(key.shape).astype(np.int32)),
     )
-
-
-# The checkpoint: what a deniability test has counted so far, on disk.
-
-_FORMAT = "tracearena-deniability-1"
-
-
-@dataclass
-class DeniabilityCheckpoint:
-    """The counts of the verifiers that are finished, in a file that is gone when all are.
-
-    Parameters
-    ----------
-    path
-        The file; None keeps nothing.
-    depends_on
-        A digest of what the counts depend on: a test resumes only where it is the same.
-    seed
-        The seed, if it is a number: a test that was begun without one resumes with it.
-
-    Attributes
-    ----------
-    done
-        Verifiers that are finished, for each kind of day.
-    """
-
-    path: Path | None = None
-    depends_on: str = ""
-    seed: int | None = None
-    done: dict[int, int] = field(default_factory=dict, init=False)
-    _counts: dict[int, NDArray[np.int32]] = field(default_factory=dict, init=False, repr=False)
-
-    def begin(self, *, resume: bool) -> None:
-        """Resume what an interrupted test has left, or check that there is none."""
-        if self.path is None:
-            return
-        check_deniability_resume(self.path, resume=resume)
-        if not resume:
-            return
-        kept = _read_checkpoint(self.path)
-        if kept.get("format") != _FORMAT or kept.get("depends_on") != self.depends_on:
-            raise ParameterError(
-                f"{self.path}: is of another run: other files, options or seed, or another version; remove "
-                "it and begin anew"
-            )
-        for kind, (done, counts) in enumerate(kept["kinds"]):
-            self.done[kind], self._counts[kind] = done, np.array(counts, np.int32)
-
-    def counts(self, kind: int, traces: int) -> NDArray[np.int32]:
-        """Return what the finished verifiers make of the traces of a kind of day; the own user counts."""
-        return self._counts.get(kind, np.ones(traces, np.int32))
-
-    def save_counts(self, kind: int, done: int, counts: NDArray[np.int32]) -> None:
-        """Put on disk what the finished verifiers have counted."""
-        self.done[kind], self._counts[kind] = done, counts.copy()
-        if self.path is None:
-            return
-        kinds = [(self.done[one], self._counts[one].tolist()) for one in sorted(self.done)]
-        header = {"format": _FORMAT, "depends_on": self.depends_on, "seed": self.seed}
-        with replacing(self.path) as file:
-            file.write(json.dumps(header | {"kinds": kinds}).encode())
-
-    def finish(self) -> None:
-        """Remove the file."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
-
-
-def deniability_checkpoint_path(k_prime: Path) -> Path:
-    """Return the name of the file with the counts of a test whose k′ go to a file."""
-    return k_prime.with_name(f"{k_prime.name}.unfinished")
-
-
-def read_deniability_seed(path: Path) -> int | None:
-    """Return the seed that a stopped test was begun with, if it had one."""
-    seed = _read_checkpoint(path).get("seed")
-    return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
-
-
-def check_deniability_resume(path: Path, *, resume: bool) -> None:
-    """Say at once that a stopped test is there, or that none is, before anything is read."""
-    if resume and not path.is_file():
-        raise ParameterError(f"there is no stopped run to go on with ({path})")
-    if not resume and path.exists():
-        raise ParameterError(
-            f"{path}: is what a stopped run has finished; --resume goes on with it, or remove the file to "
-            "begin anew"
-        )
-
-
-def _read_checkpoint(path: Path) -> dict[str, Any]:
-    """Return what a file holds; nothing if it is not one of these."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

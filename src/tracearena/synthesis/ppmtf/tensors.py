@@ -50,9 +50,11 @@ class PairGroups:
         return out
 
 
+@dataclass(frozen=True, kw_only=True)
 class SortedCells:
     """What all blocks of cells have: cells sorted three ways, and the positive ones with their counts."""
 
+    n_users: int
     by_user: PairGroups
     by_place: PairGroups
     by_target: PairGroups
@@ -75,7 +77,7 @@ class SortedCells:
         return sum(int(column.nbytes) for column in columns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SampledCells(SortedCells):
     """The positive cells and the drawn zero cells of a block of users, once for each way to sum over them.
 
@@ -87,15 +89,6 @@ class SampledCells(SortedCells):
     user, place, target, value
         The positive cells and their counts.
     """
-
-    n_users: int
-    by_user: PairGroups
-    by_place: PairGroups
-    by_target: PairGroups
-    user: Index
-    place: Index
-    target: Index
-    value: NDArray[np.float32]
 
     @property
     def weight(self) -> float:
@@ -115,7 +108,7 @@ class SampledCells(SortedCells):
         return self.by_target.gram(users, places)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WeightedCells(SortedCells):
     """The positive cells of a block of users, and what every other cell of a user weighs.
 
@@ -136,15 +129,7 @@ class WeightedCells(SortedCells):
         Sum of the weights of all cells, positive and zero.
     """
 
-    n_users: int
     n_next: int
-    by_user: PairGroups
-    by_place: PairGroups
-    by_target: PairGroups
-    user: Index
-    place: Index
-    target: Index
-    value: NDArray[np.float32]
     zero_weight: NDArray[np.float64]
     weight: float
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from tracearena.engine import child_seed, current_cluster, report
 from tracearena.errors import DataError, ParameterError
+from tracearena.files import digest_values
 from tracearena.mobility.transitions import departures
 from tracearena.synthesis.ppmtf.gibbs import (
     ChainState,
@@ -232,10 +232,8 @@ class TrainingFrame:
         shift = 0 if clock.first_day is None else (clock.first_day - _EPOCH).days * clock.instants_per_day
         for first in range(0, traces.n_users, USERS_PER_DIGEST):
             part = traces.take_users(slice(first, first + USERS_PER_DIGEST))
-            digest = hashlib.sha256()
-            for values in (part.offsets, part.instants + np.int64(shift), part.place_index):
-                digest.update(np.ascontiguousarray(values).tobytes())
-            digests.append(digest.digest())
+            digest = digest_values(part.offsets, part.instants + np.int64(shift), part.place_index)
+            digests.append(bytes.fromhex(digest))
         return cls(
             traces.user_ids,
             traces.places,
@@ -275,11 +273,9 @@ class TrainingFrame:
 
     def fingerprint(self) -> str:
         """Return a short hash of the events, to tell training data apart."""
-        digest = hashlib.sha256(b"".join(self.digests))
         clock = [self.clock.instants_per_day, self.clock.instants_per_slot, self.clock.interval_s]
         clock += self.clock.slots or ()
-        digest.update(json.dumps([len(self.places), *clock]).encode())
-        return digest.hexdigest()[:32]
+        return digest_values(*self.digests, json.dumps([len(self.places), *clock]))[:32]
 
 
 @dataclass(frozen=True, eq=False)

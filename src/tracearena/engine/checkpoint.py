@@ -1,0 +1,137 @@
+"""Checkpoints: the finished pieces of a run, on disk, so that an interrupted run can be resumed.
+
+Until an output is complete, its checkpoint stands next to it as ``OUT.unfinished``, a file or a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tracearena.errors import ParameterError
+from tracearena.files.atomic import name_in_errors
+from tracearena.files.io import replacing
+
+_FORMAT = "tracearena-sweep-3"
+"""The format that every checkpoint names; contests keep such files as their cache of scores."""
+
+
+class Checkpoint:
+    """A file with one line per finished piece, each on disk before the next begins.
+
+    The first line says what the pieces depend on. A file that depends on anything else (other traces,
+    another seed, another attack, changed code of a user's own class) is started again or refused.
+
+    Parameters
+    ----------
+    path
+        The file.
+    depends_on
+        A digest of what every piece depends on.
+    seed
+        The seed, if it is a number: a run that was started without one resumes with it.
+    refuse_as
+        For a run that is to be resumed: refuse anything else than its file, under this name. Without it,
+        such a file is started again.
+
+    Attributes
+    ----------
+    rows
+        What is known of each finished piece, by its key.
+    """
+
+    def __init__(
+        self, path: Path, depends_on: str, seed: int | None = None, *, refuse_as: Path | None = None
+    ) -> None:
+        self.path = path
+        self.rows: dict[str, dict[str, Any]] = {}
+        self._header = {"format": _FORMAT, "depends_on": depends_on, "seed": seed}
+        kept = _read_lines(path)
+        if kept and kept[0] == self._header:
+            self.rows = {line["key"]: line["row"] for line in kept[1:] if {"key", "row"} <= set(line)}
+        elif refuse_as is not None:
+            raise ParameterError(
+                f"{refuse_as}: is of another run: other files, options or seed, or another version; remove "
+                "it and begin anew"
+            )
+        # Rewritten as far as it is intact: the end of a killed run may be half a line.
+        self._rewrite()
+
+    def add(self, key: str, row: dict[str, Any]) -> None:
+        """Keep a finished piece, on disk too, in the place of what was kept under its key."""
+        is_new = key not in self.rows
+        self.rows[key] = row
+        if not is_new:
+            self._rewrite()
+            return
+        with name_in_errors(self.path), open(self.path, "ab") as file:
+            file.write(_encode_line({"key": key, "row": row}))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def replace_rows(self, rows: dict[str, dict[str, Any]]) -> None:
+        """Keep these pieces, in this order, and no others."""
+        if list(rows.items()) != list(self.rows.items()):
+            self.rows = rows
+            self._rewrite()
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self.path.unlink(missing_ok=True)
+
+    def _rewrite(self) -> None:
+        with replacing(self.path) as file:
+            file.write(_encode_line(self._header))
+            for key, row in self.rows.items():
+                file.write(_encode_line({"key": key, "row": row}))
+
+
+def get_checkpoint_path(out: Path) -> Path:
+    """Return where a run keeps what it has finished of an output.
+
+    >>> get_checkpoint_path(Path("table.csv")).name
+    'table.csv.unfinished'
+    """
+    return out.with_name(f"{out.name}.unfinished")
+
+
+def check_resume(out: Path, *, resume: bool) -> None:
+    """Say at once that a stopped run of an output is there, or that none is, before anything is read."""
+    path = get_checkpoint_path(out)
+    if resume and not path.exists():
+        raise ParameterError(f"{out}: there is no stopped run to go on with ({path})")
+    if not resume and path.exists():
+        kind = "folder" if path.is_dir() else "file"
+        raise ParameterError(
+            f"{path}: is what a stopped run has finished; --resume goes on with it, or remove the {kind} to "
+            "begin anew"
+        )
+
+
+def read_checkpoint_seed(path: Path) -> int | None:
+    """Return the seed that an unfinished run was begun with, if it is there and had one."""
+    kept = _read_lines(path)
+    seed = kept[0].get("seed") if kept and kept[0].get("format") == _FORMAT else None
+    return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
+
+
+def _encode_line(line: dict[str, Any]) -> bytes:
+    return json.dumps(line).encode() + b"\n"
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the whole lines of a file, up to the first that is none."""
+    found: list[dict[str, Any]] = []
+    if not path.is_file():
+        return found
+    for text in path.read_bytes().splitlines():
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(line, dict):
+            break
+        found.append(line)
+    return found
