@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from os.path import commonpath
@@ -60,7 +61,6 @@ _EXPECTED = {
 }
 _WIDE = ("UInt64", "Int128", "UInt128")
 UNDELIMITED = ("columns", "decimal", "time_format", "one_user")
-_SHOWN = 12
 
 
 def read_role_rows(
@@ -79,11 +79,8 @@ def read_role_rows(
     layout.require_roles(wanted, path)
 
     def chosen(names: list[str]) -> list[str]:
-        layout.require_columns(names, path)
-        found = layout.roles(names, wanted)
+        found = find_table_roles(path, names, wanted, layout)
         report_rival_columns(names, found, report, layout)
-        if not has_enough_columns(found):
-            return names[:_SHOWN]
         return [column for column in found.values() if column != ONE_USER]
 
     if layout.one_user is not None:
@@ -97,7 +94,6 @@ def read_role_rows(
             raise FileError.whole(path, "has a header and no rows", "empty")
         frame = table.read(rest)
         report.rows = frame.height
-        report_rival_columns(table.names, table.found, report, layout)
         good = table.drop_short_rows(frame, report, ROW)
         report.refuse_if_nothing_is_left(good.height)
         return good
@@ -107,22 +103,7 @@ def read_role_rows(
         return suggestions.sample_parquet(
             Path(path), report, chosen, lambda names: layout.roles(names, wanted)["user"], sample
         )
-    if not Path(path).is_dir():
-        return read_parquet(path, chosen)
-    files = list_parquet_files(path)
-    if not files:
-        raise FileError.whole(path, "holds no .parquet files", "empty")
-    frames = [read_parquet(file, chosen) for file in files]
-    for file, frame in zip(files, frames, strict=True):
-        if frame.schema != frames[0].schema:
-            differ = f"{_format_columns(frame)}, not {_format_columns(frames[0])}"
-            problem = f"has other columns or types than {files[0].name}: {differ}"
-            raise FileError.whole(file, problem, "columns")
-    return pl.concat(frames)
-
-
-def _format_columns(frame: pl.DataFrame) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in frame.schema.items())
+    return pl.concat([read_parquet(file, chosen) for file in list_parquet_parts(Path(path), chosen)])
 
 
 def select_by_role(
@@ -135,10 +116,7 @@ def select_by_role(
     """
     columns = [name for name in raw.columns if name != ROW]
     layout.require_roles(wanted, report.path)
-    layout.require_columns(columns, report.path)
-    found = layout.roles(columns, wanted)
-    if not has_enough_columns(found):
-        raise FileError(report.path, build_missing_faults(columns, found, wanted, layout.header))
+    found = find_table_roles(report.path, columns, wanted, layout)
     if not {"lat", "lon"} <= set(found):
         found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
     report_rival_columns(columns, found, report, layout)
@@ -152,6 +130,17 @@ def select_by_role(
     _join_date_and_time(given, report.path, layout)
     names = {role: series.name for role, series in given.items() if role in found}
     return pl.DataFrame({"row": find_row_numbers(raw), **given}), names
+
+
+def find_table_roles(
+    path: str | PathLike[str], names: list[str], wanted: Sequence[str], layout: Layout
+) -> dict[str, str]:
+    """Return which column has which role; refuse a table without all that are needed."""
+    layout.require_columns(names, path)
+    found = layout.roles(names, wanted)
+    if not has_enough_columns(found):
+        raise FileError(path, build_missing_faults(names, found, wanted, layout.header))
+    return found
 
 
 def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) -> None:
@@ -206,17 +195,20 @@ def is_parquet(path: str | PathLike[str]) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def list_parquet_parts(path: Path) -> list[Path]:
-    """Return the Parquet files of a folder, whose columns must be of the same types, or the file itself."""
+def list_parquet_parts(path: Path, wanted: Callable[[list[str]], list[str]] = list) -> list[Path]:
+    """Return the Parquet files of a folder, whose wanted columns must be of the same types, or the file."""
     if not path.is_dir():
         return [path]
     files = list_parquet_files(path)
     if not files:
         raise FileError.whole(path, "holds no .parquet files", "empty")
-    first = read_parquet_schema(files[0])
-    for file in files[1:]:
-        if read_parquet_schema(file) != first:
-            raise FileError.whole(file, f"has other columns or types than {files[0].name}", "columns")
+    columns = []
+    for file in files:
+        schema = read_parquet_schema(file)
+        columns.append(", ".join(f"{name} {schema[name]}" for name in wanted(list(schema))))
+        if columns[-1] != columns[0]:
+            problem = f"has other columns or types than {files[0].name}: {columns[-1]}, not {columns[0]}"
+            raise FileError.whole(file, problem, "columns")
     return files
 
 
@@ -224,7 +216,7 @@ def read_parquet(
     path: str | PathLike[str], wanted: Callable[[list[str]], list[str]], most: int | None = None
 ) -> pl.DataFrame:
     """Read some columns of a Parquet file, which are chosen by their names, or their first `most` rows."""
-    try:
+    with name_broken_parquet(path):
         lazy = pl.scan_parquet(Path(path), glob=False)
         names = lazy.collect_schema().names()
         require_columns(path, len(names))
@@ -235,10 +227,6 @@ def read_parquet(
         unpacked = rows * len(chosen) * BYTES_A_VALUE
         require_expansion(path, Path(path).stat().st_size, unpacked, MAX_TABLE_EXPANSION)
         return lazy.select(chosen).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise build_parquet_error(path, error) from None
 
 
 def read_parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
@@ -302,6 +290,17 @@ def _format_type(kind: pl.DataType) -> str:
     return str(kind).partition("(")[0]
 
 
+@contextmanager
+def name_broken_parquet(path: str | PathLike[str]) -> Iterator[None]:
+    """Raise what Polars says of a broken Parquet file as an error that names it."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise build_parquet_error(path, error) from None
+
+
 def build_parquet_error(path: str | PathLike[str], error: BaseException) -> FileError:
     """Return what to raise of a Parquet file that Polars cannot read."""
     said = (str(error).splitlines() or ["it cannot be read"])[0]
@@ -355,10 +354,8 @@ class TextTable:
         header, rest = split_header(data)
         names, delimiter = split_header_fields(header, layout)
         require_columns(path, len(names))
-        layout.require_columns(names, path)
-        found = layout.roles(names, wanted)
-        if not has_enough_columns(found):
-            raise FileError(path, build_missing_faults(names, found, wanted, layout.header))
+        found = find_table_roles(path, names, wanted, layout)
+        report_rival_columns(names, found, report, layout)
         if not layout.header:
             rest, report.header_lines = data, 0
         numbers = [
