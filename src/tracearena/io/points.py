@@ -71,16 +71,11 @@ def select_points(rows: Rows, report: Report, box: Box | None = None) -> tuple[p
     box
         Points outside of it are left out.
     """
-    rows = replace(rows, frame=rows.frame.with_columns(_at=_convert_to_utc(rows, report)))
+    rows = convert_to_utc(rows, report)
     frame = drop_bad_rows(rows, report, [*rows.who(), *rows.when(), *rows.where()])
     at, row = frame["_at"].to_numpy(), frame["row"].to_numpy()
     report_old_times(report.path, at, row, report, report.header_lines)
-    columns = {"user": frame["user"], "at": frame["_at"], "lat": frame["_lat"], "lon": frame["_lon"]}
-    if "trajectory" in frame.columns:
-        ids = convert_ids(frame["trajectory"])
-        is_text = ids.dtype == pl.String
-        columns["trajectory"] = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
-    points = pl.DataFrame({**columns, "row": frame["row"]})
+    points = name_point_columns(frame)
     if box is None:
         return points, points["user"].clear()
     south, west, north, east = box
@@ -89,6 +84,41 @@ def select_points(rows: Rows, report: Report, box: Box | None = None) -> tuple[p
     if len(outside):
         report.drop("outside the bounds", len(outside))
     return points.filter(inside), outside.unique()
+
+
+def name_point_columns(frame: pl.DataFrame, trajectories_are_text: bool = False) -> pl.DataFrame:
+    """Return what was read of rows under the names of points; other rows may tell that names are text."""
+    columns = {"user": frame["user"], "at": frame["_at"], "lat": frame["_lat"], "lon": frame["_lon"]}
+    if "trajectory" in frame.columns:
+        ids = frame["trajectory"]
+        ids = ids.cast(pl.String) if trajectories_are_text else convert_ids(ids)
+        is_text = ids.dtype == pl.String
+        columns["trajectory"] = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
+    return pl.DataFrame({**columns, "row": frame["row"]})
+
+
+def convert_to_utc(rows: Rows, report: Report) -> Rows:
+    """Return rows with milliseconds of UTC; times that name no zone are of the report's, or of UTC."""
+    at, offset, zone = rows.frame["_at"], rows.frame["_offset"], report.timezone
+    bare = at.is_not_null() & offset.is_null()
+    report.unzoned = int(bare.sum())
+    column = rows.names.get("time", "time")
+    if rows.is_whole:
+        report_bare_times(report, column, at.count())
+    if not report.unzoned or zone in (None, "UTC"):
+        return rows
+    local = at if bare.all() else at.set(~bare, None)
+    second = local // 1000
+    skipped, repeated = time.count_unclear_times(second, zone)
+    for count, fate, code in (
+        (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
+        (repeated, "show twice, and are read as the first", "repeated-hour"),
+    ):
+        if count:
+            problem = f"some times are in an hour that the clocks of {zone} {fate}"
+            report.notice_fault(Fault(None, column, None, problem, code), count)
+    moved = time.zone_to_utc(second, zone) * 1000 + local % 1000
+    return replace(rows, frame=rows.frame.with_columns(_at=moved.fill_null(at)))
 
 
 def report_falls(points: pl.DataFrame, runs: pl.DataFrame, report: Report) -> bool:
@@ -159,29 +189,6 @@ def _number_trajectories(
     number, known = number_ids(name)
     index, ids = number_trajectories(np.repeat(np.arange(len(lengths)), lengths), number)
     return index, known[ids]
-
-
-def _convert_to_utc(rows: Rows, report: Report) -> pl.Series:
-    """Return milliseconds of UTC; times that name no zone are of the report's, or of UTC."""
-    at, offset, zone = rows.frame["_at"], rows.frame["_offset"], report.timezone
-    bare = at.is_not_null() & offset.is_null()
-    report.unzoned = int(bare.sum())
-    column = rows.names.get("time", "time")
-    if rows.is_whole:
-        report_bare_times(report, column, at.count())
-    if not report.unzoned or zone in (None, "UTC"):
-        return at
-    local = at if bare.all() else at.set(~bare, None)
-    second = local // 1000
-    skipped, repeated = time.count_unclear_times(second, zone)
-    for count, fate, code in (
-        (skipped, "skip, and are read as if they had not been set yet", "skipped-hour"),
-        (repeated, "show twice, and are read as the first", "repeated-hour"),
-    ):
-        if count:
-            problem = f"some times are in an hour that the clocks of {zone} {fate}"
-            report.notice_fault(Fault(None, column, None, problem, code), count)
-    return (time.zone_to_utc(second, zone) * 1000 + local % 1000).fill_null(at)
 
 
 def report_bare_times(report: Report, column: str, timed: int) -> None:

@@ -100,8 +100,12 @@ class Rows:
                 long = pl.col(role).str.len_chars() > LONGEST_ID
                 rules.append(self.rule("overlong id", long, role, f"at most {LONGEST_ID} letters"))
         for role in ("user", "venue", "trajectory"):
-            if self.frame.schema.get(role) == pl.String:
-                # Arrays of text end at it, so that two ids would be one.
+            ids = self.frame.get_column(role, default=None)
+            if ids is None or ids.dtype != pl.String:
+                continue
+            # Arrays of text end at it, so that two ids would be one; each run of one id is looked at once.
+            runs = ids.filter(ids.ne_missing(ids.shift()))
+            if runs.str.contains(NUL, literal=True).any():
                 nul = pl.col(role).str.contains(NUL, literal=True)
                 rules.append(self.rule("id with a NUL", nul, role, "ids must be letters without U+0000"))
         return rules

@@ -11,16 +11,12 @@ from typing import Any
 import polars as pl
 
 from tracearena.io.discretisation import find_places, keep_inside_box
-from tracearena.io.fields.columns import LONGEST_ID, MAPS, NUL, convert_ids, is_utc_name, simplify_name
-from tracearena.io.fields.coordinates import OLDEST_MS
-from tracearena.io.fields.degrees import CoordinateDoubts
 from tracearena.io.large.table_files import RowChunk, TableFiles
-from tracearena.io.options import ONE_USER, Choices
-from tracearena.io.points import select_points
+from tracearena.io.options import Choices
+from tracearena.io.points import convert_to_utc, name_point_columns, select_points
 from tracearena.io.report import Report
-from tracearena.io.rows import TimeConversion, select_check_ins
+from tracearena.io.rows import Rows, TimeConversion, select_check_ins
 from tracearena.traces import Box, Places
-from tracearena.traces.time import LATEST_S
 
 
 @dataclass(frozen=True)
@@ -51,32 +47,10 @@ class PointFiles:
         """How they are read."""
         return self.table.layout, self.timezone, self.box
 
-    def report(self, chunk: RowChunk) -> Report:
-        """Return an empty report of the file of a chunk."""
-        report = self.table.empty_report(chunk, "points")
-        report.timezone = self.timezone
-        return report
-
-    @property
-    def _is_zoned(self) -> bool:
-        kind = self.table.schema[self.table.roles["time"]]
-        is_zoned = isinstance(kind, pl.Datetime) and kind.time_zone is not None
-        return is_zoned or is_utc_name(self.table.roles["time"])
-
-    def points(self, chunk: RowChunk) -> tuple[pl.DataFrame, Report, pl.Series | None]:
-        """Return the points of a chunk that can be used, the report of the others, and who is outside.
-
-        Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
-        ``trajectory``, and ``row``.
-        """
-        clean = self._read_clean_points(chunk)
-        report = self.report(chunk)
-        if clean is not None:
-            report.rows = clean.height
-            report.unzoned = 0 if self._is_zoned else clean.height
-            report.doubts = CoordinateDoubts(clean.height)
-            return clean, report, None
-        points, outside = select_points(self.table.parse(chunk, report), report, self.box)
+    def points(self, chunk: RowChunk) -> tuple[pl.DataFrame, Report, pl.Series]:
+        """Return the points of a chunk that can be used, the report of the others, and who is outside."""
+        rows, report = self._parse(chunk)
+        points, outside = select_points(rows, report, self.box)
         return points, report, outside
 
     def read_usable_rows(self, chunk: RowChunk) -> pl.DataFrame:
@@ -85,76 +59,13 @@ class PointFiles:
 
     def read_checked_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
         """Return the points of rows that are known to be good, with ids of known types."""
-        if self._find_id_types() == (kinds["user"], kinds.get("trajectory")):
-            return self._plain(chunk)
-        return self.read_usable_rows(chunk)
+        frame = convert_to_utc(*self._parse(chunk)).frame
+        return name_point_columns(frame, kinds.get("trajectory") == pl.String).drop("row")
 
-    def _find_id_types(self) -> tuple[Any, Any] | None:
-        """Return the types of ids where all columns can be taken as they are; None where they cannot."""
-        found, layout = self.table.roles, self.table.layout
-        types = {role: self.table.schema.get(name) for role, name in found.items()}
-        if not isinstance(types["time"], pl.Datetime):
-            return None
-        ids = types["user"], types.get("trajectory")
-        as_it_is = (
-            found["user"] != ONE_USER
-            and layout.time_format is None
-            and layout.decimal == "."
-            and (self._is_zoned or self.timezone in (None, "UTC"))
-            and types["lat"] == types["lon"] == pl.Float64
-            and not {simplify_name(found[role]) for role in ("lat", "lon")} & set(MAPS)
-        )
-        return ids if as_it_is and all(kind in (None, pl.Int64, pl.String) for kind in ids) else None
-
-    def _plain(self, chunk: RowChunk) -> pl.DataFrame:
-        """Return columns that need no more than their names."""
-        found = self.table.roles
-        wanted = [
-            pl.col(found["user"]).alias("user"),
-            pl.col(found["time"]).dt.epoch("ms").alias("at"),
-            pl.col(found["lat"]).alias("lat"),
-            pl.col(found["lon"]).alias("lon"),
-        ]
-        if "trajectory" in found:
-            name = pl.col(found["trajectory"])
-            is_text = self.table.schema[found["trajectory"]] == pl.String
-            wanted.append(
-                (name.str.slice(0, LONGEST_ID).fill_null("") if is_text else name.fill_null(-1)).alias(
-                    "trajectory"
-                )
-            )
-        return self.table.read(chunk).select(wanted)
-
-    def _read_clean_points(self, chunk: RowChunk) -> pl.DataFrame | None:
-        """Return the points of a chunk of which nothing needs to be said; None of any other."""
-        types = self._find_id_types()
-        if types is None or self.box is not None:
-            return None
-        frame = self._plain(chunk)
-        if not frame.height or any(frame[name].null_count() for name in ("user", "at", "lat", "lon")):
-            return None
-        least: Any = frame["at"].min()
-        latest: Any = frame["at"].max()
-        if least < OLDEST_MS or latest > LATEST_S * 1000:
-            return None
-        for name, most in (("lat", 90), ("lon", 180)):
-            if not frame[name].is_between(-most, most).all():
-                return None
-        texts = [name for name, kind in zip(("user", "trajectory"), types, strict=True) if kind == pl.String]
-        for name in texts:
-            # Ids must be text that is no number, and good; each run of one id is looked at once.
-            ids = frame[name]
-            runs = ids.filter(ids.ne_missing(ids.shift()))
-            longest: Any = runs.str.len_chars().max()
-            if convert_ids(runs).dtype != pl.String or longest > LONGEST_ID:
-                return None
-            if runs.str.contains(NUL, literal=True).any():
-                return None
-        if "trajectory" in texts and (frame["trajectory"] == "").any():
-            return None  # a missing name among numbers is a number too
-        return frame.with_columns(
-            row=pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True)
-        )
+    def _parse(self, chunk: RowChunk) -> tuple[Rows, Report]:
+        report = self.table.empty_report(chunk, "points")
+        report.timezone = self.timezone
+        return self.table.parse(chunk, report), report
 
 
 # Tables of events at places.

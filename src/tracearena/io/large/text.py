@@ -11,7 +11,7 @@ import polars as pl
 
 from tracearena.engine import current_progress
 from tracearena.errors import Fault, FileError
-from tracearena.io.fields.columns import POINTS
+from tracearena.io.fields.columns import POINTS, convert_ids
 from tracearena.io.fields.degrees import CoordinateDoubts
 from tracearena.io.large.table_files import RowChunk, TableFiles, read_scratch_rows, write_scratch_rows
 from tracearena.io.options import Layout
@@ -119,7 +119,7 @@ class _TextRewriter:
             frame = read.frame
             if len(self.texts) > 1 and self.wanted == POINTS and "trajectory" not in frame.columns:
                 frame = frame.with_columns(trajectory=pl.lit(0, pl.Int64))  # one through all files
-            write_scratch_rows(self.folder, len(self.parts) + len(own), _drop_copies(frame, self.wanted))
+            write_scratch_rows(self.folder, len(self.parts) + len(own), _pack_rows(frame, self.wanted))
             own.append(TextPart(lost.path, lost.header_lines, raw.height, read.names, read.are_instants))
         doubts.refuse()
         lost.refuse_if_nothing_is_left(len(own))
@@ -166,11 +166,14 @@ def rewrite_text(
     )
 
 
-def _drop_copies(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
+def _pack_rows(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
     """Leave out what no report shows as it stood: numbers, and times of points, if all of them are good."""
     copies = [role for role in ("lat", "lon") if frame.schema.get(role) == pl.Float64]
     if wanted == POINTS:
         copies.append("time")
-    return frame.drop(
+    frame = frame.drop(
         role for role in copies if frame[role].null_count() == frame[_COPIES[role]].null_count()
     )
+    # Ids that are all numbers are so among the rows that can be used, too.
+    ids = [convert_ids(frame[role]) for role in ("venue", "trajectory") if role in frame.columns]
+    return frame.with_columns(one for one in ids if one.dtype == pl.Int64)
