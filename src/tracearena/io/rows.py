@@ -304,7 +304,7 @@ def parse_check_ins(rows: Rows, report: Report, choices: Choices, places: Places
         return guess_local_time(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
 
     hours = choose_time_conversion(
-        ZoneEvidence.of(rows),
+        ZoneEvidence.of(rows.frame["_at"], rows.frame["_offset"]),
         choices,
         report.path,
         are_instants=rows.are_instants,
@@ -332,9 +332,9 @@ class ZoneEvidence:
     has_offset: bool
 
     @classmethod
-    def of(cls, rows: Rows) -> ZoneEvidence:
-        """Look at the times of rows."""
-        known = rows.frame["_offset"].filter(rows.frame["_at"].is_not_null())
+    def of(cls, at: pl.Series, offset_s: pl.Series) -> ZoneEvidence:
+        """Look at times, and at how far from UTC they say that they are."""
+        known = offset_s.filter(at.is_not_null())
         return cls(len(known), known.null_count(), bool((known != 0).any()))
 
     def __add__(self, other: ZoneEvidence) -> ZoneEvidence:

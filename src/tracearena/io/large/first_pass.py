@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from itertools import pairwise
 from operator import add
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -100,7 +100,21 @@ class FirstPass:
 
 @dataclass
 class PointChunkSummary:
-    """What one chunk holds."""
+    """What one chunk holds.
+
+    Attributes
+    ----------
+    ends
+        User, time and row of its first and last point; None of events.
+    kinds
+        Types of the ids of users, and of trajectories or places.
+    timed
+        Rows whose times can be read.
+    outside
+        Who has points outside the bounds.
+    venues
+        Its places, by the first event at each; None where places are known already.
+    """
 
     users: pl.DataFrame | None
     kept: int
@@ -111,6 +125,10 @@ class PointChunkSummary:
     timed: int
     report: Report
     outside: pl.Series | None = field(default=None, kw_only=True)
+    venues: pl.DataFrame | None = field(default=None, kw_only=True)
+
+
+Seen = TypeVar("Seen", bound=PointChunkSummary)
 
 
 @dataclass
@@ -152,15 +170,43 @@ class UserCountCollector(RowCollector):
         return self._parts("user", are_text).group_by("user").agg(pl.col("len").sum()).sort("user")
 
 
+class VenueCollector(RowCollector):
+    """The places of the events, with the position of the first event at each and the reach of all."""
+
+    def take(self, block: Sequence[PointChunkSummary]) -> None:
+        """Take the places out of what was seen."""
+        for seen in block:
+            self.put(seen.venues)
+            seen.venues = None
+
+    def merge_rows(self, are_text: bool = False) -> pl.DataFrame:
+        """Return the places by id."""
+        rows = self._parts("venue", are_text).sort("first")
+        kept = [name for name in ("first", "lat", "lon", "category") if name in rows.columns]
+        ends = [pl.col("south", "west").min(), pl.col("north", "east").max()]
+        return rows.group_by("venue").agg(pl.col(kept).first(), *ends).sort("venue")
+
+
+def scan_chunks(
+    summarise: Callable[[int], Seen], chunks: int
+) -> tuple[list[Seen], UserCountCollector, VenueCollector]:
+    """Look at all chunks once, by their numbers, here or in a cluster; users and places are taken out."""
+    counts, venues = UserCountCollector(), VenueCollector()
+
+    def work(block: int, first: int, stop: int) -> list[Seen]:
+        return [summarise(number) for number in range(first, stop)]
+
+    def finished(block: int, seen: list[Seen]) -> None:
+        counts.take(block, seen)
+        venues.take(seen)
+
+    blocks = run_blocks(work, block_ranges(chunks, 1), anywhere=True, report=True, finished=finished)
+    return [one for block in blocks for one in block], counts, venues
+
+
 def scan_point_table(files: PointFiles, report: Report, chunks: list[RowChunk]) -> FirstPass:
     """Look at all rows once; `report` is told what was found."""
-    counts = UserCountCollector()
-
-    def work(block: int, first: int, stop: int) -> list[PointChunkSummary]:
-        return [_summarise_point_chunk(*files.points(chunk)) for chunk in chunks[first:stop]]
-
-    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=counts.take)
-    seen = [one for block in blocks for one in block]
+    seen, counts, _ = scan_chunks(lambda n: _summarise_point_chunk(*files.points(chunks[n])), len(chunks))
     return build_first_pass(seen, counts, report, files.table.roles["time"], files.table.layout.time_format)
 
 
@@ -211,13 +257,7 @@ def build_first_pass(
 def _summarise_point_chunk(
     frame: pl.DataFrame, report: Report, outside: pl.Series | None = None
 ) -> PointChunkSummary:
-    """Return what the usable points of a chunk are, and the report of the others.
-
-    Parameters
-    ----------
-    outside
-        Who has points outside the bounds.
-    """
+    """Return what the usable points of a chunk are, and the report of the others."""
     kind = frame.schema.get("trajectory")
     timed = report.rows - report.dropped.get("unparsable time", 0)
     if not frame.height:
@@ -313,15 +353,12 @@ def find_time_conversion(
     @cache
     def collect_hints() -> TimeHints:
         def work(block: int, begin: int, stop: int) -> TimeHints:
-            found = []
-            for chunk in chunks[begin:stop]:
-                rows = table.parse(chunk, table.empty_report(chunk, FORMAT))
-                cells = np.zeros((0, 4))
-                if "_lat" in rows.frame.columns:
-                    degrees = rows.frame.select("_lat", "_lon").drop_nulls()
-                    cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
-                found.append(TimeHints(ZoneEvidence.of(rows), cells))
-            return reduce(add, found)
+            chunk, cells = chunks[begin], np.zeros((0, 4))
+            frame = table.parse(chunk, table.empty_report(chunk, FORMAT)).frame
+            if "_lat" in frame.columns:
+                degrees = frame.select("_lat", "_lon").drop_nulls()
+                cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
+            return TimeHints(ZoneEvidence.of(frame["_at"], frame["_offset"]), cells)
 
         return fold_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True)
 
@@ -333,10 +370,8 @@ def find_time_conversion(
         return build_guessed_local_time(find_zone_of_cells(collect_hints().cells), "events")
 
     if first.are_instants or not is_text or choices.timezone is not None:
-        known = first.offset_s.filter(first.at.is_not_null())
-        named = ZoneEvidence(len(known), known.null_count(), bool((known != 0).any()))
-        kind = table.schema[roles["time"]]
-        if not len(known) and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
+        named, kind = ZoneEvidence.of(first.at, first.offset_s), table.schema[roles["time"]]
+        if not named.times and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
             named = ZoneEvidence(1, int(kind.time_zone is None and not are_utc), False)
     else:
         named = collect_hints().named
@@ -356,58 +391,21 @@ class EventChunkSummary(PointChunkSummary):
 
     Attributes
     ----------
-    venues
-        Its places, by the first event at each; None where places are known already.
     extent
         From when to when its events are.
     edges
         User, local time and UTC of its first and last event.
     """
 
-    venues: pl.DataFrame | None = None
     extent: Extent | None = None
     edges: tuple[tuple[Any, int, int], tuple[Any, int, int]] | None = None
 
 
-class HasVenues(Protocol):
-    """What was seen of a chunk, its places among it."""
-
-    venues: pl.DataFrame | None
-
-
-class VenueCollector(RowCollector):
-    """The places of the events, with the position of the first event at each and the reach of all."""
-
-    def take(self, block: Sequence[HasVenues]) -> None:
-        """Take the places out of what was seen."""
-        for seen in block:
-            self.put(seen.venues)
-            seen.venues = None
-
-    def merge_rows(self, are_text: bool = False) -> pl.DataFrame:
-        """Return the places by id."""
-        rows = self._parts("venue", are_text).sort("first")
-        kept = [name for name in ("first", "lat", "lon", "category") if name in rows.columns]
-        ends = [pl.col("south", "west").min(), pl.col("north", "east").max()]
-        return rows.group_by("venue").agg(pl.col(kept).first(), *ends).sort("venue")
-
-
 def scan_event_table(files: EventFiles, report: Report, chunks: list[RowChunk]) -> EventFirstPass:
     """Look at all rows once; `report` is told what was found."""
-    counts, venues = UserCountCollector(), VenueCollector()
-
-    def work(block: int, first: int, stop: int) -> list[EventChunkSummary]:
-        return [
-            _summarise_event_chunk(*files.events(chunk), number, files.hours.zone)
-            for number, chunk in enumerate(chunks[first:stop], start=first)
-        ]
-
-    def finished(block: int, seen: list[EventChunkSummary]) -> None:
-        counts.take(block, seen)
-        venues.take(seen)
-
-    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
-    seen = [one for block in blocks for one in block]
+    seen, counts, venues = scan_chunks(
+        lambda n: _summarise_event_chunk(*files.events(chunks[n]), n, files.hours.zone), len(chunks)
+    )
     table = files.table
     found = build_first_pass(seen, counts, report, table.roles["time"], table.layout.time_format, NO_EVENT)
     report.clock = files.hours.clock

@@ -209,9 +209,9 @@ def open_point_chunks(
         order=POINT_ORDER,
         is_text=isinstance(table, TextTableFiles),
     )
-    if found.is_sorted or not sort:
-        return opened, found
-    return sort_externally(opened, scratch, is_shared=is_shared), found
+    if sort and not found.is_sorted:
+        opened = sort_externally(opened, scratch, is_shared=is_shared)
+    return opened, found
 
 
 @contextmanager
@@ -424,6 +424,6 @@ def open_event_chunks(
         order=made.order,
         is_text=isinstance(table, TextTableFiles),
     )
-    if found.is_sorted or not sort:
-        return opened, found
-    return sort_externally(opened, scratch, is_shared=is_shared), found
+    if sort and not found.is_sorted:
+        opened = sort_externally(opened, scratch, is_shared=is_shared)
+    return opened, found
