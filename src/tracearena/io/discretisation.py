@@ -67,7 +67,8 @@ def build_traces(
     clock = extent.clock(choices, are_numbered=checkins.are_numbered)
     is_stamped = not extent.says_all(clock, are_local=checkins.times_are_local)
     made = TraceBuilder(places, clock, extent, is_stamped)
-    traces = made(sort_rows(frame, made.order))
+    needed = frame.drop("row", "lat", "lon", "venue", "category", strict=False)
+    traces = made(sort_rows(needed, made.order))
     report_oddities(traces, report)
     return traces
 

@@ -55,7 +55,7 @@ def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAME
         require_zone(report.timezone)
     points, _ = select_points(parse_table_rows(raw, report, POINTS, layout), report)
     report_falls(points, points.select(pl.col("user").rle()).unnest("user"), report)
-    traces = assemble_points(sort_rows(points, POINT_ORDER))
+    traces = assemble_points(sort_rows(points.drop("row"), POINT_ORDER))
     report_odd_users(report.path, traces, report)
     return traces
 

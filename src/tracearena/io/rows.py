@@ -24,6 +24,7 @@ from tracearena.io.fields.columns import (
     POINTS,
     convert_ids,
     is_utc_name,
+    number_ids,
     simplify_name,
 )
 from tracearena.io.fields.degrees import (
@@ -38,6 +39,7 @@ from tracearena.io.tables import select_by_role
 from tracearena.traces import Places
 from tracearena.traces import time as zones
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.row_table import arrange_rows
 from tracearena.traces.time import (
     AS_WRITTEN,
     BY_OFFSETS,
@@ -205,14 +207,16 @@ def drop_bad_rows(rows: Rows, report: Report, rules: list[DropRule]) -> pl.DataF
 
 
 def sort_rows(frame: pl.DataFrame, order: Sequence[str | pl.Expr]) -> pl.DataFrame:
-    """Return rows sorted by some keys, equal ones as they stand; large data is mostly sorted already."""
+    """Return rows sorted by user and then by whole numbers, equal ones as they stand."""
+    users, *numbers = frame.select(*order)
     tied = pl.repeat(True, max(frame.height - 1, 0), eager=True)
-    for key in frame.select(*order):
+    for key in (users, *numbers):
         above, below = key.head(len(tied)), key.slice(1)
         if (tied & (below < above)).any():
-            return frame.sort(*order, maintain_order=True)
+            index, _ = number_ids(users)
+            return frame[arrange_rows(index, [one.to_numpy() for one in numbers]).order]
         tied &= below == above
-    return frame
+    return frame  # large data is mostly sorted already
 
 
 def refuse_unread_times(report: Report, column: str, time_format: str | None) -> None:
