@@ -181,8 +181,7 @@ def open_point_chunks(
     Parameters
     ----------
     scratch
-        Folder for the points of a table that is text, or is not sorted, which takes about as much room as
-        they do in memory, 40 bytes each; of unsorted text twice.
+        Folder for the points of a table that is text, about 60 bytes each, or is not sorted, about 40.
     sort
         Leave it out where the users get another order anyway (`shuffle_users`).
     is_shared
@@ -387,8 +386,7 @@ def open_event_chunks(
     places
         Where events can be, if that is given; otherwise the places that the table names.
     scratch
-        Folder for the rows of text, which take about as much room as in the file, and for events that are
-        not sorted.
+        Folder for the rows of text, about 90 bytes each, and for events that are not sorted.
     users
         Every portion but the last has a multiple of this many users.
 
