@@ -309,11 +309,11 @@ def sort_externally(
     folder = create_folder_in(scratch)
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
-        frames = [table.files.read_usable_rows(chunk) for chunk in table.chunks[first:stop]]
-        frame = pl.concat(frames, how="vertical_relaxed")
+        frame = table.files.read_usable_rows(table.chunks[first])
         frame = table._cast_columns(frame if called is None else frame.with_columns(called(frame["user"])))
-        owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
-        return ExternalSort.write(folder, block, frame, owner, len(begins))
+        owner = begins.search_sorted(frame["user"].cast(user), side="right").to_numpy().astype(np.int64) - 1
+        write_scratch_rows(folder, block, frame[np.argsort(owner, kind="stable")])
+        return np.append(0, np.cumsum(np.bincount(owner, minlength=len(begins))))
 
     offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=is_shared, report=True)
     return replace(table, spill=ExternalSort(folder, tuple(offsets)))
@@ -340,16 +340,6 @@ class ExternalSort:
 
     folder: Path
     offsets: tuple[NDArray[np.int64], ...]
-
-    @staticmethod
-    def write(
-        folder: Path, number: int, frame: pl.DataFrame, owner: pl.Series, portions: int
-    ) -> NDArray[np.int64]:
-        """Write the rows of a chunk, by the portions they belong to; return where these begin."""
-        number_of = owner.to_numpy().astype(np.int64)
-        write_scratch_rows(folder, number, frame[np.argsort(number_of, kind="stable")])
-        counts = np.bincount(number_of, minlength=portions)
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
     def read_sorted(self, portion: int, order: Sequence[str | pl.Expr]) -> pl.DataFrame:
         """Return the rows of a portion, sorted; equal ones in the order of the files."""
