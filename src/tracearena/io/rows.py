@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.io.fields import times
@@ -48,6 +50,7 @@ from tracearena.traces.time import (
     LocalTime,
     build_chosen_local_time,
     guess_local_time,
+    merge_zone_cells,
 )
 
 _DECIMAL_COMMA = re.compile(r"-?\d{1,3},\d+")
@@ -214,7 +217,8 @@ def sort_rows(frame: pl.DataFrame, order: Sequence[str | pl.Expr]) -> pl.DataFra
         above, below = key.head(len(tied)), key.slice(1)
         if (tied & (below < above)).any():
             index, _ = number_ids(users)
-            return frame[arrange_rows(index, [one.to_numpy() for one in numbers]).order]
+            by_rank: pl.DataFrame = frame[arrange_rows(index, [one.to_numpy() for one in numbers]).order]
+            return by_rank
         tied &= below == above
     return frame  # large data is mostly sorted already
 
@@ -329,11 +333,14 @@ class ZoneEvidence:
         How many times can be read, and how many of them name no zone.
     has_offset
         Whether one names another zone than UTC.
+    cells
+        Where the rows are (`count_zone_cells`), if they were asked.
     """
 
     times: int
     bare: int
     has_offset: bool
+    cells: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
 
     @classmethod
     def of(cls, at: pl.Series, offset_s: pl.Series) -> ZoneEvidence:
@@ -343,7 +350,10 @@ class ZoneEvidence:
 
     def __add__(self, other: ZoneEvidence) -> ZoneEvidence:
         return ZoneEvidence(
-            self.times + other.times, self.bare + other.bare, self.has_offset or other.has_offset
+            self.times + other.times,
+            self.bare + other.bare,
+            self.has_offset or other.has_offset,
+            merge_zone_cells(self.cells, other.cells),
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from itertools import pairwise
 from operator import add
@@ -40,7 +40,6 @@ from tracearena.traces.time import (
     count_zone_cells,
     find_zone_of_cells,
     guess_local_time,
-    merge_zone_cells,
 )
 
 _MERGE_ROWS = 1 << 20
@@ -325,17 +324,6 @@ class EventFirstPass(FirstPass):
         return int(self.counts.sum())
 
 
-@dataclass(frozen=True)
-class TimeHints:
-    """What some rows say about the hours of all: the zones that times name, and where events are."""
-
-    named: ZoneEvidence
-    cells: NDArray[np.float64]
-
-    def __add__(self, other: TimeHints) -> TimeHints:
-        return TimeHints(self.named + other.named, merge_zone_cells(self.cells, other.cells))
-
-
 def find_time_conversion(
     table: TableFiles, choices: Choices, places: Places | None, chunks: Sequence[RowChunk]
 ) -> TimeConversion:
@@ -351,14 +339,15 @@ def find_time_conversion(
     roles, is_text = table.roles, table.schema[table.roles["time"]] == pl.String
 
     @cache
-    def collect_hints() -> TimeHints:
-        def work(block: int, begin: int, stop: int) -> TimeHints:
-            chunk, cells = chunks[begin], np.zeros((0, 4))
-            frame = table.parse(chunk, table.empty_report(chunk, FORMAT)).frame
-            if "_lat" in frame.columns:
-                degrees = frame.select("_lat", "_lon").drop_nulls()
-                cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
-            return TimeHints(ZoneEvidence.of(frame["_at"], frame["_offset"]), cells)
+    def look_at_all_times() -> ZoneEvidence:
+        def work(block: int, begin: int, stop: int) -> ZoneEvidence:
+            frame = table.parse(chunks[begin], table.empty_report(chunks[begin], FORMAT)).frame
+            found = ZoneEvidence.of(frame["_at"], frame["_offset"])
+            if "_lat" not in frame.columns:
+                return found
+            degrees = frame.select("_lat", "_lon").drop_nulls()
+            cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
+            return replace(found, cells=cells)
 
         return fold_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True)
 
@@ -367,14 +356,14 @@ def find_time_conversion(
             return guess_local_time(places.latitude, places.longitude, "places")
         if not {"lat", "lon"} <= set(roles):
             return UNKNOWN
-        return build_guessed_local_time(find_zone_of_cells(collect_hints().cells), "events")
+        return build_guessed_local_time(find_zone_of_cells(look_at_all_times().cells), "events")
 
     if first.are_instants or not is_text or choices.timezone is not None:
         named, kind = ZoneEvidence.of(first.at, first.offset_s), table.schema[roles["time"]]
         if not named.times and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
             named = ZoneEvidence(1, int(kind.time_zone is None and not are_utc), False)
     else:
-        named = collect_hints().named
+        named = look_at_all_times()
     return choose_time_conversion(
         named,
         choices,
